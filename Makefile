@@ -1,0 +1,33 @@
+# `make demo` and `make test` need nothing but Python; the environment is made in .venv on first use.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+DEMO   ?= comrecgc-demo
+
+.PHONY: demo test lint types bench clean
+
+demo: $(BIN)/.installed
+	$(BIN)/comrecgc demo --out $(DEMO)
+
+test: $(BIN)/.installed
+	$(BIN)/python -m pytest -n auto
+
+lint: $(BIN)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(BIN)/.installed
+	$(BIN)/mypy
+
+bench: $(BIN)/.installed
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+$(BIN)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[chem]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,104 @@
+"""Many graphs as one set of flat arrays, the form models and hashes work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.graph import Graph, IntArray
+
+LongArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GraphBatch:
+    """Graphs laid end to end.
+
+    Args:
+        labels: Node labels of all graphs, `[N]`.
+        edges: Each undirected edge once, as positions in `labels`, `[M, 2]`.
+        node_ptr: Graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`.
+        edge_ptr: Graph `g` owns edges `edge_ptr[g] … edge_ptr[g+1]`, `[B+1]`.
+        edge_labels: Label of each edge, `[M]`, or None.
+    """
+
+    labels: IntArray
+    edges: LongArray
+    node_ptr: LongArray
+    edge_ptr: LongArray
+    edge_labels: IntArray | None = None
+
+    @classmethod
+    def from_graphs(cls, graphs: Iterable[Graph]) -> GraphBatch:
+        graphs = list(graphs)
+        if not graphs:
+            empty = np.zeros(0, dtype=np.int32)
+            return cls(empty, np.zeros((0, 2), dtype=np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
+        node_ptr = pointers([graph.num_nodes for graph in graphs])
+        edge_ptr = pointers([graph.num_edges for graph in graphs])
+        edges = np.concatenate([graph.edges for graph in graphs]).astype(np.int64)
+        edges += np.repeat(node_ptr[:-1], np.diff(edge_ptr))[:, None]
+        edge_labels = [graph.edge_labels for graph in graphs]
+        labelled = [labels for labels in edge_labels if labels is not None]
+        return cls(
+            np.concatenate([graph.labels for graph in graphs]),
+            edges,
+            node_ptr,
+            edge_ptr,
+            np.concatenate(labelled) if len(labelled) == len(graphs) else None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.node_ptr) - 1
+
+    def __getitem__(self, index: int) -> Graph:
+        if not 0 <= index < len(self):
+            raise IndexError(f"Batch index out of range (got {index} of {len(self)})")
+        nodes = slice(self.node_ptr[index], self.node_ptr[index + 1])
+        edges = slice(self.edge_ptr[index], self.edge_ptr[index + 1])
+        edge_labels = None if self.edge_labels is None else self.edge_labels[edges]
+        return Graph(self.labels[nodes], self.edges[edges] - self.node_ptr[index], edge_labels)
+
+    def __iter__(self) -> Iterator[Graph]:
+        return (self[index] for index in range(len(self)))
+
+    def node_counts(self) -> LongArray:
+        return np.diff(self.node_ptr)
+
+    def edge_counts(self) -> LongArray:
+        return np.diff(self.edge_ptr)
+
+    def graph_of_node(self) -> LongArray:
+        """Index of the graph each node belongs to, `[N]` (PyG's `batch` vector)."""
+        return np.repeat(np.arange(len(self)), self.node_counts())
+
+    def edge_index(self) -> LongArray:
+        """Both directions of every edge, `[2, 2M]` (PyG's `edge_index`)."""
+        forward = self.edges.T
+        return np.concatenate([forward, forward[::-1]], axis=1)
+
+    def slice(self, start: int, stop: int) -> GraphBatch:
+        """Graphs `start … stop-1` as a batch of their own."""
+        if not 0 <= start <= stop <= len(self):
+            raise InputError(f"Slice must lie in 0…{len(self)} (got {start}…{stop})")
+        node_ptr, edge_ptr = self.node_ptr[start : stop + 1], self.edge_ptr[start : stop + 1]
+        edges = slice(edge_ptr[0], edge_ptr[-1])
+        return GraphBatch(
+            self.labels[node_ptr[0] : node_ptr[-1]],
+            self.edges[edges] - node_ptr[0],
+            node_ptr - node_ptr[0],
+            edge_ptr - edge_ptr[0],
+            None if self.edge_labels is None else self.edge_labels[edges],
+        )
+
+
+def pointers(counts: npt.ArrayLike) -> LongArray:
+    """Where each run of the given lengths starts, and the end of the last: `[0, c0, c0+c1, …]`."""
+    counts = np.asarray(counts, dtype=np.int64)
+    ptr = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=ptr[1:])
+    return ptr

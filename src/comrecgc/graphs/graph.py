@@ -1,0 +1,154 @@
+"""What a graph is here: integer node labels and an undirected simple edge list, as compact arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+
+IntArray = npt.NDArray[np.int32]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, init=False, slots=True)
+class Graph:
+    """An immutable, undirected, simple graph with labelled nodes.
+
+    Nodes have a *position* `0 … n-1` (their place in the arrays) and a stable *id*. In a graph read from data the two
+    agree; along a path of edits ids stay with their nodes: a removed id never comes back and an added node takes
+    `next_id`. Edits and edit paths speak of ids, so "relabel 3" means atom 3 of the input wherever it stands.
+
+    Args:
+        labels: Label of each node, `[n]`, non-negative.
+        edges: Pairs of positions, `[m, 2]`, each undirected edge once, in any order; stored with `i < j`, sorted.
+        edge_labels: Label of each edge, `[m]`, kept for drawing and bond orders; 0 is what an added edge gets.
+
+    Attributes:
+        ids: Stable id of each node, `[n]`, increasing.
+        next_id: Id the next added node will take.
+    """
+
+    labels: IntArray
+    edges: IntArray
+    edge_labels: IntArray | None
+    ids: IntArray
+    next_id: int
+
+    def __init__(self, labels: npt.ArrayLike, edges: npt.ArrayLike, edge_labels: npt.ArrayLike | None = None) -> None:
+        labels = _integers(labels, "labels")
+        if labels.ndim != 1 or len(labels) == 0:
+            raise InputError(f"A graph needs at least one node and flat labels (got labels of shape {labels.shape})")
+        if labels.min() < 0:
+            raise InputError(f"Node labels must be non-negative (got {labels.min()})")
+        edges, order = _canonical_edges(_integers(edges, "edges").reshape(-1, 2), len(labels))
+        if edge_labels is not None:
+            edge_labels = _integers(edge_labels, "edge_labels")
+            if edge_labels.shape != (len(edges),):
+                raise InputError(f"One edge label per edge is needed (got {edge_labels.shape} for {len(edges)} edges)")
+            edge_labels = edge_labels[order]
+        _store(self, labels, edges, edge_labels, np.arange(len(labels), dtype=np.int32), len(labels))
+
+    @classmethod
+    def assemble(
+        cls, labels: IntArray, edges: IntArray, edge_labels: IntArray | None, ids: IntArray, next_id: int
+    ) -> Graph:
+        """A graph from arrays that are already canonical (int32, `i < j`, sorted, simple); nothing is checked."""
+        graph = object.__new__(cls)
+        _store(graph, labels, edges, edge_labels, ids, next_id)
+        return graph
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.labels)
+
+    @property
+    def num_edges(self) -> int:
+        return len(self.edges)
+
+    @property
+    def size(self) -> int:
+        """`|G| = |V| + |E|`, the number of elements."""
+        return len(self.labels) + len(self.edges)
+
+    def degrees(self) -> IntArray:
+        """Number of neighbours of each node, `[n]`."""
+        return np.bincount(self.edges.ravel(), minlength=len(self.labels)).astype(np.int32)
+
+    def position(self, node_id: int) -> int:
+        """Position of the node with this id."""
+        position = int(np.searchsorted(self.ids, node_id))
+        if position == len(self.labels) or self.ids[position] != node_id:
+            raise InputError(f"The graph has no node with id {node_id}")
+        return position
+
+    def fresh(self) -> Graph:
+        """The same graph as if read from data: ids are positions again."""
+        return Graph.assemble(
+            self.labels, self.edges, self.edge_labels, np.arange(self.num_nodes, dtype=np.int32), self.num_nodes
+        )
+
+    def permuted(self, order: npt.ArrayLike) -> Graph:
+        """The isomorphic graph whose node `i` is this graph's node `order[i]`."""
+        order = np.asarray(order)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return Graph(self.labels[order], rank[self.edges], self.edge_labels)
+
+    def __eq__(self, other: object) -> bool:
+        """Same arrays in the same layout; for "the same graph whatever the node order" compare `graph_key`."""
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return np.array_equal(self.labels, other.labels) and np.array_equal(self.edges, other.edges)
+
+    def __hash__(self) -> int:
+        return hash((self.labels.tobytes(), self.edges.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Graph.assemble, (self.labels, self.edges, self.edge_labels, self.ids, self.next_id)
+
+    def __repr__(self) -> str:
+        return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
+
+
+def _store(
+    graph: Graph, labels: IntArray, edges: IntArray, edge_labels: IntArray | None, ids: IntArray, next_id: int
+) -> None:
+    for array in (labels, edges, edge_labels, ids):
+        if array is not None:
+            array.flags.writeable = False
+    for name, value in (
+        ("labels", labels),
+        ("edges", edges),
+        ("edge_labels", edge_labels),
+        ("ids", ids),
+        ("next_id", next_id),
+    ):
+        object.__setattr__(graph, name, value)
+
+
+def _integers(values: npt.ArrayLike, name: str) -> IntArray:
+    array = np.asarray(values)
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"{name} must be integers (got {array.dtype})")
+    return array.astype(np.int32)
+
+
+def _canonical_edges(edges: IntArray, num_nodes: int) -> tuple[IntArray, npt.NDArray[np.intp]]:
+    """Edges with `i < j` in lexicographic order, and the order that sorts them; refuses what is not simple."""
+    if edges.size and (edges.min() < 0 or edges.max() >= num_nodes):
+        raise InputError(f"Edge ends must lie in 0…{num_nodes - 1} (got {edges.min()}…{edges.max()})")
+    loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
+    if len(loops):
+        raise InputError(f"Self-loops are not allowed (got one at node {edges[loops[0], 0]})")
+    edges = np.sort(edges, axis=1)
+    order = np.lexsort((edges[:, 1], edges[:, 0]))
+    edges = edges[order]
+    repeated = np.flatnonzero((edges[1:] == edges[:-1]).all(axis=1))
+    if len(repeated):
+        i, j = edges[repeated[0]]
+        raise InputError(f"Each undirected edge may appear once (got {i}-{j} twice)")
+    return edges, order

@@ -1,0 +1,148 @@
+"""Graphs as molecules: from SMILES, and to rdkit for checking and drawing. Needs the `chem` extra (rdkit).
+
+Edge labels are bonds: 0 single, 1 double, 2 triple, 3 aromatic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
+BOND_NAMES = ("single", "double", "triple", "aromatic")
+
+_ELEMENTS = frozenset(
+    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
+    "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
+    "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn "
+    "Nh Fl Mc Lv Ts Og".split()
+)
+ANY_ELEMENT = "*"
+
+
+def are_elements(names: Iterable[str]) -> bool:
+    """Whether every name is a chemical element's symbol (or `*`, an atom of unknown element)."""
+    return all(name in _ELEMENTS or name == ANY_ELEMENT for name in names)
+
+
+def parse_smiles(smiles: str) -> tuple[list[str], list[tuple[int, int]], list[int]]:
+    """Element symbols, bonds and bond labels of a molecule; hydrogens stay implicit.
+
+    Raises:
+        InputError: If rdkit cannot read the SMILES, or it names no atom.
+    """
+    chem = _rdkit()
+    with _silent():
+        molecule = chem.MolFromSmiles(smiles)
+    if molecule is None or molecule.GetNumAtoms() == 0:
+        raise InputError(f"Not a valid SMILES of at least one atom (got {smiles[:80]!r})")
+    bond_labels = _bond_types(chem)
+    bonds = list(molecule.GetBonds())
+    unknown = [bond for bond in bonds if bond.GetBondType() not in bond_labels]
+    if unknown:
+        raise InputError(f"Bonds must be {', '.join(BOND_NAMES)} (got {unknown[0].GetBondType()} in {smiles[:80]!r})")
+    return (
+        [atom.GetSymbol() for atom in molecule.GetAtoms()],
+        [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds],
+        [bond_labels.index(bond.GetBondType()) for bond in bonds],
+    )
+
+
+def from_smiles(smiles: str, label_names: Sequence[str]) -> Graph:
+    """The molecule as a graph over the given alphabet of elements; hydrogens stay implicit.
+
+    Args:
+        smiles: The molecule.
+        label_names: Element behind each label.
+    """
+    elements, bonds, bond_labels = parse_smiles(smiles)
+    missing = sorted(set(elements) - set(label_names))
+    if missing:
+        raise InputError(f"Every element must be among {', '.join(label_names)} (got {missing[0]} in {smiles[:80]!r})")
+    return Graph([label_names.index(element) for element in elements], bonds, bond_labels)
+
+
+def to_rdkit(graph: Graph, label_names: Sequence[str]) -> Mol:
+    """The graph as an rdkit molecule with atoms in node order, not sanitised.
+
+    Bonds are single where the graph has no edge labels. Charges are not stored in graphs, so the usual ones are put
+    back: a nitrogen with four bonds is N+, and an oxygen with one bond to it is O-, which makes nitro groups and
+    N-oxides read as they are drawn.
+
+    Args:
+        graph: The molecule.
+        label_names: Element behind each label.
+    """
+    if not are_elements(label_names):
+        raise InputError(f"Only graphs of chemical elements are molecules (got labels {', '.join(label_names)[:80]})")
+    chem = _rdkit()
+    bond_types = _bond_types(chem)
+    molecule = chem.RWMol()
+    for label in graph.labels.tolist():
+        molecule.AddAtom(chem.Atom(label_names[label]))
+    bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
+    for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True):
+        if bond >= len(bond_types):
+            raise InputError(f"Bonds must be 0 single, 1 double, 2 triple or 3 aromatic (got {bond})")
+        molecule.AddBond(i, j, bond_types[bond])
+        if bond == BOND_NAMES.index("aromatic"):
+            for atom in (i, j):
+                molecule.GetAtomWithIdx(atom).SetIsAromatic(True)
+    _restore_charges(molecule)
+    return molecule.GetMol()
+
+
+def is_valid_molecule(graph: Graph, label_names: Sequence[str]) -> bool:
+    """Whether rdkit accepts the graph as a molecule: valences, aromaticity, kekulisation."""
+    chem = _rdkit()
+    molecule = to_rdkit(graph, label_names)
+    with _silent():
+        return bool(chem.SanitizeMol(molecule, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE)
+
+
+def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:
+    """Canonical SMILES of the graph; of one that rdkit does not accept, the SMILES of its raw connectivity."""
+    chem = _rdkit()
+    molecule = to_rdkit(graph, label_names)
+    with _silent():
+        chem.SanitizeMol(molecule, catchErrors=True)
+        return str(chem.MolToSmiles(molecule))
+
+
+def _restore_charges(molecule: Any) -> None:
+    def bonds(atom: Any) -> float:
+        return float(sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()))
+
+    for atom in molecule.GetAtoms():
+        if atom.GetSymbol() == "N" and bonds(atom) == 4:
+            atom.SetFormalCharge(1)
+            oxygens = [a for a in atom.GetNeighbors() if a.GetSymbol() == "O" and a.GetDegree() == 1 and bonds(a) == 1]
+            for oxygen in oxygens[:1]:
+                oxygen.SetFormalCharge(-1)
+
+
+def _bond_types(chem: Any) -> list[Any]:
+    """rdkit's bond type behind each bond label."""
+    return [getattr(chem.BondType, name.upper()) for name in BOND_NAMES]
+
+
+def _rdkit() -> Any:
+    try:
+        from rdkit import Chem
+    except ImportError as error:
+        raise InputError("Molecules need rdkit: pip install 'comrecgc[chem]'") from error
+    module: ModuleType = Chem
+    return module
+
+
+def _silent() -> Any:
+    """Keep rdkit's complaints off the terminal: they come back as return values."""
+    from rdkit import rdBase
+
+    return rdBase.BlockLogs()

@@ -1,0 +1,84 @@
+"""Every allowed one-edit neighbour of a graph, built as one flat batch: never one object per neighbour."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from comrecgc.graphs.batch import GraphBatch, pointers
+from comrecgc.graphs.constraints import Constraint
+from comrecgc.graphs.edits import EditKind, EditTable, one_edit_table
+from comrecgc.graphs.graph import Graph, IntArray
+
+_RELABEL, _ADD_NODE, _REMOVE_NODE, _ADD_EDGE, _REMOVE_EDGE = (int(kind) for kind in EditKind)
+
+
+def allowed_edits(graph: Graph, num_labels: int, constraint: Constraint | None = None) -> EditTable:
+    """The edits in `N(graph)` that the constraint allows.
+
+    Args:
+        graph: The graph to edit.
+        num_labels: Size of the label alphabet.
+        constraint: What edits are allowed; None allows all.
+    """
+    table = one_edit_table(graph, num_labels)
+    return table if constraint is None else table.select(constraint.allowed(graph, table))
+
+
+def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = False) -> GraphBatch:
+    """The graph after each edit of the table, as one batch: graph `i` of the batch is the graph after `table[i]`.
+
+    Args:
+        graph: The graph the table belongs to.
+        table: Edits, in any order and number.
+        with_edge_labels: Carry edge labels too (if the graph has them); models rarely need them.
+    """
+    adds_node, removes_node = table.of_kind(EditKind.ADD_NODE), table.of_kind(EditKind.REMOVE_NODE)
+    adds_edge, removes_edge = table.of_kind(EditKind.ADD_EDGE), table.of_kind(EditKind.REMOVE_EDGE)
+    node_ptr = pointers(graph.num_nodes + adds_node.astype(np.int64) - removes_node)
+    edge_ptr = pointers(graph.num_edges + (adds_node | adds_edge).astype(np.int64) - (removes_node | removes_edge))
+    labels = np.empty(node_ptr[-1], dtype=np.int32)
+    edges = np.empty((edge_ptr[-1], 2), dtype=np.int64)
+    source = np.empty(edge_ptr[-1] if with_edge_labels else 0, dtype=np.int32)
+    _fill(graph.labels, graph.edges, table.kind, table.first, table.second, node_ptr, edge_ptr, labels, edges, source)
+    edge_labels: IntArray | None = None
+    if with_edge_labels and graph.edge_labels is not None:
+        edge_labels = np.append(graph.edge_labels, np.int32(0))[source]
+    return GraphBatch(labels, edges, node_ptr, edge_ptr, edge_labels)
+
+
+@numba.njit(cache=True)
+def _fill(  # type: ignore[no-untyped-def]
+    old_labels, old_edges, kind, first, second, node_ptr, edge_ptr, labels, edges, source
+):
+    """Write the labels and edges of every edited graph; `source` gets the old edge behind each (-1: a new one)."""
+    n, m = len(old_labels), len(old_edges)
+    for g in range(len(kind)):
+        a, b, offset = first[g], second[g], node_ptr[g]
+        gone = a if kind[g] == _REMOVE_NODE else n
+        place = offset
+        for v in range(n):
+            if v != gone:
+                labels[place] = old_labels[v]
+                place += 1
+        if kind[g] == _RELABEL:
+            labels[offset + a] = b
+        elif kind[g] == _ADD_NODE:
+            labels[place] = b
+        slot = edge_ptr[g]
+        for e in range(m):
+            i, j = old_edges[e, 0], old_edges[e, 1]
+            if i == gone or j == gone:
+                continue
+            if kind[g] == _REMOVE_EDGE and ((i == a and j == b) or (i == b and j == a)):
+                continue
+            edges[slot, 0] = offset + i - (i > gone)
+            edges[slot, 1] = offset + j - (j > gone)
+            if len(source):
+                source[slot] = e
+            slot += 1
+        if kind[g] == _ADD_NODE or kind[g] == _ADD_EDGE:
+            edges[slot, 0] = offset + a
+            edges[slot, 1] = offset + (n if kind[g] == _ADD_NODE else b)
+            if len(source):
+                source[slot] = -1

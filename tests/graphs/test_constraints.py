@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from comrecgc.errors import InputError
+from comrecgc.graphs import (
+    AllOf,
+    AllowKinds,
+    Constraint,
+    Edit,
+    EditKind,
+    FreezeNodes,
+    Graph,
+    KeepConnected,
+    MaxSize,
+    Valence,
+    allowed_edits,
+    apply_edit,
+    from_smiles,
+    is_valid_molecule,
+    one_edit_table,
+    to_networkx,
+)
+from tests.graphs.strategies import graphs
+
+ELEMENTS = ("C", "N", "O", "Cl")
+
+
+def edits(graph: Graph, constraint: Constraint | None, num_labels: int = 3) -> set[Edit]:
+    table = allowed_edits(graph, num_labels, constraint)
+    return {table[i] for i in range(len(table))}
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs(max_nodes=6))
+def test_keep_connected_allows_exactly_what_splits_no_component(graph: Graph) -> None:
+    before = nx.number_connected_components(to_networkx(graph))
+    kept = edits(graph, KeepConnected())
+    for edit in edits(graph, None):
+        after = nx.number_connected_components(to_networkx(apply_edit(graph, edit)))
+        assert (edit in kept) == (after <= before)
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs(max_nodes=6))
+def test_all_of_is_the_intersection(graph: Graph) -> None:
+    parts: tuple[Constraint, ...] = (KeepConnected(), AllowKinds({"remove_edge", "add_node"}), FreezeNodes({0}))
+    together = edits(graph, AllOf(*parts))
+    assert together == set.intersection(*(edits(graph, part) for part in parts))
+    assert edits(graph, AllOf()) == edits(graph, None)
+
+
+def test_kinds_by_name_or_value() -> None:
+    graph = Graph([0, 1], [(0, 1)])
+    assert {edit.kind for edit in edits(graph, AllowKinds([EditKind.RELABEL, "remove_node"]))} == {
+        EditKind.RELABEL,
+        EditKind.REMOVE_NODE,
+    }
+    assert edits(graph, AllowKinds(())) == set()
+    with pytest.raises(InputError, match=r"Edit kinds are relabel, .* \(got 'rename'\)"):
+        AllowKinds({"rename"})
+
+
+def test_frozen_nodes_and_the_bonds_between_them_stay() -> None:
+    graph = Graph([0, 1, 2, 0], [(0, 1), (1, 2), (2, 3)])
+    kept = edits(graph, FreezeNodes({0, 1}))
+    touched = {edit for edit in edits(graph, None) if edit not in kept}
+    assert {edit.kind for edit in touched} == {EditKind.RELABEL, EditKind.REMOVE_NODE, EditKind.REMOVE_EDGE}
+    assert Edit(EditKind.REMOVE_EDGE, 0, 1) in touched
+    assert Edit(EditKind.REMOVE_EDGE, 1, 2) in kept
+    assert Edit(EditKind.ADD_NODE, 0, 2) in kept
+
+
+def test_frozen_ids_follow_their_nodes_through_edits() -> None:
+    graph = apply_edit(Graph([0, 1, 2], [(0, 1), (1, 2)]), Edit(EditKind.REMOVE_NODE, 0))
+    assert all(edit.first != 2 for edit in edits(graph, FreezeNodes({2})) if edit.kind == EditKind.RELABEL)
+    by_label = FreezeNodes(lambda g: g.labels == 1)
+    assert all(edit.first != 1 for edit in edits(graph, by_label) if edit.kind == EditKind.RELABEL)
+
+
+def test_max_size_stops_growth_at_the_bound() -> None:
+    graph = Graph([0, 0, 0], [(0, 1)])
+    grows = {EditKind.ADD_NODE, EditKind.ADD_EDGE}
+    assert grows <= {edit.kind for edit in edits(graph, MaxSize(nodes=4, edges=2))}
+    assert EditKind.ADD_NODE not in {edit.kind for edit in edits(graph, MaxSize(nodes=3))}
+    assert not grows & {edit.kind for edit in edits(graph, MaxSize(edges=1))}
+
+
+def test_valence_by_bond_order() -> None:
+    acetone = from_smiles("CC(=O)C", ELEMENTS)
+    kept = edits(acetone, Valence.of_elements(ELEMENTS), num_labels=4)
+    assert Edit(EditKind.RELABEL, 2, 1) in kept  # =O to =N
+    assert Edit(EditKind.RELABEL, 2, 3) not in kept  # =O to =Cl
+    assert Edit(EditKind.ADD_NODE, 0, 3) in kept
+    assert Edit(EditKind.ADD_NODE, 1, 3) not in kept  # the carbonyl carbon is full
+    assert Edit(EditKind.ADD_NODE, 2, 0) not in kept  # so is its oxygen
+    assert Edit(EditKind.REMOVE_NODE, 2) in kept
+
+
+def test_valence_by_degree_where_there_are_no_bond_orders() -> None:
+    graph = Graph([2, 0, 0], [(0, 1), (0, 2)])
+    kept = edits(graph, Valence.of_elements(ELEMENTS), num_labels=4)
+    assert Edit(EditKind.ADD_NODE, 0, 0) not in kept
+    assert Edit(EditKind.RELABEL, 0, 3) not in kept
+    assert Edit(EditKind.RELABEL, 0, 1) in kept
+
+
+def test_an_atom_that_is_already_too_full_may_lose_bonds() -> None:
+    overfull = Graph([3, 0, 0], [(0, 1), (0, 2)])  # Cl with two bonds, as in charged groups
+    kept = edits(overfull, Valence.of_elements(ELEMENTS), num_labels=4)
+    assert Edit(EditKind.REMOVE_EDGE, 0, 1) in kept
+    assert Edit(EditKind.RELABEL, 1, 2) in kept
+    assert Edit(EditKind.ADD_NODE, 0, 0) not in kept
+
+
+def test_valid_molecules_stay_valid_under_valence() -> None:
+    rng = np.random.default_rng(0)
+    rule = Valence.of_elements(ELEMENTS)
+    for smiles in ("CC(=O)NC1CCCCC1", "ClCC(Cl)C#N", "OCC1CC1N", "CC(C)(C)OC=C"):
+        graph = from_smiles(smiles, ELEMENTS)
+        for _ in range(30):
+            table = allowed_edits(graph, len(ELEMENTS), rule)
+            graph = apply_edit(graph, table[int(rng.integers(len(table)))])
+            assert is_valid_molecule(graph, ELEMENTS)
+
+
+def test_unknown_elements_and_missing_maxima_are_refused() -> None:
+    with pytest.raises(InputError, match="got 'helix'"):
+        Valence.of_elements(["C", "helix"])
+    with pytest.raises(InputError, match="a maximum for every label"):
+        edits(Graph([2], []), Valence((4.0, 3.0)))
+    with pytest.raises(InputError, match="bond_orders must cover"):
+        edits(Graph([0, 0], [(0, 1)], [5]), Valence((4.0, 3.0, 2.0)))
+
+
+def test_constraints_change_neither_graph_nor_table() -> None:
+    graph = Graph([0, 1, 2], [(0, 1), (1, 2)])
+    table = one_edit_table(graph, 3)
+    before = table.kind.tolist(), table.first.tolist(), table.second.tolist()
+    AllOf(KeepConnected(), FreezeNodes({1}), MaxSize(nodes=3), Valence((4.0, 3.0, 2.0))).allowed(graph, table)
+    assert (table.kind.tolist(), table.first.tolist(), table.second.tolist()) == before

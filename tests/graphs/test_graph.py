@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pickle  # only to show that worker processes can be handed graphs
+
+import numpy as np
+import pytest
+
+from comrecgc.errors import InputError
+from comrecgc.graphs import Graph, GraphBatch
+
+
+def test_edges_are_stored_sorted_with_their_labels() -> None:
+    graph = Graph([0, 1, 2], [(2, 0), (1, 0)], [7, 5])
+    assert graph.edges.tolist() == [[0, 1], [0, 2]]
+    assert graph.edge_labels is not None
+    assert graph.edge_labels.tolist() == [5, 7]
+    assert graph.size == 5
+    assert graph.degrees().tolist() == [2, 1, 1]
+
+
+def test_input_arrays_are_neither_kept_nor_changed() -> None:
+    labels, edges = np.array([1, 0], dtype=np.int32), np.array([[1, 0]], dtype=np.int32)
+    graph = Graph(labels, edges)
+    labels[0] = 9
+    assert edges.tolist() == [[1, 0]]
+    assert graph.labels.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="read-only"):
+        graph.labels[0] = 3
+
+
+@pytest.mark.parametrize(
+    ("labels", "edges", "edge_labels", "message"),
+    [
+        ([], [], None, "at least one node"),
+        ([[0, 1]], [], None, "flat labels"),
+        ([-1], [], None, "non-negative"),
+        ([0.5], [], None, "labels must be integers"),
+        ([0, 0], [(0, 2)], None, r"lie in 0…1 \(got 0…2\)"),
+        ([0, 0], [(-1, 1)], None, "lie in 0…1"),
+        ([0, 0], [(1, 1)], None, r"Self-loops are not allowed \(got one at node 1\)"),
+        ([0, 0], [(0, 1), (1, 0)], None, r"may appear once \(got 0-1 twice\)"),
+        ([0, 0], [(0, 1)], [1, 2], "One edge label per edge"),
+    ],
+)
+def test_what_is_not_a_simple_labelled_graph_is_refused(
+    labels: list[int], edges: list[tuple[int, int]], edge_labels: list[int] | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        Graph(labels, edges, edge_labels)
+
+
+def test_equality_is_of_layout() -> None:
+    graph = Graph([0, 1], [(0, 1)])
+    assert graph == Graph([0, 1], [(1, 0)])
+    assert hash(graph) == hash(Graph([0, 1], [(1, 0)]))
+    assert graph != Graph([1, 0], [(0, 1)])
+    assert graph != "graph"
+
+
+def test_a_graph_survives_the_trip_to_a_worker_process() -> None:
+    graph = Graph([0, 1, 1], [(0, 1), (1, 2)], [0, 2])
+    copy = pickle.loads(pickle.dumps(graph))  # noqa: S301
+    assert copy == graph
+    assert copy.edge_labels.tolist() == [0, 2]
+    assert copy.ids.tolist() == [0, 1, 2]
+
+
+def test_permuted_moves_labels_edges_and_edge_labels_together() -> None:
+    graph = Graph([5, 6, 7], [(0, 1), (1, 2)], [1, 2])
+    turned = graph.permuted([2, 0, 1])
+    assert turned.labels.tolist() == [7, 5, 6]
+    assert turned.edges.tolist() == [[0, 2], [1, 2]]
+    assert turned.edge_labels is not None
+    assert turned.edge_labels.tolist() == [2, 1]
+
+
+def test_batch_round_trip_and_slices() -> None:
+    graphs = [Graph([0, 1], [(0, 1)]), Graph([2], []), Graph([1, 1, 0], [(0, 2), (1, 2)])]
+    batch = GraphBatch.from_graphs(graphs)
+    assert list(batch) == graphs
+    assert batch.graph_of_node().tolist() == [0, 0, 1, 2, 2, 2]
+    assert batch.edge_index().tolist() == [[0, 3, 4, 1, 5, 5], [1, 5, 5, 0, 3, 4]]
+    assert list(batch.slice(1, 3)) == graphs[1:]
+    assert len(batch.slice(2, 2)) == 0
+    assert len(GraphBatch.from_graphs([])) == 0
+    with pytest.raises(IndexError):
+        batch[3]
+    with pytest.raises(InputError, match="Slice"):
+        batch.slice(0, 4)
+
+
+def test_batch_keeps_edge_labels_only_if_all_graphs_have_them() -> None:
+    labelled, plain = Graph([0, 0], [(0, 1)], [2]), Graph([0, 0], [(0, 1)])
+    both = GraphBatch.from_graphs([labelled, labelled]).edge_labels
+    assert both is not None
+    assert both.tolist() == [2, 2]
+    assert GraphBatch.from_graphs([labelled, plain]).edge_labels is None

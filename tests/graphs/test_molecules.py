@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from comrecgc.errors import InputError
+from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, from_smiles, is_valid_molecule, to_rdkit, to_smiles
+from comrecgc.graphs.molecules import are_elements
+
+ELEMENTS = ("C", "N", "O", "Cl")
+
+
+@pytest.mark.parametrize("smiles", ["CC(=O)O", "c1ccccc1Cl", "C#N", "O=[N+]([O-])c1ccccc1", "C1CC1.Cl", "c1ccncc1"])
+def test_smiles_round_trip(smiles: str) -> None:
+    graph = from_smiles(smiles, ELEMENTS)
+    assert is_valid_molecule(graph, ELEMENTS)
+    assert to_smiles(graph, ELEMENTS) == to_smiles(from_smiles(to_smiles(graph, ELEMENTS), ELEMENTS), ELEMENTS)
+    assert from_smiles(to_smiles(graph, ELEMENTS), ELEMENTS).num_edges == graph.num_edges
+
+
+def test_nitro_group_gets_its_charges_back() -> None:
+    neutral = Graph([0, 1, 2, 2], [(0, 1), (1, 2), (1, 3)], [0, 1, 0])
+    charges = [atom.GetFormalCharge() for atom in to_rdkit(neutral, ELEMENTS).GetAtoms()]
+    assert charges == [0, 1, 0, -1]
+    assert to_smiles(neutral, ELEMENTS) == "C[N+](=O)[O-]"
+
+
+def test_an_impossible_molecule_is_said_to_be_so() -> None:
+    chlorine = from_smiles("CCl", ELEMENTS)
+    crowded = apply_edit(chlorine, Edit(EditKind.ADD_NODE, 1, 0))
+    assert not is_valid_molecule(crowded, ELEMENTS)
+    assert "Cl" in to_smiles(crowded, ELEMENTS)
+
+
+def test_bonds_are_single_where_none_are_given() -> None:
+    assert to_smiles(Graph([0, 0, 2], [(0, 1), (1, 2)]), ELEMENTS) == "CCO"
+
+
+@pytest.mark.parametrize(
+    ("smiles", "message"),
+    [
+        ("", "Not a valid SMILES"),
+        ("C1CC", "Not a valid SMILES"),
+        ("not a molecule", "Not a valid SMILES"),
+        ("CS", r"must be among C, N, O, Cl \(got S"),
+    ],
+)
+def test_bad_smiles_are_named(smiles: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match=message):
+        from_smiles(smiles, ELEMENTS)
+    assert capfd.readouterr().err == ""
+
+
+def test_labels_that_are_no_elements_are_no_molecules() -> None:
+    assert are_elements(["C", "Br", "*"])
+    assert not are_elements(["C", "helix"])
+    with pytest.raises(InputError, match="chemical elements"):
+        to_rdkit(Graph([0], []), ["helix"])
+    with pytest.raises(InputError, match="got 7"):
+        to_rdkit(Graph([0, 0], [(0, 1)], [7]), ["C"])
