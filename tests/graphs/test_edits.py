@@ -99,6 +99,7 @@ def test_the_batch_holds_what_applying_each_edit_gives(graph: Graph) -> None:
     assert len(batch) == len(table)
     for index, neighbour in enumerate(batch):
         applied = apply_edit(graph, table[index])
+        assert applied.size == graph.size + table.size_changes()[index]
         assert neighbour == applied
         assert neighbour.edge_labels is not None
         assert applied.edge_labels is not None

@@ -82,6 +82,8 @@ def test_batch_round_trip_and_slices() -> None:
     assert batch.edge_index().tolist() == [[0, 3, 4, 1, 5, 5], [1, 5, 5, 0, 3, 4]]
     assert list(batch.slice(1, 3)) == graphs[1:]
     assert len(batch.slice(2, 2)) == 0
+    assert list(batch.select([2, 0, 2])) == [graphs[2], graphs[0], graphs[2]]
+    assert len(batch.select([])) == 0
     assert len(GraphBatch.from_graphs([])) == 0
     with pytest.raises(IndexError):
         batch[3]
@@ -95,3 +97,12 @@ def test_batch_keeps_edge_labels_only_if_all_graphs_have_them() -> None:
     assert both is not None
     assert both.tolist() == [2, 2]
     assert GraphBatch.from_graphs([labelled, plain]).edge_labels is None
+
+
+def test_chunks_hold_whole_graphs_within_the_bound() -> None:
+    sizes = [3, 4, 1, 9, 2, 2]
+    batch = GraphBatch.from_graphs(Graph([0] * size, []) for size in sizes)
+    chunks = [chunk.node_counts().tolist() for chunk in batch.chunks(8)]
+    assert chunks == [[3, 4, 1], [9], [2, 2]]
+    assert [chunk.node_counts().tolist() for chunk in batch.chunks(1)] == [[size] for size in sizes]
+    assert list(GraphBatch.from_graphs([]).chunks(8)) == []

@@ -95,6 +95,34 @@ class GraphBatch:
             None if self.edge_labels is None else self.edge_labels[edges],
         )
 
+    def select(self, indices: npt.ArrayLike) -> GraphBatch:
+        """The graphs at the given indices, in that order, repeats included."""
+        chosen = np.asarray(indices, dtype=np.int64)
+        node_ptr, edge_ptr = pointers(self.node_counts()[chosen]), pointers(self.edge_counts()[chosen])
+        nodes, edges = _runs(self.node_ptr[chosen], node_ptr), _runs(self.edge_ptr[chosen], edge_ptr)
+        shift = np.repeat(node_ptr[:-1] - self.node_ptr[chosen], np.diff(edge_ptr))
+        return GraphBatch(
+            self.labels[nodes],
+            self.edges[edges] + shift[:, None],
+            node_ptr,
+            edge_ptr,
+            None if self.edge_labels is None else self.edge_labels[edges],
+        )
+
+    def chunks(self, max_nodes: int) -> Iterator[GraphBatch]:
+        """Consecutive runs of graphs of at most `max_nodes` nodes each; a single larger graph comes alone."""
+        start = 0
+        while start < len(self):
+            fitting = int(np.searchsorted(self.node_ptr, self.node_ptr[start] + max_nodes, side="right")) - 1
+            stop = max(fitting, start + 1)
+            yield self.slice(start, stop)
+            start = stop
+
+
+def _runs(starts: LongArray, ptr: LongArray) -> LongArray:
+    """The integers of consecutive runs, run `g` being `starts[g], starts[g]+1, …`, as long as `ptr` says."""
+    return np.arange(ptr[-1]) + np.repeat(starts - ptr[:-1], np.diff(ptr))
+
 
 def pointers(counts: npt.ArrayLike) -> LongArray:
     """Where each run of the given lengths starts, and the end of the last: `[0, c0, c0+c1, …]`."""

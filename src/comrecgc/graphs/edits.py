@@ -74,6 +74,13 @@ class EditTable:
         mask: BoolArray = self.kind == kind
         return mask
 
+    def size_changes(self) -> IntArray:
+        """How much each edit changes `|G|`, the number of elements, `[N]`."""
+        return _SIZE_CHANGE[self.kind]
+
+
+_SIZE_CHANGE = np.array([0, 2, -2, 1, -1], dtype=np.int32)  # by kind, of an edit in N(G)
+
 
 def one_edit_table(graph: Graph, num_labels: int) -> EditTable:
     """Every edit in `N(graph)`: relabel a node, add a labelled node tied to a node, remove a degree-1 node, add or remove an edge.

@@ -1,0 +1,65 @@
+"""The six benchmarks, your own data, and the planted demo set, all as `GraphDataset`."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from comrecgc.datasets.benchmarks import BENCHMARKS, load_benchmark
+from comrecgc.datasets.dataset import GraphDataset
+from comrecgc.datasets.planted import PlantedDataset, load_planted
+from comrecgc.datasets.pyg import from_pyg
+from comrecgc.datasets.smiles import from_smiles_table
+from comrecgc.datasets.toxicophores import Toxicophore, find_toxicophores, true_recourses
+from comrecgc.datasets.tu_dataset import from_tu_folder
+from comrecgc.errors import InputError
+
+__all__ = [
+    "BENCHMARKS",
+    "GraphDataset",
+    "PlantedDataset",
+    "Toxicophore",
+    "find_toxicophores",
+    "from_pyg",
+    "from_smiles_table",
+    "from_tu_folder",
+    "load_benchmark",
+    "load_dataset",
+    "load_planted",
+    "true_recourses",
+]
+
+_PLANTED = "planted"
+_TABLES = (".csv", ".tsv", ".smi")
+
+
+def load_dataset(name: str | Path, root: str | Path | None = None) -> GraphDataset:
+    """A dataset by its name or its path.
+
+    Args:
+        name: A benchmark (`BENCHMARKS`), `planted`, the path of a folder or zip archive in the TU format, or the path
+            of a `.csv`, `.tsv` or `.smi` file of SMILES. A name wins over a path; write `./aids` for a folder so named.
+        root: Folder to look for benchmarks in, before `$COMRECGC_DATA` and the user's cache.
+
+    Raises:
+        InputError: If there is no such dataset, or it cannot be used.
+    """
+    text = str(name)
+    if text.lower() in BENCHMARKS and not isinstance(name, Path):
+        return load_benchmark(text, root)
+    if text.lower() == _PLANTED and not isinstance(name, Path):
+        return load_planted()
+    path = Path(name)
+    if path.suffix.lower() in _TABLES:
+        return from_smiles_table(path)
+    if path.is_dir() or path.suffix.lower() == ".zip":
+        return from_tu_folder(path)
+    raise InputError(_unknown(text))
+
+
+def _unknown(name: str) -> str:
+    names = (*BENCHMARKS, _PLANTED)
+    near = difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    rule = f"A dataset is one of {', '.join(names)}, or the path of a TU folder, .zip, .csv, .tsv or .smi file"
+    return f"{rule} (got {name!r}{hint})"

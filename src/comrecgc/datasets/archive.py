@@ -1,0 +1,130 @@
+"""A flat set of small files, read from a folder or straight out of a zip archive.
+
+Archives come from strangers, so nothing is ever extracted: members are read into memory by their last name, and an
+archive with a member that could write outside its folder, or that grows beyond reason, is refused as a whole.
+"""
+
+from __future__ import annotations
+
+import lzma
+import stat
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from comrecgc.errors import InputError
+
+MAX_BYTES = 2 << 30
+"""An archive that unpacks to more than this is refused."""
+
+MAX_RATIO = 500
+"""An archive that is large and shrank by more than this factor is refused; real label files stay below it."""
+
+_SMALL = 64 << 20  # a tiny archive of one repeated digit may well exceed MAX_RATIO
+_ENCRYPTED = 0x1
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError, ValueError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSet:
+    """Files by their plain names.
+
+    Args:
+        path: The folder or the zip archive.
+        members: Where each file is: its path below the folder, or its name in the archive.
+        zipped: Whether `path` is an archive.
+    """
+
+    path: Path
+    members: Mapping[str, str]
+    zipped: bool
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.members
+
+    def where(self, name: str) -> str:
+        """How to speak of a file in an error."""
+        return f"{self.path}:{name}" if self.zipped else str(self.path / name)
+
+    def read(self, name: str) -> bytes:
+        """Contents of a file."""
+        if name not in self.members:
+            raise InputError(f"{self.path} must hold a file {name}")
+        try:
+            if self.zipped:
+                with zipfile.ZipFile(self.path) as archive:
+                    return archive.read(self.members[name])
+            file = self.path / self.members[name]
+            if file.stat().st_size > MAX_BYTES:
+                raise InputError(f"{file} must be at most {MAX_BYTES} bytes (got {file.stat().st_size})")
+            return file.read_bytes()
+        except InputError:
+            raise
+        except _DAMAGED as error:
+            raise InputError(f"Cannot read {self.where(name)}: {_one_line(error)}") from error
+
+
+def open_files(path: Path) -> FileSet:
+    """The files directly in a folder, or all members of a zip archive.
+
+    Args:
+        path: A folder or a zip archive.
+
+    Raises:
+        InputError: If there is nothing there, or the archive is damaged, encrypted, too large or holds unsafe members.
+    """
+    try:
+        if path.is_dir():
+            return FileSet(path=path, members={f.name: f.name for f in path.iterdir() if f.is_file()}, zipped=False)
+        if not path.is_file():
+            raise InputError(f"{path} must be an existing folder or zip archive")
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+    except InputError:
+        raise
+    except _DAMAGED as error:
+        raise InputError(f"Cannot read {path} as a folder or zip archive: {_one_line(error)}") from error
+    _check_size(path, members)
+    return FileSet(path=path, members=_by_plain_name(path, members), zipped=True)
+
+
+def _check_size(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    # zipfile never hands out more than the declared size, so the declared sizes bound what reading can take.
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > MAX_BYTES:
+        raise InputError(f"{path} must unpack to at most {MAX_BYTES} bytes (got {unpacked})")
+    packed = max(path.stat().st_size, 1)
+    if unpacked > _SMALL and unpacked > MAX_RATIO * packed:
+        raise InputError(f"{path} must not unpack to more than {MAX_RATIO} times its size (got {unpacked // packed})")
+
+
+def _by_plain_name(path: Path, members: list[zipfile.ZipInfo]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for member in members:
+        _check_member(path, member)
+        name = PurePosixPath(member.filename).name
+        if name.startswith(".") or "__MACOSX" in member.filename:  # left there by macOS
+            continue
+        if name in names:
+            raise InputError(f"{path} must hold each file once (got {name} twice)")
+        names[name] = member.filename
+    return names
+
+
+def _check_member(path: Path, member: zipfile.ZipInfo) -> None:
+    name = member.orig_filename
+    parts = name.split("/")
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if name.startswith("/") or ".." in parts or "\\" in name or ":" in parts[0] or "\0" in name:
+        raise InputError(f"{path} must hold only plain relative names (got {name[:80]!r})")
+    if kind not in (0, stat.S_IFREG):
+        raise InputError(f"{path} must hold only regular files, no links or devices (got {name[:80]!r})")
+    if member.flag_bits & _ENCRYPTED:
+        raise InputError(f"{path} must not be encrypted (got an encrypted member {name[:80]!r})")
+
+
+def _one_line(error: BaseException) -> str:
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(str(reason).split())[:200]

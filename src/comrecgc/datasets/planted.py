@@ -1,0 +1,74 @@
+"""The planted dataset: molecules rejected for a toxic group that was put there, so the true recourses are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from comrecgc.datasets.dataset import GraphDataset
+from comrecgc.datasets.planted_molecules import grow_molecule
+from comrecgc.datasets.toxicophores import ELEMENTS, Toxicophore, find_toxicophores
+from comrecgc.errors import InputError
+from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.identity import graph_key
+from comrecgc.graphs.molecules import BOND_NAMES
+
+_NUM_NODES = range(10, 31)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class PlantedDataset(GraphDataset):
+    """A dataset whose truth is known.
+
+    Args:
+        toxicophores: The toxic groups of each graph; none in an accepted one.
+    """
+
+    toxicophores: tuple[tuple[Toxicophore, ...], ...]
+
+    def subset(self, indices: Iterable[int]) -> PlantedDataset:
+        """The graphs at the given indices, in that order."""
+        chosen = list(indices)
+        return replace(
+            self,
+            graphs=tuple(self.graphs[i] for i in chosen),
+            classes=self.classes[chosen],
+            toxicophores=tuple(self.toxicophores[i] for i in chosen),
+        )
+
+
+def load_planted(seed: int = 0, *, num_graphs: int = 600) -> PlantedDataset:
+    """Molecules of 10 to 30 atoms, half of them rejected for a nitro group, an epoxide or a nitrosamine.
+
+    `true_recourses` of a graph's `toxicophores` are the edits that should be found. All molecules have different
+    keys, so no two look the same to a message-passing network.
+
+    Args:
+        seed: The same seed gives the same molecules, whatever the machine.
+        num_graphs: How many.
+    """
+    if seed < 0:
+        raise InputError(f"seed must not be negative (got {seed})")
+    if num_graphs < 2:
+        raise InputError(f"num_graphs must be at least 2 (got {num_graphs})")
+    rng = np.random.default_rng(seed)
+    graphs: list[Graph] = []
+    seen: set[int] = set()
+    while len(graphs) < num_graphs:
+        graph = grow_molecule(rng, toxic=len(graphs) % 2 == 0)
+        key = graph_key(graph)
+        if graph.num_nodes in _NUM_NODES and key not in seen:
+            graphs.append(graph)
+            seen.add(key)
+    toxicophores = tuple(find_toxicophores(graph) for graph in graphs)
+    return PlantedDataset(
+        name="planted",
+        graphs=tuple(graphs),
+        classes=np.array([not found for found in toxicophores], dtype=np.int8),
+        label_names=ELEMENTS,
+        class_names=("toxic", "harmless"),
+        edge_label_names=BOND_NAMES[:3],
+        toxicophores=toxicophores,
+    )

@@ -1,0 +1,201 @@
+"""Reader of the TU Dortmund format: a folder or zip archive of text files named `NAME_A.txt`, `NAME_graph_labels.txt` …
+
+Every row is checked before anything is built from it. What is certainly a mistake is refused with the file and line;
+what has one plain meaning (an edge listed twice, or in one direction only) is repaired and noted.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from comrecgc.datasets.archive import FileSet, open_files
+from comrecgc.datasets.edges import merge_directions
+from comrecgc.datasets.label_maps import LabelMaps, parse_label_maps
+from comrecgc.errors import InputError
+from comrecgc.graphs.batch import GraphBatch, LongArray, pointers
+from comrecgc.graphs.graph import IntArray
+
+_ADJACENCY = "_A.txt"
+_INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TUData:
+    """A TU dataset as it stands in the files, checked.
+
+    Args:
+        name: The NAME its files begin with.
+        batch: All graphs; node and edge labels are rows of `label_values` and `edge_label_values`.
+        targets: Class of each graph as the file has it, `[B]`.
+        label_values: Distinct node labels as the file has them, sorted, `[num_labels, components]`; one row of zero
+            columns where there is no file of node labels.
+        edge_label_values: The same of edge labels, or None where there is no such file.
+        maps: What the archive says its labels mean.
+        notes: What was repaired, one sentence each.
+    """
+
+    name: str
+    batch: GraphBatch
+    targets: LongArray
+    label_values: LongArray
+    edge_label_values: LongArray | None = None
+    maps: LabelMaps = field(default_factory=LabelMaps)
+    notes: tuple[str, ...] = ()
+
+
+def read_tu(path: str | Path, name: str | None = None) -> TUData:
+    """Read a dataset in the TU format.
+
+    Args:
+        path: Folder or zip archive with the files.
+        name: The NAME its files begin with, in any case; needed where there are several datasets.
+
+    Raises:
+        InputError: If a file is missing, damaged, or breaks a rule of the format; the file and line are named.
+    """
+    files = open_files(Path(path))
+    name = _dataset_name(files, name or files.path.stem)
+    node_ptr, targets = _read_graphs(files, name)
+    labels, label_values = _read_node_labels(files, name, int(node_ptr[-1]))
+    adjacency = _IntegerFile.read(files, f"{name}{_ADJACENCY}", columns=2, may_be_empty=True)
+    _check_edges(adjacency, node_ptr)
+    edges, first_row, edge_of_row, notes = merge_directions(adjacency.rows - 1, int(node_ptr[-1]))
+    edge_labels, edge_label_values = _read_edge_labels(files, name, first_row, edge_of_row)
+    edge_ptr = np.searchsorted(edges[:, 0], node_ptr)  # edges are sorted by their first node, nodes by their graph
+    readme = f"{name}_label_readme.txt"
+    return TUData(
+        name=name,
+        batch=GraphBatch(labels, edges, node_ptr, edge_ptr, edge_labels),
+        targets=targets,
+        label_values=label_values,
+        edge_label_values=edge_label_values,
+        maps=parse_label_maps(files.read(readme)) if readme in files else LabelMaps(),
+        notes=notes,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _IntegerFile:
+    """A file of comma-separated integers: `rows` is `[lines, columns]`, blank lines left out."""
+
+    where: str
+    text: bytes
+    rows: LongArray
+
+    @classmethod
+    def read(cls, files: FileSet, name: str, *, columns: int | None = None, may_be_empty: bool = False) -> _IntegerFile:
+        text = files.read(name).removeprefix(b"\xef\xbb\xbf")
+        where = files.where(name)
+        if not text.strip():
+            if may_be_empty and columns is not None:
+                return cls(where, text, np.zeros((0, columns), dtype=np.int64))
+            raise InputError(f"{where} must not be empty")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # numpy only warns where it reads 1.5 as 1
+                rows = np.loadtxt(io.BytesIO(text), dtype=np.int64, delimiter=",", ndmin=2, comments=None)
+        except (ValueError, OverflowError, DeprecationWarning, UnicodeDecodeError) as error:
+            raise _first_bad_line(where, text, columns) from error
+        if columns is not None and rows.shape[1] != columns:
+            raise _first_bad_line(where, text, columns)
+        return cls(where, text, rows)
+
+    def fail(self, row: int, rule: str) -> NoReturn:
+        """Refuse a row, naming its line."""
+        lines = [number for number, line in enumerate(self.text.split(b"\n"), start=1) if line.strip()]
+        raise InputError(f"{self.where} line {lines[row]}: {rule}")
+
+    def check_length(self, expected: int, what: str) -> None:
+        if len(self.rows) != expected:
+            raise InputError(f"{self.where} must have one line per {what}, {expected} (got {len(self.rows)})")
+
+
+def _first_bad_line(where: str, text: bytes, columns: int | None) -> InputError:
+    for number, line in enumerate(text.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        tokens = [token.strip() for token in line.split(b",")]
+        columns = len(tokens) if columns is None else columns
+        wrong = [token for token in tokens if not _INTEGER.fullmatch(token)]
+        if wrong or len(tokens) != columns:
+            got = (wrong[0] if wrong else line.strip()).decode("ascii", "backslashreplace")[:40]
+            return InputError(f"{where} line {number}: must hold {columns} comma-separated integer(s) (got {got!r})")
+    return InputError(f"{where} must hold comma-separated integers")
+
+
+def _dataset_name(files: FileSet, wanted: str) -> str:
+    names = sorted(name.removesuffix(_ADJACENCY) for name in files.members if name.endswith(_ADJACENCY))
+    own = [name for name in names if name.lower() == wanted.lower()]
+    if len(own or names) != 1:
+        rule = "must hold one dataset in the TU format, with files NAME_A.txt, NAME_graph_indicator.txt, …"
+        raise InputError(f"{files.path} {rule} (got {', '.join(names)[:80] or 'no file ending in _A.txt'})")
+    return (own or names)[0]
+
+
+def _read_graphs(files: FileSet, name: str) -> tuple[LongArray, LongArray]:
+    """Node pointers `[B+1]` and raw class `[B]` of each graph."""
+    indicator = _IntegerFile.read(files, f"{name}_graph_indicator.txt", columns=1)
+    targets = _IntegerFile.read(files, f"{name}_graph_labels.txt", columns=1)
+    graph = indicator.rows[:, 0]
+    steps = np.diff(graph, prepend=0)
+    for row in np.flatnonzero((steps < 0) | (steps > 1) | (graph < 1))[:1].tolist():
+        if steps[row] > 1:
+            indicator.fail(row, f"every graph needs a node (got none for graph {graph[row] - steps[row] + 1})")
+        indicator.fail(row, f"graph numbers must start at 1 and never decrease (got {graph[row]})")
+    if graph[-1] < len(targets.rows):
+        rule = f"every graph needs a node (got none for graph {graph[-1] + 1})"
+        raise InputError(f"{indicator.where}: {rule}; {targets.where} has {len(targets.rows)} graphs")
+    targets.check_length(int(graph[-1]), "graph")
+    return pointers(np.bincount(graph - 1)), targets.rows[:, 0]
+
+
+def _read_node_labels(files: FileSet, name: str, num_nodes: int) -> tuple[IntArray, LongArray]:
+    if f"{name}_node_labels.txt" not in files:
+        return np.zeros(num_nodes, dtype=np.int32), np.zeros((1, 0), dtype=np.int64)
+    table = _IntegerFile.read(files, f"{name}_node_labels.txt")
+    table.check_length(num_nodes, "node")
+    return _distinct_rows(table.rows)
+
+
+def _read_edge_labels(
+    files: FileSet, name: str, first_row: LongArray, edge_of_row: LongArray
+) -> tuple[IntArray | None, LongArray | None]:
+    if f"{name}_edge_labels.txt" not in files:
+        return None, None
+    table = _IntegerFile.read(
+        files, f"{name}_edge_labels.txt", columns=None if len(edge_of_row) else 1, may_be_empty=True
+    )
+    table.check_length(len(edge_of_row), f"line of {name}{_ADJACENCY}")
+    labels, values = _distinct_rows(table.rows)
+    for row in np.flatnonzero(labels != labels[first_row][edge_of_row])[:1].tolist():
+        earlier = first_row[edge_of_row[row]] + 1
+        table.fail(row, f"an edge must have one label (got another for the same edge in row {earlier})")
+    return labels[first_row], values
+
+
+def _distinct_rows(rows: LongArray) -> tuple[IntArray, LongArray]:
+    """Each row as an index into the sorted distinct rows, and those."""
+    if rows.shape[1] == 1:  # much faster than by axis
+        values, index = np.unique(rows[:, 0], return_inverse=True)
+        return index.astype(np.int32), values[:, None]
+    values, index = np.unique(rows, axis=0, return_inverse=True)
+    return index.reshape(-1).astype(np.int32), values
+
+
+def _check_edges(adjacency: _IntegerFile, node_ptr: LongArray) -> None:
+    pairs, num_nodes = adjacency.rows, int(node_ptr[-1])
+    for row in np.flatnonzero(((pairs < 1) | (pairs > num_nodes)).any(axis=1))[:1].tolist():
+        adjacency.fail(row, f"nodes must lie in 1…{num_nodes} (got {pairs[row, 0]}, {pairs[row, 1]})")
+    for row in np.flatnonzero(pairs[:, 0] == pairs[:, 1])[:1].tolist():
+        adjacency.fail(row, f"self-loops are not allowed (got one at node {pairs[row, 0]})")
+    graph = np.searchsorted(node_ptr, pairs - 1, side="right")
+    for row in np.flatnonzero(graph[:, 0] != graph[:, 1])[:1].tolist():
+        rule = "an edge must join two nodes of one graph"
+        adjacency.fail(row, f"{rule} (got nodes of graphs {graph[row, 0]} and {graph[row, 1]})")

@@ -1,0 +1,115 @@
+"""A batch of graphs as torch tensors, and the sums message passing is made of.
+
+Neighbours are grouped by node, so that a sum over neighbours is one pass of torch's embedding-bag kernel: on a CPU about
+twenty times faster than gathering edges and scattering them back. Adjacency is symmetric, so the gradient of a
+neighbour sum is a neighbour sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+from comrecgc.graphs.batch import GraphBatch, LongArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GraphTensors:
+    """Graphs laid end to end, ready for a network.
+
+    Args:
+        labels: Node labels of all graphs, `[N]`.
+        neighbours: Neighbours of node 0, then of node 1, …, `[2M]`.
+        neighbour_ptr: Node `v` has neighbours `neighbours[neighbour_ptr[v] : neighbour_ptr[v+1]]`, `[N+1]`.
+        node_ptr: Graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`.
+    """
+
+    labels: Tensor
+    neighbours: Tensor
+    neighbour_ptr: Tensor
+    node_ptr: Tensor
+
+    @classmethod
+    def from_batch(cls, batch: GraphBatch, device: torch.device | str = "cpu") -> GraphTensors:
+        neighbours, neighbour_ptr = grouped_neighbours(batch)
+        arrays = (batch.labels.astype(np.int64), neighbours, neighbour_ptr, batch.node_ptr)
+        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
+
+    def __len__(self) -> int:
+        return len(self.node_ptr) - 1
+
+    def degrees(self) -> Tensor:
+        """Number of neighbours of each node, `[N]`."""
+        return self.neighbour_ptr.diff()
+
+    def graph_of_node(self) -> Tensor:
+        """Index of the graph each node belongs to, `[N]`."""
+        return torch.repeat_interleave(self.node_ptr.diff(), output_size=len(self.labels))
+
+    def neighbour_sum(self, x: Tensor) -> Tensor:
+        """Sum of `x` over the neighbours of each node, `[N, width]`; zero where there are none."""
+        result: Tensor = _NeighbourSum.apply(x, self.neighbours, self.neighbour_ptr)  # type: ignore[no-untyped-call]
+        return result
+
+    def graph_sum(self, x: Tensor) -> Tensor:
+        """Sum of `x` over the nodes of each graph, `[B, width]`."""
+        result: Tensor = _GraphSum.apply(x, self)  # type: ignore[no-untyped-call]
+        return result
+
+
+def grouped_neighbours(batch: GraphBatch) -> tuple[LongArray, LongArray]:
+    """The neighbours of every node, node after node, `[2M]`, and where each node's begin, `[N+1]`."""
+    neighbours, ptr = _group(batch.edges, len(batch.labels))
+    return neighbours, ptr
+
+
+@numba.njit(cache=True)
+def _group(edges, num_nodes):  # type: ignore[no-untyped-def]
+    ptr = np.zeros(num_nodes + 1, dtype=np.int64)
+    for e in range(len(edges)):
+        ptr[edges[e, 0] + 1] += 1
+        ptr[edges[e, 1] + 1] += 1
+    ptr = np.cumsum(ptr)
+    place = ptr[:-1].copy()
+    neighbours = np.empty(2 * len(edges), dtype=np.int64)
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        neighbours[place[i]] = j
+        place[i] += 1
+        neighbours[place[j]] = i
+        place[j] += 1
+    return neighbours, ptr
+
+
+class _NeighbourSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, neighbours: Tensor, ptr: Tensor) -> Tensor:
+        ctx.save_for_backward(neighbours, ptr)
+        return _bag_sum(x, neighbours, ptr)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        return _bag_sum(gradient.contiguous(), *ctx.saved_tensors), None, None
+
+
+class _GraphSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, graphs: GraphTensors) -> Tensor:
+        ctx.graphs = graphs
+        return _bag_sum(x, torch.arange(len(x), device=x.device), graphs.node_ptr)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        return gradient[ctx.graphs.graph_of_node()], None
+
+
+def _bag_sum(x: Tensor, members: Tensor, ptr: Tensor) -> Tensor:
+    if len(members) == 0:  # the kernel refuses to sum nothing at all
+        return x.new_zeros(len(ptr) - 1, x.shape[1])
+    return embedding_bag(members, x, ptr, mode="sum", include_last_offset=True)
