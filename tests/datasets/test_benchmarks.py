@@ -39,7 +39,7 @@ def test_labels_are_elements_or_have_plain_names(benchmarks: dict[str, GraphData
     assert {name: data.label_names for name, data in benchmarks.items()} == {
         "aids": ("C", "O", "N", "Cl", "F", "S", "P", "Na", "Br"),
         "mutagenicity": ("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "Na"),
-        "nci1": ("O", "N", "C", "S", "Cl", "P", "F", "Sn", "Br", "I"),
+        "nci1": ("O", "N", "C", "S", "Cl", "P", "F", "*", "Br", "I"),
         "proteins": ("helix", "sheet", "turn"),
         "imdb-binary": ("actor",),
         "imdb-multi": ("actor",),

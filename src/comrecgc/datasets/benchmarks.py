@@ -19,9 +19,10 @@ from comrecgc.errors import InputError
 _RARE = 50
 
 # The archive of NCI1 names nothing. The collection numbers elements in the order the screening data first shows them,
-# here from 1 (its MOLT-4, from the same source, spells out the like order). Degrees agree: O at most 2, F always 1, Br
-# and I 1 or a lone ion, Cl 1, a lone ion or perchlorate, P 3 or 4, Na always a lone ion, Sn bound to C and Cl alone.
-_NCI1_ELEMENTS = "O N C S Cl P F Na Sn Pt Ni Zn Mn Br Cu Co Se Au Pb Ge I Si".split()
+# here from 1 (its MOLT-4, from the same source, spells out the like order), and degrees agree: O at most 2, F always 1,
+# Br and I 1 or a lone ion, Cl 1, a lone ion or perchlorate, P 3 or 4, Na always a lone ion. The ninth is some metal,
+# mostly of degree 2 and bound to C and Cl alone; which one the data does not tell.
+_NCI1_ELEMENTS = "O N C S Cl P F Na * Pt Ni Zn Mn Br Cu Co Se Au Pb Ge I Si".split()
 
 _ARCHIVES = {
     "aids": "AIDS",

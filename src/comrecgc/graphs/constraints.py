@@ -13,10 +13,10 @@ from comrecgc.errors import InputError
 from comrecgc.graphs.edits import EditKind, EditTable
 from comrecgc.graphs.graph import BoolArray, Graph
 
-# Bonds an uncharged atom can carry at most.
+# Bonds an uncharged atom can carry at most; * is an atom of unknown element.
 _MAX_VALENCE = {
     "H": 1, "Li": 1, "Na": 1, "K": 1, "F": 1, "Cl": 1, "Br": 1, "I": 1, "Mg": 2, "Ca": 2, "Zn": 2, "O": 2,
-    "B": 3, "Al": 3, "N": 3, "C": 4, "Si": 4, "Ge": 4, "Sn": 4, "Pb": 4, "P": 5, "As": 5, "S": 6, "Se": 6, "Te": 6,
+    "B": 3, "Al": 3, "N": 3, "C": 4, "Si": 4, "Ge": 4, "Sn": 4, "Pb": 4, "P": 5, "As": 5, "S": 6, "Se": 6, "Te": 6, "*": 8,
 }  # fmt: skip
 
 BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)

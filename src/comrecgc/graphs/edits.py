@@ -22,6 +22,11 @@ class EditKind(IntEnum):
     ADD_EDGE = 3
     REMOVE_EDGE = 4
 
+    @property
+    def joins_nodes(self) -> bool:
+        """Whether both arguments of the edit are nodes."""
+        return self in (EditKind.ADD_EDGE, EditKind.REMOVE_EDGE)
+
 
 class Edit(NamedTuple):
     """One edit, in node ids.
@@ -63,8 +68,7 @@ class EditTable:
 
     def __getitem__(self, index: int) -> Edit:
         kind, first, second = EditKind(int(self.kind[index])), int(self.first[index]), int(self.second[index])
-        joins_nodes = kind in (EditKind.ADD_EDGE, EditKind.REMOVE_EDGE)
-        return Edit(kind, int(self.ids[first]), int(self.ids[second]) if joins_nodes else second)
+        return Edit(kind, int(self.ids[first]), int(self.ids[second]) if kind.joins_nodes else second)
 
     def select(self, chosen: BoolArray | npt.NDArray[np.intp]) -> EditTable:
         """The edits under a mask or at the given indices."""

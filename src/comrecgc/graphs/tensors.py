@@ -94,7 +94,7 @@ class _NeighbourSum(torch.autograd.Function):
         return _bag_sum(x, neighbours, ptr)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         return _bag_sum(gradient.contiguous(), *ctx.saved_tensors), None, None
 
 
@@ -105,7 +105,7 @@ class _GraphSum(torch.autograd.Function):
         return _bag_sum(x, torch.arange(len(x), device=x.device), graphs.node_ptr)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return gradient[ctx.graphs.graph_of_node()], None
 
 

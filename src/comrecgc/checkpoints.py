@@ -1,0 +1,66 @@
+"""Weights on disk without pickle: a safetensors file and a JSON file of facts beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from comrecgc.errors import InputError
+from comrecgc.files import read_json, write_atomically, write_json
+
+
+def facts_path(path: Path) -> Path:
+    """The JSON file beside a weights file."""
+    return path.with_suffix(".json")
+
+
+def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) -> None:
+    """Write weights and the facts about them, each file whole or not at all; the weights come last.
+
+    Args:
+        path: A file name ending in `.safetensors`; the facts go beside it, ending in `.json`.
+        state: Tensors by name.
+        facts: Anything JSON can say, with `kind` naming what the weights are of.
+    """
+    if path.suffix != ".safetensors":
+        raise InputError(f"Weights are written to a .safetensors file (got {path.name!r})")
+    contents = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
+    write_json(facts_path(path), facts)
+    write_atomically(path, lambda file: file.write(contents))
+
+
+def load_weights(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Weights and facts written by `save_weights`.
+
+    Args:
+        path: The `.safetensors` file.
+        kind: What the weights must be of.
+    """
+    facts = read_json(facts_path(path))
+    if not isinstance(facts, dict) or facts.get("kind") != kind:
+        got = facts.get("kind") if isinstance(facts, dict) else type(facts).__name__
+        raise InputError(f"{facts_path(path)} must describe a {kind} (got {got!r})")
+    try:
+        return safetensors.torch.load_file(path), facts
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
+    except safetensors.SafetensorError as error:
+        raise InputError(f"{path} is damaged or not a safetensors file ({error})") from error
+
+
+def load_state(path: Path) -> dict[str, Tensor]:
+    """A plain PyTorch state dict (`.pt`, `.pth`), loaded onto the CPU without unpickling code."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
+    except Exception as error:  # torch raises many kinds for damaged files
+        raise InputError(f"{path} is damaged or not a PyTorch state dict ({type(error).__name__})") from error
+    if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+        raise InputError(f"{path} must hold a state dict of tensors (got {type(state).__name__})")
+    return {str(name): tensor for name, tensor in state.items()}

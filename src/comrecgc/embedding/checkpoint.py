@@ -1,0 +1,70 @@
+"""Embedders on disk: safetensors with a JSON header file, and the released `.pt` state dicts as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from comrecgc.checkpoints import load_state, load_weights, save_weights
+from comrecgc.embedding.greed import Greed
+from comrecgc.errors import InputError
+
+KIND = "greed"
+
+
+def save_embedder(model: Greed, path: Path, facts: dict[str, Any]) -> None:
+    """Write `path` (safetensors) and the JSON file beside it.
+
+    Args:
+        model: The embedder.
+        path: A file name ending in `.safetensors`.
+        facts: What else a reader should know: label names, held-out errors, seed …
+    """
+    sizes = {
+        name: getattr(model, name) for name in ("num_labels", "num_layers", "width", "output_width", "head_widths")
+    }
+    save_weights(path, dict(model.state_dict()), {"kind": KIND, **sizes, **facts})
+
+
+def load_embedder(path: Path) -> Greed:
+    """An embedder from a file written by `save_embedder`, or a released GREED state dict (`.pt`, `.pth`)."""
+    if path.suffix == ".safetensors":
+        state, facts = load_weights(path, kind=KIND)
+    else:
+        state, facts = load_state(path), {}
+    state = {name.removeprefix("embed_model."): tensor for name, tensor in state.items()}
+    model = Greed(**_sizes(state, path))
+    expected = model.state_dict()
+    for name, tensor in expected.items():
+        if name not in state or state[name].shape != tensor.shape:
+            got = tuple(state[name].shape) if name in state else "none"
+            raise InputError(
+                f"{path} is not a GREED embedder: {name} must have shape {tuple(tensor.shape)} (got {got})"
+            )
+    extra = sorted(set(state) - set(expected))
+    if extra:
+        raise InputError(f"{path} is not a GREED embedder: unknown parameter (got {extra[0]!r})")
+    model.load_state_dict(state)
+    model.facts = facts
+    return model.eval()
+
+
+def _sizes(state: dict[str, Tensor], path: Path) -> dict[str, Any]:
+    """The sizes behind a state dict."""
+    layers = sum(name.startswith("convs.") and name.endswith(".eps") for name in state)
+    head = [state[name] for name in sorted(state) if name.startswith("post.") and name.endswith(".weight")]
+    matrices = [tensor for tensor in (state.get("pre.weight"), *head) if tensor is not None and tensor.ndim == 2]
+    if layers == 0 or len(head) < 2 or len(matrices) != len(head) + 1:
+        raise InputError(
+            f"{path} is not a GREED embedder: it lacks pre, convs or post (got {', '.join(list(state)[:3])})"
+        )
+    width, num_labels = matrices[0].shape
+    return {
+        "num_labels": num_labels,
+        "num_layers": layers,
+        "width": width,
+        "output_width": len(head[-1]),
+        "head_widths": tuple(len(matrix) for matrix in head[:-1]),
+    }

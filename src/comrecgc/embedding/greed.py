@@ -1,0 +1,116 @@
+"""GREED: A Neural Framework for Learning Graph Distance Functions (Ranjan et al., NeurIPS 2022).
+
+A siamese network: the graph edit distance of two graphs is the Euclidean distance of their embeddings. Eight GIN layers
+with a residual connection every second one, the node states of all layers summed over each graph, and a two-layer head.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import relu
+
+from comrecgc.embedding.embedder import FloatArray
+from comrecgc.errors import InputError
+from comrecgc.graphs.batch import GraphBatch
+from comrecgc.graphs.tensors import GraphTensors
+
+
+class Greed(nn.Module):
+    """The embedding network; names of its parameters are those of the released checkpoints.
+
+    Args:
+        num_labels: Size of the node label alphabet.
+        num_layers: Number of GIN layers.
+        width: Width of every layer.
+        output_width: Width of the embedding.
+        head_widths: Widths of the head's hidden layers; `(width,)` by default, as released.
+    """
+
+    def __init__(
+        self,
+        num_labels: int,
+        *,
+        num_layers: int = 8,
+        width: int = 64,
+        output_width: int = 64,
+        head_widths: tuple[int, ...] | None = None,
+    ) -> None:
+        super().__init__()
+        head_widths = (width,) if head_widths is None else head_widths
+        for name, value in (
+            ("num_labels", num_labels),
+            ("num_layers", num_layers),
+            ("width", width),
+            ("output_width", output_width),
+            ("head_widths", min(head_widths, default=1)),
+        ):
+            if value < 1:
+                raise InputError(f"{name} must be at least 1 (got {value})")
+        self.num_labels = num_labels
+        self.num_layers = num_layers
+        self.width = width
+        self.output_width = output_width
+        self.head_widths = head_widths
+        self.facts: dict[str, Any] = {}  # what the file it came from says of it
+        self.pre = nn.Linear(num_labels, width)
+        self.convs = nn.ModuleList(GINLayer(width) for _ in range(num_layers))
+        widths = (width * (num_layers + 1), *head_widths)
+        hidden = [layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), nn.ReLU())]
+        self.post = nn.Sequential(*hidden, nn.Linear(widths[-1], output_width))
+
+    def forward(self, graphs: GraphTensors) -> Tensor:
+        """Embedding of every graph, `[B, output_width]`."""
+        x = self.pre.weight.t()[graphs.labels] + self.pre.bias  # [N, width]: a one-hot product is a look-up
+        residual = x
+        pooled = [graphs.graph_sum(x)]
+        for depth, conv in enumerate(self.convs):
+            x = conv(x, graphs)
+            if depth % 2 == 1:
+                x = x + residual
+                residual = x
+            x = relu(x)
+            pooled.append(graphs.graph_sum(x))
+        result: Tensor = self.post(torch.cat(pooled, dim=1))
+        return result
+
+    def embed(self, batch: GraphBatch, *, max_nodes: int = 100_000) -> FloatArray:
+        """Embedding of every graph as an array, `[B, output_width]`.
+
+        Args:
+            batch: The graphs.
+            max_nodes: Nodes in one forward pass, which bounds memory; a single larger graph still passes alone.
+        """
+        if len(batch.labels) and batch.labels.max() >= self.num_labels:
+            raise InputError(f"The embedder knows labels 0…{self.num_labels - 1} (got label {batch.labels.max()})")
+        if (batch.node_counts() == 0).any():
+            raise InputError(f"A graph needs at least one node (got none in graph {int(batch.node_counts().argmin())})")
+        device = self.pre.weight.device
+        was_training = self.training
+        self.eval()
+        try:
+            with torch.inference_mode():
+                rows = [
+                    self(GraphTensors.from_batch(part, device)).float().cpu().numpy()
+                    for part in batch.chunks(max_nodes)
+                ]
+        finally:
+            self.train(was_training)
+        return np.concatenate(rows) if rows else np.zeros((0, self.output_width), dtype=np.float32)
+
+
+class GINLayer(nn.Module):
+    """How Powerful are Graph Neural Networks? (Xu et al., ICLR 2019): `MLP((1+ε)x + Σ neighbours)`."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.eps = nn.Parameter(torch.zeros(1))
+        self.nn = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+
+    def forward(self, x: Tensor, graphs: GraphTensors) -> Tensor:
+        result: Tensor = self.nn((1 + self.eps) * x + graphs.neighbour_sum(x))
+        return result

@@ -1,0 +1,121 @@
+"""What a training keeps beside its output until it is done: its labels and the state of its optimiser."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from comrecgc.checkpoints import load_weights, save_weights
+from comrecgc.embedding.greed import Greed
+from comrecgc.embedding.pairs import LabelledGroups, PairGenerator
+from comrecgc.errors import InputError
+from comrecgc.files import read_json, write_atomically, write_json
+from comrecgc.graphs.graph import Graph
+
+Progress = Callable[[str, int, int, str], None]
+"""Called with what is being done, how much is done, how much there is, and a word on how it goes."""
+
+_KIND = "greed training"
+
+
+def partial_folder(out: Path) -> Path:
+    """The folder an unfinished training keeps beside its output."""
+    return out.with_suffix(".partial")
+
+
+class Notebook:
+    """The folder of an unfinished training, `<out>.partial`; without an output nothing is kept.
+
+    Args:
+        out: Where the trained embedder shall go.
+        settings: What determines the result; a training resumes only with the very same.
+        progress: Called as work proceeds.
+        resume: Go on from what the folder holds; otherwise it is emptied.
+    """
+
+    def __init__(self, out: Path | None, settings: dict[str, Any], progress: Progress | None, *, resume: bool) -> None:
+        self.folder = None if out is None else partial_folder(out)
+        self.progress = progress
+        if self.folder is None:
+            return
+        plan = self.folder / "settings.json"
+        if not resume:
+            self.clear()
+        elif plan.exists() and read_json(plan) != as_stored(settings):
+            raise InputError(f"{self.folder} is of a training with other settings or data: start anew without resuming")
+        write_json(plan, settings)
+
+    def say(self, what: str, done: int, total: int, word: str = "") -> None:
+        """Tell how the work proceeds."""
+        if self.progress is not None:
+            self.progress(what, done, total, word)
+
+    def groups(
+        self, name: str, generator: PairGenerator, graphs: Sequence[Graph], num_labels: int, seed: int
+    ) -> LabelledGroups:
+        """Labelled groups of the given graphs: made, or read back if they are kept already."""
+        path = None if self.folder is None else self.folder / f"{name}.npz"
+        if path is not None and path.exists():
+            return _read_groups(path)
+        groups = generator.generate(
+            graphs,
+            num_labels,
+            seed=seed,
+            progress=lambda what, done, total: self.say(f"{what}, {name}", done, total),
+        )
+        if path is not None:
+            buffer = io.BytesIO()
+            np.savez_compressed(buffer, **groups.arrays())  # type: ignore[arg-type]
+            write_atomically(path, lambda file: file.write(buffer.getvalue()))
+        return groups
+
+    def save_fit(self, model: Greed, optimiser: torch.optim.AdamW, step: int) -> None:
+        """Keep model and optimiser as they are after so many steps."""
+        if self.folder is None:
+            return
+        state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+        for index, moments in optimiser.state_dict()["state"].items():
+            state |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
+        state["step"] = torch.tensor(step)
+        save_weights(self.folder / "fit.safetensors", state, {"kind": _KIND})
+
+    def load_fit(self, model: Greed, optimiser: torch.optim.AdamW) -> int:
+        """Put model and optimiser back to where they were kept last; the number of steps done."""
+        if self.folder is None or not (self.folder / "fit.safetensors").exists():
+            return 0
+        state, _ = load_weights(self.folder / "fit.safetensors", kind=_KIND)
+        model.load_state_dict({name: state[f"model.{name}"] for name in model.state_dict()})
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in state.items():
+            if name.startswith("optimiser."):
+                _, index, moment = name.split(".")
+                moments.setdefault(int(index), {})[moment] = tensor
+        optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
+        return int(state["step"])
+
+    def clear(self) -> None:
+        """Drop everything kept."""
+        if self.folder is not None and self.folder.is_dir():
+            shutil.rmtree(self.folder)
+
+
+def as_stored(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as JSON gives them back: tuples are lists."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+
+
+def _read_groups(path: Path) -> LabelledGroups:
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            return LabelledGroups.from_arrays(dict(arrays))
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
+    except Exception as error:  # numpy and zipfile raise many kinds for damaged files
+        raise InputError(f"{path} is damaged ({type(error).__name__}): start anew without resuming") from error

@@ -1,0 +1,272 @@
+"""Training GREED on any dataset: split, label, fit, measure on graphs never trained on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from comrecgc.embedding.checkpoint import load_embedder, save_embedder
+from comrecgc.embedding.greed import Greed
+from comrecgc.embedding.notebook import Notebook, Progress, as_stored, partial_folder
+from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator
+from comrecgc.errors import InputError
+from comrecgc.graphs.batch import pointers
+from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.identity import fingerprint
+from comrecgc.graphs.tensors import GraphTensors
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbedderTraining:
+    """How to train an embedder.
+
+    Args:
+        effort: Scales the number of labelled pairs and of steps; 1 takes minutes on AIDS-size data.
+        num_steps: Optimiser steps at effort 1.
+        learning_rate: Peak of the one-cycle schedule of AdamW.
+        weight_decay: Of AdamW.
+        groups_per_step: Groups drawn for a step, in the order of `KINDS`.
+        kind_weights: Weight of each kind's mean loss, in the order of `KINDS`.
+        held_out: Share of graphs kept for measuring.
+        width: Width of the network and of the embedding.
+        num_layers: GIN layers.
+        head_widths: Widths of the head's hidden layers.
+        seed: Of everything random.
+        jobs: Processes for the edit distances; the answer does not depend on it.
+        checkpoint_every: Steps between checkpoints.
+    """
+
+    effort: float = 1.0
+    num_steps: int = 12_000
+    learning_rate: float = 2e-3
+    weight_decay: float = 1e-4
+    groups_per_step: tuple[int, int, int, int] = (4, 8, 10, 6)
+    kind_weights: tuple[float, float, float, float] = (1.0, 1.0, 2.0, 1.0)
+    held_out: float = 0.2
+    width: int = 64
+    num_layers: int = 8
+    head_widths: tuple[int, ...] = (64,)
+    seed: int = 0
+    jobs: int = 1
+    checkpoint_every: int = 500
+
+    def __post_init__(self) -> None:
+        if not self.effort > 0:
+            raise InputError(f"effort must be positive (got {self.effort})")
+        if not 0 < self.held_out < 1:
+            raise InputError(f"held_out must lie between 0 and 1 (got {self.held_out})")
+
+    @property
+    def total_steps(self) -> int:
+        return max(1, round(self.num_steps * self.effort))
+
+    def generator(self) -> PairGenerator:
+        """The pairs this effort asks for."""
+        scale = min(self.effort, 4.0) ** 0.7  # labels pay off more slowly than steps
+        plain = PairGenerator()
+        counts = {name: max(4, round(getattr(plain, name) * scale)) for name in _COUNTS}
+        return PairGenerator(**counts, jobs=self.jobs)
+
+
+_COUNTS = ("num_far", "num_near", "num_chains", "num_paths")
+
+
+def split_graphs(num_graphs: int, held_out: float, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Indices of the graphs to train on and of those to measure on."""
+    order = np.random.default_rng([seed, 0]).permutation(num_graphs)
+    num_test = min(max(2, round(held_out * num_graphs)), num_graphs - 2)
+    return np.sort(order[num_test:]), np.sort(order[:num_test])
+
+
+def train_embedder(
+    graphs: Sequence[Graph],
+    num_labels: int,
+    training: EmbedderTraining,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    facts: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Greed:
+    """Train an embedder, and save it if asked.
+
+    Args:
+        graphs: The dataset's graphs.
+        num_labels: Size of their label alphabet.
+        training: How to train.
+        out: Where to save it, ending in `.safetensors`; while training, checkpoints go beside it.
+        resume: Go on from a checkpoint of the same training, if there is one.
+        facts: What else to save with it, such as label names.
+        progress: Called as work proceeds.
+
+    Returns:
+        The embedder in evaluation mode; `facts["held_out"]` has its errors on graphs never trained on.
+    """
+    if len(graphs) < 10:
+        raise InputError(f"Training an embedder needs at least 10 graphs (got {len(graphs)})")
+    plan = {**settings(training), "num_labels": num_labels, "graphs": fingerprint(graphs)}
+    if resume and out is not None and out.exists() and not partial_folder(out).exists():
+        return _finished(out, plan)
+    started = time.monotonic()
+    train, test = split_graphs(len(graphs), training.held_out, training.seed)
+    notes = Notebook(out, plan, progress, resume=resume)
+    groups = notes.groups("train", training.generator(), [graphs[i] for i in train], num_labels, training.seed)
+    model = _Fit(training, num_labels, groups, notes).run()
+    measured = notes.groups("test", _measured(training), [graphs[i] for i in test], num_labels, training.seed)
+    errors = held_out_errors(model, measured)
+    model.facts = {
+        **(facts or {}),
+        "training": plan,
+        "train_graphs": train.tolist(),
+        "held_out": errors,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    if out is not None:
+        save_embedder(model, out, model.facts)
+        notes.clear()
+    return model
+
+
+def _finished(out: Path, plan: dict[str, Any]) -> Greed:
+    """The embedder an earlier run of the very same training wrote."""
+    model = load_embedder(out)
+    if model.facts.get("training") != as_stored(plan):
+        raise InputError(f"{out} is of a training with other settings or data: choose another file or do not resume")
+    return model
+
+
+def _measured(training: EmbedderTraining) -> PairGenerator:
+    """The pairs errors are measured on: the same for every effort from 1 on."""
+    share = min(1.0, max(0.05, training.effort))
+    counts = {"num_far": round(12 * share) or 1, "num_near": round(40 * share), "num_chains": round(60 * share)}
+    return PairGenerator(
+        **counts, num_paths=0, far_size=10, near_size=5, chain_size=7, effort="normal", jobs=training.jobs
+    )
+
+
+def held_out_errors(model: Greed, groups: LabelledGroups) -> dict[str, dict[str, float]]:
+    """Root mean square error and bias of predicted edit distances for each kind of pair.
+
+    The label of a pair whose edit distance is not known exactly is the middle of its interval.
+    """
+    embeddings = model.embed(groups.graphs)
+    predicted = np.linalg.norm(embeddings[groups.pairs[:, 0]] - embeddings[groups.pairs[:, 1]], axis=1)
+    label = groups.intervals.mean(axis=1)
+    kinds = np.repeat(groups.kinds, np.diff(groups.pair_ptr))
+    result = {}
+    for index, kind in enumerate(KINDS):
+        chosen = (kinds == index) & (label > 0)
+        if chosen.any():
+            error = predicted[chosen] - label[chosen]
+            result[kind] = {
+                "rmse": round(float(np.sqrt((error**2).mean())), 4),
+                "bias": round(float(error.mean()), 4),
+                "mean_distance": round(float(label[chosen].mean()), 4),
+                "pairs": int(chosen.sum()),
+            }
+    return result
+
+
+def interval_loss(distance: Tensor, intervals: Tensor) -> Tensor:
+    """Squared distance to the interval, `relu(lb−d)² + relu(d−ub)²`, for each pair."""
+    return (intervals[:, 0] - distance).relu() ** 2 + (distance - intervals[:, 1]).relu() ** 2
+
+
+class _Fit:
+    """The optimisation: every step draws its groups from a generator of its own, so that it can be resumed anywhere."""
+
+    def __init__(self, training: EmbedderTraining, num_labels: int, groups: LabelledGroups, notes: Notebook) -> None:
+        self.training = training
+        self.groups = groups
+        self.notes = notes
+        self.intervals = torch.from_numpy(groups.intervals)
+        self.pools = [groups.of_kind(kind) for kind in KINDS]
+        with torch.random.fork_rng():
+            torch.manual_seed(training.seed)
+            self.model = Greed(
+                num_labels,
+                num_layers=training.num_layers,
+                width=training.width,
+                output_width=training.width,
+                head_widths=training.head_widths,
+            )
+        self.optimiser = torch.optim.AdamW(
+            self.model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
+        )
+
+    def run(self) -> Greed:
+        first = self.notes.load_fit(self.model, self.optimiser)
+        total = self.training.total_steps
+        self.model.train()
+        smoothed: float | None = None
+        for step in range(first, total):
+            loss = self._step(step, total)
+            smoothed = loss if smoothed is None else 0.99 * smoothed + 0.01 * loss
+            if (step + 1) % 25 == 0 or step + 1 == total:
+                self.notes.say("training", step + 1, total, f"loss {smoothed:.3f}")
+            if (step + 1) % self.training.checkpoint_every == 0:
+                self.notes.save_fit(self.model, self.optimiser, step + 1)
+        return self.model.eval()
+
+    def _step(self, step: int, total: int) -> float:
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.training.learning_rate * _one_cycle(step / total)
+        graphs, pairs, chosen, kinds = self._draw(np.random.default_rng([self.training.seed, 2, step]))
+        embeddings = self.model(graphs)
+        distance = torch.sqrt(((embeddings[pairs[:, 0]] - embeddings[pairs[:, 1]]) ** 2).sum(dim=1) + 1e-8)
+        losses = interval_loss(distance, self.intervals[chosen])
+        total_loss = losses.new_zeros(())
+        for kind, weight in enumerate(self.training.kind_weights):
+            of_kind = losses[kinds == kind]
+            if len(of_kind):
+                total_loss = total_loss + weight * of_kind.mean()
+        self.optimiser.zero_grad(set_to_none=True)
+        total_loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 10.0)
+        self.optimiser.step()
+        return float(total_loss.detach())
+
+    def _draw(self, rng: np.random.Generator) -> tuple[GraphTensors, Tensor, Tensor, Tensor]:
+        """The graphs of some groups, their pairs as rows of the batch, the pairs' indices, and their kinds."""
+        groups = self.groups
+        drawn = np.concatenate(
+            [
+                rng.choice(pool, min(count, len(pool)), replace=False)
+                for pool, count in zip(self.pools, self.training.groups_per_step, strict=True)
+            ]
+        )
+        members = _ranges(groups.group_ptr, drawn)
+        pairs = _ranges(groups.pair_ptr, drawn)
+        starts = pointers(np.diff(groups.group_ptr)[drawn])[:-1] - groups.group_ptr[drawn]
+        shift = np.repeat(starts, np.diff(groups.pair_ptr)[drawn])
+        kinds = np.repeat(groups.kinds[drawn], np.diff(groups.pair_ptr)[drawn])
+        return (
+            GraphTensors.from_batch(groups.graphs.select(members)),
+            torch.from_numpy(groups.pairs[pairs] + shift[:, None]),
+            torch.from_numpy(pairs),
+            torch.from_numpy(kinds),
+        )
+
+
+def _ranges(ptr: npt.NDArray[np.int64], chosen: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.arange(ptr[g], ptr[g + 1]) for g in chosen])
+
+
+def _one_cycle(share: float) -> float:
+    """Learning rate as a share of its peak: a linear rise over the first twentieth, then a half cosine to zero."""
+    rise = 0.05
+    return share / rise if share < rise else 0.5 * (1 + float(np.cos(np.pi * (share - rise) / (1 - rise))))
+
+
+def settings(training: EmbedderTraining) -> dict[str, Any]:
+    """What determines the result: everything but the number of jobs."""
+    names = [name for name in training.__dataclass_fields__ if name not in ("jobs", "checkpoint_every")]
+    return {name: getattr(training, name) for name in names}

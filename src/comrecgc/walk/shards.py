@@ -1,0 +1,138 @@
+"""A long walk as independent shorter ones: the number of shards, not of workers, determines the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import torch
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.identity import fingerprint
+from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.walk.pool import CandidatePool
+from comrecgc.walk.storage import load_state, save_state
+from comrecgc.walk.walk import MultiHeadWalk, Walker, WalkState
+
+Progress = Callable[[int, WalkState], None]
+"""Called with a shard's index and its state after every step; only where shards run in this process."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardedWalk:
+    """`walk.num_steps` steps split over independent walks whose candidates are merged by graph identity.
+
+    Args:
+        walk: The walk; its steps are those of all shards together.
+        num_shards: Independent walks.
+        seed: Each shard draws from a stream of its own that depends on this and its index alone.
+        checkpoint: Folder for checkpoints; None keeps none.
+        checkpoint_seconds: Time between two checkpoints of a shard.
+    """
+
+    walk: MultiHeadWalk
+    num_shards: int = 2
+    seed: int = 0
+    checkpoint: Path | None = None
+    checkpoint_seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.num_shards <= self.walk.num_steps:
+            raise InputError(f"num_shards must lie in 1…{self.walk.num_steps}, the steps (got {self.num_shards})")
+
+    def run(
+        self,
+        scorer: NeighbourhoodScorer,
+        inputs: Sequence[Graph],
+        *,
+        jobs: int = 1,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> CandidatePool:
+        """Walk all shards and merge what they found.
+
+        Args:
+            scorer: Scores graphs and their neighbourhoods.
+            inputs: The rejected graphs.
+            jobs: Worker processes; 1 walks the shards one after another here.
+            resume: Go on from checkpoints, where there are any.
+            progress: Called after every step, if the shards run here.
+        """
+        shards = range(self.num_shards)
+        if jobs == 1:
+            with _one_thread():
+                pools = [self.run_shard(shard, scorer, inputs, resume=resume, progress=progress) for shard in shards]
+        else:
+            pools = joblib.Parallel(n_jobs=jobs)(
+                joblib.delayed(_run_alone)(self, shard, scorer, inputs, resume) for shard in shards
+            )
+        return CandidatePool.merged(pools, self.walk.capacity)
+
+    def run_shard(
+        self,
+        shard: int,
+        scorer: NeighbourhoodScorer,
+        inputs: Sequence[Graph],
+        *,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> CandidatePool:
+        """Walk one shard, with a checkpoint every so often."""
+        walk = replace(self.walk, num_steps=self._steps(shard))
+        walker = Walker(walk, scorer, inputs)
+        path = None if self.checkpoint is None else self.checkpoint / f"walk-{shard}.npz"
+        facts = self._facts(shard, inputs)
+        if resume and path is not None and path.exists():
+            state = load_state(path, walker.inputs, walk.capacity, facts)
+        else:
+            state = walker.begin(np.random.default_rng([self.seed, shard]))
+        saved = time.monotonic()
+        while state.step < walk.num_steps:
+            walker.step(state)
+            if progress is not None:
+                progress(shard, state)
+            due = time.monotonic() - saved >= self.checkpoint_seconds or state.step == walk.num_steps
+            if path is not None and due:
+                save_state(state, path, facts)
+                saved = time.monotonic()
+        return state.pool
+
+    def _steps(self, shard: int) -> int:
+        """Steps of one shard: equal parts, the first ones taking the remainder."""
+        return self.walk.num_steps // self.num_shards + (shard < self.walk.num_steps % self.num_shards)
+
+    def _facts(self, shard: int, inputs: Sequence[Graph]) -> dict[str, Any]:
+        walk = {name: value for name, value in asdict(self.walk).items() if name != "cache_bytes"}
+        return {
+            "walk": walk,
+            "num_shards": self.num_shards,
+            "seed": self.seed,
+            "shard": shard,
+            "inputs": fingerprint(inputs),
+        }
+
+
+def _run_alone(
+    sharded: ShardedWalk, shard: int, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], resume: bool
+) -> CandidatePool:
+    """One shard in a worker process."""
+    with _one_thread():
+        return sharded.run_shard(shard, scorer, inputs, resume=resume)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch on one thread: the cores are for the shards, and the last bits of a sum depend on how it is split."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

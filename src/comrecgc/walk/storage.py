@@ -1,0 +1,117 @@
+"""A walk on disk: its whole state as plain arrays, so that a killed walk goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.files import write_atomically
+from comrecgc.graphs.batch import pointers
+from comrecgc.graphs.edits import Edit, EditKind
+from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.paths import EditPath, apply_path
+from comrecgc.walk.pool import Candidate, CandidatePool
+from comrecgc.walk.walk import Head, WalkState
+
+Arrays = dict[str, npt.NDArray[np.generic]]
+
+
+def save_state(state: WalkState, path: Path, facts: dict[str, Any]) -> None:
+    """Write a walk's state, whole or not at all.
+
+    Args:
+        state: The walk.
+        path: An `.npz` file.
+        facts: What the walk is of; it is resumed only with the very same.
+    """
+    arrays: Arrays = {
+        "facts": np.array(json.dumps(facts, sort_keys=True)),
+        "rng": np.array(json.dumps(state.rng.bit_generator.state)),
+        "step": np.array(state.step),
+        "starts": state.starts,
+        "visited": np.array(list(state.visits.keys()), dtype=np.uint64),
+        "visits": np.array(list(state.visits.values()), dtype=np.int64),
+        "head_starts": np.array([head.start for head in state.heads], dtype=np.int64),
+        "head_embeddings": np.stack([head.embedding for head in state.heads]),
+        **_paths("head", [head.path for head in state.heads]),
+        **pool_arrays(state.pool.in_order_of_discovery()),
+    }
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    write_atomically(path, lambda file: file.write(buffer.getbuffer()))
+
+
+def load_state(path: Path, inputs: Sequence[Graph], capacity: int, facts: dict[str, Any]) -> WalkState:
+    """The walk's state as it was saved.
+
+    Args:
+        path: The `.npz` file.
+        inputs: The input graphs, with fresh ids.
+        capacity: Capacity of the candidate pool.
+        facts: What the walk must be of.
+    """
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+            arrays = dict(stored)
+        if json.loads(str(arrays["facts"])) != json.loads(json.dumps(facts)):
+            raise InputError(f"{path} is of a walk with other parameters or data: start anew without resuming")
+        rng = np.random.default_rng()
+        rng.bit_generator.state = json.loads(str(arrays["rng"]))
+        heads = [
+            Head(int(start), apply_path(inputs[start], walked), embedding, walked)
+            for start, embedding, walked in zip(
+                arrays["head_starts"].tolist(), arrays["head_embeddings"], _read_paths("head", arrays), strict=True
+            )
+        ]
+        pool = CandidatePool(capacity)
+        for candidate in read_pool(arrays, inputs):
+            pool.add(candidate)
+        visits = Counter(dict(zip(arrays["visited"].tolist(), arrays["visits"].tolist(), strict=True)))
+        return WalkState(rng, heads, arrays["starts"].astype(np.int64), pool, visits, int(arrays["step"]))
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
+    except Exception as error:  # numpy and zipfile raise many kinds for damaged files
+        raise InputError(f"{path} is damaged ({type(error).__name__}): start anew without resuming") from error
+
+
+def pool_arrays(candidates: Iterable[Candidate]) -> Arrays:
+    """Candidates as arrays; graphs are not stored, their paths lead to them."""
+    listed = list(candidates)
+    return {
+        "pool_keys": np.array([candidate.key for candidate in listed], dtype=np.uint64),
+        "pool_probabilities": np.array([candidate.probability for candidate in listed], dtype=np.float64),
+        "pool_starts": np.array([candidate.start for candidate in listed], dtype=np.int64),
+        "pool_visits": np.array([candidate.visits for candidate in listed], dtype=np.int64),
+        **_paths("pool", [candidate.path for candidate in listed]),
+    }
+
+
+def read_pool(arrays: Arrays, inputs: Sequence[Graph]) -> list[Candidate]:
+    """The inverse of `pool_arrays`."""
+    columns = (arrays[f"pool_{name}"].tolist() for name in ("keys", "probabilities", "starts", "visits"))
+    return [
+        Candidate(key, apply_path(inputs[start], path), probability, start, path, visits)
+        for key, probability, start, visits, path in zip(*columns, _read_paths("pool", arrays), strict=True)
+    ]
+
+
+def _paths(name: str, paths: list[EditPath]) -> Arrays:
+    edits = np.array([edit for path in paths for edit in path], dtype=np.int32).reshape(-1, 3)
+    return {f"{name}_edits": edits, f"{name}_path_ptr": pointers([len(path) for path in paths])}
+
+
+def _read_paths(name: str, arrays: Arrays) -> list[EditPath]:
+    edits = [Edit(EditKind(kind), first, second) for kind, first, second in arrays[f"{name}_edits"].tolist()]
+    ptr = arrays[f"{name}_path_ptr"].tolist()
+    return [tuple(edits[start:stop]) for start, stop in pairwise(ptr)]

@@ -1,0 +1,243 @@
+"""COMRECGC (ICML 2025), section 4.2 and Algorithm 4: the multi-head vertex-reinforced random walk.
+
+Heads walk in the space of graphs, one edit a step. A lead, drawn anew each step, goes where acceptance is likely and
+where heads have been before; the others follow it, each taking the edit (or none) that makes its own recourse most like the
+lead's. Every accepted graph a head stands on is a candidate. Now and then all heads go back to input graphs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.batch import GraphBatch
+from comrecgc.graphs.edits import apply_edit
+from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.identity import batch_keys
+from comrecgc.graphs.paths import EditPath
+from comrecgc.neighbourhood import Neighbourhood, NeighbourhoodScorer
+from comrecgc.walk.pool import Candidate, CandidatePool
+from comrecgc.walk.transitions import Transitions
+
+FloatArray = npt.NDArray[np.float32]
+
+Progress = Callable[["WalkState"], None]
+"""Called after every step."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Head:
+    """Where one head stands.
+
+    Args:
+        start: Index of the input it started from.
+        graph: The graph it stands on.
+        embedding: `z` of that graph.
+        path: Edits from the input to it.
+    """
+
+    start: int
+    graph: Graph
+    embedding: FloatArray
+    path: EditPath = ()
+
+
+@dataclass(eq=False, slots=True)
+class WalkState:
+    """Everything a walk is at one moment.
+
+    Args:
+        rng: Source of all its randomness.
+        heads: The heads.
+        starts: `t(G)`: how many walks have started from each input, `[num_inputs]`.
+        pool: Candidates found.
+        visits: How often heads have stood on each graph, by identity; `C(v)` is one more.
+        step: Steps done.
+    """
+
+    rng: np.random.Generator
+    heads: list[Head]
+    starts: npt.NDArray[np.int64]
+    pool: CandidatePool
+    visits: Counter[int] = field(default_factory=Counter)
+    step: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiHeadWalk:
+    """The walk and its parameters; with one head it is the plain vertex-reinforced walk.
+
+    Args:
+        num_heads: `k`, at most the number of inputs.
+        num_steps: `M`.
+        teleport: `τ`, the probability that a step sends all heads back to inputs.
+        capacity: Candidates kept, the most visited ones.
+        max_distance: Normalised distance from its input a head may reach (the paper's analysis has 3θ/2); None for any.
+        sample: Neighbours scored of a larger neighbourhood, drawn at random; None for all.
+        cache_bytes: Memory for neighbourhoods scored before.
+    """
+
+    num_heads: int = 5
+    num_steps: int = 50_000
+    teleport: float = 0.05
+    capacity: int = 100_000
+    max_distance: float | None = None
+    sample: int | None = None
+    cache_bytes: int = 512 << 20
+
+    def __post_init__(self) -> None:
+        if self.num_heads < 1:
+            raise InputError(f"num_heads must be at least 1 (got {self.num_heads})")
+        if self.num_steps < 1:
+            raise InputError(f"num_steps must be at least 1 (got {self.num_steps})")
+        if not 0 < self.teleport < 1:
+            raise InputError(f"teleport must lie strictly between 0 and 1 (got {self.teleport})")
+        if self.max_distance is not None and not self.max_distance > 0:
+            raise InputError(f"max_distance must be positive (got {self.max_distance})")
+
+    def run(
+        self,
+        scorer: NeighbourhoodScorer,
+        inputs: Sequence[Graph],
+        rng: np.random.Generator,
+        *,
+        progress: Progress | None = None,
+    ) -> CandidatePool:
+        """Walk from the inputs for `num_steps` steps.
+
+        Args:
+            scorer: Scores graphs and their neighbourhoods.
+            inputs: The rejected graphs.
+            rng: Source of all randomness.
+            progress: Called after every step.
+        """
+        walker = Walker(self, scorer, inputs)
+        state = walker.begin(rng)
+        while state.step < self.num_steps:
+            walker.step(state)
+            if progress is not None:
+                progress(state)
+        return state.pool
+
+
+class Walker:
+    """A walk bound to its inputs and models: what a step needs but does not change.
+
+    Args:
+        walk: The parameters.
+        scorer: Scores graphs and their neighbourhoods.
+        inputs: The rejected graphs.
+    """
+
+    def __init__(self, walk: MultiHeadWalk, scorer: NeighbourhoodScorer, inputs: Sequence[Graph]) -> None:
+        if len(inputs) < walk.num_heads:
+            raise InputError(
+                f"Each head starts from an input of its own (got {walk.num_heads} heads for {len(inputs)} inputs)"
+            )
+        self.walk = walk
+        self.scorer = scorer
+        self.inputs = [graph.fresh() for graph in inputs]
+        self.origins = scorer.embedder.embed(GraphBatch.from_graphs(self.inputs))  # z(G), [num_inputs, width]
+        self.transitions = Transitions(scorer, walk.cache_bytes, walk.sample)
+
+    def begin(self, rng: np.random.Generator) -> WalkState:
+        """The heads on different inputs drawn at random."""
+        state = WalkState(
+            rng=rng, heads=[], starts=np.zeros(len(self.inputs), np.int64), pool=CandidatePool(self.walk.capacity)
+        )
+        for start in rng.choice(len(self.inputs), self.walk.num_heads, replace=False).tolist():
+            self._place(state, start)
+        return state
+
+    def step(self, state: WalkState) -> None:
+        """One step of Algorithm 4: move or teleport, then count where the heads stand."""
+        teleports = state.rng.random() < self.walk.teleport
+        lead = int(state.rng.integers(self.walk.num_heads))
+        if teleports:
+            state.heads = []
+            for _ in range(self.walk.num_heads):
+                self._place(state, draw(teleport_distribution(state.starts), state.rng))
+        else:
+            self._move_lead(state, lead)
+            self._move_followers(state, lead)
+        self._count(state)
+        state.step += 1
+
+    def _place(self, state: WalkState, start: int) -> None:
+        state.starts[start] += 1
+        state.heads.append(Head(start, self.inputs[start], self.origins[start]))
+
+    def _move_lead(self, state: WalkState, lead: int) -> None:
+        head = state.heads[lead]
+        (around,) = self.transitions.of([head.graph], "probability", state.rng)
+        assert around.probability is not None
+        weights = around.probability * np.array([1 + state.visits[key] for key in around.keys.tolist()])
+        if self.walk.max_distance is not None:
+            (embedded,) = self.transitions.of([head.graph], "embedding", state.rng)
+            reached = np.linalg.norm(self._recourses(head, embedded), axis=1)
+            weights = np.where(reached <= self.walk.max_distance, weights, 0.0)
+        total = weights.sum()
+        if not total > 0:  # nowhere to go: stay
+            return
+        choice = draw(weights / total, state.rng)
+        graph = apply_edit(head.graph, around.table[choice])
+        (embedding,) = self.scorer.embedder.embed(GraphBatch.from_graphs([graph]))
+        state.heads[lead] = Head(head.start, graph, embedding, (*head.path, around.table[choice]))
+
+    def _move_followers(self, state: WalkState, lead: int) -> None:
+        """Each follower takes the neighbour, or stays, whose recourse is nearest to the lead's after its move."""
+        target = self._recourse(state.heads[lead])
+        followers = [i for i in range(len(state.heads)) if i != lead]
+        hoods = self.transitions.of([state.heads[i].graph for i in followers], "embedding", state.rng)
+        for i, around in zip(followers, hoods, strict=True):
+            head = state.heads[i]
+            distances = np.linalg.norm(self._recourses(head, around) - target, axis=1)
+            stay = np.linalg.norm(self._recourse(head) - target)
+            if len(distances) == 0 or distances.min() >= stay:
+                continue
+            choice = int(distances.argmin())
+            assert around.embedding is not None
+            edit = around.table[choice]
+            state.heads[i] = Head(
+                head.start, apply_edit(head.graph, edit), around.embedding[choice], (*head.path, edit)
+            )
+
+    def _recourse(self, head: Head) -> FloatArray:
+        """`r(G,H)` of where the head stands."""
+        origin = self.inputs[head.start]
+        result: FloatArray = (head.embedding - self.origins[head.start]) / (origin.size + head.graph.size)
+        return result
+
+    def _recourses(self, head: Head, around: Neighbourhood) -> FloatArray:
+        """`r(G,v)` of every neighbour, `[N, width]`."""
+        assert around.embedding is not None
+        sizes = self.inputs[head.start].size + around.graph.size + around.table.size_changes()
+        result: FloatArray = (around.embedding - self.origins[head.start]) / sizes[:, None].astype(np.float32)
+        return result
+
+    def _count(self, state: WalkState) -> None:
+        batch = GraphBatch.from_graphs(head.graph for head in state.heads)
+        keys = batch_keys(batch).tolist()
+        probabilities = self.scorer.classifier.accept_probability(batch).tolist()
+        for head, key, probability in zip(state.heads, keys, probabilities, strict=True):
+            state.visits[key] += 1
+            if probability > 0.5 and not state.pool.revisit(key):
+                state.pool.add(Candidate(key, head.graph, probability, head.start, head.path))
+
+
+def teleport_distribution(starts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """`p(G) ∝ exp(−t(G))` over the inputs (equation 3)."""
+    weights = np.exp(-(starts - starts.min()).astype(np.float64))
+    result: npt.NDArray[np.float64] = weights / weights.sum()
+    return result
+
+
+def draw(probabilities: npt.NDArray[np.floating], rng: np.random.Generator) -> int:
+    """An index drawn with the given probabilities, from one uniform number."""
+    cumulative = np.cumsum(probabilities, dtype=np.float64)
+    return min(int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")), len(cumulative) - 1)

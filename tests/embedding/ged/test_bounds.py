@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from comrecgc.embedding.ged import Effort, branch_bound, ged_interval, label_bound, linear_bound
+from comrecgc.graphs import Graph
+from tests.embedding.ged.oracle import exact_distance, molecule_like, tiny_pairs
+
+STAR = Graph([0, 1, 1, 1], [(0, 1), (0, 2), (0, 3)])
+CHAIN = Graph([0, 1, 1, 1], [(0, 1), (1, 2), (2, 3)])
+
+
+def test_toy_answers() -> None:
+    """Same labels, same sizes: only the branches see that the degrees differ."""
+    assert label_bound(STAR, CHAIN) == 0
+    assert branch_bound(STAR, CHAIN) == 2
+    assert linear_bound(STAR, CHAIN) == exact_distance(STAR, CHAIN) == 4
+
+
+def test_ordered_and_below_the_exact_distance() -> None:
+    for source, target in tiny_pairs():
+        bounds = [label_bound(source, target), branch_bound(source, target), linear_bound(source, target)]
+        assert 0 <= bounds[0] <= bounds[1] <= bounds[2] <= exact_distance(source, target)
+
+
+def test_symmetric() -> None:
+    for source, target in tiny_pairs()[:50]:
+        for bound in (label_bound, branch_bound, linear_bound):
+            assert bound(source, target) == bound(target, source)
+
+
+def test_single_nodes_and_edgeless_graphs() -> None:
+    one, two = Graph([0], []), Graph([1, 0], [])
+    for bound in (label_bound, branch_bound, linear_bound):
+        assert bound(one, one) == 0
+        assert bound(one, two) == 1
+
+
+@pytest.mark.parametrize("num_nodes", [8, 14])
+def test_ascent_reaches_the_linear_relaxation(num_nodes: int) -> None:
+    """The dual ascent and HiGHS solve the same relaxation; striking out may only add to it."""
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        source, target = molecule_like(rng, num_nodes), molecule_like(rng, num_nodes + 2)
+        interval = ged_interval(source, target, effort=Effort(sweeps=50, ascents=3000, nodes=0))
+        assert interval.lower >= linear_bound(source, target) - 1  # at most a rounding step behind

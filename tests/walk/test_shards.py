@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from comrecgc.errors import InputError
+from comrecgc.walk import CandidatePool, MultiHeadWalk, ShardedWalk, Walker
+from comrecgc.walk.pool import Candidate
+from comrecgc.walk.storage import load_state, save_state
+from tests.walk.killable import SCORER_INPUTS, listed, small_scorer
+
+WALK = MultiHeadWalk(num_heads=2, num_steps=40, teleport=0.1)
+
+
+def test_shards_split_all_steps_and_add_up_visits() -> None:
+    for num_shards in (1, 3):
+        pool = ShardedWalk(walk=WALK, num_shards=num_shards).run(small_scorer(), SCORER_INPUTS)
+        sharded = ShardedWalk(walk=WALK, num_shards=num_shards)
+        assert sum(sharded._steps(shard) for shard in range(num_shards)) == 40
+        assert 0 < sum(candidate.visits for candidate in pool) <= 2 * 40
+
+
+def test_workers_do_not_change_the_result() -> None:
+    sharded = ShardedWalk(walk=WALK, num_shards=3, seed=4)
+    alone = listed(sharded.run(small_scorer(), SCORER_INPUTS, jobs=1))
+    assert listed(sharded.run(small_scorer(), SCORER_INPUTS, jobs=2)) == alone
+    assert listed(ShardedWalk(walk=WALK, num_shards=3, seed=5).run(small_scorer(), SCORER_INPUTS)) != alone
+
+
+def test_a_saved_state_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    scorer = small_scorer()
+    for stop in (1, 7, 25):
+        walker = Walker(WALK, scorer, SCORER_INPUTS)
+        state = walker.begin(np.random.default_rng(stop))
+        for _ in range(stop):
+            walker.step(state)
+        save_state(state, tmp_path / "walk.npz", {"seed": stop})
+        again = Walker(WALK, scorer, SCORER_INPUTS)
+        loaded = load_state(tmp_path / "walk.npz", again.inputs, WALK.capacity, {"seed": stop})
+        for _ in range(15):
+            walker.step(state)
+            again.step(loaded)
+        assert listed(loaded.pool) == listed(state.pool)
+        assert loaded.visits == state.visits
+        assert loaded.step == state.step
+        assert loaded.starts.tolist() == state.starts.tolist()
+
+
+def test_states_of_other_walks_and_damaged_ones_are_refused(tmp_path: Path) -> None:
+    walker = Walker(WALK, small_scorer(), SCORER_INPUTS)
+    path = tmp_path / "walk.npz"
+    save_state(walker.begin(np.random.default_rng(0)), path, {"seed": 0})
+    with pytest.raises(InputError, match="other parameters or data"):
+        load_state(path, walker.inputs, WALK.capacity, {"seed": 1})
+    whole = path.read_bytes()
+    for size in (0, 10, len(whole) // 2, len(whole) - 5):
+        path.write_bytes(whole[:size])
+        with pytest.raises(InputError, match="is damaged"):
+            load_state(path, walker.inputs, WALK.capacity, {"seed": 0})
+    with pytest.raises(InputError, match="Cannot read"):
+        load_state(tmp_path / "none.npz", walker.inputs, WALK.capacity, {"seed": 0})
+
+
+def test_a_walk_killed_again_and_again_finds_the_same_candidates(tmp_path: Path) -> None:
+    """SIGKILL at random moments, resume, until it is through; the answer is that of an undisturbed walk.
+
+    Each start costs seconds, so there are few by default; COMRECGC_KILLS asks for more.
+    """
+    wanted = int(os.environ.get("COMRECGC_KILLS", "4"))
+    random.seed(0)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "tests.walk.killable", str(tmp_path)]
+    kills = 0
+    answer = ""
+    while not answer:
+        worker = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        assert worker.stdout is not None
+        worker.stdout.readline()  # the walk has begun
+        time.sleep(random.uniform(0.0, 0.12))
+        if kills < wanted and worker.poll() is None:
+            worker.send_signal(signal.SIGKILL)
+            kills += 1
+        answer = worker.communicate()[0]
+    assert kills == wanted
+    undisturbed = subprocess.run(
+        [*command[:-1], str(tmp_path / "fresh")], env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert answer == undisturbed.stdout.split("\n", 1)[1]
+    assert answer.count("\n") > 50
+
+
+def test_too_many_shards() -> None:
+    with pytest.raises(InputError, match=r"num_shards must lie in 1…40, the steps \(got 41\)"):
+        ShardedWalk(walk=WALK, num_shards=41)
+    with pytest.raises(InputError, match="num_shards"):
+        ShardedWalk(walk=WALK, num_shards=0)
+
+
+def candidate(key: int, visits: int = 1) -> Candidate:
+    return Candidate(key, SCORER_INPUTS[0], 0.9, 0, (), visits)
+
+
+def test_the_pool_keeps_the_most_visited() -> None:
+    pool = CandidatePool(3)
+    for key in range(30):
+        pool.add(candidate(key, visits=1 + (key in (4, 9))))
+    assert len(pool) == 3
+    assert [kept.key for kept in pool] == [4, 9, 0]
+    assert pool.revisit(0)
+    assert not pool.revisit(29_999)
+    assert [kept.visits for kept in pool] == [2, 2, 2]
+
+
+def test_merged_pools_add_up_visits_and_keep_the_first_path() -> None:
+    first, second = CandidatePool(5), CandidatePool(5)
+    first.add(candidate(1, 2))
+    second.add(candidate(1, 3))
+    second.add(candidate(2))
+    merged = CandidatePool.merged([first, second], 5)
+    assert [(kept.key, kept.visits) for kept in merged] == [(1, 5), (2, 1)]
+
+
+def test_an_empty_pool_cannot_be() -> None:
+    with pytest.raises(InputError, match="at least 1 graph"):
+        CandidatePool(0)

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from comrecgc.classifiers import as_classifier
+from comrecgc.datasets import GraphDataset
+from comrecgc.embedding import as_embedder
+from comrecgc.errors import InputError
+from comrecgc.graphs import AllowKinds, Constraint, Graph, GraphBatch, apply_edit, apply_path, graph_key, to_networkx
+from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.walk import MultiHeadWalk, Walker
+from comrecgc.walk.walk import draw, teleport_distribution
+from tests.walk import literal
+
+NUM_LABELS = 2
+INPUTS = [
+    Graph([0, 0, 1], [(0, 1), (1, 2)]),
+    Graph([0, 0, 0, 0], [(0, 1), (1, 2), (2, 3), (0, 3)]),
+    Graph([0, 1, 0, 0], [(0, 1), (0, 2), (0, 3)]),
+    Graph([0, 0], [(0, 1)]),
+    Graph([1, 0, 0, 1], [(0, 1), (1, 2), (2, 3), (1, 3)]),
+]
+
+
+class Models:
+    """The oracle's probability and embedding as package models."""
+
+    num_labels = NUM_LABELS
+
+    def accept_probability(self, batch: GraphBatch) -> np.ndarray:
+        return np.array([literal.accept_probability(to_networkx(graph)) for graph in batch])
+
+    def embed(self, batch: GraphBatch) -> np.ndarray:
+        return np.stack([literal.embedding(to_networkx(graph)) for graph in batch])
+
+
+def scorer(constraint: Constraint | None = None) -> NeighbourhoodScorer:
+    return NeighbourhoodScorer(Models(), Models(), NUM_LABELS, constraint=constraint)
+
+
+@pytest.mark.parametrize(("num_heads", "seed"), [(1, 0), (2, 1), (3, 2)])
+def test_every_step_equals_the_literal_algorithm(num_heads: int, seed: int) -> None:
+    walker = Walker(MultiHeadWalk(num_heads=num_heads, num_steps=25, teleport=0.15), scorer(), INPUTS)
+    state = walker.begin(np.random.default_rng(seed))
+    oracle = literal.LiteralWalk(
+        [to_networkx(graph) for graph in INPUTS], NUM_LABELS, num_heads, 0.15, np.random.default_rng(seed)
+    )
+    moved = 0
+    for _ in range(25):
+        walker.step(state)
+        oracle.step()
+        assert [head.start for head in state.heads] == oracle.origin
+        for head, expected in zip(state.heads, oracle.heads, strict=True):
+            assert literal.same(to_networkx(head.graph), expected)
+            assert apply_path(walker.inputs[head.start], head.path) == head.graph
+        moved = max(moved, *(len(head.path) for head in state.heads))
+        assert state.starts.tolist() == oracle.starts
+    assert sorted(state.visits.values()) == sorted(count for _, count in oracle.visits)
+    assert sorted(candidate.visits for candidate in state.pool) == sorted(count for _, count in oracle.found)
+    assert len(state.pool) == len(oracle.found)
+    assert moved >= 3
+
+
+def test_candidates_are_accepted_graphs_reached_by_their_paths() -> None:
+    pool = MultiHeadWalk(num_heads=2, num_steps=60, teleport=0.2).run(scorer(), INPUTS, np.random.default_rng(3))
+    assert len(pool) > 5
+    for candidate in pool:
+        assert candidate.probability > 0.5
+        reached = apply_path(INPUTS[candidate.start], candidate.path)
+        assert graph_key(reached) == candidate.key == graph_key(candidate.graph)
+        assert candidate.probability == literal.accept_probability(to_networkx(reached))
+
+
+def test_lead_moves_follow_their_formula() -> None:
+    walker = Walker(MultiHeadWalk(num_heads=1, num_steps=1, teleport=1e-9), scorer(), INPUTS[:1])
+    options = literal.neighbours(to_networkx(INPUTS[0]), NUM_LABELS)
+    known = {0: 7, 3: 2}  # visits made before
+    weights = np.array([literal.accept_probability(v) * (1 + known.get(i, 0)) for i, v in enumerate(options)])
+    expected = weights / weights.sum()
+    keys = [graph_key(hood) for hood in _graphs(walker)]
+    counts: Counter[int] = Counter()
+    rng = np.random.default_rng(0)
+    draws = 3000
+    for _ in range(draws):
+        state = walker.begin(rng)
+        state.visits.update({keys[i]: count for i, count in known.items()})
+        walker.step(state)
+        counts[keys.index(graph_key(state.heads[0].graph))] += 1
+    observed = np.array([counts[i] for i in range(len(options))])
+    chi_square = ((observed - draws * expected) ** 2 / (draws * expected)).sum()
+    assert chi_square < len(options) + 4 * np.sqrt(2 * len(options))
+
+
+def _graphs(walker: Walker) -> Sequence[Graph]:
+    (hood,) = walker.scorer.score([walker.inputs[0]])
+    return [apply_edit(hood.graph, hood.table[i]) for i in range(len(hood))]
+
+
+def test_teleports_prefer_inputs_seldom_started_from() -> None:
+    np.testing.assert_allclose(
+        teleport_distribution(np.array([0, 1, 3])), np.exp([0, -1, -3]) / np.exp([0, -1, -3]).sum()
+    )
+    assert teleport_distribution(np.array([5000, 5001])).tolist() == pytest.approx([0.731, 0.269], abs=1e-3)
+    walker = Walker(MultiHeadWalk(num_heads=2, num_steps=1, teleport=0.3), scorer(), INPUTS)
+    state = walker.begin(np.random.default_rng(0))
+    teleports = 0
+    for _ in range(400):
+        before = int(state.starts.sum())
+        walker.step(state)
+        teleports += int(state.starts.sum()) > before
+    assert abs(teleports - 120) < 4 * np.sqrt(400 * 0.3 * 0.7)
+    assert state.starts.max() - state.starts.min() <= 4
+
+
+def test_draw_has_the_given_frequencies() -> None:
+    rng = np.random.default_rng(0)
+    counts = np.bincount([draw(np.array([0.0, 0.5, 0.2, 0.3, 0.0]), rng) for _ in range(4000)], minlength=5)
+    np.testing.assert_allclose(counts / 4000, [0, 0.5, 0.2, 0.3, 0], atol=0.03)
+    assert counts[0] == counts[4] == 0
+
+
+def test_constraints_hold_all_the_way() -> None:
+    walk = MultiHeadWalk(num_heads=2, num_steps=40, teleport=0.1)
+    pool = walk.run(scorer(AllowKinds({"relabel"})), INPUTS, np.random.default_rng(0))
+    assert all(candidate.graph.num_edges == INPUTS[candidate.start].num_edges for candidate in pool)
+
+
+def test_heads_with_nowhere_to_go_stay() -> None:
+    walker = Walker(MultiHeadWalk(num_heads=2, num_steps=1, teleport=0.01), scorer(AllowKinds(())), INPUTS)
+    state = walker.begin(np.random.default_rng(0))
+    walker.step(state)
+    assert all(head.path == () for head in state.heads)
+
+
+def test_heads_stay_within_the_distance_limit() -> None:
+    walker = Walker(MultiHeadWalk(num_heads=1, num_steps=1, teleport=0.01, max_distance=0.15), scorer(), INPUTS)
+    state = walker.begin(np.random.default_rng(1))
+    for _ in range(30):
+        walker.step(state)
+        (head,) = state.heads
+        reached = np.linalg.norm(head.embedding - walker.origins[head.start])
+        assert reached <= 0.15 * (walker.inputs[head.start].size + head.graph.size) + 1e-5
+
+
+def test_sampled_neighbourhoods_are_seeded() -> None:
+    walk = MultiHeadWalk(num_heads=2, num_steps=20, teleport=0.1, sample=4)
+    first, second = (walk.run(scorer(), INPUTS, np.random.default_rng(5)) for _ in range(2))
+    assert [candidate.key for candidate in first] == [candidate.key for candidate in second]
+
+
+def test_a_small_cache_changes_nothing() -> None:
+    pools = [
+        MultiHeadWalk(num_heads=3, num_steps=30, teleport=0.1, cache_bytes=size).run(
+            scorer(), INPUTS, np.random.default_rng(2)
+        )
+        for size in (0, 2000, 1 << 30)
+    ]
+    listed = [[(candidate.key, candidate.visits, candidate.path) for candidate in pool] for pool in pools]
+    assert listed[0] == listed[1] == listed[2]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"num_heads": 0}, "num_heads must be at least 1"),
+        ({"num_steps": 0}, "num_steps must be at least 1"),
+        ({"teleport": 0.0}, "strictly between 0 and 1"),
+        ({"teleport": 1.0}, "strictly between 0 and 1"),
+        ({"max_distance": 0.0}, "max_distance must be positive"),
+    ],
+)
+def test_bad_parameters(parameters: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        MultiHeadWalk(**parameters)  # type: ignore[arg-type]
+
+
+def test_more_heads_than_inputs_is_refused() -> None:
+    with pytest.raises(InputError, match="got 6 heads for 5 inputs"):
+        MultiHeadWalk(num_heads=6, num_steps=1).run(scorer(), INPUTS, np.random.default_rng(0))
+
+
+def test_inputs_are_untouched() -> None:
+    before = [graph_key(graph) for graph in INPUTS]
+    MultiHeadWalk(num_heads=2, num_steps=10).run(scorer(), INPUTS, np.random.default_rng(0))
+    assert [graph_key(graph) for graph in INPUTS] == before
+
+
+def test_plain_functions_can_be_explained() -> None:
+    classifier = as_classifier(
+        lambda graphs: [literal.accept_probability(to_networkx(graph)) for graph in graphs],
+        GraphDataset(
+            name="tiny", graphs=tuple(INPUTS), classes=np.zeros(len(INPUTS), dtype=np.int8), label_names=("a", "b")
+        ),
+        return_type="probs",
+        call="graphs",
+    )
+    embedder = as_embedder(lambda graphs: np.stack([literal.embedding(to_networkx(graph)) for graph in graphs]))
+    plain = NeighbourhoodScorer(classifier, embedder, NUM_LABELS)
+    walk = MultiHeadWalk(num_heads=2, num_steps=10)
+    first = walk.run(plain, INPUTS, np.random.default_rng(0))
+    second = walk.run(scorer(), INPUTS, np.random.default_rng(0))
+    assert [candidate.key for candidate in first] == [candidate.key for candidate in second]
