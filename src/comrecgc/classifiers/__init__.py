@@ -1,0 +1,33 @@
+"""The graph classifiers of the paper and their training, and any model of yours as the classifier to be explained."""
+
+from comrecgc.classifiers.adapter import as_classifier
+from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
+from comrecgc.classifiers.classifier import Classifier, Predictions, predict
+from comrecgc.classifiers.model import ARCHITECTURES, GraphClassifier
+from comrecgc.classifiers.progress import TrainingBar
+from comrecgc.classifiers.training import (
+    ClassifierTraining,
+    EpochReport,
+    Split,
+    TrainedClassifier,
+    split_dataset,
+    train_classifier,
+)
+
+__all__ = [
+    "ARCHITECTURES",
+    "Classifier",
+    "ClassifierTraining",
+    "EpochReport",
+    "GraphClassifier",
+    "Predictions",
+    "Split",
+    "TrainedClassifier",
+    "TrainingBar",
+    "as_classifier",
+    "load_classifier",
+    "predict",
+    "save_classifier",
+    "split_dataset",
+    "train_classifier",
+]

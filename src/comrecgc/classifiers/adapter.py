@@ -1,0 +1,292 @@
+"""Any model as the classifier to be explained: a torch module, or a plain function of graphs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from comrecgc.classifiers.classifier import Classifier, FloatArray, check_labels, chunks
+from comrecgc.classifiers.model import GraphClassifier, evaluating
+from comrecgc.classifiers.scores import (
+    RETURN_TYPES,
+    as_scores,
+    check_target_class,
+    class_probability,
+    detect_return_type,
+)
+from comrecgc.datasets.dataset import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.graphs.batch import GraphBatch
+from comrecgc.graphs.convert import to_data
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Batch, Data
+
+CALLS = ("tensors", "data", "data_list", "graphs")
+_TRIAL_GRAPHS = 256
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdaptedClassifier:
+    """A model, how to call it, and how to read its answers. Made by `as_classifier`.
+
+    Args:
+        model: A torch module or a function.
+        call: How it is called, one of `CALLS`.
+        features: Feature row of each node label, `[num_labels, width]`.
+        edge_features: Feature row of each edge label, for models that take `edge_attr`.
+        output: Which of several outputs holds the scores.
+        kwargs: Further keyword arguments of every call.
+        num_scores: Scores per graph.
+        return_type: What the scores are, one of `RETURN_TYPES`.
+        target_class: The class that means accept.
+    """
+
+    model: Callable[..., Any]
+    call: str
+    features: npt.NDArray[np.float32]
+    edge_features: npt.NDArray[np.float32] | None
+    output: int | str | None
+    kwargs: Mapping[str, Any]
+    num_scores: int | None = None
+    return_type: str = "raw"
+    target_class: int = 1
+
+    @property
+    def num_labels(self) -> int:
+        return len(self.features)
+
+    @property
+    def uses_edge_labels(self) -> bool:
+        """Whether batches should carry edge labels: the model takes them, or it is a function that may look at them."""
+        return self.edge_features is not None or self.call in ("data_list", "graphs")
+
+    def accept_probability(self, batch: GraphBatch) -> FloatArray:
+        """Probability of the target class of every graph, `[B]`, asked in parts of bounded size."""
+        check_labels(batch, self.num_labels)
+        parts = [class_probability(self.scores(part), self.return_type, self.target_class) for part in chunks(batch)]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def scores(self, batch: GraphBatch) -> FloatArray:
+        """The scores in the model's answer, `[B, K]`."""
+        chosen = _choose(self.answer(batch), self.output)
+        return as_scores(chosen, len(batch), len(batch.labels), self.num_scores)
+
+    def answer(self, batch: GraphBatch) -> Any:
+        """Whatever the model answers; a module is in evaluation mode meanwhile, and without gradients."""
+        context = evaluating(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
+        arguments, named = self._arguments(batch)
+        try:
+            with context:
+                return self.model(*arguments, **named, **self.kwargs)
+        except Exception as error:  # a model may fail in any way; whatever it says becomes one line
+            raise InputError(self._failure(error, batch)) from error
+
+    def _arguments(self, batch: GraphBatch) -> tuple[list[Any], dict[str, Any]]:
+        if self.call == "graphs":
+            return [list(batch)], {}
+        if self.call == "data_list":
+            return [[self._data(batch.slice(place, place + 1)) for place in range(len(batch))]], {}
+        data = self._batch(batch)
+        if self.call == "data":
+            return [data], {}
+        named = {} if self.edge_features is None else {"edge_attr": data.edge_attr}
+        if "batch" in _parameters(self.model):
+            return [data.x, data.edge_index], {"batch": data.batch, **named}
+        return [data.x, data.edge_index, data.batch], named
+
+    def _batch(self, batch: GraphBatch) -> Batch:
+        """The graphs as one PyG `Batch` of new tensors, on the model's device."""
+        from torch_geometric.data import Batch
+
+        result = Batch(
+            x=torch.from_numpy(self.features[batch.labels]),
+            edge_index=torch.from_numpy(batch.edge_index()),
+            batch=torch.from_numpy(batch.graph_of_node()),
+            ptr=torch.from_numpy(batch.node_ptr.copy()),
+            **self._edge_attr(batch),
+        )
+        return result.to(_device(self.model))
+
+    def _data(self, batch: GraphBatch) -> Data:
+        """A batch of one graph as PyG `Data`."""
+        return to_data(batch[0], self.features).update(self._edge_attr(batch)).to(_device(self.model))
+
+    def _edge_attr(self, batch: GraphBatch) -> dict[str, torch.Tensor]:
+        if self.edge_features is None:
+            return {}
+        if batch.edge_labels is None:
+            raise InputError("edge_features needs graphs with edge labels (got graphs without)")
+        if batch.edge_labels.max(initial=0) >= len(self.edge_features):
+            raise InputError(
+                f"edge_features needs a row for every edge label (got {len(self.edge_features)}, "
+                f"label {batch.edge_labels.max()})"
+            )
+        return {"edge_attr": torch.from_numpy(self.edge_features[np.tile(batch.edge_labels, 2)])}
+
+    def _failure(self, error: Exception, batch: GraphBatch) -> str:
+        width, expected = self.features.shape[1], _input_width(self.model)
+        if expected is not None and expected != width:
+            return f"The model's first layer must take features as wide as the data's, {width} (got {expected})"
+        words = " ".join(str(error).split())
+        shape = f"{len(batch)} graphs, node features [{len(batch.labels)}, {width}]"
+        return f"The model failed on {shape}: {type(error).__name__}: {words}"
+
+
+def as_classifier(
+    model: Classifier | Callable[..., Any],
+    dataset: GraphDataset,
+    *,
+    return_type: str | None = None,
+    target_class: int | None = None,
+    call: str | None = None,
+    output: int | str | None = None,
+    edge_features: npt.ArrayLike | None = None,
+    **kwargs: Any,
+) -> Classifier:
+    """Turn a model into the classifier the pipeline needs, and try it on some of the data.
+
+    Whatever is wrong with the model shows here: a width that does not fit, NaN, an answer nobody can read.
+
+    Args:
+        model: A `Classifier`, which is only checked; a `torch.nn.Module`; or any function.
+        dataset: The data the model is for: its labels, their feature rows, and graphs to try the model on.
+        return_type: What the model answers, in PyG's words: `raw` scores (logits), `probs` or `log_probs`. Several scores
+            a graph give this away; a single one may not, and then it has to be said.
+        target_class: The class that means accept; needed for three classes and more, where a graph is accepted if this
+            class is more likely than all others together. A single score is about class 1.
+        call: How the model is called: `tensors` for `model(x, edge_index, batch)`, `data` for `model(data)` with a PyG
+            `Batch`, `data_list` for a list of PyG `Data`, `graphs` for a list of `comrecgc.graphs.Graph`. By default a
+            module's signature decides between the first two, and a function gets a `data_list`.
+        output: Which output holds the scores, where the model gives several: an index, a key or an attribute.
+        edge_features: Feature row of each edge label, `[num_edge_labels, width]`, for models that take `edge_attr`.
+        **kwargs: Further arguments of every call of the model.
+    """
+    if isinstance(model, Classifier) and not kwargs:
+        return _checked(model, dataset)
+    if not callable(model):
+        raise InputError(f"The model must be a torch module, a function or a Classifier (got {type(model).__name__})")
+    for name, value, allowed in (("return_type", return_type, RETURN_TYPES), ("call", call, CALLS)):
+        if value is not None and value not in allowed:
+            raise InputError(f"{name} must be one of {', '.join(allowed)} (got {value!r})")
+    adapted = AdaptedClassifier(
+        model=model,
+        call=call or _detect_call(model),
+        features=np.array(dataset.feature_table, dtype=np.float32),
+        edge_features=None if edge_features is None else _edge_table(edge_features),
+        output=output,
+        kwargs=kwargs,
+    )
+    trial = _trial(dataset)
+    answer = adapted.answer(trial)
+    output = _find_output(answer, len(trial)) if output is None else output
+    scores = as_scores(_choose(answer, output), len(trial), len(trial.labels))
+    target_class = check_target_class(scores.shape[1], target_class)
+    return_type = return_type or detect_return_type(scores)
+    class_probability(scores, return_type, target_class)
+    found = {"output": output, "num_scores": scores.shape[1], "return_type": return_type, "target_class": target_class}
+    return replace(adapted, **found)
+
+
+def _checked(classifier: Classifier, dataset: GraphDataset) -> Classifier:
+    if classifier.num_labels != dataset.num_labels:
+        raise InputError(
+            f"The classifier must know the {dataset.num_labels} node labels of {dataset.name} (got {classifier.num_labels})"
+        )
+    names = classifier.facts.get("label_names") if isinstance(classifier, GraphClassifier) else None
+    if names is not None and tuple(names) != dataset.label_names:
+        raise InputError(
+            f"The classifier must know the node labels {', '.join(dataset.label_names)} (got {', '.join(names)})"
+        )
+    return classifier
+
+
+def _trial(dataset: GraphDataset) -> GraphBatch:
+    """Some graphs of the data, evenly spread; never a single one, whose answer might come squeezed."""
+    if len(dataset) == 0:
+        raise InputError(f"The model is tried on graphs of the dataset (got none in {dataset.name})")
+    chosen = np.unique(np.linspace(0, len(dataset) - 1, _TRIAL_GRAPHS).astype(int))
+    graphs = [dataset.graphs[index] for index in chosen]
+    return GraphBatch.from_graphs(graphs * 2 if len(graphs) == 1 else graphs)
+
+
+def _detect_call(model: Callable[..., Any]) -> str:
+    if not isinstance(model, torch.nn.Module):
+        return "data_list"
+    parameters = _parameters(model)
+    required = [p for p in parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    several = any(p.kind is p.VAR_POSITIONAL for p in required)
+    if several or len(required) == 3 or ("edge_index" in parameters and "batch" in parameters):
+        return "tensors"
+    if len(required) == 1 and "edge_index" not in parameters:
+        return "data"
+    raise InputError(
+        f"call must say how the model is called: {', '.join(CALLS)} (got forward({', '.join(parameters)}))"
+    )
+
+
+def _parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Parameters of a module's `forward` or of a function; none where Python cannot tell."""
+    try:
+        return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def _choose(answer: Any, output: int | str | None) -> Any:
+    """The named one of several outputs, or the only one."""
+    if output is None:
+        return answer
+    try:
+        return getattr(answer, output) if isinstance(output, str) and hasattr(answer, output) else answer[output]
+    except (TypeError, LookupError) as error:
+        raise InputError(f"output must name one of the model's outputs (got {output!r})") from error
+
+
+def _find_output(answer: Any, num_graphs: int) -> int | str | None:
+    """The only one of several outputs that can hold a row of scores per graph; None where there is a single output."""
+    if not isinstance(answer, tuple | Mapping):
+        return None
+    items = answer.items() if isinstance(answer, Mapping) else enumerate(answer)
+    shapes = {key: tuple(value.shape) for key, value in items if hasattr(value, "shape")}
+    fitting = [key for key, shape in shapes.items() if len(shape) in (1, 2) and shape[0] == num_graphs]
+    if len(fitting) != 1:
+        found = ", ".join(f"{key!r}: {shape}" for key, shape in shapes.items())
+        raise InputError(
+            f"output must say which of the model's outputs holds the scores (got shapes {found or 'none'})"
+        )
+    return fitting[0]
+
+
+def _device(model: Callable[..., Any]) -> torch.device:
+    if isinstance(model, torch.nn.Module):
+        for tensor in (*model.parameters(), *model.buffers()):
+            return tensor.device
+    return torch.device("cpu")
+
+
+def _input_width(model: Callable[..., Any]) -> int | None:
+    """Width of the features the model's first layer takes, where it says so."""
+    if isinstance(model, torch.nn.Module):
+        for layer in model.modules():
+            for name in ("in_channels", "in_features"):
+                if isinstance(width := getattr(layer, name, None), int) and width > 0:
+                    return width
+    return None
+
+
+def _edge_table(edge_features: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    try:
+        table = np.array(edge_features, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError("edge_features must be a table of numbers, a row per edge label") from error
+    if table.ndim != 2 or len(table) == 0:
+        raise InputError(f"edge_features must be a table, a row per edge label (got shape {table.shape})")
+    return table

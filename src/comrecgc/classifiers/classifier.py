@@ -1,0 +1,93 @@
+"""What the pipeline asks of a classifier, and what a classifier says about a set of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.batch import GraphBatch, LongArray
+from comrecgc.graphs.graph import BoolArray, Graph
+
+FloatArray = npt.NDArray[np.float64]
+
+CHUNK_ELEMENTS = 1 << 18
+"""Nodes plus directed edges a model sees at once; with 20 channels about 50 MB, whatever the size of the batch."""
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """A binary graph classifier over node labels `0 … num_labels-1`; it accepts a graph iff the probability is > 0.5."""
+
+    @property
+    def num_labels(self) -> int:
+        """Size of the node label alphabet the classifier knows."""
+        ...
+
+    def accept_probability(self, batch: GraphBatch) -> FloatArray:
+        """Probability of accept of every graph of the batch, `[B]`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Predictions:
+    """What a classifier says about some graphs.
+
+    Args:
+        probability: Probability of accept, `[B]`.
+    """
+
+    probability: FloatArray
+
+    @property
+    def accepted(self) -> BoolArray:
+        """Mask of the accepted graphs, `[B]`; a tie is a reject."""
+        return self.probability > 0.5
+
+    @property
+    def rejects(self) -> LongArray:
+        """Indices of the rejected graphs, the inputs of an explanation."""
+        return np.flatnonzero(~self.accepted)
+
+    @property
+    def accepts(self) -> LongArray:
+        """Indices of the accepted graphs."""
+        return np.flatnonzero(self.accepted)
+
+    @property
+    def warning(self) -> str | None:
+        """Why there is nothing to explain, or little hope of it; None when both classes occur."""
+        count = len(self.probability)
+        if count == 0:
+            return "There are no graphs to classify."
+        if self.accepted.all():
+            return f"The classifier accepts all {count} graphs: there are no rejects to explain."
+        if not self.accepted.any():
+            return f"The classifier rejects all {count} graphs: no graph shows what it accepts."
+        return None
+
+
+def predict(classifier: Classifier, graphs: GraphBatch | Iterable[Graph]) -> Predictions:
+    """The classifier's answer on every graph; one that always answers the same is valid and has a `warning`."""
+    batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
+    return Predictions(probability=classifier.accept_probability(batch))
+
+
+def chunks(batch: GraphBatch, max_elements: int = CHUNK_ELEMENTS) -> Iterator[GraphBatch]:
+    """The batch in consecutive parts of at most so many nodes plus directed edges, and at least one graph."""
+    ends = batch.node_ptr[1:] + 2 * batch.edge_ptr[1:]
+    start, passed = 0, 0
+    while start < len(batch):
+        stop = max(int(np.searchsorted(ends, passed + max_elements, side="right")), start + 1)
+        yield batch.slice(start, stop)
+        start, passed = stop, int(ends[stop - 1])
+
+
+def check_labels(batch: GraphBatch, num_labels: int) -> None:
+    """Refuse a batch with labels the classifier does not know."""
+    if len(batch.labels) and batch.labels.max() >= num_labels:
+        raise InputError(f"The classifier knows node labels 0…{num_labels - 1} (got {batch.labels.max()})")

@@ -1,0 +1,24 @@
+"""Small datasets a classifier can learn, and random ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from comrecgc.datasets.dataset import GraphDataset
+from comrecgc.graphs.batch import GraphBatch
+from tests.graphs.strategies import random_graph
+
+
+def random_batch(seed: int, count: int = 12, num_labels: int = 3) -> GraphBatch:
+    """Random graphs of 1 to 9 nodes, some without edges."""
+    rng = np.random.default_rng(seed)
+    return GraphBatch.from_graphs(random_graph(rng, int(rng.integers(1, 10)), num_labels, 0.3) for _ in range(count))
+
+
+def marked_dataset(count: int = 60, seed: int = 0, num_labels: int = 3) -> GraphDataset:
+    """Random graphs that are accepted when they hold a node of label 2."""
+    rng = np.random.default_rng(seed)
+    graphs = tuple(random_graph(rng, int(rng.integers(2, 8)), num_labels, 0.4) for _ in range(count))
+    classes = np.array([2 in graph.labels for graph in graphs], dtype=np.int8)
+    names = tuple(f"L{label}" for label in range(num_labels))
+    return GraphDataset(name="marked", graphs=graphs, classes=classes, label_names=names)
