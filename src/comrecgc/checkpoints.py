@@ -8,7 +8,7 @@ from typing import Any
 import safetensors
 import safetensors.torch
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from comrecgc.errors import InputError
 from comrecgc.files import read_json, write_atomically, write_json
@@ -64,3 +64,23 @@ def load_state(path: Path) -> dict[str, Tensor]:
     if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
         raise InputError(f"{path} must hold a state dict of tensors (got {type(state).__name__})")
     return {str(name): tensor for name, tensor in state.items()}
+
+
+def load_checked(model: nn.Module, state: dict[str, Tensor], path: Path, what: str) -> None:
+    """Put weights into a model after checking that they are its own, name by name and shape by shape.
+
+    Args:
+        model: The model.
+        state: The weights.
+        path: Where they come from, for the error.
+        what: What the model is, for the error.
+    """
+    expected = model.state_dict()
+    for name, tensor in expected.items():
+        if name not in state or state[name].shape != tensor.shape:
+            got = tuple(state[name].shape) if name in state else "none"
+            raise InputError(f"{path} is not a {what}: {name} must have shape {tuple(tensor.shape)} (got {got})")
+    extra = sorted(set(state) - set(expected))
+    if extra:
+        raise InputError(f"{path} is not a {what}: unknown parameter (got {extra[0]!r})")
+    model.load_state_dict(state)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from comrecgc.classifiers import Classifier, GraphClassifier, Predictions, predict
-from comrecgc.classifiers.classifier import FloatArray, chunks
-from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.classifiers.classifier import FloatArray
+from comrecgc.graphs import GraphBatch
 from tests.classifiers.data import random_batch
 
 
@@ -54,19 +54,3 @@ def test_protocol() -> None:
     assert isinstance(Constant(0.5), Classifier)
     assert isinstance(GraphClassifier("gcn", 2), Classifier)
     assert not isinstance(object(), Classifier)
-
-
-@pytest.mark.parametrize("limit", [1, 10, 25, 10**6])
-def test_chunks_are_bounded_and_put_together_give_the_batch(limit: int) -> None:
-    batch = random_batch(2, count=20)
-    parts = list(chunks(batch, limit))
-    assert [graph for part in parts for graph in part] == list(batch)
-    for part in parts:
-        assert len(part) == 1 or len(part.labels) + 2 * len(part.edges) <= limit
-    assert len(parts) == 20 if limit == 1 else len(parts) < 20
-
-
-def test_chunks_are_as_large_as_the_bound_allows() -> None:
-    batch = GraphBatch.from_graphs([Graph([0, 0], [(0, 1)])] * 5)  # 4 elements each
-    assert [len(part) for part in chunks(batch, 8)] == [2, 2, 1]
-    assert list(chunks(GraphBatch.from_graphs([]), 8)) == []

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -72,7 +74,7 @@ def test_arrays_round_trip(groups: LabelledGroups) -> None:
 def test_a_chain_takes_one_edit_at_a_time() -> None:
     chain = random_chain(Graph([0, 1, 0], [(0, 1), (1, 2)]), 2, 6, np.random.default_rng(0))
     assert len(chain) == 6
-    assert all(abs(b.size - a.size) <= 2 for a, b in zip(chain, chain[1:], strict=False))
+    assert all(abs(b.size - a.size) <= 2 for a, b in pairwise(chain))
     assert all(graph.ids.tolist() == list(range(graph.num_nodes)) for graph in chain)
 
 

@@ -66,7 +66,7 @@ def test_same_seed_same_weights(uninterrupted: Greed) -> None:
 def test_a_killed_training_resumes_to_the_same_weights(tmp_path: Path, uninterrupted: Greed, stop_after: int) -> None:
     calls = 0
 
-    def kill(what: str, done: int, total: int, word: str) -> None:
+    def kill(what: str, done: int, _total: int, _word: str) -> None:
         nonlocal calls
         calls += 1
         if calls == stop_after or (what == "training" and done >= stop_after):

@@ -10,23 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import TypeAlias
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 
-NxGraph = nx.Graph  # type: ignore[type-arg]
+NxGraph: TypeAlias = "nx.Graph[int]"
+Array: TypeAlias = npt.NDArray[np.floating]
 
 
 def accept_probability(graph: NxGraph) -> float:
     """Some smooth function of what isomorphic graphs share."""
     labels = [graph.nodes[node]["label"] for node in graph]
-    triangles = sum(nx.triangles(graph).values()) / 3
+    triangles = sum(dict(nx.triangles(graph)).values()) / 3
     mixed = sum(graph.nodes[i]["label"] != graph.nodes[j]["label"] for i, j in graph.edges)
     score = 0.9 * labels.count(1) - 0.7 * graph.number_of_edges() + 0.8 * triangles + 0.45 * mixed
     return float(1 / (1 + np.exp(-score)))
 
 
-def embedding(graph: NxGraph) -> np.ndarray:
+def embedding(graph: NxGraph) -> Array:
     """Some vector of what isomorphic graphs share, different for graphs that differ."""
     labels = np.array([graph.nodes[node]["label"] for node in graph], dtype=float)
     degrees = np.array([graph.degree[node] for node in graph], dtype=float)
@@ -40,7 +43,7 @@ def embedding(graph: NxGraph) -> np.ndarray:
             (labels * degrees).sum() * 0.57,
             np.sin(around).sum() * 2.1,
             (around * (labels + 0.3)).sum() * 0.17,
-            sum(nx.triangles(graph).values()) * 0.61,
+            sum(dict(nx.triangles(graph)).values()) * 0.61,
         ],
         dtype=np.float32,
     )
@@ -132,12 +135,13 @@ class LiteralWalk:
             if accept_probability(head) > 0.5:
                 self._add(self.found, head)
 
-    def _recourse(self, head: int, graph: NxGraph) -> np.ndarray:
+    def _recourse(self, head: int, graph: NxGraph) -> Array:
         origin = self.inputs[self.origin[head]]
         size = sum(len(g) + g.number_of_edges() for g in (origin, graph))
-        return (embedding(graph) - embedding(origin)) / np.float32(size)
+        recourse: Array = (embedding(graph) - embedding(origin)) / np.float32(size)
+        return recourse
 
-    def _draw(self, probabilities: np.ndarray) -> int:
+    def _draw(self, probabilities: Array) -> int:
         u = self.rng.random()
         total = 0.0
         for index, probability in enumerate(probabilities):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from comrecgc.classifiers.classifier import Classifier, FloatArray, check_labels, chunks
+from comrecgc.classifiers.classifier import CHUNK_NODES, Classifier, FloatArray, check_labels
 from comrecgc.classifiers.model import GraphClassifier, evaluating
 from comrecgc.classifiers.scores import (
     RETURN_TYPES,
@@ -71,7 +71,10 @@ class AdaptedClassifier:
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
         """Probability of the target class of every graph, `[B]`, asked in parts of bounded size."""
         check_labels(batch, self.num_labels)
-        parts = [class_probability(self.scores(part), self.return_type, self.target_class) for part in chunks(batch)]
+        parts = [
+            class_probability(self.scores(part), self.return_type, self.target_class)
+            for part in batch.chunks(CHUNK_NODES)
+        ]
         return np.concatenate([np.zeros(0), *parts])
 
     def scores(self, batch: GraphBatch) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from comrecgc.checkpoints import load_state, load_weights, save_weights
+from comrecgc.checkpoints import load_checked, load_state, load_weights, save_weights
 from comrecgc.classifiers.model import NUM_CLASSES, GraphClassifier
 from comrecgc.errors import InputError
 
@@ -55,17 +55,7 @@ def load_classifier(path: Path) -> GraphClassifier:
         state, facts = load_state(path), {}
     architecture, hidden, width = _sizes(state, path)
     model = GraphClassifier(architecture, _features(facts, width, path), hidden=hidden)
-    expected = model.state_dict()
-    for name, tensor in expected.items():
-        if name not in state or state[name].shape != tensor.shape:
-            got = tuple(state[name].shape) if name in state else "none"
-            raise InputError(
-                f"{path} is not a {architecture} classifier: {name} must be {tuple(tensor.shape)} (got {got})"
-            )
-    extra = sorted(set(state) - set(expected))
-    if extra:
-        raise InputError(f"{path} is not a {architecture} classifier: unknown parameter (got {extra[0]!r})")
-    model.load_state_dict(state)
+    load_checked(model, state, path, f"{architecture} classifier")
     model.facts = facts
     return model.eval()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -15,8 +15,8 @@ from comrecgc.graphs.graph import BoolArray, Graph
 
 FloatArray = npt.NDArray[np.float64]
 
-CHUNK_ELEMENTS = 1 << 18
-"""Nodes plus directed edges a model sees at once; with 20 channels about 50 MB, whatever the size of the batch."""
+CHUNK_NODES = 100_000
+"""Nodes a model sees at once, which bounds its memory whatever the size of the batch."""
 
 
 @runtime_checkable
@@ -75,16 +75,6 @@ def predict(classifier: Classifier, graphs: GraphBatch | Iterable[Graph]) -> Pre
     """The classifier's answer on every graph; one that always answers the same is valid and has a `warning`."""
     batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
     return Predictions(probability=classifier.accept_probability(batch))
-
-
-def chunks(batch: GraphBatch, max_elements: int = CHUNK_ELEMENTS) -> Iterator[GraphBatch]:
-    """The batch in consecutive parts of at most so many nodes plus directed edges, and at least one graph."""
-    ends = batch.node_ptr[1:] + 2 * batch.edge_ptr[1:]
-    start, passed = 0, 0
-    while start < len(batch):
-        stop = max(int(np.searchsorted(ends, passed + max_elements, side="right")), start + 1)
-        yield batch.slice(start, stop)
-        start, passed = stop, int(ends[stop - 1])
 
 
 def check_labels(batch: GraphBatch, num_labels: int) -> None:

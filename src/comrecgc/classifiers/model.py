@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn import BatchNorm1d, Linear, ModuleList
 
-from comrecgc.classifiers.classifier import FloatArray, check_labels, chunks
+from comrecgc.classifiers.classifier import CHUNK_NODES, FloatArray, check_labels
 from comrecgc.classifiers.layers import GATConv, GCNConv, GINConv, SAGEConv
 from comrecgc.classifiers.operations import from_edge_index, pool_max
 from comrecgc.errors import InputError
@@ -99,7 +99,7 @@ class GraphClassifier(torch.nn.Module):
         """Probability of class 1 of every graph, `[B]`, as in evaluation mode, in parts of bounded size."""
         check_labels(batch, self.num_labels)
         with evaluating(self):
-            parts = [self._margin(part) for part in chunks(batch)]
+            parts = [self._margin(part) for part in batch.chunks(CHUNK_NODES)]
         margin = np.concatenate([np.zeros(0), *parts])
         # In double precision p > 0.5 holds exactly when the accept logit is the larger one.
         probability: FloatArray = np.exp(-np.logaddexp(0, -margin))

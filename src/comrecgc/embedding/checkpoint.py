@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from comrecgc.checkpoints import load_state, load_weights, save_weights
+from comrecgc.checkpoints import load_checked, load_state, load_weights, save_weights
 from comrecgc.embedding.greed import Greed
 from comrecgc.errors import InputError
 
@@ -36,17 +36,7 @@ def load_embedder(path: Path) -> Greed:
         state, facts = load_state(path), {}
     state = {name.removeprefix("embed_model."): tensor for name, tensor in state.items()}
     model = Greed(**_sizes(state, path))
-    expected = model.state_dict()
-    for name, tensor in expected.items():
-        if name not in state or state[name].shape != tensor.shape:
-            got = tuple(state[name].shape) if name in state else "none"
-            raise InputError(
-                f"{path} is not a GREED embedder: {name} must have shape {tuple(tensor.shape)} (got {got})"
-            )
-    extra = sorted(set(state) - set(expected))
-    if extra:
-        raise InputError(f"{path} is not a GREED embedder: unknown parameter (got {extra[0]!r})")
-    model.load_state_dict(state)
+    load_checked(model, state, path, "GREED embedder")
     model.facts = facts
     return model.eval()
 

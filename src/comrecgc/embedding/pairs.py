@@ -18,10 +18,11 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.embedding.ged import GEDInterval, edit_path, ged_intervals, path_costs, path_graphs
+from comrecgc.embedding.ged import GEDInterval, edit_path, ged_intervals
 from comrecgc.graphs.batch import GraphBatch, LongArray, pointers
 from comrecgc.graphs.edits import apply_edit, one_edit_table
 from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.paths import path_costs, path_graphs
 from comrecgc.graphs.tensors import grouped_neighbours
 
 KINDS = ("far", "near", "chain", "path")

@@ -23,6 +23,8 @@ from comrecgc.graphs.paths import (
     invert_path,
     net_path,
     path_cost,
+    path_costs,
+    path_graphs,
     simplify_path,
     summarise_path,
 )
@@ -55,6 +57,8 @@ __all__ = [
     "net_path",
     "one_edit_table",
     "path_cost",
+    "path_costs",
+    "path_graphs",
     "simplify_path",
     "summarise_path",
     "to_data",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,18 +22,28 @@ def apply_path(graph: Graph, path: Iterable[Edit]) -> Graph:
     return graph
 
 
-def path_cost(graph: Graph, path: Iterable[Edit]) -> int:
-    """Unit edit-distance cost of a path: how many nodes and edges its steps add, remove or relabel.
+def path_graphs(source: Graph, path: Iterable[Edit]) -> list[Graph]:
+    """The graphs on a path, from `source` to the last."""
+    graphs = [source]
+    for edit in path:
+        graphs.append(apply_edit(graphs[-1], edit))
+    return graphs
+
+
+def path_costs(graphs: Sequence[Graph]) -> list[int]:
+    """Unit edit-distance cost of reaching each graph of `path_graphs`: elements added or removed, 1 for a relabel.
 
     Adding a tied node, or removing a leaf, is one edit but touches two elements: the node and its edge.
     """
-    cost = 0
-    for edit in path:
-        changed = apply_edit(graph, edit)
-        elements = abs(changed.num_nodes - graph.num_nodes) + abs(changed.num_edges - graph.num_edges)
-        cost += max(elements, 1)  # a relabel changes no count
-        graph = changed
-    return cost
+    costs = [0]
+    for before, after in pairwise(graphs):
+        costs.append(costs[-1] + (abs(after.size - before.size) or 1))
+    return costs
+
+
+def path_cost(graph: Graph, path: Iterable[Edit]) -> int:
+    """Unit edit-distance cost of a whole path."""
+    return path_costs(path_graphs(graph, path))[-1]
 
 
 def invert_path(graph: Graph, path: Sequence[Edit]) -> EditPath:
@@ -40,9 +51,7 @@ def invert_path(graph: Graph, path: Sequence[Edit]) -> EditPath:
 
     Nodes that come back take new ids, as any added node does; labels of edges that come back are not restored.
     """
-    stations = [graph]
-    for edit in path:
-        stations.append(apply_edit(stations[-1], edit))
+    stations = path_graphs(graph, path)
     renamed: dict[int, int] = {}  # id on the way out -> id on the way back
     next_id = stations[-1].next_id
     inverse = []

@@ -139,10 +139,14 @@ class Walker:
             raise InputError(
                 f"Each head starts from an input of its own (got {walk.num_heads} heads for {len(inputs)} inputs)"
             )
+        if scorer.classifier is None or scorer.embedder is None:
+            raise InputError("A walk needs a scorer with a classifier and an embedder (got None)")
         self.walk = walk
         self.scorer = scorer
+        self.classifier = scorer.classifier
+        self.embedder = scorer.embedder
         self.inputs = [graph.fresh() for graph in inputs]
-        self.origins = scorer.embedder.embed(GraphBatch.from_graphs(self.inputs))  # z(G), [num_inputs, width]
+        self.origins = self.embedder.embed(GraphBatch.from_graphs(self.inputs))  # z(G), [num_inputs, width]
         self.transitions = Transitions(scorer, walk.cache_bytes, walk.sample)
 
     def begin(self, rng: np.random.Generator) -> WalkState:
@@ -186,7 +190,7 @@ class Walker:
             return
         choice = draw(weights / total, state.rng)
         graph = apply_edit(head.graph, around.table[choice])
-        (embedding,) = self.scorer.embedder.embed(GraphBatch.from_graphs([graph]))
+        (embedding,) = self.embedder.embed(GraphBatch.from_graphs([graph]))
         state.heads[lead] = Head(head.start, graph, embedding, (*head.path, around.table[choice]))
 
     def _move_followers(self, state: WalkState, lead: int) -> None:
@@ -223,7 +227,7 @@ class Walker:
     def _count(self, state: WalkState) -> None:
         batch = GraphBatch.from_graphs(head.graph for head in state.heads)
         keys = batch_keys(batch).tolist()
-        probabilities = self.scorer.classifier.accept_probability(batch).tolist()
+        probabilities = self.classifier.accept_probability(batch).tolist()
         for head, key, probability in zip(state.heads, keys, probabilities, strict=True):
             state.visits[key] += 1
             if probability > 0.5 and not state.pool.revisit(key):

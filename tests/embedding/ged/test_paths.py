@@ -9,15 +9,13 @@ from comrecgc.embedding.ged import (
     edit_path,
     ged_interval,
     ged_intervals,
-    path_costs,
-    path_graphs,
     path_pairs,
 )
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
 from comrecgc.graphs.convert import to_networkx
 from comrecgc.graphs.edits import Edit, EditKind, apply_edit
-from comrecgc.graphs.paths import path_cost
+from comrecgc.graphs.paths import path_cost, path_costs, path_graphs
 from tests.embedding.ged.oracle import exact_distance, isomorphic, molecule_like, tiny_pairs
 
 

@@ -2,7 +2,7 @@
 
 from comrecgc.embedding.ged.bounds import branch_bound, label_bound, linear_bound
 from comrecgc.embedding.ged.interval import EFFORTS, Effort, GEDInterval, ged_interval, ged_intervals
-from comrecgc.embedding.ged.paths import PathPair, edit_path, path_costs, path_graphs, path_pairs
+from comrecgc.embedding.ged.paths import PathPair, edit_path, path_pairs
 
 __all__ = [
     "EFFORTS",
@@ -15,7 +15,5 @@ __all__ = [
     "ged_intervals",
     "label_bound",
     "linear_bound",
-    "path_costs",
-    "path_graphs",
     "path_pairs",
 ]

@@ -6,8 +6,7 @@ solved pair labels many. A path that may not be optimal still brackets all those
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +14,9 @@ import numpy.typing as npt
 
 from comrecgc.embedding.ged.interval import GEDInterval
 from comrecgc.errors import InputError
-from comrecgc.graphs.edits import Edit, EditKind, apply_edit
+from comrecgc.graphs.edits import Edit, EditKind
 from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.paths import EditPath
+from comrecgc.graphs.paths import EditPath, path_costs, path_graphs
 
 
 class PathPair(NamedTuple):
@@ -49,22 +48,6 @@ def edit_path(
     while steps := plan.steps():
         path.append(plan.take(min(steps) if rng is None else steps[int(rng.integers(len(steps)))]))
     return tuple(path)
-
-
-def path_graphs(source: Graph, path: Iterable[Edit]) -> list[Graph]:
-    """The graphs on a path, from `source` to the last."""
-    graphs = [source]
-    for edit in path:
-        graphs.append(apply_edit(graphs[-1], edit))
-    return graphs
-
-
-def path_costs(graphs: Sequence[Graph]) -> list[int]:
-    """Cost of reaching each graph of `path_graphs` from the first: elements added or removed, 1 for a relabel."""
-    costs = [0]
-    for before, after in pairwise(graphs):
-        costs.append(costs[-1] + (abs(after.size - before.size) or 1))
-    return costs
 
 
 def path_pairs(
