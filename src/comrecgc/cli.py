@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import functools
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ParamSpec
 
 import typer
 
@@ -24,6 +25,9 @@ train = typer.Typer(help="Train what an explanation needs: a classifier to expla
 app.add_typer(train, name="train", no_args_is_help=True)
 
 
+P = ParamSpec("P")
+
+
 class Model(StrEnum):
     """The classifiers of the paper."""
 
@@ -31,6 +35,23 @@ class Model(StrEnum):
     gat = "gat"
     sage = "sage"
     gin = "gin"
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """The command with bad input as one line on stderr and exit code 2, and Ctrl-C as exit code 130."""
+
+    @functools.wraps(command)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        try:
+            command(*arguments, **options)
+        except InputError as error:
+            err.print(f"error: {error}", markup=False, soft_wrap=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            err.print("interrupted: a training goes on where it stopped if you add --resume", soft_wrap=True)
+            raise typer.Exit(130) from None
+
+    return run
 
 
 Dataset = Annotated[
@@ -51,17 +72,23 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same wei
 Jobs = Annotated[int, typer.Option(min=1, help="Cores to use; the result does not depend on it.")]
 
 
-@app.callback()
-def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
-) -> None:
-    """Options before a command."""
-    if version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         out.print(f"comrecgc {__version__}")
         raise typer.Exit
 
 
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Options before a command."""
+
+
 @app.command()
+@guarded
 def demo(
     out_folder: Annotated[Path, typer.Option("--out", help="Where the trained models go.")] = Path("comrecgc-demo"),
     seed: Seed = 0,
@@ -73,6 +100,7 @@ def demo(
 
 
 @train.command("classifier")
+@guarded
 def train_classifier_command(
     dataset: Dataset,
     model: Annotated[Model, typer.Option(help="Architecture.")] = Model.gcn,
@@ -116,6 +144,7 @@ def train_classifier_command(
 
 
 @train.command("embedder")
+@guarded
 def train_embedder_command(
     dataset: Dataset,
     output: Annotated[
@@ -157,12 +186,5 @@ def train_embedder_command(
 
 
 def main() -> None:
-    """Run the command line: bad input is one line on stderr and exit code 2, Ctrl-C is exit code 130."""
-    try:
-        app(standalone_mode=True)
-    except InputError as error:
-        err.print(f"error: {error}", markup=False, soft_wrap=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        err.print("interrupted: run the same command with --resume to go on", soft_wrap=True)
-        sys.exit(130)
+    """Run the command line."""
+    app()

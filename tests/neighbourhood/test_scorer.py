@@ -43,6 +43,10 @@ def sizes(graphs: Sequence[Graph]) -> list[list[int]]:
     return [[graph.num_nodes, graph.num_edges] for graph in graphs]
 
 
+def largest_edge_label(graphs: Sequence[Graph]) -> list[list[int]]:
+    return [[-1 if graph.edge_labels is None else int(graph.edge_labels.max(initial=0))] for graph in graphs]
+
+
 def some_graphs() -> list[Graph]:
     rng = np.random.default_rng(5)
     return [random_graph(rng, n, NUM_LABELS, 0.25) for n in (1, 4, 9, 30)]
@@ -186,6 +190,14 @@ def test_any_model_is_shown_batches_of_bounded_size() -> None:
     assert_same(
         small.score([some_graphs()[1]], embedding=False)[0], scorer.score([some_graphs()[1]], embedding=False)[0]
     )
+
+
+def test_any_model_sees_edge_labels() -> None:
+    graph = Graph([0, 0, 1], [(0, 1), (1, 2)], [2, 1])
+    scorer = NeighbourhoodScorer(None, as_embedder(largest_edge_label), 2, constraint=AllowKinds({"remove_edge"}))
+    scored = scorer.score([graph], probability=False)[0]
+    assert scored.embedding is not None
+    assert scored.embedding.tolist() == [[1], [2]]
 
 
 def test_a_fast_and_a_generic_model_work_side_by_side() -> None:

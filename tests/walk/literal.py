@@ -20,10 +20,14 @@ NxGraph: TypeAlias = "nx.Graph[int]"
 Array: TypeAlias = npt.NDArray[np.floating]
 
 
+def num_triangles(graph: NxGraph) -> int:
+    return sum(all(graph.has_edge(*pair) for pair in combinations(trio, 2)) for trio in combinations(graph, 3))
+
+
 def accept_probability(graph: NxGraph) -> float:
     """Some smooth function of what isomorphic graphs share."""
     labels = [graph.nodes[node]["label"] for node in graph]
-    triangles = sum(dict(nx.triangles(graph)).values()) / 3
+    triangles = num_triangles(graph)
     mixed = sum(graph.nodes[i]["label"] != graph.nodes[j]["label"] for i, j in graph.edges)
     score = 0.9 * labels.count(1) - 0.7 * graph.number_of_edges() + 0.8 * triangles + 0.45 * mixed
     return float(1 / (1 + np.exp(-score)))
@@ -43,7 +47,7 @@ def embedding(graph: NxGraph) -> Array:
             (labels * degrees).sum() * 0.57,
             np.sin(around).sum() * 2.1,
             (around * (labels + 0.3)).sum() * 0.17,
-            sum(dict(nx.triangles(graph)).values()) * 0.61,
+            3 * num_triangles(graph) * 0.61,
         ],
         dtype=np.float32,
     )

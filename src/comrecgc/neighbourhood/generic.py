@@ -30,7 +30,8 @@ def score_batches(
     if len(table) == 0:  # the graph itself tells the shape of a row
         return _rows(model, GraphBatch.from_graphs([graph]))[:0]
     size = max(1, max_nodes // (graph.num_nodes + 1))
-    return np.concatenate([_rows(model, edited_batch(graph, part)) for part in parts(table, size)])
+    batches = (edited_batch(graph, part, with_edge_labels=True) for part in parts(table, size))
+    return np.concatenate([_rows(model, batch) for batch in batches])
 
 
 def parts(table: EditTable, size: int) -> Iterator[EditTable]:
