@@ -2,7 +2,8 @@
 
 Both sides run in this process on the same inputs with the same released weights, in turns. The baseline builds one
 `Data` per neighbour, `Batch.from_data_list`, and runs the two networks written with PyG's own layers. Times are wall
-milliseconds per input, the best of some repeats, averaged over the inputs.
+milliseconds per input, the best of some repeats, averaged over the inputs. Run it on a quiet machine: torch's threads wait
+for each other, so where other work takes a core the baseline suffers most and the ratio flatters.
 
     python benchmarks/neighbourhood.py --data-root DATASETS --checkpoints CHECKPOINTS
 """
@@ -19,14 +20,16 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch
 from torch_geometric.nn import GCNConv, GINConv, global_add_pool, global_max_pool
 
 from comrecgc.classifiers import load_classifier, predict
 from comrecgc.datasets.benchmarks import load_benchmark
 from comrecgc.embedding import load_embedder
+from comrecgc.graphs.convert import to_data
+from comrecgc.graphs.edits import apply_edit
 from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.neighbours import allowed_edits, edited_batch
+from comrecgc.graphs.neighbours import allowed_edits
 from comrecgc.neighbourhood import NeighbourhoodScorer
 
 TARGETS = {"mutagenicity": 40, "nci1": 40, "aids": 20}
@@ -77,20 +80,14 @@ class Baseline:
 
     def __init__(self, classifier: nn.Module, embedder: nn.Module, num_labels: int) -> None:
         self.num_labels = num_labels
-        self.features = torch.eye(num_labels)
+        self.features = np.eye(num_labels, dtype=np.float32)
         self.models = (PlainGCN(num_labels).eval(), PlainGreed(num_labels).eval())
         self.models[0].load_state_dict(classifier.state_dict())
         self.models[1].load_state_dict(embedder.state_dict())
 
     def __call__(self, graph: Graph) -> tuple[Tensor, Tensor]:
-        flat = edited_batch(graph, allowed_edits(graph, self.num_labels))
-        labels, edges = torch.from_numpy(flat.labels), torch.from_numpy(flat.edges)
-        neighbours = []
-        for i in range(len(flat)):
-            first = int(flat.node_ptr[i])
-            own = (edges[flat.edge_ptr[i] : flat.edge_ptr[i + 1]] - first).t()
-            x = self.features[labels[first : flat.node_ptr[i + 1]]]
-            neighbours.append(Data(x=x, edge_index=torch.cat([own, own.flip(0)], dim=1)))
+        table = allowed_edits(graph, self.num_labels)
+        neighbours = [to_data(apply_edit(graph, table[i]), self.features) for i in range(len(table))]
         batch = Batch.from_data_list(neighbours)
         with torch.inference_mode():
             probability, embedding = (model(batch.x, batch.edge_index, batch.batch) for model in self.models)

@@ -91,13 +91,13 @@ class PairGenerator:
         jobs: Threads for the edit distances; the answer does not depend on it.
     """
 
-    num_far: int = 300
-    num_near: int = 700
-    num_chains: int = 1200
-    num_paths: int = 2000
+    num_far: int = 400
+    num_near: int = 600
+    num_chains: int = 2500
+    num_paths: int = 2500
     far_size: int = 12
     near_size: int = 7
-    chain_size: int = 8
+    chain_size: int = 7
     effort: str = "fast"
     jobs: int = 1
 

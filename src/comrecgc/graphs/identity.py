@@ -20,11 +20,11 @@ from comrecgc.graphs.graph import Graph
 
 KeyArray = npt.NDArray[np.uint64]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_SELF = np.uint64(0xD6E8FEB86659FD93)
-_NODES = np.uint64(0xA0761D6478BD642F)
-_EDGES = np.uint64(0xE7037ED1A0B428DB)
-_ROUND = np.uint64(0x8EBC6AF09C88C6E3)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+SELF = np.uint64(0xD6E8FEB86659FD93)
+NODES = np.uint64(0xA0761D6478BD642F)
+EDGES = np.uint64(0xE7037ED1A0B428DB)
+ROUND = np.uint64(0x8EBC6AF09C88C6E3)
 
 
 def graph_key(graph: Graph) -> int:
@@ -46,7 +46,7 @@ def fingerprint(graphs: Iterable[Graph]) -> str:
 
 
 @numba.njit(cache=True, inline="always")
-def _mix(x):  # type: ignore[no-untyped-def]
+def mix(x):  # type: ignore[no-untyped-def]
     """Finaliser of splitmix64: a bijection of 64-bit words with full avalanche."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -58,7 +58,7 @@ def _key(labels, edges):  # type: ignore[no-untyped-def]
     n, m = len(labels), len(edges)
     colours = np.empty(n, dtype=np.uint64)
     for v in range(n):
-        colours[v] = _mix(np.uint64(labels[v] + 1) * _GOLDEN)
+        colours[v] = mix(np.uint64(labels[v] + 1) * GOLDEN)
     count = _num_distinct(colours)
     gathered = np.empty(n, dtype=np.uint64)
     rounds = np.uint64(0)
@@ -66,19 +66,19 @@ def _key(labels, edges):  # type: ignore[no-untyped-def]
         gathered[:] = np.uint64(0)
         for e in range(m):
             i, j = edges[e, 0], edges[e, 1]
-            gathered[i] += _mix(colours[j] ^ _ROUND)
-            gathered[j] += _mix(colours[i] ^ _ROUND)
+            gathered[i] += mix(colours[j] ^ ROUND)
+            gathered[j] += mix(colours[i] ^ ROUND)
         for v in range(n):
-            colours[v] = _mix(colours[v] * _SELF + gathered[v])
+            colours[v] = mix(colours[v] * SELF + gathered[v])
         rounds += np.uint64(1)
         refined = _num_distinct(colours)
         if refined == count:
             break
         count = refined
-    total = np.uint64(n) * _NODES + np.uint64(m) * _EDGES + rounds * _GOLDEN
+    total = np.uint64(n) * NODES + np.uint64(m) * EDGES + rounds * GOLDEN
     for v in range(n):
-        total += _mix(colours[v] + _NODES)
-    return _mix(total)
+        total += mix(colours[v] + NODES)
+    return mix(total)
 
 
 @numba.njit(cache=True)

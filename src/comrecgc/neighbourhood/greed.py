@@ -64,10 +64,10 @@ class FastGreed:
             *(take("origins", (most,), np.int32), (*(take(f"states {i}", (most, width)) for i in range(3)),)),
             *(take("sent", (most, width)), take("summed", (1, width)), pooled),
         )
-        hidden, output = take("hidden", (1, self._hidden.shape[1])), take("output", (count, self._output.shape[1]))
+        hidden, output = take("hidden", (count, self._hidden.shape[1])), take("output", (count, self._output.shape[1]))
         places, nothing = np.arange(rounds * width, dtype=np.int32), np.zeros((1, output.shape[1]), np.float32)
         weights = (self._hidden, self._hidden_bias, self._output, self._output_bias)
-        _head(pooled.reshape(count, -1), places, *weights, nothing, hidden, output)
+        _head(pooled, places, *weights, nothing, hidden, output)
         return output[:, : self.output_width].copy()
 
 
@@ -144,7 +144,14 @@ def _sum_nodes(node_ptr, rows, ones, states, zeros, pooled, first, step):  # typ
 
 @numba.njit(cache=True, nogil=True)
 def _head(pooled, places, hidden, hidden_bias, output, output_bias, nothing, summed, out):  # type: ignore[no-untyped-def]
-    """`output(relu(hidden(pooled)))`, row by row."""
-    for e in range(len(pooled)):
-        row_sum(places, 0, len(places), pooled[e], hidden, hidden_bias, summed, 0)
-        positive_product(summed, 0, output, output_bias, nothing, 0, out, e)
+    """`output(relu(hidden(pooled)))`; the layers' shares of the hidden sum come one after the other."""
+    count, width = len(out), pooled.shape[1]
+    num_layers = len(pooled) // max(1, count)
+    for e in range(count):
+        for c in range(summed.shape[1]):
+            summed[e, c] = hidden_bias[c]
+    for r in range(num_layers):  # one layer's weights fit the innermost cache, all of them do not
+        for e in range(count):
+            row_sum(places, r * width, width, pooled[e * num_layers + r], hidden, summed[e], summed, e)
+    for e in range(count):
+        positive_product(summed, e, output, output_bias, nothing, 0, out, e)

@@ -7,7 +7,7 @@ import numpy as np
 
 from comrecgc.graphs.edits import EditKind, EditTable
 from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.identity import _EDGES, _GOLDEN, _NODES, KeyArray, _mix
+from comrecgc.graphs.identity import EDGES, GOLDEN, NODES, KeyArray, mix
 from comrecgc.neighbourhood.refinement import base_colours, begin, edited_pair, make_scratch, refine
 
 _ADD_NODE, _REMOVE_NODE = int(EditKind.ADD_NODE), int(EditKind.REMOVE_NODE)
@@ -67,11 +67,11 @@ def _fill_keys(base, m, kind, first, second, start, keys):  # type: ignore[no-un
             count = refined
         edges = m + pair[2]
         remaining = nodes - 1 if kind[e] == _REMOVE_NODE else nodes
-        total = np.uint64(remaining) * _NODES + np.uint64(edges) * _EDGES + np.uint64(r) * _GOLDEN
+        total = np.uint64(remaining) * NODES + np.uint64(edges) * EDGES + np.uint64(r) * GOLDEN
         for v in range(nodes):
             if v != pair[3]:
-                total += _mix(scratch.colour[v] + _NODES)
-        keys[e] = _mix(total)
+                total += mix(scratch.colour[v] + NODES)
+        keys[e] = mix(total)
     return len(kind)
 
 

@@ -3,7 +3,7 @@
 A row of the result stays in registers while scaled rows of a table are added to it, one after the other: the members of
 a node's neighbourhood, or the rows of a weight matrix under the positive entries of a state. States behind a ReLU are
 mostly zeros (three quarters of them in a trained GREED), so skipping zeros does a product in a quarter of the
-arithmetic; with no zeros at all it is about as fast as a dense product. Each row is summed on its own in a fixed order,
+arithmetic; with no zeros at all it is little slower than a dense product. Each row is summed on its own in a fixed order,
 so a result does not depend on what else is computed beside it, nor on the number of threads.
 
 All tables are C-contiguous float32 `[rows, width]`, of widths that `padded_width` gives.
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic

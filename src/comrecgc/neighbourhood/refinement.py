@@ -15,7 +15,7 @@ import numpy as np
 
 from comrecgc.graphs.edits import EditKind
 from comrecgc.graphs.graph import Graph, IntArray
-from comrecgc.graphs.identity import _GOLDEN, _ROUND, _SELF, KeyArray, _mix
+from comrecgc.graphs.identity import GOLDEN, ROUND, SELF, KeyArray, mix
 
 _RELABEL, _ADD_NODE, _REMOVE_NODE, _ADD_EDGE, _REMOVE_EDGE = (int(kind) for kind in EditKind)
 
@@ -76,19 +76,19 @@ def _refine_base(labels, ptr, neighbours, num_rounds):  # type: ignore[no-untype
         colour[0, v] = label_colour(labels[v])
     for r in range(num_rounds + 1):
         for v in range(n + 1):
-            message[r, v] = _mix(colour[r, v] ^ _ROUND)
+            message[r, v] = mix(colour[r, v] ^ ROUND)
         for v in range(n + 1):
             for p in range(ptr[v], ptr[v + 1]):
                 gathered[r, v] += message[r, neighbours[p]]
             if r < num_rounds:
-                colour[r + 1, v] = _mix(colour[r, v] * _SELF + gathered[r, v])
+                colour[r + 1, v] = mix(colour[r, v] * SELF + gathered[r, v])
     return colour, message, gathered
 
 
 @numba.njit(inline="always")
 def label_colour(label):  # type: ignore[no-untyped-def]
     """Colour of a node before the first round."""
-    return _mix(np.uint64(label + 1) * _GOLDEN)
+    return mix(np.uint64(label + 1) * GOLDEN)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -126,7 +126,7 @@ def begin(base, kind, first, second, scratch):  # type: ignore[no-untyped-def]
         return 0
     v = n if kind == _ADD_NODE else first
     scratch.colour[v] = label_colour(second)
-    scratch.message[v] = _mix(scratch.colour[v] ^ _ROUND)
+    scratch.message[v] = mix(scratch.colour[v] ^ ROUND)
     scratch.active[0] = v
     return 1
 
@@ -154,8 +154,8 @@ def refine(base, r, pair, count, scratch):  # type: ignore[no-untyped-def]
         gathered[i] += factor * message[j]
         gathered[j] += factor * message[i]
     for v in range(len(colour)):
-        colour[v] = _mix(colour[v] * _SELF + gathered[v])
-        message[v] = _mix(colour[v] ^ _ROUND)
+        colour[v] = mix(colour[v] * SELF + gathered[v])
+        message[v] = mix(colour[v] ^ ROUND)
     count = 0
     for v in range(len(colour)):
         active[count] = v  # overwritten by the next unless this one differs

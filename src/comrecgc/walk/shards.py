@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
-import torch
 
 from comrecgc.errors import InputError
 from comrecgc.graphs.graph import Graph
 from comrecgc.graphs.identity import fingerprint
 from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.threads import one_thread
 from comrecgc.walk.pool import CandidatePool
 from comrecgc.walk.storage import load_state, save_state
 from comrecgc.walk.walk import MultiHeadWalk, Walker, WalkState
@@ -67,7 +66,7 @@ class ShardedWalk:
         """
         shards = range(self.num_shards)
         if jobs == 1:
-            with _one_thread():
+            with one_thread():
                 pools = [self.run_shard(shard, scorer, inputs, resume=resume, progress=progress) for shard in shards]
         else:
             pools = joblib.Parallel(n_jobs=jobs)(
@@ -123,16 +122,5 @@ def _run_alone(
     sharded: ShardedWalk, shard: int, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], resume: bool
 ) -> CandidatePool:
     """One shard in a worker process."""
-    with _one_thread():
+    with one_thread():
         return sharded.run_shard(shard, scorer, inputs, resume=resume)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Torch on one thread: the cores are for the shards, and the last bits of a sum depend on how it is split."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
