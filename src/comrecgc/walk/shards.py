@@ -121,6 +121,7 @@ class ShardedWalk:
 def _run_alone(
     sharded: ShardedWalk, shard: int, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], resume: bool
 ) -> CandidatePool:
-    """One shard in a worker process."""
+    """One shard in a worker process: the cores are for the shards."""
+    scorer.num_threads = 1
     with one_thread():
         return sharded.run_shard(shard, scorer, inputs, resume=resume)
