@@ -41,6 +41,8 @@ def save_state(state: WalkState, path: Path, facts: dict[str, Any]) -> None:
         "visited": np.array(list(state.visits.keys()), dtype=np.uint64),
         "visits": np.array(list(state.visits.values()), dtype=np.int64),
         "head_starts": np.array([head.start for head in state.heads], dtype=np.int64),
+        "head_keys": np.array([head.key for head in state.heads], dtype=np.uint64),
+        "head_probabilities": np.array([head.probability for head in state.heads], dtype=np.float64),
         "head_embeddings": np.stack([head.embedding for head in state.heads]),
         **_paths("head", [head.path for head in state.heads]),
         **pool_arrays(state.pool.in_order_of_discovery()),
@@ -67,9 +69,12 @@ def load_state(path: Path, inputs: Sequence[Graph], capacity: int, facts: dict[s
         rng = np.random.default_rng()
         rng.bit_generator.state = json.loads(str(arrays["rng"]))
         heads = [
-            Head(int(start), apply_path(inputs[start], walked), embedding, walked)
-            for start, embedding, walked in zip(
-                arrays["head_starts"].tolist(), arrays["head_embeddings"], _read_paths("head", arrays), strict=True
+            Head(start, apply_path(inputs[start], path), key, probability, embedding, path)
+            for start, key, probability, embedding, path in zip(
+                *(arrays[f"head_{name}"].tolist() for name in ("starts", "keys", "probabilities")),
+                arrays["head_embeddings"],
+                _read_paths("head", arrays),
+                strict=True,
             )
         ]
         pool = CandidatePool(capacity)

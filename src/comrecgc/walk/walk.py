@@ -37,12 +37,16 @@ class Head:
     Args:
         start: Index of the input it started from.
         graph: The graph it stands on.
-        embedding: `z` of that graph.
+        key: Identity of that graph.
+        probability: Its probability of accept.
+        embedding: Its `z`.
         path: Edits from the input to it.
     """
 
     start: int
     graph: Graph
+    key: int
+    probability: float
     embedding: FloatArray
     path: EditPath = ()
 
@@ -143,10 +147,11 @@ class Walker:
             raise InputError("A walk needs a scorer with a classifier and an embedder (got None)")
         self.walk = walk
         self.scorer = scorer
-        self.classifier = scorer.classifier
-        self.embedder = scorer.embedder
         self.inputs = [graph.fresh() for graph in inputs]
-        self.origins = self.embedder.embed(GraphBatch.from_graphs(self.inputs))  # z(G), [num_inputs, width]
+        batch = GraphBatch.from_graphs(self.inputs)
+        self.origins = scorer.embedder.embed(batch)  # z(G), [num_inputs, width]
+        self.probabilities = scorer.classifier.accept_probability(batch)
+        self.keys = batch_keys(batch)
         self.transitions = Transitions(scorer, walk.cache_bytes, walk.sample)
 
     def begin(self, rng: np.random.Generator) -> WalkState:
@@ -174,7 +179,15 @@ class Walker:
 
     def _place(self, state: WalkState, start: int) -> None:
         state.starts[start] += 1
-        state.heads.append(Head(start, self.inputs[start], self.origins[start]))
+        state.heads.append(
+            Head(
+                start=start,
+                graph=self.inputs[start],
+                key=int(self.keys[start]),
+                probability=float(self.probabilities[start]),
+                embedding=self.origins[start],
+            )
+        )
 
     def _move_lead(self, state: WalkState, lead: int) -> None:
         head = state.heads[lead]
@@ -188,28 +201,22 @@ class Walker:
         total = weights.sum()
         if not total > 0:  # nowhere to go: stay
             return
-        choice = draw(weights / total, state.rng)
-        graph = apply_edit(head.graph, around.table[choice])
-        (embedding,) = self.embedder.embed(GraphBatch.from_graphs([graph]))
-        state.heads[lead] = Head(head.start, graph, embedding, (*head.path, around.table[choice]))
+        chosen = around.select(np.array([draw(weights / total, state.rng)]))
+        state.heads[lead] = _moved(head, *self.scorer.complete([chosen]))
 
     def _move_followers(self, state: WalkState, lead: int) -> None:
         """Each follower takes the neighbour, or stays, whose recourse is nearest to the lead's after its move."""
         target = self._recourse(state.heads[lead])
         followers = [i for i in range(len(state.heads)) if i != lead]
         hoods = self.transitions.of([state.heads[i].graph for i in followers], "embedding", state.rng)
+        moves = {}
         for i, around in zip(followers, hoods, strict=True):
-            head = state.heads[i]
-            distances = np.linalg.norm(self._recourses(head, around) - target, axis=1)
-            stay = np.linalg.norm(self._recourse(head) - target)
-            if len(distances) == 0 or distances.min() >= stay:
-                continue
-            choice = int(distances.argmin())
-            assert around.embedding is not None
-            edit = around.table[choice]
-            state.heads[i] = Head(
-                head.start, apply_edit(head.graph, edit), around.embedding[choice], (*head.path, edit)
-            )
+            distances = np.linalg.norm(self._recourses(state.heads[i], around) - target, axis=1)
+            stay = np.linalg.norm(self._recourse(state.heads[i]) - target)
+            if len(distances) and distances.min() < stay:
+                moves[i] = around.select(np.array([distances.argmin()]))
+        for i, chosen in zip(moves, self.scorer.complete(list(moves.values())), strict=True):
+            state.heads[i] = _moved(state.heads[i], chosen)
 
     def _recourse(self, head: Head) -> FloatArray:
         """`r(G,H)` of where the head stands."""
@@ -225,13 +232,25 @@ class Walker:
         return result
 
     def _count(self, state: WalkState) -> None:
-        batch = GraphBatch.from_graphs(head.graph for head in state.heads)
-        keys = batch_keys(batch).tolist()
-        probabilities = self.classifier.accept_probability(batch).tolist()
-        for head, key, probability in zip(state.heads, keys, probabilities, strict=True):
-            state.visits[key] += 1
-            if probability > 0.5 and not state.pool.revisit(key):
-                state.pool.add(Candidate(key, head.graph, probability, head.start, head.path))
+        for head in state.heads:
+            state.visits[head.key] += 1
+            if head.probability > 0.5 and not state.pool.revisit(head.key):
+                state.pool.add(Candidate(head.key, head.graph, head.probability, head.start, head.path))
+
+
+def _moved(head: Head, chosen: Neighbourhood) -> Head:
+    """The head after it took the one edit of a neighbourhood cut down to it."""
+    assert chosen.probability is not None
+    assert chosen.embedding is not None
+    edit = chosen.table[0]
+    return Head(
+        start=head.start,
+        graph=apply_edit(head.graph, edit),
+        key=int(chosen.keys[0]),
+        probability=float(chosen.probability[0]),
+        embedding=chosen.embedding[0].copy(),  # not a view that keeps a whole neighbourhood alive
+        path=(*head.path, edit),
+    )
 
 
 def teleport_distribution(starts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
