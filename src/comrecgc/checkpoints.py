@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,28 @@ def load_checked(model: nn.Module, state: dict[str, Tensor], path: Path, what: s
     if extra:
         raise InputError(f"{path} is not a {what}: unknown parameter (got {extra[0]!r})")
     model.load_state_dict(state)
+
+
+def check_alphabet(path: Path, facts: dict[str, Any], num_labels: int, label_names: Sequence[str] | None) -> None:
+    """Refuse a model made for another label alphabet than the data's.
+
+    Args:
+        path: Where the model comes from, for the error.
+        facts: What its file says of it; released checkpoints say nothing, and then only the number of labels is checked.
+        num_labels: How many labels the model knows.
+        label_names: Names of the data's labels; None to check nothing.
+    """
+    if label_names is None:
+        return
+    if num_labels != len(label_names):
+        raise InputError(f"{path} knows {num_labels} node labels, the data must have as many (got {len(label_names)})")
+    known = facts.get("label_names")
+    if known is not None and list(known) != list(label_names):
+        raise InputError(
+            f"{path} is for labels {_shown(known)}, the data must have the same (got {_shown(label_names)})"
+        )
+
+
+def _shown(names: Sequence[str]) -> str:
+    text = ", ".join(map(str, names))
+    return text if len(text) <= 60 else text[:60] + "…"

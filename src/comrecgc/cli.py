@@ -113,7 +113,7 @@ def train_classifier_command(
     epochs: Annotated[int, typer.Option(min=1, help="Most epochs.")] = 1000,
     patience: Annotated[
         int, typer.Option(min=0, help="Stop after so many epochs without progress; 0 never does.")
-    ] = 100,
+    ] = 200,
     seed: Seed = 0,
     data_root: DataRoot = None,
     resume: Resume = False,

@@ -93,6 +93,16 @@ def test_other_sizes_survive_a_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.embed(batch), model.embed(batch))
 
 
+def test_an_embedder_for_another_alphabet_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "embedder.safetensors"
+    save_embedder(Greed(2, num_layers=1, width=4), path, {"label_names": ["C", "N"]})
+    load_embedder(path, label_names=["C", "N"])
+    with pytest.raises(InputError, match=r"is for labels C, N, the data must have the same \(got N, C\)"):
+        load_embedder(path, label_names=["N", "C"])
+    with pytest.raises(InputError, match=r"knows 2 node labels, the data must have as many \(got 3\)"):
+        load_embedder(path, label_names=["C", "N", "O"])
+
+
 def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
     model, _ = model_and_batch()
     path = tmp_path / "embedder.safetensors"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from comrecgc.checkpoints import load_checked, load_state, load_weights, save_weights
+from comrecgc.checkpoints import check_alphabet, load_checked, load_state, load_weights, save_weights
 from comrecgc.classifiers.model import NUM_CLASSES, GraphClassifier
 from comrecgc.errors import InputError
 
@@ -44,10 +45,14 @@ def save_classifier(model: GraphClassifier, path: Path, facts: dict[str, Any]) -
     save_weights(path, dict(model.state_dict()), sizes | facts)
 
 
-def load_classifier(path: Path) -> GraphClassifier:
+def load_classifier(path: Path, *, label_names: Sequence[str] | None = None) -> GraphClassifier:
     """A classifier from a file written by `save_classifier`, or a released state dict (`.pth`, `.pt`).
 
     A state dict says nothing of features, so its nodes are taken to be one-hot labels.
+
+    Args:
+        path: The file.
+        label_names: Names of the data's node labels; a classifier for another alphabet is refused.
     """
     if path.suffix == ".safetensors":
         state, facts = load_weights(path, kind=KIND)
@@ -56,6 +61,7 @@ def load_classifier(path: Path) -> GraphClassifier:
     architecture, hidden, width = _sizes(state, path)
     model = GraphClassifier(architecture, _features(facts, width, path), hidden=hidden)
     load_checked(model, state, path, f"{architecture} classifier")
+    check_alphabet(path, facts, model.num_labels, label_names)
     model.facts = facts
     return model.eval()
 

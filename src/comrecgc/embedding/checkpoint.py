@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from comrecgc.checkpoints import load_checked, load_state, load_weights, save_weights
+from comrecgc.checkpoints import check_alphabet, load_checked, load_state, load_weights, save_weights
 from comrecgc.embedding.greed import Greed
 from comrecgc.errors import InputError
 
@@ -28,8 +29,13 @@ def save_embedder(model: Greed, path: Path, facts: dict[str, Any]) -> None:
     save_weights(path, dict(model.state_dict()), {"kind": KIND, **sizes, **facts})
 
 
-def load_embedder(path: Path) -> Greed:
-    """An embedder from a file written by `save_embedder`, or a released GREED state dict (`.pt`, `.pth`)."""
+def load_embedder(path: Path, *, label_names: Sequence[str] | None = None) -> Greed:
+    """An embedder from a file written by `save_embedder`, or a released GREED state dict (`.pt`, `.pth`).
+
+    Args:
+        path: The file.
+        label_names: Names of the data's node labels; an embedder for another alphabet is refused.
+    """
     if path.suffix == ".safetensors":
         state, facts = load_weights(path, kind=KIND)
     else:
@@ -37,6 +43,7 @@ def load_embedder(path: Path) -> Greed:
     state = {name.removeprefix("embed_model."): tensor for name, tensor in state.items()}
     model = Greed(**_sizes(state, path))
     load_checked(model, state, path, "GREED embedder")
+    check_alphabet(path, facts, model.num_labels, label_names)
     model.facts = facts
     return model.eval()
 
