@@ -12,12 +12,21 @@ import torch
 from torch import Tensor, nn
 
 from comrecgc.errors import InputError
-from comrecgc.files import read_json, write_atomically, write_json
+from comrecgc.files import check_writable, read_json, write_atomically, write_json
 
 
 def facts_path(path: Path) -> Path:
     """The JSON file beside a weights file."""
     return path.with_suffix(".json")
+
+
+def check_output(path: Path) -> None:
+    """Refuse, before any work is done, a file that weights cannot be written to."""
+    if path.suffix != ".safetensors":
+        raise InputError(f"Weights are written to a file that must end in .safetensors (got {path.name!r})")
+    if path.is_dir():
+        raise InputError(f"Cannot write {path}: it is a folder")
+    check_writable(path.parent)
 
 
 def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) -> None:
@@ -28,8 +37,7 @@ def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) ->
         state: Tensors by name.
         facts: Anything JSON can say, with `kind` naming what the weights are of.
     """
-    if path.suffix != ".safetensors":
-        raise InputError(f"Weights are written to a .safetensors file (got {path.name!r})")
+    check_output(path)
     contents = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
     write_json(facts_path(path), facts)
     write_atomically(path, lambda file: file.write(contents))

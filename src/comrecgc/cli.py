@@ -48,7 +48,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             err.print(f"error: {error}", markup=False, soft_wrap=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            err.print("interrupted: a training goes on where it stopped if you add --resume", soft_wrap=True)
+            err.print("interrupted: a training goes on from its last checkpoint if you add --resume", soft_wrap=True)
             raise typer.Exit(130) from None
 
     return run
@@ -140,7 +140,7 @@ def train_classifier_command(
         )
     accuracy = ", ".join(f"{name} {share:.1%}" for name, share in trained.accuracy.items())
     out.print(f"{loaded.name} {model.value}: accuracy {accuracy} (epoch {trained.best_epoch} of {trained.epochs})")
-    out.print(f"saved to {path}", soft_wrap=True)
+    out.print(f"saved to {path}", soft_wrap=True, markup=False)
 
 
 @train.command("embedder")
@@ -182,7 +182,7 @@ def train_embedder_command(
             f"{loaded.name} greed, {kind} pairs not trained on: error {error['rmse']:.2f} "
             f"at mean distance {error['mean_distance']:.1f}"
         )
-    out.print(f"saved to {path}", soft_wrap=True)
+    out.print(f"saved to {path}", soft_wrap=True, markup=False)
 
 
 def main() -> None:

@@ -70,7 +70,7 @@ def run_demo(folder: Path, seed: int, *, effort: float = 0.06) -> None:
             bar("single edits", done + 1, len(rejects), f"{len(flips)} flip")
     out.print(f"classifier: test accuracy {trained.accuracy['test']:.1%}; it rejects {len(rejects)} molecules")
     _print_flips(dataset, rejects, flips)
-    out.print(f"models are in {folder} ({time.monotonic() - started:.0f} s)", soft_wrap=True)
+    out.print(f"models are in {folder} ({time.monotonic() - started:.0f} s)", soft_wrap=True, markup=False)
 
 
 def _flips(index: int, dataset: PlantedDataset, classifier: GraphClassifier, embedder: Greed) -> list[Flip]:

@@ -40,6 +40,16 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
         raise
 
 
+def check_writable(folder: Path) -> None:
+    """Make the folder if needed, and refuse one that nothing can be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"Cannot write to {folder}: {error.strerror}") from error
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
     write_atomically(path, lambda file: file.write(text.encode()))

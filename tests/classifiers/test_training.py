@@ -179,7 +179,7 @@ def _first_reject() -> int:
 
 
 def test_a_file_name_that_cannot_be_used_is_refused_before_training(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^out must end in \.safetensors \(got 'm\.pth'\)$"):
+    with pytest.raises(InputError, match=r"must end in \.safetensors \(got 'm\.pth'\)$"):
         train_classifier(marked_dataset(), QUICK, out=tmp_path / "m.pth", progress=kill_at(1))
 
 

@@ -11,7 +11,9 @@ from comrecgc.embedding.ged import ged_interval
 from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator, local_counts, random_chain
 from comrecgc.graphs import Graph, batch_keys, to_networkx
 
-SMALL = PairGenerator(num_far=3, num_near=3, num_chains=3, num_paths=5, far_size=4, near_size=3, chain_size=4)
+SMALL = PairGenerator(
+    num_far=3, num_near=3, num_chains=3, num_paths=5, far_size=4, near_size=3, chain_size=4, effort="normal"
+)
 
 
 @pytest.fixture(scope="module")

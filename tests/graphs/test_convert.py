@@ -8,7 +8,6 @@ from hypothesis import given
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, from_networkx, to_data, to_networkx
-from comrecgc.graphs.convert import undirected_edges
 from tests.graphs.strategies import graphs
 
 
@@ -42,14 +41,3 @@ def test_pyg_data_has_features_and_both_directions() -> None:
     assert data.edge_label.tolist() == [2, 0, 2, 0]
     assert data.y.tolist() == [1]
     assert data.is_undirected()
-
-
-def test_undirected_edges_counts_what_it_repairs() -> None:
-    edges, column, repeated, one_way = undirected_edges([[0, 1, 2, 0, 1], [1, 0, 1, 1, 3]])
-    assert edges.tolist() == [[0, 1], [1, 2], [1, 3]]
-    assert column.tolist() == [0, 2, 4]
-    assert repeated == 1
-    assert one_way == 2
-    edges, _, repeated, one_way = undirected_edges(np.zeros((2, 0), dtype=np.int64))
-    assert edges.shape == (0, 2)
-    assert (repeated, one_way) == (0, 0)

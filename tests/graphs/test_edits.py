@@ -175,3 +175,21 @@ def test_enumerating_changes_nothing() -> None:
     edited_batch(graph, one_edit_table(graph, 4), with_edge_labels=True)
     assert graph_key(graph) == key
     assert graph.labels.tolist() == labels
+
+
+def test_a_table_of_another_graph_is_refused() -> None:
+    chain, star = Graph([0] * 4, [(0, 1), (1, 2), (2, 3)]), Graph([0] * 4, [(0, 1), (0, 2), (0, 3)])
+    with pytest.raises(InputError, match="must be of this graph"):
+        edited_batch(chain, one_edit_table(star, 2))
+    with pytest.raises(InputError, match="this graph of 4 nodes"):
+        edited_batch(chain, one_edit_table(Graph([0] * 9, []), 2))
+
+
+def test_kinds_and_labels_that_do_not_exist_are_refused() -> None:
+    graph = Graph([0, 0], [(0, 1)])
+    with pytest.raises(InputError, match="must be an EditKind"):
+        apply_edit(graph, Edit(7, 0, 1))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="another, non-negative label"):
+        apply_edit(graph, Edit(EditKind.RELABEL, 0, 2**40))
+    with pytest.raises(InputError, match="non-negative label"):
+        apply_edit(graph, Edit(EditKind.ADD_NODE, 0, 2**40))

@@ -7,6 +7,7 @@ import pytest
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.graphs.batch import fingerprint
 
 
 def test_edges_are_stored_sorted_with_their_labels() -> None:
@@ -106,3 +107,23 @@ def test_chunks_hold_whole_graphs_within_the_bound() -> None:
     assert chunks == [[3, 4, 1], [9], [2, 2]]
     assert [chunk.node_counts().tolist() for chunk in batch.chunks(1)] == [[size] for size in sizes]
     assert list(GraphBatch.from_graphs([]).chunks(8)) == []
+
+
+def test_fingerprints_tell_lists_apart() -> None:
+    first, second = Graph([0, 1], [(0, 1)]), Graph([0], [])
+    assert fingerprint([first, second]) == fingerprint([Graph([0, 1], [(1, 0)]), second])
+    assert fingerprint([first, second]) != fingerprint([second, first])
+    assert fingerprint([first]) != fingerprint([first, first])
+    assert fingerprint([first]) != fingerprint([first.permuted([1, 0])])
+    assert fingerprint([first]) != fingerprint([Graph([0, 1], [(0, 1)], [2])])
+
+
+def test_numbers_that_do_not_fit_and_edges_in_two_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="labels must fit in 32 bits"):
+        Graph([2**32 + 1], [])
+    with pytest.raises(InputError, match="edges must fit in 32 bits"):
+        Graph([0, 0], [(2**32, 1)])
+    with pytest.raises(InputError, match=r"edges must be pairs, one a row \(got shape \(2, 4\)\)"):
+        Graph([0] * 6, [[0, 1, 2, 3], [4, 5, 3, 0]])
+    with pytest.raises(InputError, match="Edge labels must be non-negative"):
+        Graph([0, 0], [(0, 1)], [-1])

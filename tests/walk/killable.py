@@ -11,19 +11,19 @@ import torch
 from comrecgc.classifiers import GraphClassifier
 from comrecgc.datasets import load_planted
 from comrecgc.embedding import Greed
-from comrecgc.graphs import EditKind
+from comrecgc.graphs import Constraint, EditKind
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.walk import CandidatePool, MultiHeadWalk, ShardedWalk
 
 SCORER_INPUTS = sorted(load_planted(), key=lambda graph: graph.num_nodes)[:12]
 
 
-def small_scorer() -> NeighbourhoodScorer:
+def small_scorer(seed: int = 0, constraint: Constraint | None = None) -> NeighbourhoodScorer:
     """Untrained models: what they say is arbitrary, and the same every time."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     classifier = GraphClassifier("gcn", load_planted().num_labels, hidden=8).eval()
     embedder = Greed(load_planted().num_labels, num_layers=2, width=16, output_width=16)
-    return NeighbourhoodScorer(classifier, embedder, load_planted().num_labels, num_threads=1)
+    return NeighbourhoodScorer(classifier, embedder, load_planted().num_labels, constraint=constraint, num_threads=1)
 
 
 def listed(pool: CandidatePool) -> list[tuple[int, float, int, int, tuple[tuple[EditKind, int, int], ...]]]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from comrecgc.errors import InputError
+from comrecgc.graphs import AllowKinds
 from comrecgc.walk import CandidatePool, MultiHeadWalk, ShardedWalk, Walker
 from comrecgc.walk.pool import Candidate
 from comrecgc.walk.storage import load_state, save_state
@@ -97,11 +98,28 @@ def test_a_walk_killed_again_and_again_finds_the_same_candidates(tmp_path: Path)
     assert answer.count("\n") > 50
 
 
+def test_a_walk_is_not_resumed_with_other_models_constraints_or_node_orders(tmp_path: Path) -> None:
+    sharded = ShardedWalk(walk=WALK, num_shards=1, checkpoint=tmp_path)
+    scorer = small_scorer()
+    sharded.run(scorer, SCORER_INPUTS)
+    others = [
+        (small_scorer(seed=1), SCORER_INPUTS),
+        (small_scorer(constraint=AllowKinds({"relabel"})), SCORER_INPUTS),
+        (scorer, [graph.permuted(np.arange(graph.num_nodes)[::-1]) for graph in SCORER_INPUTS]),
+    ]
+    for other, inputs in others:
+        with pytest.raises(InputError, match="other parameters or data"):
+            sharded.run(other, inputs, resume=True)
+    assert listed(sharded.run(scorer, SCORER_INPUTS, resume=True)) == listed(sharded.run(scorer, SCORER_INPUTS))
+
+
 def test_too_many_shards() -> None:
     with pytest.raises(InputError, match=r"num_shards must lie in 1…40, the steps \(got 41\)"):
         ShardedWalk(walk=WALK, num_shards=41)
     with pytest.raises(InputError, match="num_shards"):
         ShardedWalk(walk=WALK, num_shards=0)
+    with pytest.raises(InputError, match="jobs must be at least 1"):
+        ShardedWalk(walk=WALK).run(small_scorer(), SCORER_INPUTS, jobs=0)
 
 
 def candidate(key: int, visits: int = 1) -> Candidate:

@@ -10,7 +10,20 @@ from comrecgc.classifiers import as_classifier
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import as_embedder
 from comrecgc.errors import InputError
-from comrecgc.graphs import AllowKinds, Constraint, Graph, GraphBatch, apply_edit, apply_path, graph_key, to_networkx
+from comrecgc.graphs import (
+    AllOf,
+    AllowKinds,
+    Constraint,
+    FreezeNodes,
+    Graph,
+    GraphBatch,
+    Valence,
+    allowed_edits,
+    apply_edit,
+    apply_path,
+    graph_key,
+    to_networkx,
+)
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.walk import MultiHeadWalk, Walker
 from comrecgc.walk.walk import draw, teleport_distribution
@@ -129,6 +142,26 @@ def test_constraints_hold_all_the_way() -> None:
     assert all(candidate.graph.num_edges == INPUTS[candidate.start].num_edges for candidate in pool)
 
 
+@pytest.mark.parametrize(
+    "rule", [Valence((4.0, 1.0)), FreezeNodes({0, 2}), AllOf(Valence((4.0, 1.0)), FreezeNodes({1}))]
+)
+def test_constraints_that_see_bonds_and_ids_hold_at_every_step(rule: Constraint) -> None:
+    # The same chain with other bonds, and chains that become equal by different paths: no two may share neighbours.
+    chains = [Graph([0, 0, 0], [(0, 1), (1, 2)], bonds) for bonds in ([0, 0], [1, 0], [2, 0], [0, 1])]
+    walker = Walker(MultiHeadWalk(num_heads=4, num_steps=1, teleport=0.15), scorer(rule), chains)
+    state = walker.begin(np.random.default_rng(0))
+    moves = 0
+    for _ in range(60):
+        before = list(state.heads)
+        walker.step(state)
+        for old, new in zip(before, state.heads, strict=True):
+            if len(new.path) > len(old.path):
+                table = allowed_edits(old.graph, NUM_LABELS, rule)
+                assert new.path[-1] in [table[i] for i in range(len(table))]
+                moves += 1
+    assert moves > 50
+
+
 def test_heads_with_nowhere_to_go_stay() -> None:
     walker = Walker(MultiHeadWalk(num_heads=2, num_steps=1, teleport=0.01), scorer(AllowKinds(())), INPUTS)
     state = walker.begin(np.random.default_rng(0))
@@ -171,6 +204,9 @@ def test_a_small_cache_changes_nothing() -> None:
         ({"teleport": 0.0}, "strictly between 0 and 1"),
         ({"teleport": 1.0}, "strictly between 0 and 1"),
         ({"max_distance": 0.0}, "max_distance must be positive"),
+        ({"sample": 0}, "sample must be at least 1"),
+        ({"capacity": 0}, "capacity must be at least 1"),
+        ({"cache_bytes": -1}, "cache_bytes must not be negative"),
     ],
 )
 def test_bad_parameters(parameters: dict[str, float], message: str) -> None:

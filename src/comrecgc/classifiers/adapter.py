@@ -248,14 +248,18 @@ def _choose(answer: Any, output: int | str | None) -> Any:
     if output is None:
         return answer
     try:
-        return getattr(answer, output) if isinstance(output, str) and hasattr(answer, output) else answer[output]
+        named = isinstance(output, str) and not isinstance(answer, Mapping) and hasattr(answer, output)
+        return getattr(answer, str(output)) if named else answer[output]
     except (TypeError, LookupError) as error:
         raise InputError(f"output must name one of the model's outputs (got {output!r})") from error
 
 
 def _find_output(answer: Any, num_graphs: int) -> int | str | None:
     """The only one of several outputs that can hold a row of scores per graph; None where there is a single output."""
-    if not isinstance(answer, tuple | Mapping):
+    several = isinstance(answer, tuple | Mapping) or (
+        isinstance(answer, list) and any(hasattr(x, "shape") for x in answer)
+    )
+    if not several:
         return None
     items = answer.items() if isinstance(answer, Mapping) else enumerate(answer)
     shapes = {key: tuple(value.shape) for key, value in items if hasattr(value, "shape")}

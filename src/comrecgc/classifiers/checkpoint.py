@@ -45,7 +45,7 @@ def save_classifier(model: GraphClassifier, path: Path, facts: dict[str, Any]) -
     save_weights(path, dict(model.state_dict()), sizes | facts)
 
 
-def load_classifier(path: Path, *, label_names: Sequence[str] | None = None) -> GraphClassifier:
+def load_classifier(path: str | Path, *, label_names: Sequence[str] | None = None) -> GraphClassifier:
     """A classifier from a file written by `save_classifier`, or a released state dict (`.pth`, `.pt`).
 
     A state dict says nothing of features, so its nodes are taken to be one-hot labels.
@@ -54,6 +54,7 @@ def load_classifier(path: Path, *, label_names: Sequence[str] | None = None) -> 
         path: The file.
         label_names: Names of the data's node labels; a classifier for another alphabet is refused.
     """
+    path = Path(path)
     if path.suffix == ".safetensors":
         state, facts = load_weights(path, kind=KIND)
     else:

@@ -15,6 +15,7 @@ import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import comrecgc
+from comrecgc.checkpoints import check_output
 from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
 from comrecgc.classifiers.classifier import predict
 from comrecgc.classifiers.model import ARCHITECTURES, NUM_LAYERS, GraphClassifier
@@ -104,7 +105,7 @@ def train_classifier(
     dataset: GraphDataset,
     training: ClassifierTraining,
     *,
-    out: Path | None = None,
+    out: str | Path | None = None,
     resume: bool = False,
     progress: Callable[[EpochReport], None] | None = None,
     checkpoint_seconds: float = 10.0,
@@ -123,6 +124,9 @@ def train_classifier(
         progress: Called after every epoch.
         checkpoint_seconds: How often the run is written down.
     """
+    out = None if out is None else Path(out)
+    if out is not None:
+        check_output(out)
     facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": asdict(training)}
     checkpoint = None if out is None else _checkpoint_path(out)
     if resume and out is not None and checkpoint is not None and out.exists() and not checkpoint.exists():
@@ -136,7 +140,7 @@ def train_classifier(
     with threadpool_limits(limits=1, user_api="blas"):
         while not _is_over(run, training):
             loss, accuracy = run.advance(training.batch_size, training.learning_rate)
-            if checkpoint is not None and time.monotonic() - written >= checkpoint_seconds:
+            if checkpoint is not None and (time.monotonic() - written >= checkpoint_seconds or run.epoch == 1):
                 run.save(checkpoint, facts)
                 written = time.monotonic()
             if progress is not None:
@@ -222,8 +226,6 @@ def _finished(out: Path, facts: dict[str, Any]) -> TrainedClassifier:
 
 
 def _checkpoint_path(out: Path) -> Path:
-    if out.suffix != ".safetensors":
-        raise InputError(f"out must end in .safetensors (got {out.name!r})")
     return out.with_suffix(".training.safetensors")
 
 

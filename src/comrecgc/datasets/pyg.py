@@ -20,6 +20,7 @@ MAX_LABELS = 512
 """More distinct feature rows than this are not an alphabet: relabelling a node would be a choice among too many."""
 
 _EXACT = 1 << 24  # largest range of integers that float32 holds exactly
+_LARGEST = float(np.finfo(np.float32).max)
 FloatArray = npt.NDArray[np.float32]
 
 
@@ -99,13 +100,17 @@ def _array(tensor: Any) -> npt.NDArray[Any]:
 
     if not isinstance(tensor, torch.Tensor):
         return np.asarray(tensor)
-    return tensor.detach().to_dense().cpu().numpy()
+    dense = tensor.detach().to_dense().cpu()
+    return (dense.float() if dense.dtype == torch.bfloat16 else dense).numpy()
 
 
 def _alphabet(graphs: list[Any], counts: list[int]) -> tuple[IntArray, FloatArray | None, list[str]]:
     """Label of every node, feature row of each label (None for one-hot), and their names."""
     if all(graph.x is None for graph in graphs):
         return np.zeros(sum(counts), dtype=np.int32), None, ["node"]
+    for index, graph in enumerate(graphs):
+        if (graph.x is None) != (graphs[0].x is None):
+            raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_presence(graph.x)})")
     rows = np.concatenate([_features(graph, index, graphs[0]) for index, graph in enumerate(graphs)])
     if ((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all():
         return rows.argmax(axis=1).astype(np.int32), None, [str(column) for column in range(rows.shape[1])]
@@ -120,20 +125,18 @@ def _alphabet(graphs: list[Any], counts: list[int]) -> tuple[IntArray, FloatArra
 
 def _features(graph: Any, index: int, first: Any) -> FloatArray:
     """Feature rows of one graph, `[n, width]`, checked."""
-    if (graph.x is None) != (first.x is None):
-        raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_presence(graph.x)})")
-    x = _array(graph.x)
+    x, first_x = _array(graph.x), _array(first.x)
     x = x[:, None] if x.ndim == 1 else x
-    width = 1 if first.x.ndim == 1 else first.x.shape[-1]
+    width = 1 if first_x.ndim == 1 else first_x.shape[-1]
     if x.ndim != 2 or x.shape[1] != width or width == 0:
-        raise InputError(f"Graph {index} must have x of shape [nodes, {width or 'width'}] (got {list(graph.x.shape)})")
+        raise InputError(f"Graph {index} must have x of shape [nodes, {width or 'width'}] (got {list(x.shape)})")
     if x.dtype.kind not in "fiub":
         raise InputError(f"Graph {index} must have real numbers in x (got {x.dtype})")
-    bad = np.flatnonzero(~np.isfinite(x).all(axis=1))
+    bad = np.flatnonzero(~(np.isfinite(x) & (np.abs(x.astype(np.float64)) < _LARGEST)).all(axis=1))
     if len(bad):
         raise InputError(f"Graph {index} must have finite numbers in x (got {x[bad[0]].tolist()[:4]} at node {bad[0]})")
-    if x.dtype.kind in "iu" and x.size and int(np.abs(x).max()) > _EXACT:
-        raise InputError(f"Graph {index} must have integers of at most {_EXACT} in x (got {np.abs(x).max()})")
+    if x.dtype.kind in "iu" and x.size and max(-int(x.min()), int(x.max())) > _EXACT:
+        raise InputError(f"Graph {index} must have integers of at most {_EXACT} in x (got {x.min()}…{x.max()})")
     return x.astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one label
 
 

@@ -29,13 +29,14 @@ def save_embedder(model: Greed, path: Path, facts: dict[str, Any]) -> None:
     save_weights(path, dict(model.state_dict()), {"kind": KIND, **sizes, **facts})
 
 
-def load_embedder(path: Path, *, label_names: Sequence[str] | None = None) -> Greed:
+def load_embedder(path: str | Path, *, label_names: Sequence[str] | None = None) -> Greed:
     """An embedder from a file written by `save_embedder`, or a released GREED state dict (`.pt`, `.pth`).
 
     Args:
         path: The file.
         label_names: Names of the data's node labels; an embedder for another alphabet is refused.
     """
+    path = Path(path)
     if path.suffix == ".safetensors":
         state, facts = load_weights(path, kind=KIND)
     else:

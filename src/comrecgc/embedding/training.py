@@ -13,14 +13,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from comrecgc.checkpoints import check_output
 from comrecgc.embedding.checkpoint import load_embedder, save_embedder
 from comrecgc.embedding.greed import Greed
 from comrecgc.embedding.notebook import Notebook, Progress, as_stored, partial_folder
 from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import pointers
+from comrecgc.graphs.batch import fingerprint, pointers
 from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.identity import fingerprint
 from comrecgc.graphs.tensors import GraphTensors
 from comrecgc.threads import one_thread
 
@@ -41,23 +41,23 @@ class EmbedderTraining:
         num_layers: GIN layers; fewer than the released eight fit as well and train and score in half the time.
         head_widths: Widths of the head's hidden layers.
         seed: Of everything random.
-        jobs: Processes for the edit distances; the answer does not depend on it.
+        jobs: Threads for the edit distances; the answer does not depend on it.
         checkpoint_every: Steps between checkpoints.
     """
 
     effort: float = 1.0
-    num_steps: int = 12_000
+    num_steps: int = 14_000
     learning_rate: float = 3e-3
     weight_decay: float = 0.02
     groups_per_step: tuple[int, int, int, int] = (6, 6, 14, 4)
-    kind_weights: tuple[float, float, float, float] = (1.5, 1.0, 6.0, 0.3)
+    kind_weights: tuple[float, float, float, float] = (2.5, 1.5, 6.0, 0.3)
     held_out: float = 0.2
     width: int = 64
     num_layers: int = 4
     head_widths: tuple[int, ...] = (64,)
     seed: int = 0
     jobs: int = 1
-    checkpoint_every: int = 500
+    checkpoint_every: int = 200
 
     def __post_init__(self) -> None:
         if not self.effort > 0:
@@ -92,7 +92,7 @@ def train_embedder(
     num_labels: int,
     training: EmbedderTraining,
     *,
-    out: Path | None = None,
+    out: str | Path | None = None,
     resume: bool = False,
     facts: dict[str, Any] | None = None,
     progress: Progress | None = None,
@@ -113,6 +113,9 @@ def train_embedder(
     """
     if len(graphs) < 10:
         raise InputError(f"Training an embedder needs at least 10 graphs (got {len(graphs)})")
+    out = None if out is None else Path(out)
+    if out is not None:
+        check_output(out)
     plan = {**settings(training), "num_labels": num_labels, "graphs": fingerprint(graphs)}
     if resume and out is not None and out.exists() and not partial_folder(out).exists():
         return _finished(out, plan)
@@ -194,7 +197,7 @@ class _Fit:
         self.notes = notes
         self.intervals = torch.from_numpy(groups.intervals)
         self.pools = [groups.of_kind(kind) for kind in KINDS]
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(training.seed)
             self.model = Greed(
                 num_labels,

@@ -68,6 +68,7 @@ class AllowKinds:
     kinds: Collection[EditKind | str]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", tuple(self.kinds))
         names = [kind.name.lower() for kind in EditKind]
         for kind in self.kinds:
             if not isinstance(kind, EditKind) and kind not in names:
@@ -90,7 +91,9 @@ class FreezeNodes:
     nodes: Collection[int] | Callable[[Graph], BoolArray]
 
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
-        frozen = self.nodes(graph) if callable(self.nodes) else np.isin(graph.ids, list(self.nodes))
+        frozen = np.asarray(self.nodes(graph)) if callable(self.nodes) else np.isin(graph.ids, list(self.nodes))
+        if frozen.dtype != bool or frozen.shape != (graph.num_nodes,):
+            raise InputError(f"FreezeNodes needs a boolean per node (got {frozen.dtype} of shape {frozen.shape})")
         touches_node = table.of_kind(EditKind.RELABEL) | table.of_kind(EditKind.REMOVE_NODE)
         touches_edge = table.of_kind(EditKind.ADD_EDGE) | table.of_kind(EditKind.REMOVE_EDGE)
         mask = ~(touches_node & frozen[table.first])
@@ -104,6 +107,11 @@ class MaxSize:
 
     nodes: int | None = None
     edges: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("nodes", self.nodes), ("edges", self.edges)):
+            if value is not None and value < 0:
+                raise InputError(f"MaxSize {name} must not be negative (got {value})")
 
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
         adds_node = table.of_kind(EditKind.ADD_NODE)
@@ -121,8 +129,8 @@ class Valence:
     """No edit that gives an atom more bonds than it can carry.
 
     Bonds are counted by their order where the graph has edge labels and as one each where it has none; a new bond is
-    single. An edit that does not add to an atom's bonds is allowed even if the atom already carries too many, as
-    charged groups in real data do.
+    single. An atom that already carries too many, as charged groups in real data do, may still lose some. Two aromatic
+    bonds count three, so an aromatic atom cannot become an oxygen.
 
     Args:
         maximum: Bonds each label can carry, indexed by label.
@@ -143,10 +151,10 @@ class Valence:
 
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
         maximum = np.asarray(self.maximum, dtype=float)
-        if graph.labels.max() >= len(maximum):
-            raise InputError(
-                f"Valence needs a maximum for every label (got {len(maximum)}, label {graph.labels.max()})"
-            )
+        given = table.second[table.of_kind(EditKind.RELABEL) | table.of_kind(EditKind.ADD_NODE)]
+        largest = max(int(graph.labels.max()), int(given.max(initial=0)))
+        if largest >= len(maximum):
+            raise InputError(f"Valence needs a maximum for every label (got {len(maximum)}, label {largest})")
         used = self._used(graph)
         full = used + 1 > maximum[graph.labels]
         mask = np.ones(len(table), dtype=bool)

@@ -15,8 +15,6 @@ from comrecgc.graphs.graph import Graph
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-LongArray = npt.NDArray[np.int64]
-
 
 def to_data(graph: Graph, features: npt.NDArray[np.float32], *, target: int | None = None) -> Data:
     """The graph as PyG `Data`: `x` from the feature table, both directions of every edge, and `y` if given.
@@ -36,23 +34,6 @@ def to_data(graph: Graph, features: npt.NDArray[np.float32], *, target: int | No
     if target is not None:
         data.y = torch.tensor([target])
     return data
-
-
-def undirected_edges(edge_index: npt.ArrayLike) -> tuple[LongArray, LongArray, int, int]:
-    """Each undirected edge once, from a list of directed ones.
-
-    Args:
-        edge_index: Pairs of nodes in two rows, `[2, E]`.
-
-    Returns:
-        The edges with `i < j`, sorted, `[m, 2]`; the column of `edge_index` each was first seen in, `[m]`; how many
-        columns only repeated an earlier one; how many edges came in one direction only.
-    """
-    pairs = np.asarray(edge_index, dtype=np.int64).T
-    ends = np.sort(pairs, axis=1)
-    edges, column = np.unique(ends, axis=0, return_index=True)
-    directed = np.unique(pairs, axis=0)
-    return edges.reshape(-1, 2), column, len(pairs) - len(directed), 2 * len(edges) - len(directed)
 
 
 def to_networkx(graph: Graph) -> nx.Graph[int]:

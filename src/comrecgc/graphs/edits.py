@@ -83,6 +83,7 @@ class EditTable:
         return _SIZE_CHANGE[self.kind]
 
 
+_LARGEST_LABEL = 2**31 - 1
 _SIZE_CHANGE = np.array([0, 2, -2, 1, -1], dtype=np.int32)  # by kind, of an edit in N(G)
 
 
@@ -134,10 +135,12 @@ def apply_edit(graph: Graph, edit: Edit) -> Graph:
             return _add_edge(graph, graph.position(edit.first), graph.position(edit.second))
         case EditKind.REMOVE_EDGE:
             return _remove_edge(graph, graph.position(edit.first), graph.position(edit.second))
+        case _:
+            raise InputError(f"The kind of an edit must be an EditKind (got {edit.kind!r})")
 
 
 def _relabel(graph: Graph, node: int, label: int) -> Graph:
-    if label < 0 or label == graph.labels[node]:
+    if not 0 <= label <= _LARGEST_LABEL or label == graph.labels[node]:
         raise InputError(f"Relabelling must give another, non-negative label (got {label} for node {graph.ids[node]})")
     labels = graph.labels.copy()
     labels[node] = label
@@ -145,7 +148,7 @@ def _relabel(graph: Graph, node: int, label: int) -> Graph:
 
 
 def _add_node(graph: Graph, anchor_id: int, label: int) -> Graph:
-    if label < 0:
+    if not 0 <= label <= _LARGEST_LABEL:
         raise InputError(f"A new node needs a non-negative label (got {label})")
     labels = np.append(graph.labels, np.int32(label))
     ids = np.append(graph.ids, np.int32(graph.next_id))

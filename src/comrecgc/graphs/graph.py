@@ -44,11 +44,16 @@ class Graph:
             raise InputError(f"A graph needs at least one node and flat labels (got labels of shape {labels.shape})")
         if labels.min() < 0:
             raise InputError(f"Node labels must be non-negative (got {labels.min()})")
-        edges, order = _canonical_edges(_integers(edges, "edges").reshape(-1, 2), len(labels))
+        edges = _integers(edges, "edges")
+        if edges.size and (edges.ndim != 2 or edges.shape[1] != 2):
+            raise InputError(f"edges must be pairs, one a row (got shape {edges.shape})")
+        edges, order = _canonical_edges(edges.reshape(-1, 2), len(labels))
         if edge_labels is not None:
             edge_labels = _integers(edge_labels, "edge_labels")
             if edge_labels.shape != (len(edges),):
                 raise InputError(f"One edge label per edge is needed (got {edge_labels.shape} for {len(edges)} edges)")
+            if edge_labels.size and edge_labels.min() < 0:
+                raise InputError(f"Edge labels must be non-negative (got {edge_labels.min()})")
             edge_labels = edge_labels[order]
         _store(self, labels, edges, edge_labels, np.arange(len(labels), dtype=np.int32), len(labels))
 
@@ -99,7 +104,10 @@ class Graph:
         return Graph(self.labels[order], rank[self.edges], self.edge_labels)
 
     def __eq__(self, other: object) -> bool:
-        """Same arrays in the same layout; for "the same graph whatever the node order" compare `graph_key`."""
+        """Same labels and edges in the same layout, whatever ids and edge labels.
+
+        For "the same graph whatever the node order" compare `graph_key`.
+        """
         if not isinstance(other, Graph):
             return NotImplemented
         return np.array_equal(self.labels, other.labels) and np.array_equal(self.edges, other.edges)
@@ -134,6 +142,8 @@ def _integers(values: npt.ArrayLike, name: str) -> IntArray:
     array = np.asarray(values)
     if array.size and not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"{name} must be integers (got {array.dtype})")
+    if array.size and (array.min() < -(2**31) or array.max() >= 2**31):
+        raise InputError(f"{name} must fit in 32 bits (got {array.min()}…{array.max()})")
     return array.astype(np.int32)
 
 

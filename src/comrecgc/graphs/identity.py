@@ -9,8 +9,6 @@ Only integer arithmetic modulo 2^64 is used, so keys are the same in every proce
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -36,13 +34,6 @@ def batch_keys(batch: GraphBatch) -> KeyArray:
     """The key of every graph of a batch, `[B]`."""
     keys: KeyArray = _keys(batch.labels, batch.edges, batch.node_ptr, batch.edge_ptr)
     return keys
-
-
-def fingerprint(graphs: Iterable[Graph]) -> str:
-    """Tells lists of graphs apart: a hash of their keys in order."""
-    keys = batch_keys(GraphBatch.from_graphs(graphs))
-    weights = np.arange(1, 2 * len(keys), 2, dtype=np.uint64)  # odd, so that no key is lost
-    return f"{len(keys)}-{int((keys * weights).sum(dtype=np.uint64)):016x}"
 
 
 @numba.njit(cache=True, inline="always")

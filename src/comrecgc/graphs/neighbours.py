@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from comrecgc.errors import InputError
 from comrecgc.graphs.batch import GraphBatch, pointers
 from comrecgc.graphs.constraints import Constraint
 from comrecgc.graphs.edits import EditKind, EditTable, one_edit_table
@@ -33,6 +34,8 @@ def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = Fal
         table: Edits, in any order and number.
         with_edge_labels: Carry edge labels too (if the graph has them); models rarely need them.
     """
+    if len(table.ids) != graph.num_nodes:
+        raise InputError(f"The edits must be of this graph of {graph.num_nodes} nodes (got edits of {len(table.ids)})")
     adds_node, removes_node = table.of_kind(EditKind.ADD_NODE), table.of_kind(EditKind.REMOVE_NODE)
     adds_edge, removes_edge = table.of_kind(EditKind.ADD_EDGE), table.of_kind(EditKind.REMOVE_EDGE)
     node_ptr = pointers(graph.num_nodes + adds_node.astype(np.int64) - removes_node)
@@ -40,7 +43,11 @@ def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = Fal
     labels = np.empty(node_ptr[-1], dtype=np.int32)
     edges = np.empty((edge_ptr[-1], 2), dtype=np.int64)
     source = np.empty(edge_ptr[-1] if with_edge_labels else 0, dtype=np.int32)
-    _fill(graph.labels, graph.edges, table.kind, table.first, table.second, node_ptr, edge_ptr, labels, edges, source)
+    misfit = _fill(
+        graph.labels, graph.edges, table.kind, table.first, table.second, node_ptr, edge_ptr, labels, edges, source
+    )
+    if misfit >= 0:
+        raise InputError(f"The edits must be of this graph: {table[misfit]} does not fit it")
     edge_labels: IntArray | None = None
     if with_edge_labels and graph.edge_labels is not None:
         edge_labels = np.append(graph.edge_labels, np.int32(0))[source]
@@ -51,10 +58,15 @@ def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = Fal
 def _fill(  # type: ignore[no-untyped-def]
     old_labels, old_edges, kind, first, second, node_ptr, edge_ptr, labels, edges, source
 ):
-    """Write the labels and edges of every edited graph; `source` gets the old edge behind each (-1: a new one)."""
+    """Write the labels and edges of every edited graph; `source` gets the old edge behind each (-1: a new one).
+
+    Returns the first edit that is not of this graph, -1 if all are.
+    """
     n, m = len(old_labels), len(old_edges)
     for g in range(len(kind)):
         a, b, offset = first[g], second[g], node_ptr[g]
+        if a < 0 or a >= n or (b >= n and (kind[g] == _ADD_EDGE or kind[g] == _REMOVE_EDGE)):
+            return g
         gone = a if kind[g] == _REMOVE_NODE else n
         place = offset
         for v in range(n):
@@ -72,13 +84,21 @@ def _fill(  # type: ignore[no-untyped-def]
                 continue
             if kind[g] == _REMOVE_EDGE and ((i == a and j == b) or (i == b and j == a)):
                 continue
+            if slot == edge_ptr[g + 1]:
+                return g
             edges[slot, 0] = offset + i - (i > gone)
             edges[slot, 1] = offset + j - (j > gone)
             if len(source):
                 source[slot] = e
             slot += 1
         if kind[g] == _ADD_NODE or kind[g] == _ADD_EDGE:
+            if slot == edge_ptr[g + 1]:
+                return g
             edges[slot, 0] = offset + a
             edges[slot, 1] = offset + (n if kind[g] == _ADD_NODE else b)
             if len(source):
                 source[slot] = -1
+            slot += 1
+        if slot != edge_ptr[g + 1]:
+            return g
+    return -1

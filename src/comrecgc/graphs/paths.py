@@ -216,7 +216,7 @@ def describe_path(graph: Graph, path: Sequence[Edit], label_names: Sequence[str]
 
 
 def summarise_path(graph: Graph, path: Sequence[Edit], label_names: Sequence[str]) -> str:
-    """What a path does in all, counted by label: "remove N, 2 O; relabel C to N; add edge C-C"."""
+    """What a path does in all, counted by label: "remove N, 2 O; relabel C to N; join C-C"."""
     groups: dict[str, Counter[str]] = {verb: Counter() for verb in ("remove", "relabel", "add", "cut", "join")}
     for edit in path:
         names = {node: label_names[label] for node, label in _by_id(graph).labels.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,8 +13,8 @@ import joblib
 import numpy as np
 
 from comrecgc.errors import InputError
+from comrecgc.graphs.batch import fingerprint
 from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.identity import fingerprint
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.threads import one_thread
 from comrecgc.walk.pool import CandidatePool
@@ -64,6 +65,8 @@ class ShardedWalk:
             resume: Go on from checkpoints, where there are any.
             progress: Called after every step, if the shards run here.
         """
+        if jobs < 1:
+            raise InputError(f"jobs must be at least 1 (got {jobs})")
         shards = range(self.num_shards)
         if jobs == 1:
             with one_thread():
@@ -87,7 +90,7 @@ class ShardedWalk:
         walk = replace(self.walk, num_steps=self._steps(shard))
         walker = Walker(walk, scorer, inputs)
         path = None if self.checkpoint is None else self.checkpoint / f"walk-{shard}.npz"
-        facts = self._facts(shard, inputs)
+        facts = self._facts(shard, walker)
         if resume and path is not None and path.exists():
             state = load_state(path, walker.inputs, walk.capacity, facts)
         else:
@@ -107,14 +110,18 @@ class ShardedWalk:
         """Steps of one shard: equal parts, the first ones taking the remainder."""
         return self.walk.num_steps // self.num_shards + (shard < self.walk.num_steps % self.num_shards)
 
-    def _facts(self, shard: int, inputs: Sequence[Graph]) -> dict[str, Any]:
+    def _facts(self, shard: int, walker: Walker) -> dict[str, Any]:
+        """What determines a shard's walk: its parameters, the inputs, and what the models and the constraint say of them."""
         walk = {name: value for name, value in asdict(self.walk).items() if name != "cache_bytes"}
+        said = hashlib.sha256(walker.origins.tobytes() + walker.probabilities.tobytes()).hexdigest()[:16]
         return {
             "walk": walk,
             "num_shards": self.num_shards,
             "seed": self.seed,
             "shard": shard,
-            "inputs": fingerprint(inputs),
+            "inputs": fingerprint(walker.inputs),
+            "models": said,
+            "constraint": repr(walker.scorer.constraint),
         }
 
 

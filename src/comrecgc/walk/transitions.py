@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from comrecgc.graphs.graph import Graph
 from comrecgc.neighbourhood import Neighbourhood, NeighbourhoodScorer
 
 Wanted = Literal["probability", "embedding"]
+Name = tuple[bytes, bytes, bytes, bytes]
 
 
 @dataclass(eq=False)
@@ -28,7 +29,7 @@ class Transitions:
     scorer: NeighbourhoodScorer
     max_bytes: int = 512 << 20
     sample: int | None = None
-    _held: OrderedDict[Graph, Neighbourhood] = field(default_factory=OrderedDict)
+    _held: OrderedDict[Name, Neighbourhood] = field(default_factory=OrderedDict)
     _bytes: int = 0
 
     def of(self, graphs: list[Graph], wanted: Wanted, rng: np.random.Generator) -> list[Neighbourhood]:
@@ -41,30 +42,35 @@ class Transitions:
                 sample=self.sample,
                 rng=rng,
             )
-        found = {graph: self._held.pop(graph, None) for graph in graphs}
-        new = [graph for graph, held in found.items() if held is None]
-        found |= dict(zip(new, self.scorer.score(new, probability=False, embedding=False), strict=True))
-        known = [neighbourhood for neighbourhood in found.values() if neighbourhood is not None]
-        self._bytes -= sum(_size(held) for graph, held in found.items() if held is not None and graph not in new)
-        scored = self.scorer.complete(known, probability=wanted == "probability", embedding=wanted == "embedding")
-        for neighbourhood in scored:
-            self._hold(neighbourhood)
-        by_graph = {neighbourhood.graph: neighbourhood for neighbourhood in scored}
-        return [_bound_to(graph, by_graph[graph]) for graph in graphs]
+        names = {_name(graph): graph for graph in graphs}
+        held = {name: self._drop(name) for name in names if name in self._held}
+        new = {name: graph for name, graph in names.items() if name not in held}
+        fresh = self.scorer.score(list(new.values()), probability=False, embedding=False)
+        known = held | dict(zip(new, fresh, strict=True))
+        scored = self.scorer.complete(
+            list(known.values()), probability=wanted == "probability", embedding=wanted == "embedding"
+        )
+        complete = dict(zip(known, scored, strict=True))
+        for name, neighbourhood in complete.items():
+            self._hold(name, neighbourhood)
+        return [complete[_name(graph)] for graph in graphs]
 
-    def _hold(self, neighbourhood: Neighbourhood) -> None:
-        self._held[neighbourhood.graph] = neighbourhood
+    def _hold(self, name: Name, neighbourhood: Neighbourhood) -> None:
+        self._held[name] = neighbourhood
         self._bytes += _size(neighbourhood)
         while self._bytes > self.max_bytes and self._held:
-            _, dropped = self._held.popitem(last=False)
-            self._bytes -= _size(dropped)
+            self._drop(next(iter(self._held)))
 
-
-def _bound_to(graph: Graph, neighbourhood: Neighbourhood) -> Neighbourhood:
-    """The neighbourhood with its edits in the ids of this graph: equal graphs may have come by different paths."""
-    if neighbourhood.graph is graph:
+    def _drop(self, name: Name) -> Neighbourhood:
+        neighbourhood = self._held.pop(name)
+        self._bytes -= _size(neighbourhood)
         return neighbourhood
-    return replace(neighbourhood, graph=graph, table=replace(neighbourhood.table, ids=graph.ids))
+
+
+def _name(graph: Graph) -> Name:
+    """All that a constraint or a model may look at: equal graphs with other bonds or other ids have other neighbours."""
+    edge_labels = b"" if graph.edge_labels is None else graph.edge_labels.tobytes()
+    return graph.labels.tobytes(), graph.edges.tobytes(), edge_labels, graph.ids.tobytes()
 
 
 def _size(neighbourhood: Neighbourhood) -> int:
