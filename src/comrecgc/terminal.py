@@ -30,10 +30,10 @@ class Bars:
 def bars() -> Iterator[Bars]:
     """Progress bars on stderr while the block runs."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[word]}"),
+        TextColumn("{task.fields[word]}", markup=False),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
     )
     with Progress(*columns, console=err) as progress:

@@ -184,7 +184,6 @@ def test_edge_labels_reach_a_model_that_takes_them() -> None:
     net = BondNet()
     classifier = as_classifier(net, dataset, edge_features=table)
     assert isinstance(classifier, AdaptedClassifier)
-    assert classifier.uses_edge_labels
     data = dataset.to_pyg()
     for item in data:
         item.edge_attr = torch.from_numpy(table).float()[item.edge_label]

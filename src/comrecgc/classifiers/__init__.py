@@ -4,7 +4,6 @@ from comrecgc.classifiers.adapter import as_classifier
 from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
 from comrecgc.classifiers.classifier import Classifier, Predictions, predict
 from comrecgc.classifiers.model import ARCHITECTURES, GraphClassifier
-from comrecgc.classifiers.progress import TrainingBar
 from comrecgc.classifiers.training import (
     ClassifierTraining,
     EpochReport,
@@ -23,7 +22,6 @@ __all__ = [
     "Predictions",
     "Split",
     "TrainedClassifier",
-    "TrainingBar",
     "as_classifier",
     "load_classifier",
     "predict",

@@ -63,11 +63,6 @@ class AdaptedClassifier:
     def num_labels(self) -> int:
         return len(self.features)
 
-    @property
-    def uses_edge_labels(self) -> bool:
-        """Whether batches should carry edge labels: the model takes them, or it is a function that may look at them."""
-        return self.edge_features is not None or self.call in ("data_list", "graphs")
-
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
         """Probability of the target class of every graph, `[B]`, asked in parts of bounded size."""
         check_labels(batch, self.num_labels)
