@@ -1,0 +1,156 @@
+"""The result of a run: which few recourses turn which rejected graphs into accepted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from html import escape
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from comrecgc.errors import InputError
+from comrecgc.explanation.checks import check_cover, check_inputs, check_metrics, check_paths
+from comrecgc.explanation.facts import RunFacts, json_values
+from comrecgc.explanation.recourse import CommonRecourse, CoveredInput, RejectedInput, Scene, Uncovered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Metric = float | int | None
+
+_SHOWN_IN_NOTEBOOKS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Common recourses in order of selection, with everything needed to check and draw them.
+
+    Every input is covered by exactly one recourse, the first that reaches it, or listed in `uncovered`. No recourses
+    at all is a valid answer.
+
+    Args:
+        dataset: Name of the dataset.
+        parameters: Parameters of the run, as JSON values.
+        metrics: Figures of the run by name (`coverage`, `total_length`, `cost` …).
+        inputs: The rejected graphs by index in the dataset.
+        recourses: The common recourses, in order of selection.
+        uncovered: The inputs that no recourse covers.
+        label_names: Name of each node label.
+        class_names: What reject and accept mean.
+        edge_label_names: Name of each edge label, if edges have labels.
+        is_molecular: Whether labels are chemical elements.
+        warnings: What a reader must know before trusting the figures, one sentence each.
+        notes: What reading and searching did, one sentence each.
+        facts: Versions, seconds and memory of the run; two explanations are equal whatever these are.
+    """
+
+    dataset: str
+    parameters: Mapping[str, Any]
+    metrics: Mapping[str, Metric]
+    inputs: Mapping[int, RejectedInput]
+    recourses: tuple[CommonRecourse, ...]
+    uncovered: tuple[Uncovered, ...]
+    label_names: tuple[str, ...]
+    class_names: tuple[str, str] = ("reject", "accept")
+    edge_label_names: tuple[str, ...] | None = None
+    is_molecular: bool = False
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    facts: RunFacts = field(default_factory=RunFacts, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("parameters", "metrics"):
+            object.__setattr__(self, name, json_values(name, getattr(self, name)))
+        object.__setattr__(self, "inputs", {int(index): self.inputs[index] for index in sorted(self.inputs)})
+        for name in ("recourses", "uncovered", "label_names", "class_names", "warnings", "notes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.edge_label_names is not None:
+            object.__setattr__(self, "edge_label_names", tuple(self.edge_label_names))
+        check_inputs(self)
+        check_cover(self)
+        check_metrics(self)
+        check_paths(self)
+        scene = Scene(self.inputs, self.label_names, self.class_names, self.is_molecular)
+        object.__setattr__(self, "recourses", tuple(replace(recourse, scene=scene) for recourse in self.recourses))
+
+    @property
+    def coverage(self) -> float:
+        """Share of the inputs covered by all recourses together."""
+        return self.coverage_curve[-1] if self.recourses else 0.0
+
+    @property
+    def coverage_curve(self) -> tuple[float, ...]:
+        """Share of the inputs covered by the first 1, 2, … R recourses."""
+        total = max(1, len(self.inputs))
+        return tuple(covered / total for covered in accumulate(recourse.gain for recourse in self.recourses))
+
+    def covering(self, index: int) -> tuple[int, CoveredInput] | None:
+        """The place of the first recourse that covers an input, and how it does; None for an uncovered one."""
+        if index not in self.inputs:
+            raise InputError(f"Not an index of an input (got {index})")
+        for place, recourse in enumerate(self.recourses):
+            for member in recourse.covered:
+                if member.input == index:
+                    return place, member
+        return None
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per recourse. Needs pandas."""
+        from comrecgc.explanation.tables import recourse_rows
+
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError("to_frame needs pandas: pip install 'comrecgc[notebook]'") from error
+        header, *rows = recourse_rows(self)
+        return pd.DataFrame(rows, columns=header).set_index("recourse")
+
+    def to_json(self) -> str:
+        """The text of `explanation.json`: the same for the same result, whatever the run's timings."""
+        from comrecgc.explanation.encoding import encode_explanation
+
+        return encode_explanation(self)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the run folder: `manifest.json`, `explanation.json`, `recourses.csv`, `coverage_curve.csv`."""
+        from comrecgc.explanation.folder import save_explanation
+
+        save_explanation(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Explanation:
+        """The explanation in a run folder, checked against the manifest's checksums and for consistency."""
+        from comrecgc.explanation.folder import load_explanation
+
+        return load_explanation(Path(folder))
+
+    def __repr__(self) -> str:
+        return (
+            f"Explanation({self.dataset!r}, recourses={len(self.recourses)}, inputs={len(self.inputs)}, "
+            f"coverage={self.coverage:.1%})"
+        )
+
+    def _repr_html_(self) -> str:
+        from comrecgc.explanation.tables import recourse_rows
+
+        header, *rows = recourse_rows(self)
+        columns = [header.index(name) for name in ("recourse", "summary", "gain", "coverage", "norm", "median_edits")]
+        cells = [
+            "".join(f"<td>{escape(_shown(row[column]))}</td>" for column in columns)
+            for row in rows[:_SHOWN_IN_NOTEBOOKS]
+        ]
+        left_out = len(rows) - len(cells)
+        return (
+            f"<p><b>{escape(self.dataset)}</b>: {len(self.recourses)} common recourses cover {self.coverage:.1%} of "
+            f"{len(self.inputs)} inputs</p><table><thead><tr>"
+            + "".join(f"<th>{header[column]}</th>" for column in columns)
+            + "</tr></thead><tbody>"
+            + "".join(f"<tr>{row}</tr>" for row in cells)
+            + "</tbody></table>"
+            + (f"<p>… and {left_out} more</p>" if left_out else "")
+        )
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)

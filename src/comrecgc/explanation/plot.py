@@ -1,0 +1,78 @@
+"""One covered input before and after, drawn with matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from comrecgc.errors import InputError
+from comrecgc.explanation.recourse import CoveredInput, Scene
+from comrecgc.graphs.changes import Change, edges_by_id, labels_by_id
+from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.layout import Point, layout_change
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+REMOVED, ADDED, RELABELLED = "#D55E00", "#0072B2", "#CC79A7"  # told apart with any colour vision
+_PLAIN = "#444444"
+
+
+def plot_change(member: CoveredInput, scene: Scene, title: str = "") -> Figure:
+    """A figure with the input on the left and its counterfactual on the right, changes in colour."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("plot needs matplotlib: pip install 'comrecgc[notebook]'") from error
+    before, after = scene.inputs[member.input].graph, member.counterfactual
+    change = Change.between(before, after)
+    positions = layout_change(before, after, scene.label_names if scene.is_molecular else None)
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    relabelled = dict.fromkeys(change.relabelled, RELABELLED)
+    gone, come = dict.fromkeys(change.removed, REMOVED), dict.fromkeys(change.added, ADDED)
+    _draw(left, before, positions, scene, relabelled | gone, dict.fromkeys(change.cut, REMOVED))
+    _draw(right, after, positions, scene, relabelled | come, dict.fromkeys(change.joined, ADDED))
+    left.invert_yaxis()  # the right-hand side shares the axis
+    left.set_title(f"input {member.input}, {scene.class_names[0]}", parse_math=False)
+    right.set_title(f"{scene.class_names[1]} {member.probability:.0%}, {member.num_edits} edits", parse_math=False)
+    figure.suptitle(title, parse_math=False)
+    return figure
+
+
+def _draw(
+    axes: Axes,
+    graph: Graph,
+    positions: Mapping[int, Point],
+    scene: Scene,
+    node_colours: Mapping[int, str],
+    edge_colours: Mapping[tuple[int, int], str],
+) -> None:
+    for edge in sorted(edges_by_id(graph)):
+        (x0, y0), (x1, y1) = positions[edge[0]], positions[edge[1]]
+        colour = edge_colours.get(edge, _PLAIN)
+        axes.plot([x0, x1], [y0, y1], color=colour, linewidth=1.4 if colour == _PLAIN else 3, zorder=1)
+    for node, label in labels_by_id(graph).items():
+        x, y = positions[node]
+        colour = node_colours.get(node, _PLAIN)
+        axes.text(
+            x,
+            y,
+            scene.label_names[label][:6],
+            color=colour,
+            fontsize=9,
+            fontweight="normal" if colour == _PLAIN else "bold",
+            ha="center",
+            va="center",
+            zorder=2,
+            parse_math=False,
+            bbox={
+                "boxstyle": "circle,pad=0.15",
+                "facecolor": "white",
+                "edgecolor": "none" if colour == _PLAIN else colour,
+            },
+        )
+    axes.set_aspect("equal")
+    axes.margins(0.1)
+    axes.axis("off")

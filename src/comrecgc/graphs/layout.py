@@ -1,0 +1,148 @@
+"""Where to draw the nodes of a graph, and of the graph it is edited into, so that what stays stays in place.
+
+Molecules take rdkit's depiction where rdkit is installed; anything else is laid out so that distances on paper follow
+distances in the graph. Positions depend on the graph alone: no random start. An edge is about 1 long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import shortest_path
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.changes import components, neighbours_by_id
+from comrecgc.graphs.graph import Graph
+
+Point = tuple[float, float]
+_FloatArray = npt.NDArray[np.float64]
+
+_ROUNDS = 60
+_GAP = 1.6  # between parts that are not connected
+_CLEARANCE = 0.72
+_RDKIT_BOND = 1.5
+
+
+def layout(graph: Graph, elements: Sequence[str] | None = None) -> dict[int, Point]:
+    """A position for every node, by id.
+
+    Args:
+        graph: The graph.
+        elements: Element behind each label, if the graph is a molecule.
+    """
+    positions = None if elements is None else _depicted(graph, elements)
+    if positions is None:
+        positions = _spread(graph)
+    positions = positions - (positions.min(axis=0) + positions.max(axis=0)) / 2
+    return {node: (float(x), float(y)) for node, (x, y) in zip(graph.ids.tolist(), positions, strict=True)}
+
+
+def layout_change(before: Graph, after: Graph, elements: Sequence[str] | None = None) -> dict[int, Point]:
+    """Positions for the nodes of both graphs: those of `before`, and a free place for each new node near what it is tied to."""
+    positions = layout(before, elements)
+    neighbours = neighbours_by_id(after)
+    for node in (node for node in after.ids.tolist() if node not in positions):
+        tied = [positions[other] for other in neighbours[node] if other in positions]
+        positions[node] = _free_place(np.array(list(positions.values())), tied)
+    return positions
+
+
+def _free_place(taken: _FloatArray, tied: Sequence[Point]) -> Point:
+    """The place one edge from the nodes tied to that is least crowded: on no other node, and outside rings."""
+    if not tied:
+        return float(taken[:, 0].max()) + _GAP, float(taken[:, 1].mean())
+    centre = np.mean(tied, axis=0)
+    angles = np.arange(24) * (2 * np.pi / 24)
+    places = centre + np.stack([np.cos(angles), np.sin(angles)], axis=1)  # [24, 2]
+    squares = ((places[:, None] - taken[None]) ** 2).sum(axis=2)  # [24, taken]
+    crowding = (np.exp(-squares) + 4 * np.exp(-squares / 0.16)).sum(axis=1)
+    x, y = places[int(np.argmin(np.round(crowding, 6)))]
+    return float(x), float(y)
+
+
+def _depicted(graph: Graph, elements: Sequence[str]) -> _FloatArray | None:
+    """rdkit's 2-D coordinates; None where rdkit is not installed or will not draw the graph."""
+    try:
+        from rdkit import Chem
+        from rdkit.Chem import rdDepictor
+
+        from comrecgc.graphs.molecules import to_rdkit
+
+        molecule = to_rdkit(graph, elements)
+        molecule.UpdatePropertyCache(strict=False)
+        Chem.GetSymmSSSR(molecule)
+        rdDepictor.Compute2DCoords(molecule, canonOrient=True)
+        points: _FloatArray = np.array(molecule.GetConformer().GetPositions()[:, :2], dtype=np.float64) / _RDKIT_BOND
+    except (ImportError, InputError, RuntimeError, ValueError):
+        return None
+    points[:, 1] *= -1  # y grows downwards on a screen
+    return points if np.isfinite(points).all() else None
+
+
+def _spread(graph: Graph) -> _FloatArray:
+    """Each connected part by stress majorisation, the parts side by side."""
+    fresh = graph.fresh()
+    parts = [sorted(part) for part in components(range(graph.num_nodes), neighbours_by_id(fresh))]
+    links = coo_array((np.ones(graph.num_edges), (graph.edges[:, 0], graph.edges[:, 1])), shape=(graph.num_nodes,) * 2)
+    hops = np.asarray(shortest_path(links.tocsr(), directed=False, unweighted=True))
+    positions: _FloatArray = np.zeros((graph.num_nodes, 2))
+    left = 0.0
+    for part in parts:
+        placed = _majorised(hops[np.ix_(part, part)])
+        placed -= placed.min(axis=0)
+        positions[part] = placed + np.array([left, -placed[:, 1].max() / 2])
+        left += float(placed[:, 0].max()) + _GAP
+    return positions
+
+
+def _majorised(hops: _FloatArray) -> _FloatArray:
+    """Positions whose distances are near the given ones, weighted by their inverse squares (SMACOF, from classical scaling)."""
+    n = len(hops)
+    if n == 1:
+        return np.zeros((1, 2))
+    positions = _classical_scaling(hops)
+    weights = np.divide(1.0, hops**2, out=np.zeros_like(hops), where=hops > 0)
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    inverse = np.linalg.pinv(laplacian)
+    for _ in range(_ROUNDS):
+        lengths = np.linalg.norm(positions[:, None] - positions[None], axis=2)
+        ratios = np.divide(weights * hops, lengths, out=np.zeros_like(hops), where=lengths > 1e-9)
+        positions = inverse @ ((np.diag(ratios.sum(axis=1)) - ratios) @ positions)
+    return _apart(_upright(positions))
+
+
+def _apart(positions: _FloatArray) -> _FloatArray:
+    """Nodes that would lie on each other, pushed away from each other."""
+    for _ in range(_ROUNDS):
+        offsets = positions[:, None] - positions[None]  # [n, n, 2]
+        lengths = np.linalg.norm(offsets, axis=2)
+        np.fill_diagonal(lengths, np.inf)
+        short = np.maximum(0, _CLEARANCE - lengths) / np.maximum(lengths, 1e-6)
+        if not short.any():
+            break
+        positions = positions + 0.4 * (offsets * short[:, :, None]).sum(axis=1)
+    return positions
+
+
+def _classical_scaling(hops: _FloatArray) -> _FloatArray:
+    n = len(hops)
+    centring = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-centring @ (hops**2) @ centring / 2)
+    start = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-6))
+    if start.shape[1] < 2:
+        start = np.pad(start, ((0, 0), (0, 1)))
+    # Nodes with the same distances to all others (twin leaves) must not begin at one point.
+    angles = np.arange(n) * 2.399963  # the golden angle
+    return np.asarray(start + 0.05 * np.stack([np.cos(angles), np.sin(angles)], axis=1))
+
+
+def _upright(positions: _FloatArray) -> _FloatArray:
+    """Turned so that the long side lies flat, with a fixed choice of sign."""
+    centred = positions - positions.mean(axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    turned = centred @ axes[:, ::-1]
+    skew = (turned**3).sum(axis=0)
+    return np.asarray(turned * np.where(skew < 0, -1.0, 1.0))

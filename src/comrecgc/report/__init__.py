@@ -1,0 +1,5 @@
+"""An explanation for people: recourses in words, before-and-after drawings, one self-contained HTML page."""
+
+from comrecgc.report.page import render_report, write_report
+
+__all__ = ["render_report", "write_report"]

@@ -1,0 +1,254 @@
+"""A graph before and after its edits, as two small SVG pictures with everything unchanged in the same place.
+
+Pictures carry classes, not colours: `STYLE` gives them colours for light and dark, safe for any colour vision, and
+what goes, comes and changes differs in shape too (dashed, solid and square halos).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from comrecgc.graphs.changes import Change, EdgeIds, bond_labels, edges_by_id, labels_by_id, neighbours_by_id
+from comrecgc.graphs.edits import Edit
+from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.layout import Point, layout_change
+
+STYLE = """
+.drawing{color:#24292f;--gone:#c74e00;--come:#0067a8;--other:#a3447f;--disc:#fff}
+.drawing path{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linecap:round;stroke-linejoin:round}
+.drawing .dash{stroke-dasharray:2.5 3}
+.drawing text{font:600 12px system-ui,sans-serif;fill:currentColor;text-anchor:middle;dominant-baseline:central}
+.drawing .h{font-weight:400;font-size:10px;fill-opacity:.6}
+.drawing.net path{stroke-width:1.2;stroke-opacity:.5}
+.drawing.net path.gone,.drawing.net path.come{stroke-width:3;stroke-opacity:1}
+.drawing .node{fill:var(--disc);stroke:currentColor;stroke-opacity:.5}
+.drawing .small{font-weight:400;font-size:9px}
+.drawing .gone{stroke:var(--gone);fill:var(--gone)}
+.drawing .come{stroke:var(--come);fill:var(--come)}
+.drawing .other{stroke:var(--other);fill:var(--other)}
+.drawing path.gone,.drawing path.come{fill:none;stroke-width:3}
+.drawing text.gone,.drawing text.come,.drawing text.other{stroke:none}
+.drawing .halo{fill-opacity:.14;stroke-width:1.5}
+.drawing .halo.gone{stroke-dasharray:3 2.5}
+@media (prefers-color-scheme:dark){.drawing{color:#e6e6e3;--gone:#ff9650;--come:#64b5f6;--other:#e89ac7;--disc:#16191d}}
+"""
+
+_EDGE = 30.0  # length of an edge on paper
+_MARGIN = 16.0
+_MAX_NODES = 70
+_BESIDE = 3.6  # between the lines of a double bond
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing of one change.
+
+    Args:
+        before: SVG of the graph with what goes highlighted.
+        after: SVG of the edited graph with what comes highlighted, same frame.
+        width: Width of either, in pixels.
+        num_hidden: Nodes far from the change that are left out of a large graph.
+    """
+
+    before: str
+    after: str
+    width: float
+    num_hidden: int
+
+
+@dataclass(frozen=True)
+class Pen:
+    """How graphs of a dataset are drawn.
+
+    Args:
+        label_names: Name of each node label.
+        edge_label_names: Name of each edge label; "double", "triple" and "aromatic" are drawn as such bonds.
+        is_molecular: Draw labels as atoms, carbon as a bare corner; otherwise nodes are circles.
+    """
+
+    label_names: Sequence[str]
+    edge_label_names: Sequence[str] | None = None
+    is_molecular: bool = False
+
+    def draw(self, graph: Graph, path: Sequence[Edit], title: str = "") -> Picture:
+        """The graph before and after a path of edits.
+
+        Args:
+            graph: The graph before.
+            path: The edits.
+            title: What the pictures are called for people who do not see them.
+        """
+        change = Change.along(graph, path)
+        shown = _near(change)
+        num_hidden = len(set(graph.ids.tolist()) | change.added) - len(shown)
+        before, after = _induced(change.before, shown), _induced(change.after, shown)
+        positions = _scaled(layout_change(before, after, self.label_names if self.is_molecular else None))
+        frame = _frame(positions)
+        marks = dict.fromkeys(change.relabelled, "other")
+        gone = marks | dict.fromkeys(change.removed, "gone")
+        come = marks | dict.fromkeys(change.added, "come")
+        return Picture(
+            before=self._svg(before, positions, gone, dict.fromkeys(change.cut, "gone"), frame, f"{title} before"),
+            after=self._svg(after, positions, come, dict.fromkeys(change.joined, "come"), frame, f"{title} after"),
+            width=frame[2],
+            num_hidden=num_hidden,
+        )
+
+    def _svg(
+        self,
+        graph: Graph,
+        positions: Mapping[int, Point],
+        node_marks: Mapping[int, str],
+        edge_marks: Mapping[EdgeIds, str],
+        frame: tuple[float, float, float, float],
+        title: str,
+    ) -> str:
+        names = {node: self.label_names[label] for node, label in labels_by_id(graph).items()}
+        radii = {node: self._radius(node, names[node], graph, node_marks) for node in names}
+        x, y, width, height = frame
+        head = (
+            f'<svg class="{"drawing" if self.is_molecular else "drawing net"}" role="img" aria-label="{escape(" ".join(title.split()))}" '
+            f'viewBox="{_n(x)} {_n(y)} {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}" '
+            'xmlns="http://www.w3.org/2000/svg">'
+        )
+        edges = self._edges(graph, positions, radii, edge_marks)
+        nodes = [self._node(names[node], positions[node], radii[node], node_marks.get(node)) for node in names]
+        return "".join([head, *edges, *nodes, "</svg>"])
+
+    def _radius(self, node: int, name: str, graph: Graph, marks: Mapping[int, str]) -> float:
+        """How far edges stay away from a node's centre; 0 for a bare corner."""
+        if not self.is_molecular:
+            return 9.0
+        bare = name == "C" and node not in marks and graph.degrees()[graph.position(node)] > 0
+        return 0.0 if bare else 6.5 if name == "H" else 8.5
+
+    def _edges(
+        self, graph: Graph, positions: Mapping[int, Point], radii: Mapping[int, float], marks: Mapping[EdgeIds, str]
+    ) -> list[str]:
+        """One path for all unmarked edges, one for each kind of marked ones."""
+        kinds = bond_labels(graph) if self.edge_label_names else {}
+        neighbours = neighbours_by_id(graph)
+        lines: dict[str, list[str]] = {}
+        for edge in sorted(edges_by_id(graph)):
+            kind = self.edge_label_names[kinds[edge]] if self.edge_label_names and edge in kinds else "single"
+            mark = marks.get(edge, "")
+            for segment, dashed in _bond_lines(edge, kind, positions, radii, neighbours):
+                lines.setdefault(f"{mark} dash".strip() if dashed else mark, []).append(segment)
+        return [
+            f'<path class="{style}" d="{"".join(paths)}"/>' if style else f'<path d="{"".join(paths)}"/>'
+            for style, paths in sorted(lines.items())
+        ]
+
+    def _node(self, name: str, at: Point, radius: float, mark: str | None) -> str:
+        x, y = _n(at[0]), _n(at[1])
+        halo = _halo(at, radius, mark) if mark else ""
+        tip = f"<title>{escape(name[:200])}</title>"
+        if self.is_molecular:
+            if radius == 0:
+                return halo
+            style = " ".join(filter(None, ["h" if name == "H" and not mark else "", mark or ""]))
+            return f'{halo}<text x="{x}" y="{y}"{_class(style)}>{escape(name)}</text>'
+        short = name[:2] if len(self.label_names) > 1 else ""
+        circle = f'<circle class="node" cx="{x}" cy="{y}" r="9"/>'
+        style = " ".join(filter(None, ["small" if len(short) > 1 else "", mark or ""]))
+        text = f'<text x="{x}" y="{y}"{_class(style)}>{escape(short)}</text>' if short else ""
+        return f"<g>{tip}{circle}{halo}{text}</g>"
+
+
+def _halo(at: Point, radius: float, mark: str) -> str:
+    reach = max(radius, 8.5) + 1.5
+    x, y = at
+    if mark == "other":
+        return (
+            f'<rect class="halo other" x="{_n(x - reach)}" y="{_n(y - reach)}" '
+            f'width="{_n(2 * reach)}" height="{_n(2 * reach)}" rx="3"/>'
+        )
+    return f'<circle class="halo {mark}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(reach)}"/>'
+
+
+def _bond_lines(
+    edge: EdgeIds,
+    kind: str,
+    positions: Mapping[int, Point],
+    radii: Mapping[int, float],
+    neighbours: Mapping[int, Sequence[int]],
+) -> list[tuple[str, bool]]:
+    """The strokes of an edge, each with whether it is dashed."""
+    (x0, y0), (x1, y1) = positions[edge[0]], positions[edge[1]]
+    length = math.hypot(x1 - x0, y1 - y0) or 1.0
+    ux, uy = (x1 - x0) / length, (y1 - y0) / length
+    head, tail = min(radii[edge[0]], length / 3), min(radii[edge[1]], length / 3)
+
+    def line(aside: float, shorter: float = 0.0) -> str:
+        start, end = head + shorter, length - tail - shorter
+        dx, dy = -uy * aside, ux * aside
+        return (
+            f"M{_n(x0 + ux * start + dx)} {_n(y0 + uy * start + dy)}L{_n(x0 + ux * end + dx)} {_n(y0 + uy * end + dy)}"
+        )
+
+    if kind == "triple":
+        return [(line(0), False), (line(_BESIDE), False), (line(-_BESIDE), False)]
+    if kind not in ("double", "aromatic"):
+        return [(line(0), False)]
+    if kind == "double" and min(len(neighbours[node]) for node in edge) == 1:
+        return [(line(_BESIDE / 2), False), (line(-_BESIDE / 2), False)]
+    # The second line goes to the side with more neighbours: the inside of a ring.
+    lean = sum(
+        ux * (positions[other][1] - y0) - uy * (positions[other][0] - x0)
+        for node in edge
+        for other in neighbours[node]
+        if other not in edge
+    )
+    return [(line(0), False), (line(math.copysign(_BESIDE, lean), 3.0), kind == "aromatic")]
+
+
+def _near(change: Change) -> frozenset[int]:
+    """All nodes of a small graph; of a large one those nearest to the change."""
+    everything = frozenset(change.before.ids.tolist()) | change.added
+    if len(everything) <= _MAX_NODES:
+        return everything
+    before, after = neighbours_by_id(change.before), neighbours_by_id(change.after)
+    shown = set(change.touched) or {int(change.before.ids[0])}
+    while True:
+        ring = {other for node in shown for other in (*before.get(node, ()), *after.get(node, ()))} - shown
+        if not ring or len(shown) + len(ring) > _MAX_NODES:
+            return frozenset(shown)
+        shown |= ring
+
+
+def _induced(graph: Graph, nodes: frozenset[int]) -> Graph:
+    """The part of a graph on some of its nodes, ids kept."""
+    kept = [place for place, node in enumerate(graph.ids.tolist()) if node in nodes]
+    if len(kept) == graph.num_nodes:
+        return graph
+    rank = {place: new for new, place in enumerate(kept)}
+    rows = [row for row, (i, j) in enumerate(graph.edges.tolist()) if i in rank and j in rank]
+    edges = [[rank[i], rank[j]] for i, j in graph.edges[rows].tolist()]
+    part = Graph(graph.labels[kept], edges, None if graph.edge_labels is None else graph.edge_labels[rows])
+    return Graph.assemble(part.labels, part.edges, part.edge_labels, graph.ids[kept], graph.next_id)
+
+
+def _scaled(positions: Mapping[int, Point]) -> dict[int, Point]:
+    return {node: (x * _EDGE, y * _EDGE) for node, (x, y) in positions.items()}
+
+
+def _frame(positions: Mapping[int, Point]) -> tuple[float, float, float, float]:
+    xs, ys = zip(*positions.values(), strict=True)
+    return (
+        min(xs) - _MARGIN,
+        min(ys) - _MARGIN,
+        max(xs) - min(xs) + 2 * _MARGIN,
+        max(ys) - min(ys) + 2 * _MARGIN,
+    )
+
+
+def _class(style: str) -> str:
+    return f' class="{style}"' if style else ""
+
+
+def _n(value: float) -> str:
+    """A coordinate with one decimal at most."""
+    return f"{round(value, 1):g}" if abs(value) < 1e5 else str(round(value))

@@ -1,0 +1,100 @@
+"""One self-contained HTML page of an explanation: headline, curve, table, drawings, map, what is not covered."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+import comrecgc
+from comrecgc.explanation import Explanation
+from comrecgc.files import write_text
+from comrecgc.report.drawing import STYLE
+from comrecgc.report.views import clipped, covered_extent, figures, recourse_views, tables, uncovered_views
+
+VERBS = ("remove", "relabel", "add", "cut", "join")
+
+
+def write_report(explanation: Explanation, path: str | Path) -> None:
+    """Write the report of an explanation.
+
+    Args:
+        explanation: What was found.
+        path: The HTML file to write, or the run folder that shall hold `report.html`.
+    """
+    path = Path(path)
+    write_text(path / "report.html" if path.is_dir() else path, render_report(explanation))
+
+
+def render_report(explanation: Explanation) -> str:
+    """The report as HTML: one file, no network, and no script or style but its own may run in it."""
+    from jinja2 import Environment, StrictUndefined
+
+    folder = files("comrecgc.report")
+    style = STYLE + (folder / "page.css").read_text(encoding="utf-8")
+    script = (folder / "page.js").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    template = environment.from_string((folder / "template.html").read_text(encoding="utf-8"))
+    recourses = recourse_views(explanation)
+    uncovered = uncovered_views(explanation)
+    num_covered = sum(recourse.gain for recourse in explanation.recourses)
+    num_inputs = len(explanation.inputs)
+    return template.render(
+        dataset=clipped(explanation.dataset),
+        reject=_class_word(explanation.class_names[0]),
+        accept=_class_word(explanation.class_names[1]),
+        coverage=f"{explanation.coverage:.1%}",
+        num_inputs=num_inputs,
+        num_covered=num_covered,
+        num_uncovered=num_inputs - num_covered,
+        share_uncovered=f"{1 - explanation.coverage:.1%}",
+        figures=figures(explanation),
+        warnings=explanation.warnings,
+        notes=explanation.notes,
+        verbs=VERBS,
+        placeholder="nitro, relabel, 212" if explanation.is_molecular else "relabel, 212",
+        recourses=[view.row for view in recourses],
+        has_validity=any(recourse.share_valid is not None for recourse in explanation.recourses),
+        has_short_names=not explanation.is_molecular and len(explanation.label_names) > 1,
+        uncovered=[view.group for view in uncovered],
+        tables=tables(explanation),
+        version=comrecgc.__version__,
+        style=Markup(style),  # ours, and it must stay as it was hashed
+        script=Markup(script),
+        style_hash=_csp_hash(style),
+        script_hash=_csp_hash(script),
+        data=_json_for_html(
+            {
+                "curve": [round(share, 6) for share in explanation.coverage_curve],
+                "extent": covered_extent(explanation),
+                "recourses": [view.data for view in recourses],
+                "uncovered": [view.cards for view in uncovered],
+            }
+        ),
+    )
+
+
+def _class_word(name: str) -> str:
+    return {"reject": "rejected", "accept": "accepted"}.get(name, clipped(name))
+
+
+def _csp_hash(text: str) -> str:
+    """What a content security policy calls a text that may run."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json_for_html(value: Any) -> Markup:
+    """JSON that cannot end its script element or be read as markup."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for char in _UNSAFE:
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return Markup(text)
+
+
+_UNSAFE: Iterable[str] = "<>&\u2028\u2029"

@@ -1,0 +1,217 @@
+"""The page as a person uses it, in a headless Chromium."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from comrecgc.datasets import load_planted
+from comrecgc.report import write_report
+from tests.explanations import explain, planted_explanation, random_explanation, tiny_dataset
+from tests.report.test_page import HOSTILE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Open = Callable[..., "Page"]
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WIDE, NARROW = 1280, 390
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    api = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip("browser tests need Chromium on the PATH")
+    with api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(planted_explanation(), path)
+    return path
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Open]:
+    """Opens a file; at the end of the test the page must have complained of nothing and asked for nothing else."""
+    complaints: list[str] = []
+    requests: list[str] = []
+    contexts = []
+
+    def open_file(path: Path, width: int = WIDE, scheme: str = "light", fragment: str = "") -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri() + fragment)
+        return page
+
+    yield open_file
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
+    assert len([url for url in requests if url.startswith("file:")]) == len(contexts)
+
+
+def shown_rows(page: Page) -> int:
+    return page.locator("#table .row:visible").count()
+
+
+def test_the_slider_moves_the_marker_and_filters_the_table(report: Path, open_page: Open) -> None:
+    page = open_page(report)
+    assert shown_rows(page) == 6
+    places = [page.locator("#marker").get_attribute("cx")]
+    page.locator("#first").focus()
+    for expected in (5, 4):
+        page.keyboard.press("ArrowLeft")
+        assert shown_rows(page) == expected
+        places.append(page.locator("#marker").get_attribute("cx"))
+    assert float(places[0] or 0) > float(places[1] or 0) > float(places[2] or 0)
+    assert page.locator("#first-words").inner_text() == "4 cover 51.7%"
+    assert page.locator("#count").inner_text() == "4 of 6 recourses"
+    page.keyboard.press("Home")
+    assert shown_rows(page) == 1
+    assert page.locator("#first-words").inner_text() == "1 covers 18.3%"
+
+
+def test_search_and_kind_filter_the_table(report: Path, open_page: Open) -> None:
+    page = open_page(report)
+    page.locator("#search").fill("nitro")
+    assert shown_rows(page) == 4
+    page.locator("#kind").select_option("relabel")
+    assert shown_rows(page) == 2
+    page.locator("#search").fill("no such words")
+    assert shown_rows(page) == 0
+    page.locator("#reset").click()
+    assert shown_rows(page) == 6
+    index = planted_explanation().recourses[2].covered[0].input
+    page.locator("#search").fill(str(index))
+    assert [row.get_attribute("id") for row in page.locator("#table .row:visible").all()] == ["recourse-3"]
+
+
+def test_a_recourse_opens_its_drawings_by_mouse_and_keyboard(report: Path, open_page: Open) -> None:
+    page = open_page(report)
+    assert page.locator("#detail-1 svg").count() == 0
+    button = page.locator("#recourse-1 button")
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.get_attribute("aria-expanded") == "true"
+    assert page.locator("#detail-1 .example svg.drawing:visible").count() == 8
+    page.locator("#recourse-1 td.r").first.click()
+    assert button.get_attribute("aria-expanded") == "false"
+    assert page.locator("#detail-1 svg:visible").count() == 0
+
+
+def test_an_open_recourse_hides_with_its_row(report: Path, open_page: Open) -> None:
+    page = open_page(report)
+    page.locator("#recourse-6 button").click()
+    assert page.locator("#detail-6").is_visible()
+    page.locator("#first").focus()
+    page.keyboard.press("ArrowLeft")
+    assert not page.locator("#detail-6").is_visible()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#detail-6").is_visible()
+
+
+def test_a_point_of_the_map_opens_its_recourse(report: Path, open_page: Open) -> None:
+    page = open_page(report)
+    ink = page.evaluate(
+        "() => { const c = document.getElementById('map');"
+        " return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4 == 3 && v).length }"
+    )
+    assert ink > 500
+    page.locator("#map-key button").first.click()
+    assert page.locator("#detail-1").is_visible()
+
+
+def test_inputs_not_covered_are_drawn_when_opened(report: Path, open_page: Open) -> None:
+    page = open_page(report)
+    reason = page.locator(".reason").first
+    reason.locator("> summary").click()
+    reason.locator(".cards svg").first.wait_for()
+    assert reason.locator(".indices").is_visible()
+
+
+def test_a_link_to_a_recourse_opens_it(report: Path, open_page: Open) -> None:
+    page = open_page(report, fragment="#recourse-2")
+    assert page.locator("#detail-2").is_visible()
+    assert not page.locator("#detail-1").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_scrolls_sideways_on_a_phone(report: Path, open_page: Open, scheme: str) -> None:
+    page = open_page(report, NARROW, scheme)
+    for button in page.locator("#table .row button").all():
+        button.click()
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW
+
+
+def test_dark_mode_is_dark(report: Path, open_page: Open) -> None:
+    colours = [
+        open_page(report, WIDE, scheme).evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        for scheme in ("light", "dark")
+    ]
+    brightness = [sum(int(part) for part in colour[4:-1].split(",")) for colour in colours]
+    assert brightness[0] > 700
+    assert brightness[1] < 100
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_hostile_names_do_no_harm(open_page: Open, tmp_path: Path, width: int) -> None:
+    dataset = tiny_dataset((HOSTILE, "C", "n" * 4000), name=HOSTILE + "w" * 2000)
+    explanation = random_explanation(replace(dataset, class_names=(HOSTILE, "c" * 3000)), 1)
+    write_report(replace(explanation, warnings=(HOSTILE,), parameters={HOSTILE: HOSTILE}), tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html", width)
+    page.locator("#recourse-1 button").click()
+    assert page.locator("#detail-1 svg").count() >= 2
+    assert page.locator("img").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_an_empty_report_opens(open_page: Open, tmp_path: Path) -> None:
+    write_report(explain(tiny_dataset(), []), tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html")
+    page.locator(".reason > summary").first.click()
+    assert page.locator(".cards svg").count() >= 1
+
+
+def test_a_hundred_recourses_of_thousands_of_inputs_open_at_once(open_page: Open, tmp_path: Path) -> None:
+    some = load_planted(num_graphs=200)
+    rejected = [graph for graph, accepted in zip(some.graphs, some.classes, strict=True) if not accepted]
+    graphs = tuple(rejected[i % len(rejected)] for i in range(2438))
+    many = replace(some, graphs=graphs, classes=np.zeros(len(graphs), dtype=np.int8), toxicophores=((),) * len(graphs))
+    path = tmp_path / "r.html"
+    write_report(random_explanation(many, 100, in_words=False), path)
+    assert path.stat().st_size < 15_000_000
+    seconds = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        page = open_page(path)
+        assert page.locator("#marker").count() == 1
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < 2
+    page.locator("#first").focus()
+    page.keyboard.press("Home")
+    assert shown_rows(page) == 1
