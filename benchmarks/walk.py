@@ -24,6 +24,7 @@ from comrecgc.datasets import GraphDataset, load_dataset
 from comrecgc.embedding import Greed, load_embedder
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.terminal import bars
 from comrecgc.walk import Candidate, MultiHeadWalk, ShardedWalk
 
 
@@ -32,19 +33,28 @@ def main() -> None:
     dataset = load_dataset(arguments.dataset, root=arguments.data_root)
     classifier, embedder = load_models(dataset, arguments.checkpoints)
     rejects = [dataset[int(i)] for i in predict(classifier, dataset).rejects]
-    walk = MultiHeadWalk(num_heads=arguments.heads, num_steps=arguments.steps)
-    sharded = ShardedWalk(walk=walk, num_shards=arguments.jobs, seed=arguments.seed)
-    started = time.monotonic()
-    pool = list(
-        sharded.run(
-            NeighbourhoodScorer(classifier, embedder, dataset.num_labels, num_threads=1), rejects, jobs=arguments.jobs
-        )
+    walk = MultiHeadWalk(
+        num_heads=arguments.heads,
+        num_steps=arguments.steps,
+        max_distance=arguments.max_distance,
+        sample=arguments.sample or None,
     )
+    sharded = ShardedWalk(walk=walk, num_shards=arguments.jobs, seed=arguments.seed)
+    scorer = NeighbourhoodScorer(classifier, embedder, dataset.num_labels, num_threads=1)
+    started = time.monotonic()
+    with bars() as bar:
+        pool = list(sharded.run(scorer, rejects, jobs=arguments.jobs, bar=bar))
     seconds = time.monotonic() - started
     print(f"{dataset.name}: {len(rejects)} rejects, k={walk.num_heads}, M={walk.num_steps}, {arguments.jobs} shards")
-    print(
-        f"  {seconds / 60:.1f} min, {walk.num_steps / seconds:.0f} steps/s, peak {peak_gigabytes(arguments.jobs):.1f} GB"
+    limit = (
+        "none" if walk.max_distance is None else f"{walk.max_distance:g} = {walk.max_distance / arguments.theta:.2f} θ"
     )
+    print(f"  distance limit {limit}, edits looked at {walk.sample or 'all'}")
+    print(
+        f"  {seconds / 60:.1f} min, {walk.num_steps / seconds:.1f} steps/s (50,000 steps in "
+        f"{seconds / walk.num_steps * 50_000 / 60:.0f} min), peak {peak_gigabytes(arguments.jobs):.1f} GB"
+    )
+    print(f"  nodes: inputs {mean_nodes(rejects):.1f}, candidates {mean_nodes([each.graph for each in pool]):.1f}")
     print(
         f"  {len(pool)} candidates; inputs within {arguments.theta}: {share_within(rejects, pool, embedder, arguments.theta):.1%}"
     )
@@ -62,10 +72,17 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--data-root", type=Path)
     parser.add_argument("--heads", type=int, default=5)
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--theta", type=float, default=0.1)
+    parser.add_argument("--theta", type=float, help="default 0.1, 0.15 for proteins")
+    parser.add_argument(
+        "--max-distance", type=float, help="how far heads may go; the paper has 1.5 times theta; default any"
+    )
+    parser.add_argument(
+        "--sample", type=int, default=10_000, help="edits looked at of larger neighbourhoods; 0 for all"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="shards, each a process")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    arguments.theta = arguments.theta or (0.15 if arguments.dataset == "proteins" else 0.1)
     arguments.steps = arguments.steps or (2000 if arguments.dataset == "planted" else 50_000)
     return arguments
 
@@ -76,6 +93,10 @@ def load_models(dataset: GraphDataset, checkpoints: Path | None) -> tuple[GraphC
         return load_classifier(folder / "classifier.pth"), load_embedder(folder / "greed.pt")
     torch.manual_seed(0)
     return GraphClassifier("gcn", dataset.num_labels).eval(), Greed(dataset.num_labels)
+
+
+def mean_nodes(graphs: Sequence[Graph]) -> float:
+    return float(np.mean([graph.num_nodes for graph in graphs])) if graphs else 0.0
 
 
 def share_within(rejects: Sequence[Graph], pool: Sequence[Candidate], embedder: Greed, theta: float) -> float:

@@ -5,22 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from comrecgc.classifiers import load_classifier
+from comrecgc.datasets import load_planted
 from comrecgc.demo import run_demo
-from comrecgc.embedding import load_embedder
+from comrecgc.explanation import Explanation
 
 
-def test_the_demo_finds_the_planted_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_demo(tmp_path, 0, effort=0.005)
+def test_the_demo_finds_the_planted_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.demo.load_planted", lambda: load_planted(num_graphs=240))
+    explanation = run_demo(tmp_path / "demo", 0, effort=0.003, num_recourses=5)
     printed = capsys.readouterr().out
-    assert load_classifier(tmp_path / "classifier.safetensors").num_labels == 7
-    assert load_embedder(tmp_path / "embedder.safetensors").num_labels == 7
-    accuracy = re.search(r"test accuracy ([\d.]+)%", printed)
-    assert accuracy is not None
-    assert float(accuracy[1]) > 90
-    rows = re.findall(r"│ (.+?)\s+│ (\d+)\s+│ (\d+)%\s+│ (\d+)%", printed)
-    assert len(rows) == 8
-    most_common = rows[:3]
-    assert all(int(touching) > 85 for _, _, _, touching in most_common)
-    assert all(int(share) > 20 for _, _, share, _ in most_common)
-    assert str(tmp_path) in printed
+    assert explanation.facts.model_accuracy is not None
+    assert explanation.facts.model_accuracy > 0.85
+    assert explanation.coverage > 0.5
+    assert (tmp_path / "demo" / "report.html").exists()
+    assert f"report: {tmp_path / 'demo' / 'report.html'}" in printed
+    counts = re.search(r"(\d+) of (\d+) counterfactuals change a planted group", printed)
+    assert counts is not None
+    assert int(counts[1]) > 0.85 * int(counts[2]) > 0
+    assert Explanation.load(tmp_path / "demo") == explanation
+    assert all(recourse.share_valid in (None, 1.0) for recourse in explanation.recourses)

@@ -28,11 +28,16 @@ class CountsNitrogen(torch.nn.Module):
         return torch.stack([nitrogens - 0.9, 0.9 - nitrogens], dim=1)
 
 
-def test_the_example_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_runs_as_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
-    assert len(example.splitlines()) <= 22
-    exec(example, {"graphs": load_planted().to_pyg()[:120], "model": CountsNitrogen()})  # noqa: S102
+    assert len(example.splitlines()) <= 15
+    monkeypatch.chdir(tmp_path)
+    exec(example, {"graphs": load_planted(num_graphs=40).to_pyg(), "model": CountsNitrogen()})  # noqa: S102
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5
-    assert all(re.fullmatch(r"reject \d+: .+ \(accepted with \d+%\)", line) for line in lines)
+    assert re.fullmatch(r"\d+ recourses cover \d+% of \d+ rejects", lines[0])
+    assert all(re.fullmatch(r"\d+ graphs: .+", line) for line in lines[1:-1])
+    assert re.fullmatch(r"\d+% of \d+ unseen rejects", lines[-1])
+    assert (tmp_path / "run" / "report.html").exists()

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 
 from comrecgc.graphs import Graph
 from comrecgc.graphs.edits import EditKind, EditTable
+from comrecgc.graphs.graph import IntArray
 from comrecgc.graphs.neighbours import allowed_edits, edited_batch
-from comrecgc.neighbourhood.recipes import Recipes, make_recipes
+from comrecgc.neighbourhood.recipes import Block, compress, compress_base, forget, make_block, make_table
+from comrecgc.neighbourhood.refinement import base_colours, make_scratch
 from comrecgc.neighbourhood.workspace import Workspace
 from tests.graphs.strategies import random_graph
 
+NUM_LABELS = 3
 Colour = tuple[object, ...]
 
 
@@ -26,8 +31,45 @@ def colours_by_hand(graph: Graph, num_rounds: int) -> list[list[Colour]]:
     return rounds
 
 
-def members(recipes: Recipes, r: int, row: int) -> list[int]:
-    return recipes.members[r, recipes.ptr[r, row] : recipes.ptr[r, row + 1]].tolist()  # type: ignore[no-any-return]
+@dataclass
+class Recipes:
+    """All blocks of a graph's edits, gathered."""
+
+    rows: list[IntArray] = field(default_factory=list)  # of each edited graph, [R+1, nodes]
+    members: dict[int, list[int]] = field(default_factory=dict)  # recipe of each row, its own row first
+    rounds: dict[int, int] = field(default_factory=dict)
+    origins: dict[int, int] = field(default_factory=dict)
+
+    def take(self, block: Block, count: int) -> None:
+        for b in range(count):
+            there = block.rows[0, b] >= 0
+            assert ((block.rows[:, b] >= 0) == there).all()
+            self.rows.append(block.rows[:, b, there].copy())
+        for r in range(1, len(block.rows)):
+            for k in range(block.num_fresh[r]):
+                row = int(block.fresh[r, k])
+                assert row not in self.members
+                self.members[row] = block.members[r, block.ptr[r, k] : block.ptr[r, k + 1]].tolist()
+                self.rounds[row], self.origins[row] = r, int(block.origins[r, k])
+
+
+def recipes_of(graph: Graph, table: EditTable, num_rounds: int, workspace: Workspace | None = None) -> Recipes:
+    workspace = workspace or Workspace()
+    base = base_colours(graph, num_rounds)
+    scratch, rows = make_scratch(base), make_table((len(table) + 1) * (graph.num_nodes + 1) * num_rounds, workspace)
+    block = make_block(graph.num_nodes, graph.num_edges, len(table), num_rounds, workspace)
+    rows[:] = 0
+    recipes = Recipes()
+    used = compress_base(base, scratch, rows, block, NUM_LABELS)
+    recipes.take(block, 1)
+    base_rows, size = block.rows[:, 0].copy(), block.rows.shape[1]
+    for start in range(0, len(table), size):
+        stop = min(start + size, len(table))
+        edits = (table.kind, table.first, table.second, start, stop)
+        used = compress(base, scratch, rows, base_rows, *edits, block, used)
+        recipes.take(block, stop - start)
+    assert used == NUM_LABELS + len(recipes.members)
+    return recipes
 
 
 def one(graph: Graph, kind: EditKind, first: int, second: int) -> EditTable:
@@ -37,42 +79,46 @@ def one(graph: Graph, kind: EditKind, first: int, second: int) -> EditTable:
 
 def test_toy() -> None:
     graph = Graph([0, 1], [])
-    recipes = make_recipes(graph, one(graph, EditKind.ADD_EDGE, 0, 1), 1, Workspace())
-    assert len(recipes) == 1
-    assert recipes.rows[0].tolist() == [0, 1]
-    # rows 0 and 1 are the lone nodes before the edit, rows 2 and 3 the tied ones after it
-    assert recipes.rows[1].tolist() == [2, 3]
-    assert [members(recipes, 1, row) for row in range(4)] == [[0], [1], [0, 1], [1, 0]]
+    recipes = recipes_of(graph, one(graph, EditKind.ADD_EDGE, 0, 1), 1)
+    # rows 0 to 2 are the labels, 3 and 4 the lone nodes before the edit, 5 and 6 the tied ones after it
+    assert [rows.tolist() for rows in recipes.rows] == [[[0, 1], [3, 4]], [[0, 1], [5, 6]]]
+    assert recipes.members == {3: [0], 4: [1], 5: [0, 1], 6: [1, 0]}
 
 
 def test_a_removed_node_is_nowhere() -> None:
     graph = Graph([0, 1, 2], [(0, 1)])
-    recipes = make_recipes(graph, one(graph, EditKind.REMOVE_NODE, 0, -1), 2, Workspace())
-    assert recipes.node_ptr.tolist() == [0, 2]
-    assert recipes.rows[0].tolist() == [1, 2]
-    assert members(recipes, 1, recipes.rows[1, 0]) == [1]
+    _, edited = recipes_of(graph, one(graph, EditKind.REMOVE_NODE, 0, -1), 2).rows
+    assert edited[0].tolist() == [1, 2]
+    assert recipes_of(graph, one(graph, EditKind.REMOVE_NODE, 0, -1), 2).members[int(edited[1, 0])] == [1]
 
 
-@pytest.mark.parametrize("density", [0.05, 0.2, 0.6])
-def test_rows_are_exactly_the_colours(density: float) -> None:
-    """One row per round and colour of the textbook refinement, each made of the rows of its neighbours."""
-    graph = random_graph(np.random.default_rng(1), 9, 2, density)
+@pytest.mark.parametrize(("num_nodes", "density"), [(9, 0.05), (9, 0.2), (9, 0.6), (40, 0.02)])
+def test_rows_are_exactly_the_colours(num_nodes: int, density: float) -> None:
+    """One row per colour of the textbook refinement, each made of the rows of its neighbours, over several blocks."""
+    graph = random_graph(np.random.default_rng(1), num_nodes, 2, density)
     table = allowed_edits(graph, 2)
-    recipes = make_recipes(graph, table, 3, Workspace())
-    batch = edited_batch(graph, table)
-    np.testing.assert_array_equal(recipes.node_ptr, batch.node_ptr)
-    row_of: list[dict[Colour, int]] = [{} for _ in range(4)]
-    for e in range(len(batch)):
-        for r, colours in enumerate(colours_by_hand(batch[e], 3)):
-            for colour, row in zip(colours, recipes.rows[r, batch.node_ptr[e] : batch.node_ptr[e + 1]], strict=True):
-                assert row_of[r].setdefault(colour, int(row)) == row
-                if r:
-                    own, beside = colour
-                    expected = [row_of[r - 1][own], *(row_of[r - 1][other] for other in beside)]  # type: ignore[index, attr-defined]
-                    assert members(recipes, r, row)[0] == expected[0]
-                    assert sorted(members(recipes, r, row)) == sorted(expected)
-    for r in range(1, 4):
-        assert len(set(row_of[r].values())) == len(row_of[r])
+    table = table.select(np.arange(0, len(table), 1 + len(table) // 150))
+    recipes = recipes_of(graph, table, 3)
+    row_of: dict[tuple[int, Colour], int] = {}
+    for edited, rows in zip([graph, *edited_batch(graph, table)], recipes.rows, strict=True):
+        assert rows[0].tolist() == edited.labels.tolist()
+        rounds = colours_by_hand(edited, 3)
+        for r in range(1, 4):
+            for v, colour in enumerate(rounds[r]):
+                row = int(rows[r, v])
+                assert row_of.setdefault((r, colour), row) == row
+                own, beside = colour
+                before = [
+                    int(rows[r - 1, u])
+                    for u in range(edited.num_nodes)
+                    if (edited.edges == (min(u, v), max(u, v))).all(1).any()
+                ]
+                assert recipes.members[row][0] == rows[r - 1, v]
+                assert sorted(recipes.members[row][1:]) == sorted(before)
+                assert len(beside) == len(before)  # type: ignore[arg-type]
+                assert own == rounds[r - 1][v]
+                assert r == 1 or recipes.origins[row] == rows[r - 2, v]
+    assert len(set(row_of.values())) == len(row_of) == len(recipes.members)
 
 
 def test_a_recipe_does_not_depend_on_who_shows_it_first() -> None:
@@ -83,12 +129,25 @@ def test_a_recipe_does_not_depend_on_who_shows_it_first() -> None:
     found = []
     for each in (graph, other):
         table = allowed_edits(each, 3)
-        recipes = make_recipes(each, table.select(table.of_kind(EditKind.RELABEL)), 2, Workspace())
-        lists = {}
-        for row in range(recipes.counts[2]):
-            lists[tuple(tuple(members(recipes, 1, other)) for other in members(recipes, 2, row))] = True
-        found.append(set(lists))
+        recipes = recipes_of(each, table.select(table.of_kind(EditKind.RELABEL)), 2)
+        second = [row for row, r in recipes.rounds.items() if r == 2]
+        found.append({tuple(tuple(recipes.members[beside]) for beside in recipes.members[row]) for row in second})
     assert found[0] == found[1]
+
+
+def test_what_was_met_can_be_forgotten() -> None:
+    """All but the graph before the edit, whose rows keep their numbers."""
+    graph = random_graph(np.random.default_rng(4), 10, 3, 0.3)
+    base = base_colours(graph, 2)
+    table = make_table(100, Workspace())
+    base_rows = np.arange(36, dtype=np.int32).reshape(3, 12)
+    colours = {int(base.colour[r, v]): (r, v) for r in (1, 2) for v in range(10)}
+    forget(base, table, base_rows)
+    held = table[table[:, 1] > 0]
+    assert {int(colour) for colour in held[:, 0]} == set(colours)
+    for colour, row in held.tolist():
+        r, v = colours[colour]
+        assert base.colour[r, (row - 1) % 12] == base.colour[r, v]
 
 
 def test_a_workspace_can_be_used_again() -> None:
@@ -97,11 +156,7 @@ def test_a_workspace_can_be_used_again() -> None:
     for num_nodes in (12, 5, 14):
         graph = random_graph(rng, num_nodes, 3, 0.3)
         table = allowed_edits(graph, 3)
-        again, fresh = make_recipes(graph, table, 4, workspace), make_recipes(graph, table, 4, Workspace())
-        np.testing.assert_array_equal(again.counts, fresh.counts)
-        np.testing.assert_array_equal(again.rows, fresh.rows)
-        for r in range(1, 5):
-            count = fresh.counts[r]
-            np.testing.assert_array_equal(again.ptr[r, : count + 1], fresh.ptr[r, : count + 1])
-            used = fresh.ptr[r, count]
-            np.testing.assert_array_equal(again.members[r, :used], fresh.members[r, :used])
+        again, fresh = recipes_of(graph, table, 4, workspace), recipes_of(graph, table, 4)
+        assert again.members == fresh.members
+        for one_rows, other_rows in zip(again.rows, fresh.rows, strict=True):
+            np.testing.assert_array_equal(one_rows, other_rows)

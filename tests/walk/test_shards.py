@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from comrecgc.errors import InputError
 from comrecgc.graphs import AllowKinds
 from comrecgc.walk import CandidatePool, MultiHeadWalk, ShardedWalk, Walker
+from comrecgc.walk.board import Board, shown
 from comrecgc.walk.pool import Candidate
 from comrecgc.walk.storage import load_state, save_state
 from tests.walk.killable import SCORER_INPUTS, listed, small_scorer
@@ -34,6 +36,37 @@ def test_workers_do_not_change_the_result() -> None:
     alone = listed(sharded.run(small_scorer(), SCORER_INPUTS, jobs=1))
     assert listed(sharded.run(small_scorer(), SCORER_INPUTS, jobs=2)) == alone
     assert listed(ShardedWalk(walk=WALK, num_shards=3, seed=5).run(small_scorer(), SCORER_INPUTS)) != alone
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_bar_shows_all_shards_wherever_they_run(jobs: int) -> None:
+    calls: list[tuple[str, int, int, str]] = []
+    pool = ShardedWalk(walk=WALK, num_shards=3).run(
+        small_scorer(), SCORER_INPUTS, jobs=jobs, bar=lambda *arguments: calls.append(arguments)
+    )
+    what, done, total, word = calls[-1]
+    assert (what, done, total) == ("walk", 40, 40)
+    found = re.fullmatch(r"[0-9.]+ steps/s, (\d+) candidates", word)
+    assert found is not None
+    assert int(found[1]) >= len(pool) > 0
+    assert [each[1] for each in calls] == sorted(each[1] for each in calls)
+
+
+def test_a_bar_shows_the_speed_since_it_was_first_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("comrecgc.walk.board._SECONDS", 0.02)
+    walker = Walker(WALK, small_scorer(), SCORER_INPUTS)
+    state = walker.begin(np.random.default_rng(0))
+    words: list[str] = []
+    with shown(2, 1000, lambda *arguments: words.append(arguments[3])) as path:
+        board = Board(path, 2)
+        state.step = 500  # behind it when it is resumed
+        board.tell(1, state)
+        time.sleep(0.3)
+        state.step = 530
+        board.tell(1, state)
+        time.sleep(0.1)
+    assert 20 < float(words[-1].split()[0]) < 100
+    assert board.totals() == (530, len(state.pool))
 
 
 def test_a_saved_state_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from comrecgc.graphs import (
 )
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.walk import MultiHeadWalk, Walker
+from comrecgc.walk.transitions import Transitions
 from comrecgc.walk.walk import draw, teleport_distribution
 from tests.walk import literal
 
@@ -177,6 +178,59 @@ def test_heads_stay_within_the_distance_limit() -> None:
         (head,) = state.heads
         reached = np.linalg.norm(head.embedding - walker.origins[head.start])
         assert reached <= 0.15 * (walker.inputs[head.start].size + head.graph.size) + 1e-5
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_lead_moves_within_a_limit_follow_their_formula(share: float) -> None:
+    """Whether a move beyond the limit is drawn again or all neighbours are measured, the rest keep their chances."""
+    (hood,) = scorer().score(INPUTS[4:])
+    assert hood.probability is not None
+    assert hood.embedding is not None
+    origin = Models().embed(GraphBatch.from_graphs(INPUTS[4:]))[0]
+    sizes = 2 * INPUTS[4].size + hood.table.size_changes()
+    distances = np.linalg.norm(hood.embedding - origin, axis=1) / sizes
+    ordered = np.unique(distances.round(5))
+    place = int(share * (len(ordered) - 1))
+    limit = float(ordered[place] + ordered[place + 1]) / 2
+    near = distances <= limit
+    walk = MultiHeadWalk(num_heads=1, num_steps=1, teleport=1e-9, max_distance=limit)
+    walker = Walker(walk, scorer(), INPUTS[4:])
+    expected = np.where(near, hood.probability, 0) / hood.probability[near].sum()
+    assert 2 <= near.sum() < len(hood)
+    rng = np.random.default_rng(0)
+    draws = 600
+    counts: Counter[int] = Counter()
+    for _ in range(draws):
+        state = walker.begin(rng)
+        walker.step(state)
+        counts[state.heads[0].key] += 1
+    observed = np.array([counts[key] for key in hood.keys.tolist()])
+    assert observed.sum() == draws
+    assert (observed[~near] == 0).all()
+    chi_square = ((observed - draws * expected)[near] ** 2 / (draws * expected[near])).sum()
+    assert chi_square < near.sum() + 4 * np.sqrt(2 * near.sum())
+
+
+def test_a_lead_whose_neighbours_are_all_too_far_stays() -> None:
+    walker = Walker(MultiHeadWalk(num_heads=1, num_steps=1, teleport=1e-9, max_distance=1e-6), scorer(), INPUTS)
+    state = walker.begin(np.random.default_rng(0))
+    walker.step(state)
+    assert state.heads[0].path == ()
+
+
+def test_only_larger_neighbourhoods_are_sampled() -> None:
+    small, large = INPUTS[3], Graph([0] * 12, [(i, i + 1) for i in range(11)])
+    transitions = Transitions(scorer(), sample=40)
+    rng = np.random.default_rng(0)
+    first, second = (transitions.of([large, small], "probability", rng) for _ in range(2))
+    assert first[1] is second[1]  # from the cache
+    (whole,) = scorer().score([small])
+    np.testing.assert_array_equal(first[1].keys, whole.keys)
+    assert first[0].graph is large
+    assert len(first[0]) <= 40
+    assert set(first[0].keys.tolist()) != set(second[0].keys.tolist())
+    (everything,) = Transitions(scorer(), sample=None).of([large], "probability", rng)
+    assert len(everything) > 40
 
 
 def test_sampled_neighbourhoods_are_seeded() -> None:

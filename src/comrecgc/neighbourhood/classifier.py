@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -17,8 +18,16 @@ from torch.nn import BatchNorm1d
 
 from comrecgc.classifiers.layers import LEAKY_SLOPE
 from comrecgc.classifiers.model import GraphClassifier
-from comrecgc.neighbourhood.lanes import FloatArray, padded, padded_row, padded_width, positive_product, row_sum
-from comrecgc.neighbourhood.recipes import Recipes
+from comrecgc.graphs.graph import IntArray
+from comrecgc.neighbourhood.lanes import (
+    FloatArray,
+    padded,
+    padded_row,
+    padded_width,
+    positive_product,
+    row_max,
+    row_sum,
+)
 from comrecgc.neighbourhood.workspace import Workspace
 
 _Matrix = npt.NDArray[np.float64]
@@ -48,59 +57,123 @@ class _Layer:
     scores: _Matrix
 
 
-class FastClassifier:
-    """A classifier of the package, its weights laid out for the kernels as they are now.
+class ClassifierWeights(NamedTuple):
+    """A classifier laid out for the kernels; `W` is the padded width, `D` the number of layers.
 
     Args:
-        model: The classifier.
+        kind: Which convolution.
+        lag: Rounds its layers are behind.
+        inputs: What each label sends in the first layer, `[num_labels, W]`.
+        input_own: What each label adds to its own sum (SAGE), `[num_labels, W]`.
+        input_scores: Attention scores of each label (GAT), `[num_labels, 2]`.
+        own_weight: Weight of a node among those it gathers from (GIN), `[D]`.
+        bias: What the sums of each layer start from, `[D, W]`.
+        inner: From the positive part of a sum to the state (GIN), `[D, W, W]`.
+        inner_bias: Its bias, `[D, W]`.
+        sent: From the states of each layer to what the next one gathers, `[D-1, W, W]`.
+        own: From the states of each layer to what they add to their own sums (SAGE), `[D-1, W, W]`.
+        scores: From the states of each layer to attention scores (GAT), `[D-1, hidden, 2]`.
+        margin: From the largest states to the margin of accept over reject, `[hidden]`.
+        margin_bias: Its bias.
     """
 
-    def __init__(self, model: GraphClassifier) -> None:
-        self._kind = _KINDS[model.architecture]
-        self._lag = int(self._kind == _GCN)
-        self._width = padded_width(model.hidden)
-        self.num_rounds = len(model.convs) + self._lag
-        weights = {name: tensor.cpu().double().numpy() for name, tensor in model.state_dict().items()}
-        layers = [
-            _layer(self._kind, _under(f"convs.{i}.", weights), _under(f"bns.{i}.", weights), norm.eps)
-            for i, norm in enumerate(module for module in model.bns if isinstance(module, BatchNorm1d))
-        ]
-        features = model.features.cpu().double().numpy()
-        first = layers[0]
-        self._inputs = [padded(features @ weights, both=False) for weights in (first.sent, first.own)]
-        self._input_scores = (features @ first.scores).astype(np.float32)
-        self._sums = [
-            (np.float32(layer.own_weight), padded_row(layer.bias), padded(layer.inner[0]), padded_row(layer.inner[1]))
-            for layer in layers
-        ]
-        self._messages = [
-            (padded(layer.sent), padded(layer.own), layer.scores.astype(np.float32)) for layer in layers[1:]
-        ]
-        weight, bias = weights["fc.weight"], weights["fc.bias"]
-        self._margin, self._margin_bias = weight[1] - weight[0], float(bias[1] - bias[0])
+    kind: int
+    lag: int
+    inputs: FloatArray
+    input_own: FloatArray
+    input_scores: FloatArray
+    own_weight: FloatArray
+    bias: FloatArray
+    inner: FloatArray
+    inner_bias: FloatArray
+    sent: FloatArray
+    own: FloatArray
+    scores: FloatArray
+    margin: _Matrix
+    margin_bias: float
 
-    def probability(self, recipes: Recipes, workspace: Workspace) -> FloatArray:
-        """Probability of accept of every edited graph, `[E]`."""
-        most = int(recipes.counts[: self.num_rounds + 1].max(initial=1))
-        buffers = [workspace.take(f"classifier {i}", (most, self._width)) for i in range(3)]
-        scores = workspace.take("scores", (most, 2))
-        nothing, alpha = np.zeros((1, self._width), np.float32), np.empty(recipes.longest, np.float32)
-        states = buffers[2]
-        messages = (*self._inputs, self._input_scores)
-        if self._lag:
-            _scale_inputs(recipes.counts[1], recipes.ptr[1], recipes.members[1], self._inputs[0], buffers[0])
-            messages = (buffers[0], buffers[1], scores)
-        for depth, sums in enumerate(self._sums):
-            r = depth + 1 + self._lag
-            shape = (recipes.counts[r], recipes.ptr[r])
-            _gather(self._kind, *shape, recipes.members[r], *messages, *sums, alpha, nothing, states)
-            if depth < len(self._messages):
-                messages = (buffers[0], buffers[1], scores)
-                _send(self._kind, *shape, states, *self._messages[depth], nothing, *messages)
-        margin = np.empty(len(recipes))
-        largest = np.empty(self._width, np.float32)
-        _pool(recipes.node_ptr, recipes.rows[r], states, largest, self._margin, self._margin_bias, margin)
-        return np.exp(-np.logaddexp(0, -margin)).astype(np.float32)
+    @property
+    def num_rounds(self) -> int:
+        return len(self.bias) + self.lag
+
+
+class ClassifierRoom(NamedTuple):
+    """Where a classifier is computed.
+
+    Args:
+        states: State of every row before the ReLU, `[rows, W]`.
+        sent: What every row sends, `[rows, W]`.
+        own: What every row adds to its own sum, `[rows, W]`.
+        scores: Attention scores of every row, `[rows, 2]`.
+        summed: One sum, `[1, W]`.
+        nothing: Zeros, `[1, W]`.
+        weights: Weights of a recipe's members, `[n+2]`.
+        places: Rows of an edited graph's nodes, `[n+2]`.
+    """
+
+    states: FloatArray
+    sent: FloatArray
+    own: FloatArray
+    scores: FloatArray
+    summed: FloatArray
+    nothing: FloatArray
+    weights: FloatArray
+    places: IntArray
+
+
+def classifier_weights(model: GraphClassifier) -> ClassifierWeights:
+    """The weights of a classifier as they are now."""
+    kind = _KINDS[model.architecture]
+    weights = {name: tensor.cpu().double().numpy() for name, tensor in model.state_dict().items()}
+    layers = [
+        _layer(kind, _under(f"convs.{i}.", weights), _under(f"bns.{i}.", weights), norm.eps)
+        for i, norm in enumerate(module for module in model.bns if isinstance(module, BatchNorm1d))
+    ]
+    features, width = model.features.cpu().double().numpy(), padded_width(model.hidden)
+    first, later = layers[0], layers[1:]
+    maps = [np.zeros((0, width, width), np.float32)]
+    weight, bias = weights["fc.weight"], weights["fc.bias"]
+    return ClassifierWeights(
+        kind=kind,
+        lag=int(kind == _GCN),
+        inputs=padded(features @ first.sent, both=False),
+        input_own=padded(features @ first.own, both=False),
+        input_scores=(features @ first.scores).astype(np.float32),
+        own_weight=np.array([layer.own_weight for layer in layers], np.float32),
+        bias=np.stack([padded_row(layer.bias) for layer in layers]),
+        inner=np.stack([padded(layer.inner[0]) for layer in layers]),
+        inner_bias=np.stack([padded_row(layer.inner[1]) for layer in layers]),
+        sent=np.concatenate([*maps, *(padded(layer.sent)[None] for layer in later)]),
+        own=np.concatenate([*maps, *(padded(layer.own)[None] for layer in later)]),
+        scores=np.stack([layer.scores for layer in later] or [np.zeros((model.hidden, 2))]).astype(np.float32),
+        margin=weight[1] - weight[0],
+        margin_bias=float(bias[1] - bias[0]),
+    )
+
+
+def no_classifier() -> ClassifierWeights:
+    """Stands for a classifier that is not asked."""
+    table, tables, row = np.zeros((0, 8), np.float32), np.zeros((0, 8, 8), np.float32), np.zeros(8, np.float32)
+    scores = np.zeros((1, 1, 2), np.float32)
+    return ClassifierWeights(
+        0, 0, table, table, scores[0], row, table, tables, table, tables, tables, scores, np.zeros(1), 0.0
+    )
+
+
+def classifier_room(weights: ClassifierWeights, num_nodes: int, capacity: int, workspace: Workspace) -> ClassifierRoom:
+    """Room for `capacity` rows of a graph."""
+    take, width = workspace.take, weights.inputs.shape[1]
+    capacity = capacity if weights.num_rounds else 0
+    return ClassifierRoom(
+        states=take("classifier states", (capacity, width)),
+        sent=take("classifier sent", (capacity, width)),
+        own=take("classifier own", (capacity if weights.kind == _SAGE else len(weights.inputs), width)),
+        scores=take("classifier scores", (capacity if weights.kind == _GAT else len(weights.inputs), 2)),
+        summed=take("classifier summed", (1, width)),
+        nothing=np.zeros((1, width), np.float32),
+        weights=np.empty(num_nodes + 2, np.float32),
+        places=np.empty(num_nodes + 2, np.int32),
+    )
 
 
 def _layer(kind: int, conv: Mapping[str, _Matrix], norm: Mapping[str, _Matrix], eps: float) -> _Layer:
@@ -130,38 +203,73 @@ def _under(prefix: str, weights: Mapping[str, _Matrix]) -> dict[str, _Matrix]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _scale_inputs(count, ptr, members, inputs, sent):  # type: ignore[no-untyped-def]
+def classifier_begin(model, room, block):  # type: ignore[no-untyped-def]
+    """What the labels send, and states of the graph before any edit, which is alone in the block."""
+    num_labels = len(model.inputs)
+    room.sent[:num_labels] = model.inputs
+    room.own[:num_labels] = model.input_own
+    room.scores[:num_labels] = model.input_scores
+    classifier_rows(model, room, block)
+
+
+@numba.njit(cache=True, nogil=True)
+def classifier_rows(model, room, block):  # type: ignore[no-untyped-def]
+    """States of the fresh rows of a block, and what they send."""
+    num_layers, kind = len(model.bias), model.kind
+    states, sent, own, scores, summed, nothing, weights, _ = room
+    if model.lag:
+        _scale_inputs(block.num_fresh[1], block.fresh[1], block.ptr[1], block.members[1], sent)
+    for depth in range(num_layers):
+        r = depth + 1 + model.lag
+        count, fresh, ptr, members = block.num_fresh[r], block.fresh[r], block.ptr[r], block.members[r]
+        _gather(
+            kind, count, fresh, ptr, members, sent, own, scores, model.own_weight[depth], model.bias[depth],
+            model.inner[depth], model.inner_bias[depth], summed, nothing, weights, states,
+        )  # fmt: skip
+        if depth + 1 < num_layers:
+            maps = (model.sent[depth], model.own[depth], model.scores[depth])
+            _send(kind, count, fresh, ptr, states, *maps, nothing, sent, own, scores)
+
+
+@numba.njit(cache=True, nogil=True)
+def _scale_inputs(count, fresh, ptr, members, sent):  # type: ignore[no-untyped-def]
     """What the rows of round 1 send in a GCN: that of their label, scaled by their degree."""
-    for row in range(count):
-        scale = np.float32(1 / np.sqrt(ptr[row + 1] - ptr[row]))
+    for k in range(count):
+        scale = np.float32(1 / np.sqrt(ptr[k + 1] - ptr[k]))
         for c in range(sent.shape[1]):
-            sent[row, c] = inputs[members[ptr[row]], c] * scale
+            sent[fresh[k], c] = sent[members[ptr[k]], c] * scale
 
 
 @numba.njit(cache=True, nogil=True)
 def _gather(  # type: ignore[no-untyped-def]
-    kind, count, ptr, members, sent, own, scores, own_weight, bias, inner, inner_bias, alpha, nothing, states
-):
+    kind, count, fresh, ptr, members, sent, own, scores, own_weight, bias,
+    inner, inner_bias, summed, nothing, weights, states,
+):  # fmt: skip
     """States of one layer's rows, before the ReLU."""
-    summed = np.empty_like(nothing)
-    for row in range(count):
-        start, length = ptr[row], ptr[row + 1] - ptr[row]
+    for k in range(count):
+        start, length, row = ptr[k], ptr[k + 1] - ptr[k], fresh[k]
         if kind == _SAGE:
-            alpha[: length - 1] = 1 / max(length - 1, 1)
-            row_sum(members, start + 1, length - 1, alpha, sent, bias, states, row)
+            _fill(weights, length - 1, np.float32(1 / max(length - 1, 1)))
+            row_sum(members, start + 1, length - 1, weights, sent, bias, states, row)
             for c in range(states.shape[1]):
                 states[row, c] += own[members[start], c]
         elif kind == _GIN:
-            alpha[:length] = 1
-            alpha[0] = own_weight
-            row_sum(members, start, length, alpha, sent, bias, summed, 0)
+            _fill(weights, length, np.float32(1))
+            weights[0] = own_weight
+            row_sum(members, start, length, weights, sent, bias, summed, 0)
             positive_product(summed, 0, inner, inner_bias, nothing, 0, states, row)
         else:
             if kind == _GCN:
-                alpha[:length] = 1 / np.sqrt(length)
+                _fill(weights, length, np.float32(1 / np.sqrt(length)))
             else:
-                _attend(members, start, length, scores, alpha)
-            row_sum(members, start, length, alpha, sent, bias, states, row)
+                _attend(members, start, length, scores, weights)
+            row_sum(members, start, length, weights, sent, bias, states, row)
+
+
+@numba.njit(inline="always")
+def _fill(weights, count, value):  # type: ignore[no-untyped-def]
+    for k in range(count):  # cheaper than a slice
+        weights[k] = value
 
 
 @numba.njit(cache=True, nogil=True)
@@ -180,13 +288,14 @@ def _attend(members, start, length, scores, alpha):  # type: ignore[no-untyped-d
 
 
 @numba.njit(cache=True, nogil=True)
-def _send(kind, count, ptr, states, sent_weights, own_weights, score_weights, nothing, sent, own, scores):  # type: ignore[no-untyped-def]
+def _send(kind, count, fresh, ptr, states, sent_weights, own_weights, score_weights, nothing, sent, own, scores):  # type: ignore[no-untyped-def]
     """What the rows of one layer send to the next: the maps of their positive parts."""
     zeros = nothing[0]
-    for row in range(count):
+    for k in range(count):
+        row = fresh[k]
         positive_product(states, row, sent_weights, zeros, nothing, 0, sent, row)
         if kind == _GCN:
-            scale = np.float32(1 / np.sqrt(ptr[row + 1] - ptr[row]))
+            scale = np.float32(1 / np.sqrt(ptr[k + 1] - ptr[k]))
             for c in range(sent.shape[1]):
                 sent[row, c] *= scale
         elif kind == _SAGE:
@@ -200,16 +309,23 @@ def _send(kind, count, ptr, states, sent_weights, own_weights, score_weights, no
 
 
 @numba.njit(cache=True, nogil=True)
-def _pool(node_ptr, rows, states, largest, margin_weights, margin_bias, margin):  # type: ignore[no-untyped-def]
-    """Margin of accept over reject: a linear function of the largest states of each graph."""
-    for e in range(len(margin)):
-        for c in range(len(largest)):
-            largest[c] = 0  # states are behind a ReLU
-        for place in range(node_ptr[e], node_ptr[e + 1]):
-            row = rows[place]
-            for c in range(len(largest)):
-                largest[c] = max(largest[c], states[row, c])
-        total = margin_bias
+def classifier_probability(model, room, block, count, n, out, first):  # type: ignore[no-untyped-def]
+    """Probability of accept of the block's edited graphs, into `out` from `first` on.
+
+    The margin of accept over reject is a linear function of the largest states of each graph.
+    """
+    states, largest, last = room.states, room.summed[0], len(model.bias) + model.lag
+    rows, margin_weights, places, weights, zeros = block.rows, model.margin, room.places, room.weights, room.nothing[0]
+    for b in range(count):
+        nodes = 0
+        for v in range(n + 1):
+            places[nodes] = rows[last, b, v]
+            nodes += rows[last, b, v] >= 0
+        # States are behind a ReLU, so none is below zero.
+        row_max(places, 0, nodes, weights, states, zeros, room.summed, 0)
+        margin = model.margin_bias
         for c in range(len(margin_weights)):
-            total += margin_weights[c] * largest[c]
-        margin[e] = total
+            margin += margin_weights[c] * largest[c]
+        # The logistic function, from the side where the exponential is small.
+        small = np.exp(-abs(margin))
+        out[first + b] = (1 if margin >= 0 else small) / (1 + small)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
 from comrecgc.embedding.greed import Greed
+from comrecgc.graphs.graph import IntArray
 from comrecgc.neighbourhood.lanes import (
     FloatArray,
     padded,
@@ -14,144 +17,231 @@ from comrecgc.neighbourhood.lanes import (
     positive_row_sum,
     row_sum,
 )
-from comrecgc.neighbourhood.recipes import Recipes
 from comrecgc.neighbourhood.workspace import Workspace
 
 
-class FastGreed:
-    """A GREED network, its weights laid out for the kernels as they are now.
-
-    The first linear map of a layer is applied to the states before they are gathered: the two commute, and there are
-    fewer states than sums of them.
+class GreedWeights(NamedTuple):
+    """A GREED network laid out for the kernels; `W` and `H` are padded widths.
 
     Args:
-        model: The network.
+        inputs: State of each label, `[num_labels, W]`.
+        messages: What each label contributes to the sums of the first layer, `[num_labels, W]`.
+        first: First map of each layer, applied to the states before they are gathered, `[R, W, W]`.
+        first_bias: Its bias, `[R, W]`.
+        second: Second map of each layer, `[R, W, W]`.
+        second_bias: Its bias, `[R, W]`.
+        own: Weight of a node among those it gathers from, `[R]`.
+        label_hidden: What a node of each label contributes to the hidden layer of the head, `[num_labels, H]`.
+        hidden: From the sums of each layer's states to the hidden layer, `[R, W, H]`.
+        hidden_bias: Its bias, `[H]`.
+        output: From the hidden layer to the embedding, `[H, ·]`, and its bias.
     """
 
-    def __init__(self, model: Greed) -> None:
-        self.num_rounds = model.num_layers
-        self.output_width = model.output_width
-        weights = {name: tensor.cpu().double().numpy() for name, tensor in model.state_dict().items()}
-        layers = range(model.num_layers)
-        states = weights["pre.weight"].T + weights["pre.bias"]  # [num_labels, width]
-        self._inputs = padded(states, both=False)
-        self._messages = padded(states @ weights["convs.0.nn.0.weight"].T, both=False)
-        self._own = np.array([1 + weights[f"convs.{i}.eps"][0] for i in layers], dtype=np.float32)
-        self._first, self._second = (
-            np.stack([padded(weights[f"convs.{i}.nn.{place}.weight"].T) for i in layers]) for place in (0, 2)
-        )
-        self._first_bias, self._second_bias = (
-            np.stack([padded_row(weights[f"convs.{i}.nn.{place}.bias"]) for i in layers]) for place in (0, 2)
-        )
-        blocks = weights["post.0.weight"].T.reshape(model.num_layers + 1, model.width, -1)
-        spaced = np.zeros((len(blocks), self._inputs.shape[1], blocks.shape[2]))
-        spaced[:, : model.width] = blocks
-        self._hidden = padded(spaced.reshape(-1, blocks.shape[2]), both=False)
-        self._hidden_bias = padded_row(weights["post.0.bias"])
-        self._output = padded(weights["post.2.weight"].T)
-        self._output_bias = padded_row(weights["post.2.bias"])
+    inputs: FloatArray
+    messages: FloatArray
+    first: FloatArray
+    first_bias: FloatArray
+    second: FloatArray
+    second_bias: FloatArray
+    own: FloatArray
+    label_hidden: FloatArray
+    hidden: FloatArray
+    hidden_bias: FloatArray
+    output: FloatArray
+    output_bias: FloatArray
 
-    def embed(self, recipes: Recipes, workspace: Workspace) -> FloatArray:
-        """Embedding of every edited graph, `[E, output_width]`."""
-        take, count, width = workspace.take, len(recipes), self._inputs.shape[1]
-        most, rounds = int(recipes.counts.max(initial=1)), self.num_rounds + 1
-        ones = np.ones(recipes.longest, dtype=np.float32)
-        pooled = take("pooled", (count * rounds, width))
-        _pool(
-            *(recipes.node_ptr, recipes.rows, recipes.counts, recipes.ptr, recipes.members),
-            *(self._inputs, self._messages, self._first, self._first_bias, self._second, self._second_bias, self._own),
-            *(ones, ones.copy(), np.zeros((1, width), np.float32), np.zeros(most, np.int32)),
-            *(take("origins", (most,), np.int32), (*(take(f"states {i}", (most, width)) for i in range(3)),)),
-            *(take("sent", (most, width)), take("summed", (1, width)), pooled),
-        )
-        hidden, output = take("hidden", (count, self._hidden.shape[1])), take("output", (count, self._output.shape[1]))
-        places, nothing = np.arange(rounds * width, dtype=np.int32), np.zeros((1, output.shape[1]), np.float32)
-        weights = (self._hidden, self._hidden_bias, self._output, self._output_bias)
-        _head(pooled, places, *weights, nothing, hidden, output)
-        return output[:, : self.output_width].copy()
+
+class GreedRoom(NamedTuple):
+    """Where a GREED network is computed.
+
+    Args:
+        states: State of every row before the ReLU, `[rows, W]`.
+        sent: What every row contributes to the sums of the next layer, `[rows, W]`.
+        base_sums: Sums of the states of the graph before the edit after each round, `[R+1, W]`.
+        base_hidden: What its labels contribute to the hidden layer, with the bias, `[1, H]`.
+        pooled: Sums of the states of each edited graph of a block, `[B·R, W]`.
+        hidden: Their hidden layer, `[B, H]`.
+        summed: One sum, `[1, W]`.
+        nothing: Zeros, `[1, ·]`.
+        weights: Weights of a recipe's members, `[n+2]`.
+        signs: Ones, and minus ones while a change is summed, `[2(n+2)]`.
+        places: Rows to be summed, `[2(n+2)]`.
+    """
+
+    states: FloatArray
+    sent: FloatArray
+    base_sums: FloatArray
+    base_hidden: FloatArray
+    pooled: FloatArray
+    hidden: FloatArray
+    summed: FloatArray
+    nothing: FloatArray
+    weights: FloatArray
+    signs: FloatArray
+    places: IntArray
+
+
+def greed_weights(model: Greed) -> GreedWeights:
+    """The weights of a network as they are now."""
+    weights = {name: tensor.cpu().double().numpy() for name, tensor in model.state_dict().items()}
+    layers = range(model.num_layers)
+    states = weights["pre.weight"].T + weights["pre.bias"]  # [num_labels, width]
+    first, second = (np.stack([padded(weights[f"convs.{i}.nn.{place}.weight"].T) for i in layers]) for place in (0, 2))
+    first_bias, second_bias = (
+        np.stack([padded_row(weights[f"convs.{i}.nn.{place}.bias"]) for i in layers]) for place in (0, 2)
+    )
+    blocks = weights["post.0.weight"].T.reshape(model.num_layers + 1, model.width, -1)
+    return GreedWeights(
+        inputs=padded(states, both=False),
+        messages=padded(states @ weights["convs.0.nn.0.weight"].T, both=False),
+        first=first,
+        first_bias=first_bias,
+        second=second,
+        second_bias=second_bias,
+        own=np.array([1 + weights[f"convs.{i}.eps"][0] for i in layers], dtype=np.float32),
+        label_hidden=padded(states @ blocks[0], both=False),
+        hidden=np.stack([padded(block) for block in blocks[1:]]),
+        hidden_bias=padded_row(weights["post.0.bias"]),
+        output=padded(weights["post.2.weight"].T),
+        output_bias=padded_row(weights["post.2.bias"]),
+    )
+
+
+def no_greed() -> GreedWeights:
+    """Stands for a network that is not asked."""
+    table, tables = np.zeros((0, 8), np.float32), np.zeros((0, 8, 8), np.float32)
+    row = np.zeros(8, np.float32)
+    return GreedWeights(table, table, tables, table, tables, table, row, table, tables, row, table, row)
+
+
+def greed_room(weights: GreedWeights, num_nodes: int, capacity: int, size: int, workspace: Workspace) -> GreedRoom:
+    """Room for `capacity` rows and blocks of `size` edits of a graph."""
+    take, width, rounds = workspace.take, weights.inputs.shape[1], len(weights.first)
+    nodes, hidden = num_nodes + 2, weights.hidden.shape[2]
+    capacity, size = (capacity, size) if rounds else (0, 0)
+    signs = np.ones(2 * nodes, np.float32)
+    return GreedRoom(
+        states=take("states", (capacity, width)),
+        sent=take("sent", (capacity, width)),
+        base_sums=take("base sums", (rounds + 1, width)),
+        base_hidden=take("base hidden", (1, hidden)),
+        pooled=take("pooled", (size * rounds, width)),
+        hidden=take("hidden", (size, hidden)),
+        summed=take("summed", (1, width)),
+        nothing=np.zeros((1, max(width, hidden, weights.output.shape[1])), np.float32),
+        weights=np.ones(nodes, np.float32),
+        signs=signs,
+        places=np.empty(2 * nodes, np.int32),
+    )
 
 
 @numba.njit(cache=True, nogil=True)
-def _pool(  # type: ignore[no-untyped-def]
-    node_ptr, rows, counts, ptr, members,
-    inputs, messages, first, first_bias, second, second_bias, own,
-    ones, weights, nothing, zeros, origins, buffers, sent, summed, pooled,
-):  # fmt: skip
-    """Node states of every layer, summed over each graph: row `e * (R+1) + r` of `pooled`.
+def greed_begin(model, room, block, n):  # type: ignore[no-untyped-def]
+    """States of the labels, and of the graph before any edit, which is alone in the block."""
+    num_labels = len(model.inputs)
+    room.states[:num_labels] = model.inputs
+    room.sent[:num_labels] = model.messages
+    greed_rows(model, room, block)
+    places, signs, zeros = room.places, room.signs, room.nothing[0]
+    for r in range(len(model.first) + 1):
+        for v in range(n):
+            places[v] = block.rows[r, 0, v]
+        if r == 0:
+            row_sum(places, 0, n, signs, model.label_hidden, model.hidden_bias, room.base_hidden, 0)
+        else:
+            positive_row_sum(places, 0, n, signs, room.states, zeros, room.base_sums, r)
+
+
+@numba.njit(cache=True, nogil=True)
+def greed_rows(model, room, block):  # type: ignore[no-untyped-def]
+    """States of the fresh rows of a block, and what they send.
 
     States are kept as they are before the ReLU; whoever reads them takes what is positive.
     """
-    num_rounds = len(first)
-    for e in range(len(node_ptr) - 1):
-        count = node_ptr[e + 1] - node_ptr[e]
-        row_sum(rows[0], node_ptr[e], count, ones, inputs, nothing[0], pooled, e * (num_rounds + 1))
-    kept, table = inputs, messages
-    states, older, oldest = (buffers[0], buffers[1], buffers[2])
+    num_rounds = len(model.first)
+    states, sent, summed, nothing, weights = room.states, room.sent, room.summed, room.nothing, room.weights
     for r in range(1, num_rounds + 1):
-        weights[0] = own[r - 1]
-        if r % 2 == 0:
-            _trace(counts[r], ptr[r], members[r], ptr[r - 1], members[r - 1], origins)
-            _layer(
-                counts[r], ptr[r], members[r], weights, table, first_bias[r - 1], second[r - 1], second_bias[r - 1],
-                kept, origins, summed, states,
-            )  # fmt: skip
-            kept = states
-        else:
-            _layer(
-                counts[r], ptr[r], members[r], weights, table, first_bias[r - 1], second[r - 1], second_bias[r - 1],
-                nothing, zeros, summed, states,
-            )  # fmt: skip
-        _sum_nodes(node_ptr, rows[r], ones, states, nothing[0], pooled, r, num_rounds + 1)
+        weights[0] = model.own[r - 1]
+        count, fresh, ptr = block.num_fresh[r], block.fresh[r], block.ptr[r]
+        _layer(
+            count, fresh, ptr, block.members[r], block.origins[r], r % 2 == 0, weights, model.first_bias[r - 1],
+            model.second[r - 1], model.second_bias[r - 1], nothing, summed, sent, states,
+        )  # fmt: skip
         if r < num_rounds:
-            _send(counts[r], states, first[r], nothing, sent)
-        table = sent
-        states, older, oldest = oldest, states, older
-
-
-@numba.njit(cache=True, nogil=True)
-def _trace(count, ptr, members, ptr_before, members_before, origins):  # type: ignore[no-untyped-def]
-    """The row of each node two rounds before."""
-    for row in range(count):
-        origins[row] = members_before[ptr_before[members[ptr[row]]]]
+            _send(count, fresh, states, model.first[r], nothing, sent)
 
 
 @numba.njit(cache=True, nogil=True)
 def _layer(  # type: ignore[no-untyped-def]
-    count, ptr, members, weights, table, first_bias, second, second_bias, kept, origins, summed, states,
+    count, fresh, ptr, members, origins, keeps, weights, first_bias, second, second_bias, nothing, summed, sent, states,
 ):  # fmt: skip
-    """States of one layer's rows, before the ReLU; row `origins[i]` of `kept` is added to row `i`."""
-    for row in range(count):
-        start = ptr[row]
-        row_sum(members, start, ptr[row + 1] - start, weights, table, first_bias, summed, 0)
-        positive_product(summed, 0, second, second_bias, kept, origins[row], states, row)
+    """States of one layer's rows; every second layer adds the state two rounds before."""
+    for k in range(count):
+        row_sum(members, ptr[k], ptr[k + 1] - ptr[k], weights, sent, first_bias, summed, 0)
+        if keeps:
+            positive_product(summed, 0, second, second_bias, states, origins[k], states, fresh[k])
+        else:
+            positive_product(summed, 0, second, second_bias, nothing, 0, states, fresh[k])
 
 
 @numba.njit(cache=True, nogil=True)
-def _send(count, states, first, nothing, sent):  # type: ignore[no-untyped-def]
+def _send(count, fresh, states, first, nothing, sent):  # type: ignore[no-untyped-def]
     """What the states contribute to the sums of the next layer."""
     zeros = nothing[0]
-    for row in range(count):
-        positive_product(states, row, first, zeros, nothing, 0, sent, row)
+    for k in range(count):
+        positive_product(states, fresh[k], first, zeros, nothing, 0, sent, fresh[k])
 
 
 @numba.njit(cache=True, nogil=True)
-def _sum_nodes(node_ptr, rows, ones, states, zeros, pooled, first, step):  # type: ignore[no-untyped-def]
-    """Sum of the states of each graph's nodes, into every `step`-th row of `pooled`."""
-    for e in range(len(node_ptr) - 1):
-        count = node_ptr[e + 1] - node_ptr[e]
-        positive_row_sum(rows, node_ptr[e], count, ones, states, zeros, pooled, first + e * step)
+def greed_embed(model, room, block, base_rows, count, n, out, first):  # type: ignore[no-untyped-def]
+    """The embeddings of the block's edited graphs, into the rows of `out` from `first` on."""
+    num_rounds = len(model.first)
+    rows, active, reach = block.rows, block.active, block.reach
+    states, pooled, hidden, nothing = room.states, room.pooled, room.hidden, room.nothing
+    places, signs, zeros = room.places, room.signs, nothing[0]
+    base_hidden, base_sums = room.base_hidden[0], room.base_sums
+    for b in range(count):
+        added, removed = _change(rows, active, reach, base_rows, 0, b, places, signs)
+        row_sum(places, 0, added + removed, signs, model.label_hidden, base_hidden, hidden, b)
+        _reset(signs, added, removed)
+    for r in range(1, num_rounds + 1):
+        start = base_sums[r]
+        for b in range(count):
+            if 2 * reach[r, b] < n:
+                added, removed = _change(rows, active, reach, base_rows, r, b, places, signs)
+                positive_row_sum(places, 0, added + removed, signs, states, start, pooled, b * num_rounds + r - 1)
+                _reset(signs, added, removed)
+            else:
+                added = 0
+                for v in range(n + 1):
+                    places[added] = rows[r, b, v]
+                    added += rows[r, b, v] >= 0
+                positive_row_sum(places, 0, added, signs, states, zeros, pooled, b * num_rounds + r - 1)
+    for r in range(num_rounds):  # one layer's weights fit the innermost cache, all of them do not
+        table = model.hidden[r]
+        for b in range(count):
+            positive_product(pooled, b * num_rounds + r, table, zeros, hidden, b, hidden, b)
+    output, output_bias = model.output, model.output_bias
+    for b in range(count):
+        positive_product(hidden, b, output, output_bias, nothing, 0, out, first + b)
 
 
 @numba.njit(cache=True, nogil=True)
-def _head(pooled, places, hidden, hidden_bias, output, output_bias, nothing, summed, out):  # type: ignore[no-untyped-def]
-    """`output(relu(hidden(pooled)))`; the layers' shares of the hidden sum come one after the other."""
-    count, width = len(out), pooled.shape[1]
-    num_layers = len(pooled) // max(1, count)
-    for e in range(count):
-        for c in range(summed.shape[1]):
-            summed[e, c] = hidden_bias[c]
-    for r in range(num_layers):  # one layer's weights fit the innermost cache, all of them do not
-        for e in range(count):
-            row_sum(places, r * width, width, pooled[e * num_layers + r], hidden, summed[e], summed, e)
-    for e in range(count):
-        positive_product(summed, e, output, output_bias, nothing, 0, out, e)
+def _change(rows, active, reach, base_rows, r, b, places, signs):  # type: ignore[no-untyped-def]
+    """The rows an edit brings and those it takes, with their signs; how many of each."""
+    added = 0
+    for t in range(reach[r, b]):
+        places[added] = rows[r, b, active[b, t]]
+        added += rows[r, b, active[b, t]] >= 0
+    removed = 0
+    for t in range(reach[r, b]):
+        places[added + removed] = base_rows[r, active[b, t]]
+        signs[added + removed] = -1
+        removed += base_rows[r, active[b, t]] >= 0
+    return added, removed
+
+
+@numba.njit(inline="always")
+def _reset(signs, added, removed):  # type: ignore[no-untyped-def]
+    for k in range(added, added + removed + 1):  # one more may have been set
+        signs[k] = 1

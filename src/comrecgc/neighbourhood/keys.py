@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.graphs.edits import EditKind, EditTable
 from comrecgc.graphs.graph import Graph
 from comrecgc.graphs.identity import EDGES, GOLDEN, NODES, KeyArray, mix
-from comrecgc.neighbourhood.refinement import base_colours, begin, edited_pair, make_scratch, refine
+from comrecgc.neighbourhood.refinement import base_colours, begin, edited_pair, make_scratch, refine, restore
 
 _ADD_NODE, _REMOVE_NODE = int(EditKind.ADD_NODE), int(EditKind.REMOVE_NODE)
 _FIRST_ROUNDS = 16
@@ -37,56 +40,135 @@ def first_of_each(keys: KeyArray) -> np.ndarray:
     return first
 
 
+class _Classes(NamedTuple):
+    """The distinct colours of each round before the edit, numbered from 0.
+
+    Args:
+        of: Class of each node, `[R+1, n]`.
+        sizes: Nodes in each class, `[R+1, n]`.
+        counts: Number of classes, `[R+1]`.
+        slots: A hash table for each round, of colours and their classes, `[R+1, size, 2]`; classes count from 1 here.
+        totals: What all nodes together add to the key, `[R+1]`.
+    """
+
+    of: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    slots: KeyArray
+    totals: KeyArray
+
+
 @numba.njit(cache=True, nogil=True)
-def _fill_keys(base, m, kind, first, second, start, keys):  # type: ignore[no-untyped-def]
-    """Keys from `start` on, up to the first edit that needs more rounds than `base` has; the index of that edit."""
-    n = len(base.labels)
-    last_round = len(base.colour) - 1
-    scratch = make_scratch(n)
+def _number(colour):  # type: ignore[no-untyped-def]
+    rounds, n = colour.shape[0], colour.shape[1] - 2
     size = 4
     while size < 2 * (n + 1):
         size *= 2
-    slots, stamps = np.zeros(size, dtype=np.uint64), np.zeros(size, dtype=np.int64)
+    mask = np.uint64(size - 1)
+    of, sizes, counts = np.empty((rounds, n), np.int32), np.zeros((rounds, n), np.int32), np.zeros(rounds, np.int32)
+    slots, totals = np.zeros((rounds, size, 2), np.uint64), np.zeros(rounds, np.uint64)
+    for r in range(rounds):
+        for v in range(n):
+            place = colour[r, v] & mask
+            while slots[r, place, 1] != 0 and slots[r, place, 0] != colour[r, v]:
+                place = (place + np.uint64(1)) & mask
+            if slots[r, place, 1] == 0:
+                counts[r] += 1
+                slots[r, place, 0], slots[r, place, 1] = colour[r, v], counts[r]
+            of[r, v] = slots[r, place, 1] - np.uint64(1)
+            sizes[r, of[r, v]] += 1
+            totals[r] += mix(colour[r, v] + NODES)
+    return _Classes(of, sizes, counts, slots, totals)
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill_keys(base, m, kind, first, second, start, keys):  # type: ignore[no-untyped-def]
+    """Keys from `start` on, up to the first edit that needs more rounds than `base` has; the index of that edit."""
+    n, last_round = len(base.labels), len(base.colour) - 1
+    ptr, neighbours, beside, base_colour = base.ptr, base.neighbours, base.beside, base.colour
+    scratch = make_scratch(base)
+    colour, message, active, reached, mixed = scratch
+    of, sizes, counts, base_slots, totals = _number(base_colour)
+    slots, stamps = np.zeros(base_slots.shape[1], np.uint64), np.zeros(base_slots.shape[1], np.int64)
     tick = 0
     for e in range(start, len(kind)):
         pair = edited_pair(base, kind[e], first[e], second[e])
-        nodes = n + 1 if kind[e] == _ADD_NODE else n
-        active = begin(base, kind[e], first[e], second[e], scratch)
-        tick += 1
-        count = _num_distinct(scratch.colour, nodes, pair[3], slots, stamps, tick)
-        r = 0
+        gone = pair[3]
+        nodes = n + (kind[e] == _ADD_NODE) - (kind[e] == _REMOVE_NODE)
+        since, reach, r, before = 0, begin(kind[e], first[e], second[e], n, scratch), 0, -1
         while True:
-            if r == last_round:
-                return e
-            active = refine(base, r, pair, active, scratch)
-            r += 1
+            # Colours told apart: once they are all different, or no more than a round before, they are stable.
             tick += 1
-            refined = _num_distinct(scratch.colour, nodes, pair[3], slots, stamps, tick)
-            if refined == count:
+            if before == nodes:
                 break
-            count = refined
-        edges = m + pair[2]
-        remaining = nodes - 1 if kind[e] == _REMOVE_NODE else nodes
-        total = np.uint64(remaining) * NODES + np.uint64(edges) * EDGES + np.uint64(r) * GOLDEN
-        for v in range(nodes):
-            if v != pair[3]:
-                total += mix(scratch.colour[v] + NODES)
+            count = _num_distinct(
+                r, gone, active, reach, nodes, colour, of, sizes, counts, base_slots, slots, stamps, tick
+            )
+            if count == before:
+                break
+            before = count
+            if r == last_round:
+                restore(base, r, reach, scratch)
+                return e
+            found = refine(ptr, neighbours, beside, r, pair, since, reach, colour, message, active, reached, mixed)
+            since, reach = reach, found
+            r += 1
+        total = totals[r] + np.uint64(nodes) * NODES + np.uint64(m + pair[2]) * EDGES + np.uint64(r) * GOLDEN
+        for t in range(reach):
+            v = active[t]
+            if v < n:
+                total -= mix(base_colour[r, v] + NODES)
+            if v != gone:
+                total += mix(colour[r, v] + NODES)
         keys[e] = mix(total)
+        restore(base, r, reach, scratch)
     return len(kind)
 
 
 @numba.njit(cache=True, nogil=True)
-def _num_distinct(colours, nodes, gone, slots, stamps, tick):  # type: ignore[no-untyped-def]
-    """Number of distinct colours among nodes `0 … nodes-1` but `gone`; `tick` is new in each call."""
-    mask = np.uint64(len(slots) - 1)
-    count = 0
-    for v in range(nodes):
+def _num_distinct(  # type: ignore[no-untyped-def]
+    r, gone, active, reach, nodes, colour, of, sizes, counts, base_slots, slots, stamps, tick
+):
+    """Number of distinct colours after round `r`; `tick` is new in each call.
+
+    They are those before the edit, less the classes whose nodes are all active now, and the new ones of active nodes.
+    """
+    n, mask = of.shape[1], np.uint64(len(slots) - 1)
+    if 3 * reach > n:  # so many are active that all may as well be counted
+        count = 0
+        for v in range(n + (nodes > n)):
+            if v == gone:
+                continue
+            place = colour[r, v] & mask
+            while stamps[place] == tick and slots[place] != colour[r, v]:
+                place = (place + np.uint64(1)) & mask
+            if stamps[place] != tick:
+                stamps[place], slots[place] = tick, colour[r, v]
+                count += 1
+        return count
+    count = int(counts[r])
+    for t in range(reach):
+        v = active[t]
+        if v < n:
+            sizes[r, of[r, v]] -= 1
+            count -= sizes[r, of[r, v]] == 0
+    for t in range(reach):
+        v = active[t]
         if v == gone:
             continue
-        place = colours[v] & mask
-        while stamps[place] == tick and slots[place] != colours[v]:
+        place = colour[r, v] & mask
+        while base_slots[r, place, 1] != 0 and base_slots[r, place, 0] != colour[r, v]:
+            place = (place + np.uint64(1)) & mask
+        if base_slots[r, place, 1] != 0 and sizes[r, base_slots[r, place, 1] - np.uint64(1)] > 0:
+            continue
+        place = colour[r, v] & mask
+        while stamps[place] == tick and slots[place] != colour[r, v]:
             place = (place + np.uint64(1)) & mask
         if stamps[place] != tick:
-            stamps[place], slots[place] = tick, colours[v]
+            stamps[place], slots[place] = tick, colour[r, v]
             count += 1
+    for t in range(reach):
+        v = active[t]
+        if v < n:
+            sizes[r, of[r, v]] += 1
     return count

@@ -62,7 +62,7 @@ def padded_row(vector: npt.NDArray[Any]) -> FloatArray:
 def row_sum(context, members, first, count, weights, table, start, out, row):  # type: ignore[no-untyped-def]  # noqa: ARG001
     """`out[row] = start + Σ_i weights[i] · table[members[first + i]]` over `i < count`, inside compiled functions."""
     signature = types.void(members, types.intp, types.intp, weights, table, start, out, types.intp)
-    return signature, partial(_generate_row_sum, positive=False)
+    return signature, _generate_row_sum
 
 
 @intrinsic
@@ -73,13 +73,36 @@ def positive_row_sum(context, members, first, count, weights, table, start, out,
 
 
 @intrinsic
+def row_max(context, members, first, count, weights, table, start, out, row):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    """`out[row] = max(start, max_i table[members[first + i]])`, inside compiled functions; weights do not matter."""
+    signature = types.void(members, types.intp, types.intp, weights, table, start, out, types.intp)
+    return signature, partial(_generate_row_sum, largest=True)
+
+
+@intrinsic
 def positive_product(context, x, x_row, table, start, other, other_row, out, row):  # type: ignore[no-untyped-def]  # noqa: ARG001
     """`out[row] = start + other[other_row] + relu(x[x_row]) @ table`, inside compiled functions."""
     signature = types.void(x, types.intp, table, start, other, types.intp, out, types.intp)
     return signature, _generate_product
 
 
-def _generate_row_sum(context, builder, signature, args, *, positive):  # type: ignore[no-untyped-def]
+@intrinsic
+def prefetch(context, table, row):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    """Begin to fetch a row of a table into the cache, inside compiled functions."""
+    return types.void(table, types.uintp), _generate_prefetch
+
+
+def _generate_prefetch(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    emit = _Emitter(context, builder, signature, args)
+    byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    flags = [ir.Constant(flag, value) for value in (0, 3, 1)]  # to read, to be kept in all caches, data
+    builder.call(function, [builder.bitcast(emit.address(0, _word(0), args[1]), byte), *flags])
+    return context.get_dummy_value()
+
+
+def _generate_row_sum(context, builder, signature, args, *, positive=False, largest=False):  # type: ignore[no-untyped-def]
     emit = _Emitter(context, builder, signature, args)
     first, count, row = args[1], args[2], args[7]
 
@@ -96,7 +119,7 @@ def _generate_row_sum(context, builder, signature, args, *, positive):  # type: 
     def begin(column: ir.Value) -> ir.Value:
         return emit.load_vector(emit.address(5, column))
 
-    emit.sums(4, 6, row, _Loop(_word(0), more, member, following, begin, positive))
+    emit.sums(4, 6, row, _Loop(_word(0), more, member, following, begin, positive, largest))
     return context.get_dummy_value()
 
 
@@ -125,14 +148,15 @@ def _generate_product(context, builder, signature, args):  # type: ignore[no-unt
             return builder.select(is_first, builder.fadd(start, other), start)
 
         mask = emit.positives(0, x_row, depth)
-        emit.sums(2, 6, row, _Loop(mask, more, member, following, begin, False))
+        emit.sums(2, 6, row, _Loop(mask, more, member, following, begin))
     return context.get_dummy_value()
 
 
 class _Loop(NamedTuple):
     """What rows are summed: a state, whether there are more, the row and weight it stands for, and the next state.
 
-    `begin` gives what the sum of some columns starts from; `positive` says to take only what is positive of each row.
+    `begin` gives what the sum of some columns starts from; `positive` says to take only what is positive of each row,
+    `largest` to take the largest entries instead of summing.
     """
 
     start: ir.Value
@@ -140,7 +164,8 @@ class _Loop(NamedTuple):
     member: Callable[[ir.Value], tuple[ir.Value, ir.Value]]
     following: Callable[[ir.Value], ir.Value]
     begin: Callable[[ir.Value], ir.Value]
-    positive: bool
+    positive: bool = False
+    largest: bool = False
 
 
 class _Emitter:
@@ -223,9 +248,14 @@ class _Emitter:
         rows = [self.load_vector(self.address(table, place, source)) for place in columns]
         if loop.positive:
             rows = [builder.select(builder.fcmp_ordered(">", part, _ZEROS), part, _ZEROS) for part in rows]
-        # "contract" makes one fused multiply-add of the two where the processor has it
-        scaled = [builder.fmul(spread, part, flags=("contract",)) for part in rows]
-        added = [builder.fadd(total, part, flags=("contract",)) for total, part in zip(sums, scaled, strict=True)]
+        pairs = list(zip(sums, rows, strict=True))
+        if loop.largest:
+            added = [builder.select(builder.fcmp_ordered(">", part, total), part, total) for total, part in pairs]
+        else:  # "contract" makes one fused multiply-add of the two where the processor has it
+            added = [
+                builder.fadd(total, builder.fmul(spread, part, flags=("contract",)), flags=("contract",))
+                for total, part in pairs
+            ]
         steps = [(state, loop.start, loop.following(state)), *zip(sums, begun, added, strict=True)]
         for phi, before, after in steps:
             phi.add_incoming(before, entry)

@@ -1,167 +1,213 @@
 """Edited graphs as a message-passing network sees them: each distinct node state once, and how it is made.
 
 After `r` layers the state of a node depends on nothing but its colour after `r` rounds of refinement. So over all nodes
-of all neighbours of a graph there is one *row* per round and colour, and its *recipe*: the rows of the round before that
-it is made of, its own first, then those of its neighbours. Neighbours stand in the order of their colours, so a recipe
-depends on the colour alone and not on the graph that happened to show it first.
+of all neighbours of a graph there is one *row* per colour, and its *recipe*: the rows of the round before that it is made
+of, its own first, then those of its neighbours. Neighbours stand in the order of their colours, so a recipe depends on
+the colour alone and not on the graph that happened to show it first. The rows of round 0 are the labels.
+
+Edited graphs come in *blocks*, few enough that what is computed of a block is still in the cache of a core when it is
+used. Rows are remembered from block to block; a block brings recipes for its *fresh* rows, those not met before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
-from comrecgc.graphs.batch import LongArray, pointers
-from comrecgc.graphs.edits import EditKind, EditTable
-from comrecgc.graphs.graph import Graph, IntArray
-from comrecgc.neighbourhood.refinement import base_colours, begin, edited_pair, make_scratch, refine
+from comrecgc.graphs.edits import EditKind
+from comrecgc.graphs.graph import IntArray
+from comrecgc.graphs.identity import KeyArray
+from comrecgc.neighbourhood.lanes import prefetch
+from comrecgc.neighbourhood.refinement import begin, edited_pair, refine, restore
 from comrecgc.neighbourhood.workspace import Workspace
 
-_ADD_NODE = int(EditKind.ADD_NODE)
+_RELABEL, _ADD_NODE = int(EditKind.RELABEL), int(EditKind.ADD_NODE)
+_BLOCK_NODES = 1024  # edited nodes in a block
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Recipes:
-    """Some edited graphs, compressed.
+class Block(NamedTuple):
+    """Up to `B` edited graphs of one graph of `n` nodes, and the recipes of their fresh rows.
 
     Args:
-        node_ptr: Edited graph `e` owns nodes `node_ptr[e] … node_ptr[e+1]`, `[E+1]`.
-        rows: Row of each node after each round, `[R+1, nodes]`; before the first round the row is the label.
-        counts: Number of rows of each round, `[R+1]`; 0 for round 0, whose rows are the labels.
-        ptr: Recipe of row `i` of round `r` is `members[r, ptr[r, i] : ptr[r, i+1]]`, `[R+1, rows+1]`.
+        rows: Row of each node after each round, `[R+1, B, n+2]`; -1 where there is no such node.
+        active: The nodes an edit reaches, in the order in which it does, `[B, n+1]`.
+        reach: How many it has reached after each round, `[R+1, B]`; all other rows are those before the edit.
+        num_fresh: Fresh rows of each round, `[R+1]`.
+        fresh: The fresh rows, `[R+1, ·]`.
+        ptr: Recipe of fresh row `i` of round `r` is `members[r, ptr[r, i] : ptr[r, i+1]]`, `[R+1, ·]`.
         members: Rows of the round before, `[R+1, ·]`; a recipe's first is the node's own.
-        longest: More than the length of any recipe and the number of nodes of any graph.
+        origins: The row of the node two rounds before, for each fresh row, `[R+1, ·]`.
     """
 
-    node_ptr: LongArray
     rows: IntArray
-    counts: LongArray
+    active: IntArray
+    reach: IntArray
+    num_fresh: IntArray
+    fresh: IntArray
     ptr: IntArray
     members: IntArray
-    longest: int
-
-    def __len__(self) -> int:
-        return len(self.node_ptr) - 1
+    origins: IntArray
 
 
-def make_recipes(graph: Graph, table: EditTable, num_rounds: int, workspace: Workspace) -> Recipes:
-    """The graph after each edit of the table, compressed.
+def make_block(num_nodes: int, num_edges: int, num_edits: int, num_rounds: int, workspace: Workspace) -> Block:
+    """Room for the edited graphs of a graph, as many as make a good block."""
+    size, rounds = max(1, min(num_edits, _BLOCK_NODES // (num_nodes + 1))), num_rounds + 1
+    take, most = workspace.take, size * (num_nodes + 1)
+    return Block(
+        rows=take("rows", (rounds, size, num_nodes + 2), np.int32),
+        active=take("active", (size, num_nodes + 1), np.int32),
+        reach=take("reach", (rounds, size), np.int32),
+        num_fresh=take("num_fresh", (rounds,), np.int32),
+        fresh=take("fresh", (rounds, most), np.int32),
+        ptr=take("ptr", (rounds, most + 1), np.int32),
+        members=take("members", (rounds, most + size * 2 * (num_edges + 1) + 4), np.int32),
+        origins=take("origins", (rounds, most), np.int32),
+    )
 
-    Args:
-        graph: The graph the table belongs to.
-        table: Edits, in any order and number.
-        num_rounds: Rounds of refinement.
-        workspace: Where the arrays of the result live; they are overwritten when it is used for this again.
-    """
-    n, m, count = graph.num_nodes, graph.num_edges, len(table)
-    grows = table.of_kind(EditKind.ADD_NODE).astype(np.int64) - table.of_kind(EditKind.REMOVE_NODE)
-    node_ptr = pointers(n + grows)
-    most_rows = int(node_ptr[-1]) + n
-    take, rounds = workspace.take, num_rounds + 1
-    rows = take("rows", (rounds, int(node_ptr[-1])), np.int32)
-    counts = np.zeros(rounds, dtype=np.int64)
-    ptr = take("ptr", (rounds, most_rows + 1), np.int32)
-    members = take("members", (rounds, most_rows + (count + 1) * 2 * (m + 1)), np.int32)
-    size = 1 << int(1.4 * most_rows).bit_length()
-    slots, colours = take("slots", (rounds, size), np.int32), take("colours", (rounds, most_rows), np.uint64)
-    slots[:] = -1
-    base = base_colours(graph, num_rounds)
-    _compress(base, table.kind, table.first, table.second, node_ptr, rows, counts, ptr, members, slots, colours)
-    return Recipes(node_ptr, rows, counts, ptr, members, n + 2)
+
+def make_table(capacity: int, workspace: Workspace) -> KeyArray:
+    """A hash table for so many rows: a colour and one more than its row, 0 where there is none, `[size, 2]`."""
+    return workspace.take("table", (1 << int(1.4 * capacity).bit_length(), 2), np.uint64)
 
 
 @numba.njit(cache=True, nogil=True)
-def _compress(base, kind, first, second, node_ptr, rows, counts, ptr, members, slots, colours):  # type: ignore[no-untyped-def]
-    """Fill everything behind `node_ptr`.
-
-    `slots` is a hash table of row numbers for each round, all -1 at first, and `colours` gets the colour of each row.
-    """
-    n, num_rounds = len(base.labels), len(rows) - 1
-    base_ptr, neighbours = base.ptr, base.neighbours
-    scratch = make_scratch(n)
-    colour, changed = scratch.colour, scratch.active
-    before, beside = np.empty(n + 1, dtype=np.uint64), np.empty(n + 2, dtype=np.uint64)
-    everyone, unedited = np.arange(n + 1, dtype=np.int32), (-1, -1, 0, -1)
-    base_rows = np.full((num_rounds + 1, n + 1), -1, dtype=np.int32)
-    base_rows[0, :n] = base.labels
-    ptr[:, 0] = 0
+def compress_base(base, scratch, table, block, used):  # type: ignore[no-untyped-def]
+    """The graph before any edit as a block of one; the number of rows used then."""
+    n, num_rounds = len(base.labels), len(block.rows) - 1
+    for v in range(n + 2):
+        scratch.active[v] = v
+        block.rows[:, 0, v] = -1
+        if v < n:
+            block.rows[0, 0, v] = base.labels[v]
+    block.num_fresh[:] = 0
     for r in range(num_rounds):
-        _assign_rows(
-            r + 1, base_ptr, neighbours, unedited, everyone, n, base.colour[r + 1], base.colour[r],
-            base_rows[r], base_rows[r + 1], beside, counts, ptr, members, slots, colours,
+        used = _assign(
+            base.ptr, base.neighbours, base.beside, r, (-1, -1, 0, -1), scratch.active, n, scratch.colour, scratch.mixed, table,
+            block.rows, 0, block.num_fresh, block.fresh, block.ptr, block.members, block.origins, used,
         )  # fmt: skip
-    current, following = np.empty(n + 1, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-    for e in range(len(kind)):
-        pair = edited_pair(base, kind[e], first[e], second[e])
-        gone, nodes = pair[3], n + 1 if kind[e] == _ADD_NODE else n
-        active = begin(base, kind[e], first[e], second[e], scratch)
-        current[:] = base_rows[0]
-        if active:
-            current[changed[0]] = second[e]
-        _store(current, nodes, gone, rows, 0, node_ptr[e])
+    return used
+
+
+@numba.njit(cache=True, nogil=True)
+def compress(base, scratch, table, base_rows, kind, first, second, start, stop, block, used):  # type: ignore[no-untyped-def]
+    """Make the edits `start … stop` a block; the number of rows used then. `base_rows` are those before any edit."""
+    base_ptr, neighbours, beside, n = base.ptr, base.neighbours, base.beside, len(base.labels)
+    colour, message, active, reached, mixed = scratch
+    rows, kept, reach, num_fresh, fresh, ptr, members, origins = block
+    num_rounds = len(rows) - 1
+    num_fresh[:] = 0
+    for e in range(start, stop):
+        b, pair = e - start, edited_pair(base, kind[e], first[e], second[e])
+        since, count = 0, begin(kind[e], first[e], second[e], n, scratch)
+        reach[0, b] = count
+        for v in range(n + 2):
+            rows[0, b, v] = base_rows[0, v]
+        if kind[e] == _RELABEL or kind[e] == _ADD_NODE:
+            rows[0, b, active[0]] = second[e]
+        elif pair[3] >= 0:
+            rows[0, b, pair[3]] = -1
         for r in range(num_rounds):
-            before[:] = colour
-            active = refine(base, r, pair, active, scratch)
-            following[:] = base_rows[r + 1]
-            _assign_rows(
-                r + 1, base_ptr, neighbours, pair, changed, active, colour, before,
-                current, following, beside, counts, ptr, members, slots, colours,
+            found = refine(base_ptr, neighbours, beside, r, pair, since, count, colour, message, active, reached, mixed)
+            since, count = count, found
+            reach[r + 1, b] = count
+            for v in range(n + 2):
+                rows[r + 1, b, v] = base_rows[r + 1, v]
+            used = _assign(
+                base_ptr, neighbours, beside, r, pair, active, count, colour, mixed, table,
+                rows, b, num_fresh, fresh, ptr, members, origins, used,
             )  # fmt: skip
-            _store(following, nodes, gone, rows, r + 1, node_ptr[e])
-            current, following = following, current
+        for t in range(count):
+            kept[b, t] = active[t]
+        restore(base, num_rounds, count, scratch)
+    return used
 
 
 @numba.njit(cache=True, nogil=True)
-def _assign_rows(  # type: ignore[no-untyped-def]
-    r, base_ptr, neighbours, pair, nodes, num_nodes, colour, before,
-    current, following, beside, counts, ptr, members, slots, colours,
+def _assign(  # type: ignore[no-untyped-def]
+    base_ptr, neighbours, beside, r, pair, active, count, colour, room, table,
+    rows, b, num_fresh, fresh, ptr, members, origins, used,
 ):  # fmt: skip
-    """Find the rows of some nodes in round `r` by their colours; write the recipes of those not seen before.
-
-    `before` and `current` are colours and rows of all nodes in the round before, `following` the rows in this one.
-    """
+    """Find the rows of the active nodes in round `r + 1` by their colours; write the recipes of those not met before."""
     i, j, sign, gone = pair
-    mask = np.uint64(slots.shape[1] - 1)
-    for t in range(num_nodes):
-        v = nodes[t]
+    mask = np.uint64(len(table) - 1)
+    for t in range(count):
+        prefetch(table, colour[r + 1, active[t]] & mask)
+    made = num_fresh[r + 1]
+    place = ptr[r + 1, made] if made else np.int32(0)
+    ptr[r + 1, 0] = 0
+    for t in range(count):
+        v = active[t]
+        wanted = colour[r + 1, v]
+        slot = wanted & mask
+        while table[slot, 1] != 0 and table[slot, 0] != wanted:
+            slot = (slot + np.uint64(1)) & mask
         if v == gone:
+            rows[r + 1, b, v] = -1
             continue
-        place = colour[v] & mask
-        row = slots[r, place]
-        while row >= 0 and colours[r, row] != colour[v]:
-            place = (place + np.uint64(1)) & mask
-            row = slots[r, place]
-        if row >= 0:
-            following[v] = row
+        if table[slot, 1] != 0:
+            rows[r + 1, b, v] = np.int32(table[slot, 1]) - 1
             continue
-        row = counts[r]
-        counts[r] += 1
-        slots[r, place], colours[r, row], following[v] = row, colour[v], row
-        start = ptr[r, row]
-        members[r, start] = current[v]
-        start += 1
-        count = 0
-        partner = i + j - v if v in (i, j) else -1  # whom the edit ties to this node, or takes from it
-        end = base_ptr[v + 1]
-        for p in range(base_ptr[v], end + (sign > 0 and partner >= 0)):
-            u = neighbours[p] if p < end else partner
-            if sign < 0 and u == partner:
-                continue
-            to = count
-            while to > 0 and beside[to - 1] > before[u]:  # keep the neighbours in the order of their colours
-                beside[to], members[r, start + to] = beside[to - 1], members[r, start + to - 1]
-                to -= 1
-            beside[to], members[r, start + to] = before[u], current[u]
-            count += 1
-        ptr[r, row + 1] = start + count
+        rows[r + 1, b, v] = used
+        fresh[r + 1, made] = used
+        origins[r + 1, made] = rows[r - 1, b, v] if r else 0
+        used += 1
+        table[slot, 0], table[slot, 1] = wanted, np.uint64(used)
+        members[r + 1, place] = rows[r, b, v]
+        degree = base_ptr[v + 1] - base_ptr[v]
+        if v in (i, j) or degree > beside.shape[1]:
+            place = _members(neighbours, base_ptr, r, v, i, j, sign, colour, room, rows, b, members, place + 1)
+        else:
+            # The up to four neighbours in the order of their colours, nobody last, without a branch.
+            u0, u1, u2, u3 = beside[v, 0], beside[v, 1], beside[v, 2], beside[v, 3]
+            c0, c1, c2, c3 = colour[r, u0], colour[r, u1], colour[r, u2], colour[r, u3]
+            c0, u0, c1, u1 = (c0, u0, c1, u1) if c0 < c1 else (c1, u1, c0, u0)
+            c2, u2, c3, u3 = (c2, u2, c3, u3) if c2 < c3 else (c3, u3, c2, u2)
+            c0, u0, c2, u2 = (c0, u0, c2, u2) if c0 < c2 else (c2, u2, c0, u0)
+            c1, u1, c3, u3 = (c1, u1, c3, u3) if c1 < c3 else (c3, u3, c1, u1)
+            c1, u1, c2, u2 = (c1, u1, c2, u2) if c1 < c2 else (c2, u2, c1, u1)
+            members[r + 1, place + 1] = rows[r, b, u0]
+            members[r + 1, place + 2] = rows[r, b, u1]
+            members[r + 1, place + 3] = rows[r, b, u2]
+            members[r + 1, place + 4] = rows[r, b, u3]
+            place += 1 + degree
+        made += 1
+        ptr[r + 1, made] = place
+    num_fresh[r + 1] = made
+    return used
 
 
 @numba.njit(cache=True, nogil=True)
-def _store(current, nodes, gone, rows, r, place):  # type: ignore[no-untyped-def]
-    """Keep the rows of the nodes that are there."""
-    for v in range(nodes):
-        if v != gone:
-            rows[r, place] = current[v]
-            place += 1
+def _members(neighbours, base_ptr, r, v, i, j, sign, colour, room, rows, b, members, place):  # type: ignore[no-untyped-def]
+    """Write the rows of a node's neighbours in the order of their colours; where they end.
+
+    `room` is for as many colours as a node has neighbours.
+    """
+    partner = j if v == i else i if v == j else -1  # whom the edit ties to this node, or takes from it
+    end = np.int64(base_ptr[v + 1])
+    count = 0
+    for p in range(np.int64(base_ptr[v]), end + (sign > 0 and partner >= 0)):
+        u = np.int64(neighbours[p]) if p < end else np.int64(partner)
+        if sign < 0 and u == partner:
+            continue
+        to = count
+        while to > 0 and room[to - 1] > colour[r, u]:
+            room[to], members[r + 1, place + to] = room[to - 1], members[r + 1, place + to - 1]
+            to -= 1
+        room[to], members[r + 1, place + to] = colour[r, u], rows[r, b, u]
+        count += 1
+    return np.int32(place + count)
+
+
+@numba.njit(cache=True, nogil=True)
+def forget(base, table, base_rows):  # type: ignore[no-untyped-def]
+    """Forget all rows but those of the graph before any edit."""
+    table[:] = 0
+    mask = np.uint64(len(table) - 1)
+    for r in range(1, len(base_rows)):
+        for v in range(len(base.labels)):
+            slot = base.colour[r, v] & mask
+            while table[slot, 1] != 0 and table[slot, 0] != base.colour[r, v]:
+                slot = (slot + np.uint64(1)) & mask
+            table[slot, 0], table[slot, 1] = base.colour[r, v], np.uint64(base_rows[r, v] + 1)

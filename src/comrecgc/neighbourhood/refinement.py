@@ -1,8 +1,7 @@
 """Weisfeiler-Leman colours of edited graphs, from those of the graph before the edit.
 
-An edit changes colours only near its place: after round `r`, within `r` steps. The sum a node gathers from its
-neighbours is a sum modulo 2^64, so for an edited graph it is the old sum plus the differences at the few neighbours that
-changed. Neither the edited graph nor the colours that stay the same are ever built. Colours are those of
+An edit changes colours only near its place: after round `r`, within `r` steps. So only the nodes that near are coloured
+anew, and neither the edited graph nor the colours that stay the same are ever built. Colours are those of
 `comrecgc.graphs.identity`.
 """
 
@@ -12,77 +11,95 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.graphs.edits import EditKind
 from comrecgc.graphs.graph import Graph, IntArray
 from comrecgc.graphs.identity import GOLDEN, ROUND, SELF, KeyArray, mix
 
+NodeArray = npt.NDArray[np.uint32]  # unsigned: compiled code need not look for negative indices
+
 _RELABEL, _ADD_NODE, _REMOVE_NODE, _ADD_EDGE, _REMOVE_EDGE = (int(kind) for kind in EditKind)
 
 
+_BESIDE = 4  # neighbours of a node that are looked at without asking how many it has
+
+
 class BaseColours(NamedTuple):
-    """A graph and its colours round by round; column `n` stands for the node an edit may add.
+    """A graph and its colours round by round; column `n` stands for the node an edit may add, column `n+1` for nobody.
 
     Args:
         labels: Node labels, `[n]`.
         ptr: Where each node's neighbours begin, `[n+2]`; node `n` has none.
         neighbours: Neighbours of node 0, then of node 1, …, `[2m]`.
-        colour: Colour of each node after each round, `[R+1, n+1]`.
-        message: What each node adds to the sums of its neighbours, `[R+1, n+1]`.
-        gathered: What each node gathers from its neighbours, `[R+1, n+1]`.
+        beside: The first neighbours of each node, nobody where there are fewer, `[n+2, 4]`.
+        colour: Colour of each node after each round, `[R+1, n+2]`; that of nobody is the largest.
+        message: What each node adds to the sums of its neighbours, `[R+1, n+2]`; nobody adds nothing.
     """
 
     labels: IntArray
-    ptr: IntArray
-    neighbours: IntArray
+    ptr: NodeArray
+    neighbours: NodeArray
+    beside: NodeArray
     colour: KeyArray
     message: KeyArray
-    gathered: KeyArray
 
 
 class Scratch(NamedTuple):
-    """Colours of one edited graph while it is refined; all arrays are `[n+1]`.
+    """Colours of one edited graph; wherever they are not computed they are those of the graph before the edit.
 
     Args:
-        colour: Colour of each node after the current round.
-        message: What each node adds to the sums of its neighbours.
-        gathered: What each node gathers from its neighbours.
-        active: The nodes whose colour differs from that before the edit come first here.
+        colour: Colour of each node after each round, `[R+1, n+2]`.
+        message: What each node adds to the sums of its neighbours, `[R+1, n+2]`.
+        active: The nodes the edit has reached, in the order in which it did, `[n+2]`.
+        reached: Whether a node is among them, `[n+2]`; nobody always is.
+        mixed: What the next colour of each node is made of, `[n+2]`.
     """
 
     colour: KeyArray
     message: KeyArray
-    gathered: KeyArray
-    active: IntArray
+    active: NodeArray
+    reached: NodeArray
+    mixed: KeyArray
 
 
 def base_colours(graph: Graph, num_rounds: int) -> BaseColours:
     """The colours of a graph after rounds `0 … num_rounds`."""
-    ends = np.concatenate([graph.edges, graph.edges[:, ::-1]])
-    order = np.argsort(ends[:, 0], kind="stable")
-    ptr = np.zeros(graph.num_nodes + 2, dtype=np.int32)
-    ptr[1:-1] = np.cumsum(np.bincount(ends[:, 0], minlength=graph.num_nodes))
-    ptr[-1] = ptr[-2]
-    neighbours = ends[order, 1].astype(np.int32)
-    return BaseColours(graph.labels, ptr, neighbours, *_refine_base(graph.labels, ptr, neighbours, num_rounds))
+    return BaseColours(graph.labels, *_base(graph.labels, graph.edges, num_rounds))
 
 
 @numba.njit(cache=True, nogil=True)
-def _refine_base(labels, ptr, neighbours, num_rounds):  # type: ignore[no-untyped-def]
-    n = len(labels)
-    shape = (num_rounds + 1, n + 1)
-    colour, message, gathered = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
-    for v in range(n):  # the absent node n has colour 0, and mixing keeps it
+def _base(labels, edges, num_rounds):  # type: ignore[no-untyped-def]
+    n, m = len(labels), len(edges)
+    ptr = np.zeros(n + 2, np.uint32)
+    for e in range(m):
+        ptr[edges[e, 0] + 1] += 1
+        ptr[edges[e, 1] + 1] += 1
+    for v in range(n + 1):
+        ptr[v + 1] += ptr[v]
+    place, neighbours = ptr[:n].copy(), np.empty(2 * m, np.uint32)
+    beside = np.full((n + 2, _BESIDE), n + 1, np.uint32)
+    for e in range(m):
+        for i, j in ((edges[e, 0], edges[e, 1]), (edges[e, 1], edges[e, 0])):
+            if place[i] - ptr[i] < _BESIDE:
+                beside[i, place[i] - ptr[i]] = j
+            neighbours[place[i]] = j
+            place[i] += 1
+    shape = (num_rounds + 1, n + 2)
+    colour, message = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
+    colour[:, n + 1] = ~np.uint64(0)
+    for v in range(n):
         colour[0, v] = label_colour(labels[v])
     for r in range(num_rounds + 1):
-        for v in range(n + 1):
+        for v in range(n):
             message[r, v] = mix(colour[r, v] ^ ROUND)
-        for v in range(n + 1):
-            for p in range(ptr[v], ptr[v + 1]):
-                gathered[r, v] += message[r, neighbours[p]]
-            if r < num_rounds:
-                colour[r + 1, v] = mix(colour[r, v] * SELF + gathered[r, v])
-    return colour, message, gathered
+        if r < num_rounds:
+            for v in range(n):
+                gathered = np.uint64(0)
+                for p in range(ptr[v], ptr[v + 1]):
+                    gathered += message[r, neighbours[p]]
+                colour[r + 1, v] = mix(colour[r, v] * SELF + gathered)
+    return ptr, neighbours, beside, colour, message
 
 
 @numba.njit(inline="always")
@@ -92,11 +109,13 @@ def label_colour(label):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def make_scratch(n):  # type: ignore[no-untyped-def]
-    """Scratch for the edits of a graph of `n` nodes."""
-    size = n + 1
+def make_scratch(base):  # type: ignore[no-untyped-def]
+    """Scratch for the edits of a graph."""
+    size = len(base.labels) + 2
+    reached = np.zeros(size, np.uint32)
+    reached[size - 1] = 1
     return Scratch(
-        np.zeros(size, np.uint64), np.zeros(size, np.uint64), np.zeros(size, np.uint64), np.zeros(size, np.int32)
+        base.colour.copy(), base.message.copy(), np.empty(size, np.uint32), reached, np.empty(size, np.uint64)
     )
 
 
@@ -111,53 +130,72 @@ def edited_pair(base, kind, first, second):  # type: ignore[no-untyped-def]
     if kind == _REMOVE_EDGE:
         return first, second, -1, -1
     if kind == _REMOVE_NODE:
-        tied = base.neighbours[base.ptr[first]] if base.ptr[first] < base.ptr[first + 1] else -1
+        tied = np.int64(base.neighbours[base.ptr[first]]) if base.ptr[first] < base.ptr[first + 1] else -1
         return (first, tied, -1, first) if tied >= 0 else (-1, -1, 0, first)
     return -1, -1, 0, -1
 
 
 @numba.njit(cache=True, nogil=True)
-def begin(base, kind, first, second, scratch):  # type: ignore[no-untyped-def]
-    """Colours of the edited graph before the first round; the number of active nodes."""
-    n = len(base.labels)
-    for v in range(n + 1):
-        scratch.colour[v], scratch.message[v] = base.colour[0, v], base.message[0, v]
-    if kind != _RELABEL and kind != _ADD_NODE:
+def begin(kind, first, second, n, scratch):  # type: ignore[no-untyped-def]
+    """Colours of the edited graph before the first round; the number of active nodes, among them one that goes."""
+    if kind in (_ADD_EDGE, _REMOVE_EDGE):
         return 0
     v = n if kind == _ADD_NODE else first
-    scratch.colour[v] = label_colour(second)
-    scratch.message[v] = mix(scratch.colour[v] ^ ROUND)
+    if kind != _REMOVE_NODE:
+        scratch.colour[0, v] = label_colour(second)
+        scratch.message[0, v] = mix(scratch.colour[0, v] ^ ROUND)
     scratch.active[0] = v
+    scratch.reached[v] = 1
     return 1
 
 
 @numba.njit(cache=True, nogil=True)
-def refine(base, r, pair, count, scratch):  # type: ignore[no-untyped-def]
-    """From round `r` to round `r + 1`; the number of active nodes, which only grows.
+def refine(ptr, neighbours, beside, r, pair, since, count, colour, message, active, reached, mixed):  # type: ignore[no-untyped-def]
+    """From round `r` to round `r + 1`; the number of active nodes then.
 
-    An edge that goes is first treated as if it stayed, then its messages are taken back. A node that goes keeps some
-    colour, which reaches no other node.
+    Those that became active in the round before are `since … count`: their neighbours become active now. A node that
+    goes keeps some colour, and what it sends is taken back.
     """
     i, j, sign, _ = pair
-    # Arrays are taken out of their records once: reaching into a record counts references each time.
-    _, ptr, neighbours, base_colour, base_message, base_gathered = base
-    colour, message, gathered, active = scratch
-    for v in range(len(colour)):
-        gathered[v] = base_gathered[r, v]
-    for t in range(count):
+    for t in range(since, count):
         u = active[t]
-        change = message[u] - base_message[r, u]
         for p in range(ptr[u], ptr[u + 1]):
-            gathered[neighbours[p]] += change
+            v = neighbours[p]
+            if reached[v] == 0:
+                active[count], reached[v] = v, 1
+                count += 1
+    if r == 0 and i >= 0:
+        for end in (i, j):
+            if reached[end] == 0:
+                active[count], reached[end] = end, 1
+                count += 1
+    for t in range(count):
+        v = active[t]
+        gathered = (message[r, beside[v, 0]] + message[r, beside[v, 1]]) + (
+            message[r, beside[v, 2]] + message[r, beside[v, 3]]
+        )
+        for p in range(ptr[v] + np.uint32(_BESIDE), ptr[v + 1]):
+            gathered += message[r, neighbours[p]]
+        mixed[v] = colour[r, v] * SELF + gathered
     if i >= 0:
         factor = np.uint64(1) if sign > 0 else ~np.uint64(0)
-        gathered[i] += factor * message[j]
-        gathered[j] += factor * message[i]
-    for v in range(len(colour)):
-        colour[v] = mix(colour[v] * SELF + gathered[v])
-        message[v] = mix(colour[v] ^ ROUND)
-    count = 0
-    for v in range(len(colour)):
-        active[count] = v  # overwritten by the next unless this one differs
-        count += colour[v] != base_colour[r + 1, v]
+        mixed[i] += factor * message[r, j]
+        mixed[j] += factor * message[r, i]
+    for t in range(count):
+        v = active[t]
+        colour[r + 1, v] = mix(mixed[v])
+        message[r + 1, v] = mix(colour[r + 1, v] ^ ROUND)
     return count
+
+
+@numba.njit(cache=True, nogil=True)
+def restore(base, num_rounds, count, scratch):  # type: ignore[no-untyped-def]
+    """Make the scratch ready for the next edit."""
+    base_colour, base_message = base.colour, base.message
+    colour, message, active, reached, _ = scratch
+    for t in range(count):
+        reached[active[t]] = 0
+    for r in range(num_rounds + 1):
+        for t in range(count):
+            v = active[t]
+            colour[r, v], message[r, v] = base_colour[r, v], base_message[r, v]

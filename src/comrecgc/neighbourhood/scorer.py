@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,10 +23,8 @@ from comrecgc.graphs.constraints import Constraint
 from comrecgc.graphs.edits import EditTable
 from comrecgc.graphs.graph import Graph
 from comrecgc.graphs.neighbours import allowed_edits
-from comrecgc.neighbourhood.classifier import FastClassifier
 from comrecgc.neighbourhood.fast import FastPath, with_scores
 from comrecgc.neighbourhood.generic import parts, score_batches
-from comrecgc.neighbourhood.greed import FastGreed
 from comrecgc.neighbourhood.keys import first_of_each, neighbour_keys
 from comrecgc.neighbourhood.neighbourhood import Neighbourhood
 
@@ -83,8 +83,8 @@ class NeighbourhoodScorer:
         self.num_threads = num_threads
         fast = fast and torch.device(device).type == "cpu"
         self._fast = FastPath(
-            FastClassifier(classifier) if fast and _is_own_classifier(classifier) else None,
-            FastGreed(embedder) if fast and _is_own_embedder(embedder) else None,
+            classifier if fast and _is_own_classifier(classifier) else None,
+            embedder if fast and _is_own_embedder(embedder) else None,
             max_nodes,
         )
 
@@ -172,8 +172,16 @@ class NeighbourhoodScorer:
         """The function of every task, in order; compiled functions let go of the interpreter, so threads pay."""
         if self.num_threads == 1 or len(tasks) < 2:
             return [function(task) for task in tasks]
-        with ThreadPoolExecutor(min(self.num_threads, len(tasks))) as pool:
-            return list(pool.map(function, tasks))
+        return list(_threads(self.num_threads, os.getpid()).map(function, tasks))
+
+
+@functools.cache
+def _threads(count: int, process: int) -> ThreadPoolExecutor:  # noqa: ARG001
+    """Threads kept from call to call: to start them takes longer than to score a small graph.
+
+    A process that was forked has none of its parent's threads, so they are told apart by process.
+    """
+    return ThreadPoolExecutor(count)
 
 
 # A subclass may compute something else, so only the very classes are taken for the package's own.

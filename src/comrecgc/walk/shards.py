@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from comrecgc.graphs.batch import fingerprint
 from comrecgc.graphs.graph import Graph
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.threads import one_thread
+from comrecgc.walk.board import Bar, Board, shown
 from comrecgc.walk.pool import CandidatePool
 from comrecgc.walk.storage import load_state, save_state
 from comrecgc.walk.walk import MultiHeadWalk, Walker, WalkState
@@ -55,6 +57,7 @@ class ShardedWalk:
         jobs: int = 1,
         resume: bool = False,
         progress: Progress | None = None,
+        bar: Bar | None = None,
     ) -> CandidatePool:
         """Walk all shards and merge what they found.
 
@@ -64,17 +67,17 @@ class ShardedWalk:
             jobs: Worker processes; 1 walks the shards one after another here.
             resume: Go on from checkpoints, where there are any.
             progress: Called after every step, if the shards run here.
+            bar: Called about twice a second with the steps of all shards and how it goes, wherever they run.
         """
         if jobs < 1:
             raise InputError(f"jobs must be at least 1 (got {jobs})")
-        shards = range(self.num_shards)
-        if jobs == 1:
-            with one_thread():
-                pools = [self.run_shard(shard, scorer, inputs, resume=resume, progress=progress) for shard in shards]
-        else:
-            pools = joblib.Parallel(n_jobs=jobs)(
-                joblib.delayed(_run_alone)(self, shard, scorer, inputs, resume) for shard in shards
-            )
+        with nullcontext() if bar is None else shown(self.num_shards, self.walk.num_steps, bar) as board:
+            tasks = [(self, shard, scorer, inputs, resume, board) for shard in range(self.num_shards)]
+            if jobs == 1:
+                with one_thread():
+                    pools = [_run(*task, progress) for task in tasks]
+            else:
+                pools = joblib.Parallel(n_jobs=jobs)(joblib.delayed(_run_alone)(*task) for task in tasks)
         return CandidatePool.merged(pools, self.walk.capacity)
 
     def run_shard(
@@ -125,10 +128,36 @@ class ShardedWalk:
         }
 
 
+def _run(
+    sharded: ShardedWalk,
+    shard: int,
+    scorer: NeighbourhoodScorer,
+    inputs: Sequence[Graph],
+    resume: bool,
+    path: Path | None,
+    progress: Progress | None = None,
+) -> CandidatePool:
+    """One shard, which tells the board at the path how far it is."""
+    board = None if path is None else Board(path, sharded.num_shards)
+
+    def tell(shard: int, state: WalkState) -> None:
+        if board is not None:
+            board.tell(shard, state)
+        if progress is not None:
+            progress(shard, state)
+
+    return sharded.run_shard(shard, scorer, inputs, resume=resume, progress=tell)
+
+
 def _run_alone(
-    sharded: ShardedWalk, shard: int, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], resume: bool
+    sharded: ShardedWalk,
+    shard: int,
+    scorer: NeighbourhoodScorer,
+    inputs: Sequence[Graph],
+    resume: bool,
+    path: Path | None,
 ) -> CandidatePool:
     """One shard in a worker process: the cores are for the shards."""
     scorer.num_threads = 1
     with one_thread():
-        return sharded.run_shard(shard, scorer, inputs, resume=resume)
+        return _run(sharded, shard, scorer, inputs, resume, path)

@@ -33,15 +33,33 @@ class Transitions:
     _bytes: int = 0
 
     def of(self, graphs: list[Graph], wanted: Wanted, rng: np.random.Generator) -> list[Neighbourhood]:
-        """The neighbourhood of each graph with probabilities or with embeddings; what is missing is scored in one call."""
-        if self.sample is not None:
-            return self.scorer.score(
-                graphs,
-                probability=wanted == "probability",
-                embedding=wanted == "embedding",
-                sample=self.sample,
-                rng=rng,
-            )
+        """The neighbourhood of each graph with probabilities or with embeddings; what is missing is scored in one call.
+
+        Args:
+            graphs: The graphs.
+            wanted: What is asked for.
+            rng: Source of the draws from large neighbourhoods.
+        """
+        large = [i for i, graph in enumerate(graphs) if self._is_large(graph)]
+        drawn = self.scorer.score(
+            [graphs[i] for i in large],
+            probability=wanted == "probability",
+            embedding=wanted == "embedding",
+            sample=self.sample,
+            rng=rng,
+        )
+        sampled = dict(zip(large, drawn, strict=True))
+        whole = iter(self._whole([graph for i, graph in enumerate(graphs) if i not in sampled], wanted))
+        return [sampled[i] if i in sampled else next(whole) for i in range(len(graphs))]
+
+    def _is_large(self, graph: Graph) -> bool:
+        """Whether the graph may have more neighbours than are scored; no constraint and no repeat is counted off."""
+        n, num_labels = graph.num_nodes, self.scorer.num_labels
+        most = n * (2 * num_labels - 1) + n * (n - 1) // 2 + n  # relabelled, tied to, joined or cut, removed
+        return self.sample is not None and most > self.sample
+
+    def _whole(self, graphs: list[Graph], wanted: Wanted) -> list[Neighbourhood]:
+        """Whole neighbourhoods, through the cache."""
         names = {_name(graph): graph for graph in graphs}
         held = {name: self._drop(name) for name in names if name in self._held}
         new = {name: graph for name, graph in names.items() if name not in held}

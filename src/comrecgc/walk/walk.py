@@ -7,9 +7,11 @@ lead's. Every accepted graph a head stands on is a candidate. Now and then all h
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,7 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 from comrecgc.graphs.batch import GraphBatch
 from comrecgc.graphs.edits import apply_edit
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.graph import BoolArray, Graph
 from comrecgc.graphs.identity import batch_keys
 from comrecgc.graphs.paths import EditPath
 from comrecgc.neighbourhood import Neighbourhood, NeighbourhoodScorer
@@ -25,6 +27,8 @@ from comrecgc.walk.pool import Candidate, CandidatePool
 from comrecgc.walk.transitions import Transitions
 
 FloatArray = npt.NDArray[np.float32]
+
+_REDRAWS = 2  # moves of a lead beyond the distance limit before all its neighbours are measured
 
 Progress = Callable[["WalkState"], None]
 """Called after every step."""
@@ -82,7 +86,7 @@ class MultiHeadWalk:
         teleport: `τ`, the probability that a step sends all heads back to inputs.
         capacity: Candidates kept, the most visited ones.
         max_distance: Normalised distance from its input a head may reach (the paper's analysis has 3θ/2); None for any.
-        sample: Neighbours scored of a larger neighbourhood, drawn at random; None for all.
+        sample: Edits looked at of a graph that has more, drawn uniformly anew each time; None for all.
         cache_bytes: Memory for neighbourhoods scored before.
     """
 
@@ -91,7 +95,7 @@ class MultiHeadWalk:
     teleport: float = 0.05
     capacity: int = 100_000
     max_distance: float | None = None
-    sample: int | None = None
+    sample: int | None = 10_000
     cache_bytes: int = 512 << 20
 
     def __post_init__(self) -> None:
@@ -199,16 +203,28 @@ class Walker:
         head = state.heads[lead]
         (around,) = self.transitions.of([head.graph], "probability", state.rng)
         assert around.probability is not None
-        weights = around.probability * np.array([1 + state.visits[key] for key in around.keys.tolist()])
-        if self.walk.max_distance is not None:
-            (embedded,) = self.transitions.of([head.graph], "embedding", state.rng)
-            reached = np.linalg.norm(self._recourses(head, embedded), axis=1)
-            weights = np.where(reached <= self.walk.max_distance, weights, 0.0)
-        total = weights.sum()
-        if not total > 0:  # nowhere to go: stay
-            return
-        chosen = around.select(np.array([draw(weights / total, state.rng)]))
-        state.heads[lead] = _moved(head, *self.scorer.complete([chosen]))
+        counts = np.fromiter(map(state.visits.get, around.keys.tolist(), repeat(0)), np.float64, len(around))
+        weights = around.probability * (1 + counts)
+        for attempt in itertools.count():
+            total = weights.sum()
+            if not total > 0:  # nowhere to go: stay
+                return
+            place = draw(weights / total, state.rng)
+            (chosen,) = self.scorer.complete([around.select(np.array([place]))])
+            if self._allows(head, chosen)[0]:
+                state.heads[lead] = _moved(head, chosen)
+                return
+            weights[place] = 0
+            if attempt == _REDRAWS:  # the limit is near: look at all neighbours at once
+                (around,) = self.scorer.complete([around])
+                weights = np.where(self._allows(head, around), weights, 0.0)
+
+    def _allows(self, head: Head, around: Neighbourhood) -> BoolArray:
+        """Which neighbours are within the distance limit, `[N]`."""
+        if self.walk.max_distance is None:
+            return np.ones(len(around), dtype=bool)
+        result: BoolArray = np.linalg.norm(self._recourses(head, around), axis=1) <= self.walk.max_distance
+        return result
 
     def _move_followers(self, state: WalkState, lead: int) -> None:
         """Each follower takes the neighbour, or stays, whose recourse is nearest to the lead's after its move."""

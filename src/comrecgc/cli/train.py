@@ -1,31 +1,18 @@
-"""The command line: `comrecgc …`."""
+"""`comrecgc train …`: what an explanation needs."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ParamSpec
+from typing import Annotated
 
 import typer
 
-from comrecgc import __version__
-from comrecgc.errors import InputError
-from comrecgc.terminal import bars, err, out
+from comrecgc.cli.app import DataRoot, Dataset, Jobs, Resume, Seed, app, guarded
+from comrecgc.terminal import bars, out
 
-app = typer.Typer(
-    name="comrecgc",
-    help="Explain a graph neural network globally: a few common recourses that turn many rejected graphs into accepted ones.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-)
 train = typer.Typer(help="Train what an explanation needs: a classifier to explain, an embedder to measure with.")
 app.add_typer(train, name="train", no_args_is_help=True)
-
-
-P = ParamSpec("P")
 
 
 class Model(StrEnum):
@@ -35,68 +22,6 @@ class Model(StrEnum):
     gat = "gat"
     sage = "sage"
     gin = "gin"
-
-
-def guarded(command: Callable[P, None]) -> Callable[P, None]:
-    """The command with bad input as one line on stderr and exit code 2, and Ctrl-C as exit code 130."""
-
-    @functools.wraps(command)
-    def run(*arguments: P.args, **options: P.kwargs) -> None:
-        try:
-            command(*arguments, **options)
-        except InputError as error:
-            err.print(f"error: {error}", markup=False, soft_wrap=True)
-            raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            err.print("interrupted: a training goes on from its last checkpoint if you add --resume", soft_wrap=True)
-            raise typer.Exit(130) from None
-
-    return run
-
-
-Dataset = Annotated[
-    str,
-    typer.Option(
-        help="aids, mutagenicity, nci1, proteins, imdb-binary, imdb-multi, planted; "
-        "or the path of a TU folder or .zip, or of a .csv, .tsv or .smi file of SMILES.",
-    ),
-]
-DataRoot = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder with the benchmark archives, before $COMRECGC_DATA and the user cache.", show_default=False
-    ),
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from where an interrupted training stopped.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same weights.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Cores to use; the result does not depend on it.")]
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        out.print(f"comrecgc {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
-    ] = False,
-) -> None:
-    """Options before a command."""
-
-
-@app.command()
-@guarded
-def demo(
-    out_folder: Annotated[Path, typer.Option("--out", help="Where the trained models go.")] = Path("comrecgc-demo"),
-    seed: Seed = 0,
-) -> None:
-    """Train a classifier and an embedder on the built-in planted molecules and show which single edits flip rejects."""
-    from comrecgc.demo import run_demo
-
-    run_demo(out_folder, seed)
 
 
 @train.command("classifier")
@@ -183,8 +108,3 @@ def train_embedder_command(
             f"at mean distance {error['mean_distance']:.1f}"
         )
     out.print(f"saved to {path}", soft_wrap=True, markup=False)
-
-
-def main() -> None:
-    """Run the command line."""
-    app()

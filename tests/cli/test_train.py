@@ -6,21 +6,23 @@ from pathlib import Path
 import pytest
 
 from comrecgc import __version__
-from comrecgc.cli import main
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    """Exit code of `comrecgc …`."""
-    monkeypatch.setattr("sys.argv", ["comrecgc", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return int(stop.value.code or 0)
+from tests.cli.command import run
 
 
 def test_version_and_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch, "--version") == 0
     assert capsys.readouterr().out.strip() == f"comrecgc {__version__}"
-    for command in ([], ["demo"], ["train"], ["train", "classifier"], ["train", "embedder"]):
+    commands: tuple[list[str], ...] = (
+        [],
+        ["demo"],
+        ["explain"],
+        ["apply"],
+        ["evaluate"],
+        ["report"],
+        ["train"],
+        ["train", "classifier"],
+    )
+    for command in (*commands, ["train", "embedder"]):
         assert run(monkeypatch, *command, "--help") == 0
         assert "Usage" in capsys.readouterr().out
 

@@ -1,0 +1,150 @@
+"""`comrecgc explain`: a dataset and perhaps models in, a run folder out."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from comrecgc.cli.app import (
+    AllJobs,
+    ClassifierFile,
+    DataRoot,
+    Dataset,
+    EmbedderFile,
+    Resume,
+    Seed,
+    TimeBudget,
+    app,
+    guarded,
+)
+from comrecgc.errors import InputError
+from comrecgc.terminal import bars
+
+
+class Problem(StrEnum):
+    """What is asked."""
+
+    fcr = "fcr"
+    fc = "fc"
+
+
+class Selection(StrEnum):
+    """How recourses are chosen."""
+
+    ball = "ball"
+    dbscan = "dbscan"
+
+
+class Preset(StrEnum):
+    """How counterfactuals are found."""
+
+    default = "default"
+    paper = "paper"
+
+
+# The paper's θ where it is not 0.1.
+_THETA = {"proteins": 0.15}
+
+
+@app.command()
+@guarded
+def explain(
+    dataset: Dataset,
+    classifier: ClassifierFile = None,
+    embedder: EmbedderFile = None,
+    output: Annotated[
+        Path | None, typer.Option("--out", help="The run folder.", show_default="comrecgc-DATASET")
+    ] = None,
+    theta: Annotated[
+        float | None,
+        typer.Option(help="θ: largest normalised distance of a counterfactual.", show_default="0.1; proteins 0.15"),
+    ] = None,
+    delta: Annotated[
+        str,
+        typer.Option(
+            help="Δ: how near a recourse must come to cover a graph; auto is half the median length of a one-edit recourse "
+            "(0.02 with --preset paper)."
+        ),
+    ] = "auto",
+    recourses: Annotated[int, typer.Option(min=1, help="R: recourses to find, at most.")] = 100,
+    heads: Annotated[int, typer.Option(min=1, help="k: heads of the paper's walk.")] = 5,
+    steps: Annotated[int, typer.Option(min=1, help="M: steps of the paper's walk.")] = 50_000,
+    teleport: Annotated[float, typer.Option(help="τ: how often the paper's walk goes back to the inputs.")] = 0.05,
+    problem: Annotated[
+        Problem, typer.Option(help="fcr, or fc with no more counterfactuals than rejects.")
+    ] = Problem.fcr,
+    selection: Annotated[
+        Selection | None,
+        typer.Option(help="How recourses are chosen.", show_default="ball; dbscan with --preset paper"),
+    ] = None,
+    preset: Annotated[Preset, typer.Option(help="Directed search, or the paper's walk and clusters.")] = Preset.default,
+    directional: Annotated[
+        bool | None,
+        typer.Option(
+            "--directional/--any-direction",
+            help="Only recourses longer than Δ, which exclude changing nothing.",
+            show_default="directional where Δ is auto",
+        ),
+    ] = None,
+    valence: Annotated[
+        bool, typer.Option("--valence", help="Only edits that give no atom more bonds than it can carry.")
+    ] = False,
+    seed: Seed = 0,
+    jobs: AllJobs = None,
+    time_budget: TimeBudget = None,
+    resume: Resume = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
+    data_root: DataRoot = None,
+) -> None:
+    """Find the common recourses of a classifier on a dataset; models that are not given are trained, once."""
+    started = time.monotonic()
+    from comrecgc.datasets import load_dataset
+    from comrecgc.graphs.constraints import Valence
+    from comrecgc.pipeline.settings import Settings
+    from comrecgc.runs import explain_dataset
+    from comrecgc.runs.summary import print_summary
+
+    settings = Settings(
+        theta=_THETA.get(dataset.lower(), 0.1) if theta is None else theta,
+        delta=_delta(delta),
+        num_recourses=recourses,
+        problem=problem.value,
+        selection=None if selection is None else selection.value,
+        preset=preset.value,
+        directional=directional,
+        num_heads=heads,
+        num_steps=steps,
+        teleport=teleport,
+        time_budget=time_budget,
+        jobs=jobs,
+        seed=seed,
+    )
+    loaded = load_dataset(dataset, root=data_root)
+    folder = output or Path(f"comrecgc-{loaded.name}")
+    with bars() as bar:
+        explanation = explain_dataset(
+            loaded,
+            folder,
+            settings,
+            classifier=classifier,
+            embedder=embedder,
+            constraint=Valence.of_elements(loaded.label_names) if valence else None,
+            resume=resume,
+            overwrite=overwrite,
+            progress=bar,
+            started=started,
+        )
+    print_summary(explanation, folder)
+
+
+def _delta(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        if text == "auto":
+            return text
+        raise InputError(f"--delta must be a positive number or auto (got {text!r})") from None

@@ -1,0 +1,88 @@
+"""Commands on a finished run: `apply`, `evaluate`, `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from comrecgc.cli.app import AllJobs, ClassifierFile, DataRoot, Dataset, EmbedderFile, TimeBudget, app, guarded
+from comrecgc.terminal import bars, out
+
+RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.", show_default=False)]
+
+
+@app.command()
+@guarded
+def apply(
+    run: Annotated[Path, typer.Option(help="The run folder whose recourses are used.")],
+    dataset: Dataset,
+    output: Annotated[
+        Path | None, typer.Option("--out", help="A .json file for the result.", show_default="only a summary")
+    ] = None,
+    classifier: ClassifierFile = None,
+    embedder: EmbedderFile = None,
+    jobs: AllJobs = None,
+    time_budget: TimeBudget = None,
+    data_root: DataRoot = None,
+) -> None:
+    """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or why there is none."""
+    from comrecgc.datasets import load_dataset
+    from comrecgc.errors import InputError
+    from comrecgc.files import check_writable, write_text
+    from comrecgc.runs import apply_run
+    from comrecgc.runs.summary import headline, print_reasons, recourse_table
+
+    if output is not None:
+        if output.is_dir():
+            raise InputError(f"Cannot write {output}: it is a folder")
+        check_writable(output.parent)
+    loaded = load_dataset(dataset, root=data_root)
+    with bars() as bar:
+        applied = apply_run(
+            run,
+            loaded,
+            classifier=classifier,
+            embedder=embedder,
+            jobs=jobs,
+            time_budget=time_budget,
+            progress=bar,
+        )
+    out.print(headline(applied), markup=False, soft_wrap=True)
+    if applied.recourses:
+        out.print(recourse_table(applied))
+    print_reasons(applied)
+    if output is not None:
+        write_text(output, applied.to_json())
+        out.print(f"saved to {output}", markup=False, soft_wrap=True)
+
+
+@app.command()
+@guarded
+def evaluate(folder: RunFolder, classifier: ClassifierFile = None, embedder: EmbedderFile = None) -> None:
+    """Recompute every figure of a run from its stored graphs and models; exit code 1 if any differs."""
+    from rich.table import Table
+
+    from comrecgc.runs import evaluate_run
+
+    figures = evaluate_run(folder, classifier=classifier, embedder=embedder)
+    table = Table("figure", "stored", "recomputed", "")
+    for figure in figures:
+        recomputed = "cannot be told" if figure.recomputed is None else f"{figure.recomputed:.6g}"
+        table.add_row(figure.name, f"{figure.stored:.6g}", recomputed, "same" if figure.agrees else "DIFFERS")
+    out.print(table)
+    if not all(figure.agrees for figure in figures):
+        raise typer.Exit(1)
+
+
+@app.command()
+@guarded
+def report(folder: RunFolder) -> None:
+    """Write report.html of a run folder again."""
+    from comrecgc.explanation import Explanation
+    from comrecgc.report import write_report
+    from comrecgc.runs.folder import REPORT
+
+    write_report(Explanation.load(folder), folder / REPORT)
+    out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)

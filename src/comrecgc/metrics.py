@@ -1,0 +1,189 @@
+"""What a set of common recourses is worth: coverage, lengths, costs, and why an input is left out. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.graph import BoolArray
+from comrecgc.recourse.cover import Cover, cover_of
+from comrecgc.recourse.pairs import FloatArray, RecoursePairs
+
+Selection = Callable[[RecoursePairs], npt.ArrayLike]
+"""Chooses recourses, `[R, d]`, from the pairs it is shown."""
+
+
+class Reason(StrEnum):
+    """How it stands with one input."""
+
+    COVERED = "covered"
+    NO_COUNTERFACTUAL = "no counterfactual within theta was found"
+    BUDGET = "a further recourse would cover it"
+    NO_RECOURSE_NEAR = "no chosen recourse is near any of its counterfactuals"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The shortest recourse that covers an input, over all covered inputs; 0 where there are none.
+
+    Args:
+        total: Sum, the paper's `cost(F)`.
+        mean: Mean.
+        median: Median.
+    """
+
+    total: float
+    mean: float
+    median: float
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Coverage of recourses chosen on some inputs only.
+
+    Args:
+        seen: Share covered of the inputs they were chosen on.
+        unseen: Share covered of the others.
+    """
+
+    seen: float
+    unseen: float
+
+
+def coverage(cover: Cover) -> float:
+    """Share of inputs covered by some recourse."""
+    return _share(cover.first >= 0)
+
+
+def coverage_curve(cover: Cover, num_recourses: int | None = None) -> npt.NDArray[np.float64]:
+    """Share of inputs covered by the first 1, 2, … recourses; never falls.
+
+    Args:
+        cover: The recourses, in order.
+        num_recourses: Length of the curve; where it goes beyond the recourses there are, it stays level.
+    """
+    length = len(cover) if num_recourses is None else num_recourses
+    if length < 0:
+        raise InputError(f"num_recourses must not be negative (got {length})")
+    covered = np.zeros(length, dtype=np.float64)
+    gains = cover.gains[:length]
+    covered[: len(gains)] = gains
+    return np.cumsum(covered) / max(1, cover.num_inputs)
+
+
+def lengths(cover: Cover) -> npt.NDArray[np.float64]:
+    """`‖r‖` of each recourse, `[R]`."""
+    norms: npt.NDArray[np.float64] = np.linalg.norm(cover.centres.astype(np.float64), axis=1)
+    return norms
+
+
+def total_length(cover: Cover) -> float:
+    """Sum of `‖r‖` over the recourses: what the paper's tables print as cost."""
+    return float(lengths(cover).sum())
+
+
+def cost(cover: Cover) -> Cost:
+    """Sum, mean and median over covered inputs of the smallest `‖r‖` that covers each: the paper's formula."""
+    if not len(cover):
+        return Cost(0.0, 0.0, 0.0)
+    shortest = np.where(cover.covers, lengths(cover)[:, None], np.inf).min(axis=0)
+    shortest = shortest[np.isfinite(shortest)]
+    if not len(shortest):
+        return Cost(0.0, 0.0, 0.0)
+    return Cost(float(shortest.sum()), float(shortest.mean()), float(np.median(shortest)))
+
+
+def directional_coverage(cover: Cover, delta: float) -> float:
+    """Coverage by recourses longer than Δ only, whose ball leaves out "change nothing"."""
+    return coverage(cover.select(lengths(cover) > delta))
+
+
+def trivial_coverage(pairs: RecoursePairs, delta: float) -> float:
+    """What the recourse "change nothing" covers: inputs with a counterfactual at distance at most Δ."""
+    near = pairs.subset(pairs.norms <= delta * (1 + 1e-6))  # norms are rounded; the cover decides
+    return coverage(cover_of(near, np.zeros((1, pairs.width), dtype=np.float32), delta))
+
+
+def coverage_by_edits(cover: Cover, num_edits: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float64]:
+    """Share of inputs covered by counterfactuals of at most 0, 1, 2, … true edits; the last is the coverage.
+
+    Args:
+        cover: The recourses.
+        num_edits: Edits from the input to the counterfactual of each of `cover.pairs`, `[R, num_inputs]`; what it has
+            where there is no pair does not count.
+    """
+    if num_edits.shape != cover.pairs.shape:
+        raise InputError(f"num_edits must be given for each pair, {cover.pairs.shape} (got shape {num_edits.shape})")
+    known = num_edits[cover.covers]
+    if known.size and known.min() < 0:
+        raise InputError(f"num_edits must not be negative where there is a pair (got {known.min()})")
+    beyond = int(known.max(initial=0)) + 1
+    if not len(cover):
+        return np.zeros(1)
+    fewest = np.where(cover.covers, num_edits, beyond).min(axis=0)
+    counts = np.bincount(fewest.astype(np.int64), minlength=beyond + 1)[:beyond]
+    return np.cumsum(counts) / max(1, cover.num_inputs)
+
+
+def held_out_coverage(
+    pairs: RecoursePairs, select: Selection, delta: float, *, seed: int = 0, share: float = 0.2
+) -> HeldOut:
+    """Coverage of recourses on inputs they were not chosen on.
+
+    Args:
+        pairs: All pairs within θ.
+        select: Chooses recourses from the pairs of the inputs it may see.
+        delta: `Δ`.
+        seed: Of the split.
+        share: Share of the inputs held out.
+    """
+    if not 0 < share < 1:
+        raise InputError(f"share must lie strictly between 0 and 1 (got {share})")
+    unseen = np.zeros(pairs.num_inputs, dtype=np.bool_)
+    unseen[np.random.default_rng(seed).permutation(pairs.num_inputs)[: round(share * pairs.num_inputs)]] = True
+    centres = select(pairs.subset(~unseen[pairs.inputs]))
+    covered = cover_of(pairs, centres, delta).first >= 0
+    return HeldOut(seen=_share(covered[~unseen]), unseen=_share(covered[unseen]))
+
+
+def auto_delta(one_edit_norms: FloatArray) -> float:
+    """Half the median length of a one-edit recourse: small enough to tell one edit from none.
+
+    Args:
+        one_edit_norms: `d(G,H)` of inputs and their one-edit neighbours, any number of them, `[n]`.
+    """
+    if not len(one_edit_norms):
+        raise InputError('delta="auto" needs at least one one-edit recourse (got none)')
+    delta = float(np.median(one_edit_norms)) / 2
+    if not delta > 0:
+        raise InputError(f'delta="auto" needs one-edit recourses of positive length (got a median of {2 * delta})')
+    return delta
+
+
+def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = None) -> list[Reason]:
+    """How it stands with each input, `[num_inputs]`.
+
+    Args:
+        cover: The chosen recourses.
+        pairs: All pairs within θ.
+        further: Recourses the same choice would make with a larger budget; None if nobody asked.
+    """
+    has_pair = np.bincount(pairs.inputs, minlength=pairs.num_inputs) > 0
+    covered = cover.first >= 0
+    later = np.zeros_like(covered) if further is None else further.first >= 0
+    reasons = np.select(
+        [covered, ~has_pair, later],
+        [Reason.COVERED.name, Reason.NO_COUNTERFACTUAL.name, Reason.BUDGET.name],
+        Reason.NO_RECOURSE_NEAR.name,
+    )
+    return [Reason[name] for name in reasons.tolist()]
+
+
+def _share(flags: BoolArray) -> float:
+    return float(flags.mean()) if len(flags) else 0.0

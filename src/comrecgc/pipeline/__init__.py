@@ -1,0 +1,1 @@
+"""The steps of an explanation, one file each: settings, candidates, selection, verification, assembly, application."""

@@ -1,0 +1,215 @@
+"""The explanation put together: figures, words, places on the map, reasons for what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc import metrics
+from comrecgc.datasets import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.explanation import (
+    CommonRecourse,
+    CoveredInput,
+    Explanation,
+    Reason,
+    RejectedInput,
+    RunFacts,
+    Uncovered,
+)
+from comrecgc.graphs.molecules import is_valid_molecule
+from comrecgc.pipeline.inputs import Rejects
+from comrecgc.pipeline.settings import Settings
+from comrecgc.pipeline.verification import Entry, Verified
+from comrecgc.recourse import Cover, RecoursePairs, cover_of
+from comrecgc.recourse.ball import BallCover
+from comrecgc.report.words import Words, describe_recourse
+
+LARGE_TRIVIAL_COVERAGE = 0.1
+"""Share of inputs that "change nothing" may cover before a reader is warned."""
+
+_REASONS = {
+    metrics.Reason.NO_COUNTERFACTUAL: Reason.NO_COUNTERFACTUAL,
+    metrics.Reason.NO_RECOURSE_NEAR: Reason.NO_RECOURSE_NEAR,
+    metrics.Reason.BUDGET: Reason.BUDGET_EXHAUSTED,
+}
+
+
+def assemble(
+    settings: Settings,
+    rejects: Rejects,
+    verified: Verified,
+    entries: Sequence[Entry],
+    reasons: Sequence[Reason | None],
+    *,
+    words: Sequence[Words] | None = None,
+    warnings: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    facts: RunFacts | None = None,
+) -> Explanation:
+    """The explanation of a verified cover.
+
+    Args:
+        settings: Complete settings.
+        rejects: The inputs.
+        verified: The recourses and what they cover.
+        entries: Every covered input as its first recourse covers it.
+        reasons: Why each input is not covered; None for one that is.
+        words: Words of each recourse; by default read off the edits of what it covers.
+        warnings: What a reader must know, one sentence each.
+        notes: What the run did, one sentence each.
+        facts: Versions, seconds and memory.
+    """
+    dataset, cover = rejects.dataset, verified.cover
+    positions = map_positions([entry.vector for entry in entries])
+    recourses = []
+    for place in range(len(cover)):
+        rows = [k for k, entry in enumerate(entries) if entry.recourse == place]
+        members = [entries[k] for k in rows]
+        said = _words(members, rejects) if words is None else words[place]
+        also = np.flatnonzero(cover.covers[place] & (cover.first < place))
+        recourses.append(
+            CommonRecourse(
+                vector=tuple(cover.centres[place].tolist()),
+                summary=said.summary,
+                description=said.description,
+                covered=tuple(_member(entries[k], rejects, positions[k]) for k in rows),
+                also_covers=tuple(rejects.indices[also].tolist()),
+                share_valid=_share_valid(members, dataset),
+            )
+        )
+    figures = run_figures(cover, settings.radius, float(np.mean(verified.trivial >= 0)) if len(rejects.graphs) else 0.0)
+    return Explanation(
+        dataset=dataset.name,
+        parameters=settings.parameters(),
+        metrics=figures,
+        inputs={
+            int(index): RejectedInput(graph, 1 - float(probability))
+            for index, graph, probability in zip(rejects.indices, rejects.graphs, rejects.probability, strict=True)
+        },
+        recourses=tuple(recourses),
+        uncovered=tuple(
+            Uncovered(input=int(rejects.indices[i]), reason=reason) for i, reason in enumerate(reasons) if reason
+        ),
+        label_names=dataset.label_names,
+        class_names=dataset.class_names,
+        edge_label_names=dataset.edge_label_names,
+        is_molecular=dataset.is_molecular,
+        warnings=(*warnings, *_trivial_warning(figures, settings)),
+        notes=tuple(notes),
+        facts=facts or RunFacts(),
+    )
+
+
+def run_figures(cover: Cover, delta: float, trivial_coverage: float) -> dict[str, float | int]:
+    """The figures of a run by name.
+
+    Args:
+        cover: The recourses and what they cover.
+        delta: `Δ`.
+        trivial_coverage: Share of the inputs that "change nothing" covers.
+    """
+    cost = metrics.cost(cover)
+    return {
+        "coverage": metrics.coverage(cover),
+        "directional_coverage": metrics.directional_coverage(cover, delta),
+        "trivial_coverage": trivial_coverage,
+        "total_length": metrics.total_length(cover),
+        "cost": cost.total,
+        "mean_cost": cost.mean,
+        "median_cost": cost.median,
+        "num_inputs": cover.num_inputs,
+        "num_recourses": len(cover),
+    }
+
+
+def reasons_for(
+    settings: Settings, pairs: RecoursePairs, covered: npt.NDArray[np.bool_], *, complete: bool
+) -> list[Reason | None]:
+    """Why each input is not covered; None for one that is.
+
+    As many recourses again are sought for what is left: an input that one of them covers fell to the budget of
+    recourses. One that an unfinished search found no counterfactual of fell to the budget of time.
+
+    Args:
+        settings: Complete settings.
+        pairs: All pairs the search found.
+        covered: Which inputs are covered, `[num_inputs]`.
+        complete: Whether the search ended of itself.
+    """
+    open_pairs = pairs.subset(~covered[pairs.inputs])
+    reached = np.zeros(len(covered), dtype=np.int64)
+    further = None
+    if len(open_pairs):
+        more = BallCover(
+            delta=settings.radius,
+            num_recourses=settings.num_recourses,
+            directional=bool(settings.directional),
+            num_exchanges=0,
+            num_seeds=1024,
+            num_starts=8,
+        )
+        centres = more.centres(open_pairs, np.random.default_rng([settings.seed, 3]))
+        further = cover_of(open_pairs, centres, settings.radius)
+    state = Cover(np.zeros((1, pairs.width), np.float32), np.where(covered, reached, -1)[None, :])
+    reasons: list[Reason | None] = []
+    for reason in metrics.why_not_covered(state, pairs, further):
+        short_of_time = reason == metrics.Reason.NO_COUNTERFACTUAL and not complete
+        reasons.append(Reason.BUDGET_EXHAUSTED if short_of_time else _REASONS.get(reason))
+    return reasons
+
+
+def map_positions(vectors: Sequence[npt.NDArray[np.float32]]) -> list[tuple[float, float]]:
+    """Vectors on a plane: their two principal components, signs fixed by the largest entry of each axis."""
+    if not vectors:
+        return []
+    rows = np.stack(vectors).astype(np.float64)
+    centred = rows - rows.mean(axis=0)
+    covariance = centred.T @ centred
+    axes = np.linalg.eigh(covariance)[1][:, ::-1][:, :2]  # [d, 2]
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    plane = np.zeros((len(rows), 2))
+    plane[:, : axes.shape[1]] = centred @ axes
+    return [(round(x, 6), round(y, 6)) for x, y in plane.tolist()]
+
+
+def _member(entry: Entry, rejects: Rejects, position: tuple[float, float]) -> CoveredInput:
+    return CoveredInput(
+        input=int(rejects.indices[entry.input]),
+        probability=entry.probability,
+        distance=entry.distance,
+        num_edits=len(entry.path),
+        edits=entry.path,
+        counterfactual=entry.graph,
+        position=position,
+    )
+
+
+def _words(members: Sequence[Entry], rejects: Rejects) -> Words:
+    dataset = rejects.dataset
+    return describe_recourse(
+        [(rejects.graphs[member.input], member.path) for member in members],
+        dataset.label_names,
+        edge_label_names=dataset.edge_label_names,
+        is_molecular=dataset.is_molecular,
+    )
+
+
+def _share_valid(members: Sequence[Entry], dataset: GraphDataset) -> float | None:
+    """Share of counterfactuals that are valid molecules; None where nobody can tell."""
+    if not dataset.is_molecular or not members:
+        return None
+    try:
+        return float(np.mean([is_valid_molecule(member.graph, dataset.label_names) for member in members]))
+    except InputError:  # no rdkit, or edge labels that are no bonds
+        return None
+
+
+def _trivial_warning(figures: dict[str, float | int], settings: Settings) -> tuple[str, ...]:
+    share = figures["trivial_coverage"]
+    if share <= LARGE_TRIVIAL_COVERAGE:
+        return ()
+    advice = "" if settings.directional else "; choose a smaller delta, or directional recourses only"
+    return (f"Changing nothing already covers {share:.1%} of the inputs at Δ = {settings.radius:.3g}{advice}.",)

@@ -1,0 +1,161 @@
+"""COMRECGC (ICML 2025), FC: common recourses whose counterfactuals all come from a few graphs.
+
+Algorithm 3 keeps the nearest counterfactual of each input; Algorithm 4 (appendix C.5) is the randomised greedy choice
+for the problem under constraint C1: a solution must be reachable by adding graphs that each raise the coverage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.graph import IntArray
+from comrecgc.recourse.distances import distance
+from comrecgc.recourse.exact import exact_cover
+from comrecgc.recourse.greedy import greedy_cover
+from comrecgc.recourse.pairs import FloatArray, RecoursePairs
+
+Triples = npt.NDArray[np.int64]
+
+_BLOCK = 1 << 15  # pairs whose vectors are held at once
+
+
+def nearest_counterfactuals(pairs: RecoursePairs, num_counterfactuals: int | None = None) -> IntArray:
+    """The candidates that are nearest to some input (Algorithm 3, line 3), in increasing order.
+
+    Args:
+        pairs: All pairs within θ; an input without any has no nearest candidate.
+        num_counterfactuals: `T`; None for one per input, as in the paper. Of more, those nearest to the most inputs stay,
+            then those nearest to theirs.
+    """
+    if num_counterfactuals is not None and num_counterfactuals < 1:
+        raise InputError(f"num_counterfactuals must be at least 1 (got {num_counterfactuals})")
+    order = np.lexsort((pairs.candidates, pairs.norms, pairs.inputs))
+    first = order[np.unique(pairs.inputs[order], return_index=True)[1]]  # the nearest pair of each input
+    graphs, owner, counts = np.unique(pairs.candidates[first], return_inverse=True, return_counts=True)
+    closest = np.full(len(graphs), np.inf, dtype=np.float32)
+    np.minimum.at(closest, owner, pairs.norms[first])
+    kept = np.lexsort((graphs, closest, -counts))[:num_counterfactuals]
+    return np.sort(graphs[kept])
+
+
+def with_counterfactuals(pairs: RecoursePairs, candidates: npt.NDArray[np.integer[Any]]) -> RecoursePairs:
+    """The pairs whose counterfactual is one of these; clustering them is the rest of Algorithm 3."""
+    kept = np.zeros(pairs.num_candidates, dtype=np.bool_)
+    kept[candidates] = True
+    return pairs.subset(kept[pairs.candidates])
+
+
+def recourse_triples(pairs: RecoursePairs, centres: FloatArray, delta: float) -> Triples:
+    """Every (input, recourse, counterfactual) where the pair's vector is within Δ of the recourse, `[n, 3]`."""
+    if not delta >= 0:
+        raise InputError(f"delta must not be negative (got {delta})")
+    points = np.ascontiguousarray(centres, dtype=np.float32)
+    rows, recourses = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for begin in range(0, len(pairs), _BLOCK):
+        near, centre = np.nonzero(_near(pairs.vectors(slice(begin, begin + _BLOCK)), points, delta))
+        rows.append(near + begin)
+        recourses.append(centre)
+    found = np.concatenate(rows)
+    triples = np.empty((len(found), 3), dtype=np.int64)
+    triples[:, 0], triples[:, 1], triples[:, 2] = (
+        pairs.inputs[found],
+        np.concatenate(recourses),
+        pairs.candidates[found],
+    )
+    return triples
+
+
+def best_coverage(triples: Triples, counterfactuals: npt.ArrayLike, num_recourses: int, *, exact: bool = False) -> int:
+    """`g` of the paper: inputs covered by the best `R` recourses when only these counterfactuals may be used.
+
+    Args:
+        triples: Rows (input, recourse, counterfactual), `[n, 3]`.
+        counterfactuals: Graphs that may be used.
+        num_recourses: `R`.
+        exact: Solve the choice of recourses to optimality rather than greedily.
+    """
+    allowed = triples[np.isin(triples[:, 2], np.asarray(counterfactuals, dtype=np.int64))]
+    if not len(allowed):
+        return 0
+    recourses, owner = np.unique(allowed[:, 1], return_inverse=True)
+    inputs, element = np.unique(allowed[:, 0], return_inverse=True)
+    if len(recourses) <= num_recourses:
+        return len(inputs)
+    membership = np.zeros((len(recourses), len(inputs)), dtype=np.bool_)
+    membership[owner, element] = True
+    if exact:
+        return int(membership[exact_cover(membership, num_recourses)].any(axis=0).sum())
+    return int(greedy_cover(membership, num_recourses).gains.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomisedGreedy:
+    """Randomised greedy choice of counterfactuals for FC under C1 (Algorithm 4, after Buchbinder et al., 2014).
+
+    Each of `T` steps draws uniformly among the `T` graphs that raise the coverage most. A graph that raises nothing fills
+    up the draw and is not added, so the graphs chosen satisfy C1. If `g` is pseudo-modular with ratio `γ`, the expected
+    coverage is at least `1 − e^(−γ)` of the best; the paper puts `γ` at `1/R` (see docs/recourse.md for where that fails).
+
+    Args:
+        num_recourses: `R`.
+        num_counterfactuals: `T`.
+        exact: Whether `g` is solved to optimality, which the guarantee assumes, or greedily.
+    """
+
+    num_recourses: int = 100
+    num_counterfactuals: int
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("num_recourses", "num_counterfactuals"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
+
+    def run(self, triples: Triples, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """The chosen counterfactuals, in order of choice.
+
+        Args:
+            triples: Rows (input, recourse, counterfactual), `[n, 3]`.
+            rng: Source of the draws.
+        """
+        if triples.ndim != 2 or triples.shape[1] != 3:
+            raise InputError(f"triples must be rows (input, recourse, counterfactual) (got shape {triples.shape})")
+        chosen: list[int] = []
+        reached = 0
+        for _ in range(self.num_counterfactuals):
+            graphs, values = self.best_additions(triples, chosen)
+            draw = int(rng.integers(self.num_counterfactuals))
+            if not len(graphs) or values[0] <= reached:
+                break
+            if draw < len(graphs) and values[draw] > reached:
+                chosen.append(int(graphs[draw]))
+                reached = int(values[draw])
+        return np.array(chosen, dtype=np.int64)
+
+    def best_additions(
+        self, triples: Triples, chosen: list[int]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The `T` graphs that raise the coverage most, ties to the lowest, and the coverage with each."""
+        others = np.setdiff1d(triples[:, 2], chosen)
+        values = np.array(
+            [best_coverage(triples, [*chosen, int(graph)], self.num_recourses, exact=self.exact) for graph in others],
+            dtype=np.int64,
+        )
+        order = np.argsort(-values, kind="stable")[: self.num_counterfactuals]
+        return others[order], values[order]
+
+
+@numba.njit(cache=True, nogil=True)
+def _near(vectors, centres, delta):  # type: ignore[no-untyped-def]
+    """Whether each vector is within Δ of each centre."""
+    near = np.zeros((len(vectors), len(centres)), dtype=np.bool_)
+    for p in range(len(vectors)):
+        for c in range(len(centres)):
+            near[p, c] = distance(vectors[p], centres[c]) <= delta
+    return near

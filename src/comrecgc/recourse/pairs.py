@@ -1,0 +1,221 @@
+"""Every (input, counterfactual) pair within θ: two index arrays and a norm, the recourse vectors computed when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.graph import BoolArray, IntArray
+from comrecgc.recourse.distances import distance, product_slack
+
+FloatArray = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.integer[Any]] | BoolArray | slice
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecoursePairs:
+    """Pairs of an input `G` and a counterfactual candidate `H` with `d(G,H) ≤ θ`.
+
+    Args:
+        input_embeddings: `z(G)`, `[num_inputs, d]`.
+        input_sizes: `|G|`, nodes and edges, `[num_inputs]`.
+        candidate_embeddings: `z(H)`, `[num_candidates, d]`.
+        candidate_sizes: `|H|`, `[num_candidates]`.
+        inputs: Input of each pair, `[n]`; pairs are sorted by input, then by candidate.
+        candidates: Candidate of each pair, `[n]`.
+        norms: `d(G,H)`, the length of each pair's recourse vector, `[n]`.
+    """
+
+    input_embeddings: FloatArray
+    input_sizes: IntArray
+    candidate_embeddings: FloatArray
+    candidate_sizes: IntArray
+    inputs: IntArray
+    candidates: IntArray
+    norms: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def num_inputs(self) -> int:
+        return len(self.input_embeddings)
+
+    @property
+    def num_candidates(self) -> int:
+        return len(self.candidate_embeddings)
+
+    @property
+    def width(self) -> int:
+        return int(self.input_embeddings.shape[1])
+
+    def vectors(self, rows: Rows = slice(None)) -> FloatArray:
+        """Recourse vectors `r(G,H) = (z(H)−z(G)) / (|G|+|H|)` of the given pairs, `[len(rows), d]`."""
+        inputs, candidates = self.inputs[rows], self.candidates[rows]
+        vectors = np.empty((len(inputs), self.width), dtype=np.float32)
+        _fill_vectors(
+            self.input_embeddings,
+            self.input_sizes,
+            self.candidate_embeddings,
+            self.candidate_sizes,
+            inputs,
+            candidates,
+            vectors,
+        )
+        return vectors
+
+    def subset(self, rows: Rows) -> RecoursePairs:
+        """The pairs under a mask, a slice, or at increasing indices; inputs and candidates keep their numbers."""
+        return RecoursePairs(
+            input_embeddings=self.input_embeddings,
+            input_sizes=self.input_sizes,
+            candidate_embeddings=self.candidate_embeddings,
+            candidate_sizes=self.candidate_sizes,
+            inputs=self.inputs[rows],
+            candidates=self.candidates[rows],
+            norms=self.norms[rows],
+        )
+
+    def pointers(self) -> npt.NDArray[np.int64]:
+        """Where the pairs of each input begin, and the end, `[num_inputs + 1]`."""
+        return np.searchsorted(self.inputs, np.arange(self.num_inputs + 1)).astype(np.int64)
+
+
+def pairs_within(
+    input_embeddings: FloatArray,
+    input_sizes: npt.ArrayLike,
+    candidate_embeddings: FloatArray,
+    candidate_sizes: npt.ArrayLike,
+    theta: float,
+    *,
+    max_bytes: int = 256 << 20,
+) -> RecoursePairs:
+    """All pairs with `d(G,H) = ‖z(G)−z(H)‖ / (|G|+|H|) ≤ θ`.
+
+    A product in single precision, one block of inputs at a time, rules out what is farther than θ by more than its
+    rounding error; the rest is decided in double precision.
+
+    Args:
+        input_embeddings: `z(G)`, `[num_inputs, d]`.
+        input_sizes: `|G|`, nodes and edges, `[num_inputs]`.
+        candidate_embeddings: `z(H)`, `[num_candidates, d]`.
+        candidate_sizes: `|H|`, `[num_candidates]`.
+        theta: `θ`; a pair at exactly this distance counts.
+        max_bytes: Memory for one block of products; the pairs themselves take 12 bytes each on top.
+    """
+    if not theta > 0:
+        raise InputError(f"theta must be positive (got {theta})")
+    if max_bytes < 1:
+        raise InputError(f"max_bytes must be at least 1 (got {max_bytes})")
+    first, first_sizes = _checked(input_embeddings, input_sizes, "input")
+    second, second_sizes = _checked(candidate_embeddings, candidate_sizes, "candidate")
+    if len(first) and len(second) and first.shape[1] != second.shape[1]:
+        raise InputError(
+            f"Inputs and candidates must be embedded in the same width (got {first.shape[1]} and {second.shape[1]})"
+        )
+    columns = _pairs_by_block(first, first_sizes, second, second_sizes, float(theta), max_bytes)
+    return RecoursePairs(
+        input_embeddings=first,
+        input_sizes=first_sizes,
+        candidate_embeddings=second,
+        candidate_sizes=second_sizes,
+        inputs=_joined(columns[0], np.int32),
+        candidates=_joined(columns[1], np.int32),
+        norms=_joined(columns[2], np.float32),
+    )
+
+
+def _pairs_by_block(
+    first: FloatArray, first_sizes: IntArray, second: FloatArray, second_sizes: IntArray, theta: float, max_bytes: int
+) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:
+    """Inputs, candidates and norms of the pairs of each block of inputs."""
+    columns: tuple[list[npt.NDArray[Any]], ...] = ([], [], [])
+    if len(first) and len(second):
+        # Around a common middle the vectors are short, and so are the rounding errors of their products.
+        middle = first.mean(axis=0, dtype=np.float64)
+        near_first, near_second = ((z - middle).astype(np.float32) for z in (first, second))
+        squares = [np.square(z, dtype=np.float64).sum(axis=1) for z in (near_first, near_second)]
+        slack = product_slack(first.shape[1])
+        transposed = np.ascontiguousarray(near_second.T)  # [d, num_candidates]
+        step = max(1, max_bytes // (4 * len(second)))
+        for begin in range(0, len(first), step):
+            block = slice(begin, begin + step)
+            products = near_first[block] @ transposed  # [block, num_candidates]
+            counts = _screen(
+                products, squares[0][block], squares[1], theta * first_sizes[block], theta * second_sizes, slack
+            )
+            found = _decide(products, counts, first[block], first_sizes[block], second, second_sizes, theta)
+            for column, values in zip(columns, (found[0] + np.int32(begin), found[1], found[2]), strict=True):
+                column.append(values)
+    return columns[0], columns[1], columns[2]
+
+
+def _checked(embeddings: npt.ArrayLike, sizes: npt.ArrayLike, name: str) -> tuple[FloatArray, IntArray]:
+    array = np.ascontiguousarray(embeddings, dtype=np.float32)
+    elements = np.asarray(sizes)
+    if array.ndim != 2:
+        raise InputError(f"The {name} embeddings must be one row per graph (got shape {array.shape})")
+    if elements.shape != (len(array),):
+        raise InputError(f"The {name} sizes must be one per embedding, {len(array)} (got shape {elements.shape})")
+    if not np.isfinite(array).all():
+        raise InputError(f"The {name} embeddings must be finite (got {array[~np.isfinite(array)][0]})")
+    if len(elements) and elements.min() < 1:
+        raise InputError(f"The {name} sizes must be at least 1 (got {elements.min()})")
+    return array, elements.astype(np.int32)
+
+
+def _joined(blocks: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """The blocks end to end; they are let go, so that only one column is held twice."""
+    joined = np.concatenate([np.zeros(0, dtype=dtype), *blocks])
+    blocks.clear()
+    return joined
+
+
+@numba.njit(cache=True, nogil=True)
+def _screen(products, squares, other_squares, reach, other_reach, slack):  # type: ignore[no-untyped-def]
+    """Mark with NaN the pairs that may lie within θ; how many there are of each input.
+
+    `reach` is `θ·|G|`, so that a pair is within θ if its embeddings are within the sum of its two reaches.
+    """
+    counts = np.zeros(len(products), dtype=np.int64)
+    for i in range(len(products)):
+        for j in range(products.shape[1]):
+            both = squares[i] + other_squares[j]
+            bound = reach[i] + other_reach[j]
+            if both - 2 * np.float64(products[i, j]) <= bound * bound + slack * (both + bound * bound):
+                products[i, j] = np.nan
+                counts[i] += 1
+    return counts
+
+
+@numba.njit(cache=True, nogil=True)
+def _decide(marked, counts, first, sizes, second, other_sizes, theta):  # type: ignore[no-untyped-def]
+    """Of the marked pairs those within θ: input within the block, candidate, norm."""
+    inputs = np.empty(counts.sum(), dtype=np.int32)
+    candidates = np.empty(len(inputs), dtype=np.int32)
+    norms = np.empty(len(inputs), dtype=np.float32)
+    place = 0
+    for i in range(len(first)):
+        if counts[i] == 0:
+            continue
+        for j in range(len(second)):
+            if np.isnan(marked[i, j]):
+                norm = distance(first[i], second[j]) / (sizes[i] + other_sizes[j])
+                if norm <= theta:
+                    inputs[place], candidates[place], norms[place] = i, j, norm
+                    place += 1
+    return inputs[:place].copy(), candidates[:place].copy(), norms[:place].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill_vectors(origins, sizes, ends, other_sizes, inputs, candidates, vectors):  # type: ignore[no-untyped-def]
+    for row in range(len(inputs)):
+        i, j = inputs[row], candidates[row]
+        elements = np.float64(sizes[i] + other_sizes[j])
+        for k in range(vectors.shape[1]):
+            vectors[row, k] = (np.float64(ends[j, k]) - np.float64(origins[i, k])) / elements

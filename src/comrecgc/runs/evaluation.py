@@ -1,0 +1,211 @@
+"""Every figure of a run recomputed from its stored graphs and its models, by plain forward passes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.classifiers import load_classifier
+from comrecgc.embedding import load_embedder
+from comrecgc.errors import InputError
+from comrecgc.explanation import Explanation
+from comrecgc.graphs.graph import BoolArray
+from comrecgc.pipeline.assembly import run_figures
+from comrecgc.pipeline.reproducible import reproducible
+from comrecgc.pipeline.settings import Limits
+from comrecgc.pipeline.verification import Models, Scores, distances
+from comrecgc.recourse import Cover
+from comrecgc.runs.folder import WITNESSES
+from comrecgc.runs.models import ModelFile, checksum
+from comrecgc.runs.witnesses import TRIVIAL, Witnesses, load_witnesses
+
+_TOLERANCE = 1e-5  # of probabilities and distances: what another batch or machine may round differently
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a run.
+
+    Args:
+        name: What it is.
+        stored: What the run says.
+        recomputed: What its graphs and models say; None where they cannot tell.
+    """
+
+    name: str
+    stored: float
+    recomputed: float | None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two are the same up to rounding; what cannot be told is not held against the run."""
+        return self.recomputed is None or math.isclose(
+            self.stored, self.recomputed, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+        )
+
+
+def evaluate_run(
+    folder: str | Path, *, classifier: str | Path | None = None, embedder: str | Path | None = None
+) -> list[Figure]:
+    """Check a run folder.
+
+    Args:
+        folder: The run folder.
+        classifier: The classifier's file; by default the one the manifest names, whose checksum must fit.
+        embedder: The same for the embedder.
+    """
+    folder = Path(folder)
+    explanation = Explanation.load(folder)
+    models = run_models(folder, explanation, classifier=classifier, embedder=embedder)
+    with reproducible():
+        return recheck(explanation, models, _witnesses(folder, explanation))
+
+
+def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
+    """The witnesses of a run; None if it keeps none."""
+    stated = explanation.facts.facts.get(WITNESSES)
+    if stated is None:
+        return None
+    if checksum(folder / WITNESSES) != stated:
+        raise InputError(f"{folder / WITNESSES} is damaged: its SHA-256 must be the one in the manifest")
+    return load_witnesses(folder / WITNESSES)
+
+
+def run_models(
+    folder: Path,
+    explanation: Explanation,
+    *,
+    classifier: str | Path | None = None,
+    embedder: str | Path | None = None,
+) -> Models:
+    """The models a run was made with.
+
+    Args:
+        folder: The run folder.
+        explanation: Its explanation.
+        classifier: Another file to take the classifier from.
+        embedder: Another file to take the embedder from.
+    """
+    named = explanation.facts.facts.get("models")
+    paths = {}
+    for what, given in (("classifier", classifier), ("embedder", embedder)):
+        entry = named.get(what) if isinstance(named, dict) else None
+        if given is not None:
+            paths[what] = Path(given)
+        elif isinstance(entry, dict) and isinstance(entry.get("path"), str) and isinstance(entry.get("sha256"), str):
+            paths[what] = ModelFile(entry["path"], entry["sha256"]).find(folder, what)
+        else:
+            raise InputError(f"{folder} does not name its {what}: give its file with --{what}")
+    names = explanation.label_names
+    return Models(
+        load_classifier(paths["classifier"], label_names=names), load_embedder(paths["embedder"], label_names=names)
+    )
+
+
+def recheck(explanation: Explanation, models: Models, witnesses: Witnesses | None = None) -> list[Figure]:
+    """The figures of an explanation, as stated and as its own graphs and the models say.
+
+    Args:
+        explanation: What was found.
+        models: Classifier and embedder.
+        witnesses: Counterfactuals behind `also_covers` and trivial coverage; without them these are taken as stated.
+    """
+    inputs = models.scores(it.graph for it in explanation.inputs.values()) if explanation.inputs else None
+    if inputs is None:
+        return [Figure(name, value or 0, value) for name, value in explanation.metrics.items()]
+    shown, figures = _shown_claims(explanation, models, inputs)
+    covers, trivial = _all_claims(explanation, models, inputs, shown, witnesses)
+    centres = _centres(explanation)
+    cover = Cover(centres, np.where(covers, 0, -1))
+    recomputed: dict[str, float | None] = dict(run_figures(cover, _limits(explanation).delta, 0.0))
+    recomputed["trivial_coverage"] = trivial
+    figures += [Figure("rejected inputs", len(explanation.inputs), int((inputs.probability <= 0.5).sum()))]
+    figures += [
+        Figure(name, float(value), recomputed.get(name))
+        for name, value in explanation.metrics.items()
+        if value is not None
+    ]
+    return figures
+
+
+def _limits(explanation: Explanation) -> Limits:
+    values = [explanation.parameters.get(name) for name in ("theta", "delta")]
+    if not all(isinstance(value, int | float) and value > 0 for value in values):
+        raise InputError(
+            f"The run must state theta and delta as positive numbers (got {values[0]!r} and {values[1]!r})"
+        )
+    return Limits(float(values[0] or 0), float(values[1] or 0))
+
+
+def _centres(explanation: Explanation) -> npt.NDArray[np.float32]:
+    width = len(explanation.recourses[0].vector) if explanation.recourses else 1
+    return np.array([recourse.vector for recourse in explanation.recourses], dtype=np.float32).reshape(-1, width)
+
+
+def _shown_claims(explanation: Explanation, models: Models, inputs: Scores) -> tuple[BoolArray, list[Figure]]:
+    """Which of the counterfactuals shown hold, as `[R, num_inputs]`, and how far off what is said of them is."""
+    place = {index: i for i, index in enumerate(explanation.inputs)}
+    holds = np.zeros((len(explanation.recourses), len(place)), dtype=np.bool_)
+    entries = [(r, member) for r, recourse in enumerate(explanation.recourses) for member in recourse.covered]
+    if not entries:
+        return holds, []
+    scores = models.scores(member.counterfactual for _, member in entries)
+    owners = np.array([place[member.input] for _, member in entries])
+    recourses = np.array([r for r, _ in entries])
+    accepted, lengths, gaps = _measure(inputs, owners, scores, _centres(explanation)[recourses])
+    limits = _limits(explanation)
+    fine = accepted & (lengths <= limits.theta) & (gaps <= limits.delta)
+    holds[recourses[fine], owners[fine]] = True
+    stated = np.array([(member.probability, member.distance) for _, member in entries])
+    same = np.abs(stated - np.stack([scores.probability, lengths], axis=1)).max(axis=1) <= _TOLERANCE * 10
+    return holds, [
+        Figure("counterfactuals accepted, within theta and delta", len(entries), int(fine.sum())),
+        Figure("probabilities and distances as stated", len(entries), int(same.sum())),
+    ]
+
+
+def _all_claims(
+    explanation: Explanation,
+    models: Models,
+    inputs: Scores,
+    shown: BoolArray,
+    witnesses: Witnesses | None,
+) -> tuple[BoolArray, float | None]:
+    """Which recourse covers which input, `[R, num_inputs]`, and the trivial coverage."""
+    place = {index: i for i, index in enumerate(explanation.inputs)}
+    covers = shown.copy()
+    also = [(r, place[index]) for r, recourse in enumerate(explanation.recourses) for index in recourse.also_covers]
+    if witnesses is None:
+        for r, i in also:
+            covers[r, i] = True
+        return covers, None
+    claims = witnesses.claims
+    known = np.isin(claims[:, 1], list(place)) & (claims[:, 0] < len(covers)) & (claims[:, 2] < len(witnesses.graphs))
+    claims = claims[known]
+    owners = np.array([place[index] for index in claims[:, 1].tolist()], dtype=np.int64)
+    centres = np.concatenate([_centres(explanation), np.zeros((1, inputs.embedding.shape[1]), np.float32)])
+    scores = models.scores(witnesses.graphs)
+    behind = Scores(scores.probability[claims[:, 2]], scores.embedding[claims[:, 2]], scores.sizes[claims[:, 2]])
+    accepted, lengths, gaps = _measure(inputs, owners, behind, centres[claims[:, 0]])
+    limits = _limits(explanation)
+    fine = accepted & (lengths <= limits.theta) & (gaps <= limits.delta)
+    witnessed = np.zeros((len(centres), len(place)), dtype=np.bool_)
+    witnessed[claims[fine, 0], owners[fine]] = True  # the recourse −1 is the last row
+    for r, i in also:
+        covers[r, i] = witnessed[r, i]
+    return covers, float(witnessed[TRIVIAL].mean())
+
+
+def _measure(
+    inputs: Scores, owners: npt.NDArray[np.int64], scores: Scores, centres: npt.NDArray[np.float32]
+) -> tuple[BoolArray, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Of each counterfactual: whether it is accepted, `d(G, H)`, and how far its vector is from the recourse."""
+    both = inputs.sizes[owners].astype(np.float64) + scores.sizes
+    steps = (scores.embedding.astype(np.float64) - inputs.embedding[owners]) / both[:, None]
+    gaps = distances(steps.astype(np.float32), centres)
+    accepted: BoolArray = scores.probability > 0.5
+    return accepted, np.linalg.norm(steps, axis=1), gaps

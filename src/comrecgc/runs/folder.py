@@ -1,0 +1,91 @@
+"""The folder of a run: begun, interrupted, resumed, finished."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from comrecgc.errors import InputError
+from comrecgc.explanation import Explanation
+from comrecgc.files import check_writable, read_json, write_json
+
+REQUEST = "run.json"
+MANIFEST = "manifest.json"
+REPORT = "report.html"
+WITNESSES = "witnesses.npz"
+
+_UNFINISHED = (REQUEST, "search.npz", "walk-*.npz")
+_FINISHED = (MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", REPORT, WITNESSES)
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run on disk.
+
+    Args:
+        path: The folder.
+        request: What the run was asked to do, as JSON values; it resumes only with the very same.
+    """
+
+    path: Path
+    request: dict[str, Any]
+
+    @classmethod
+    def open(cls, path: str | Path, request: dict[str, Any], *, resume: bool, overwrite: bool) -> RunFolder:
+        """Take a folder for a run, before any work is done.
+
+        Args:
+            path: The folder; it is made if needed.
+            request: What the run is asked to do.
+            resume: Go on with the run the folder holds, if it is the same; start one where it holds none.
+            overwrite: Replace the run the folder holds.
+        """
+        path = Path(path)
+        if path.exists() and not path.is_dir():
+            raise InputError(f"Cannot write to {path}: it is a file, and a run needs a folder")
+        check_writable(path)
+        folder = cls(path, json.loads(json.dumps(request)))
+        if overwrite:
+            folder._remove(*_UNFINISHED, *_FINISHED)
+        elif resume:
+            folder._check_request()
+        elif any(path.iterdir()):
+            raise InputError(
+                f"{path} is not empty: --resume goes on with the run in it, --overwrite replaces it; or choose another --out"
+            )
+        if not folder.is_finished:
+            write_json(path / REQUEST, folder.request)
+        return folder
+
+    @property
+    def is_finished(self) -> bool:
+        return (self.path / MANIFEST).exists()
+
+    def finish(self) -> None:
+        """Remove what only an unfinished run needs."""
+        self._remove(*_UNFINISHED)
+
+    def _check_request(self) -> None:
+        """Refuse to go on with a run that was asked for something else."""
+        if self.is_finished:
+            found = Explanation.load(self.path).facts.facts.get("request")
+        elif (self.path / REQUEST).exists():
+            found = read_json(self.path / REQUEST)
+        else:
+            return
+        found = found if isinstance(found, dict) else {}
+        for name, value in self.request.items():
+            if found.get(name) != value:
+                raise InputError(
+                    f"{self.path} holds a run with {name} {found.get(name)!r}, and resuming needs the same (got {value!r})"
+                )
+
+    def _remove(self, *patterns: str) -> None:
+        for pattern in patterns:
+            for file in self.path.glob(pattern):
+                try:
+                    file.unlink()
+                except OSError as error:
+                    raise InputError(f"Cannot remove {file}: {error.strerror}") from error

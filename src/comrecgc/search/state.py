@@ -1,0 +1,129 @@
+"""Everything a search knows between two steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from comrecgc.graphs.batch import LongArray, pointers
+from comrecgc.graphs.paths import EditPath
+from comrecgc.neighbourhood.neighbourhood import FloatArray
+from comrecgc.recourse.pairs import RecoursePairs
+from comrecgc.search.leads import InputState
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """How far a search has come.
+
+    Args:
+        round: 0 for the sweep, then 1, 2, …
+        done: Inputs looked at in this round.
+        total: Inputs to look at in this round.
+        coverage: Share of the inputs that the centres chosen last cover.
+        num_found: Counterfactuals held.
+    """
+
+    round: int
+    done: int
+    total: int
+    coverage: float
+    num_found: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pursuit:
+    """One input to work on in a round.
+
+    Args:
+        input: Index of the input.
+        budget: Graphs to expand.
+        num_aims: How many of the centres, the first ones, to aim at; 0 looks at the input's own neighbours only.
+    """
+
+    input: int
+    budget: int
+    num_aims: int
+
+
+@dataclass(kw_only=True, eq=False)
+class SearchState:
+    """A search between two steps.
+
+    Args:
+        inputs: What is known around each input.
+        seed: Seed of all draws.
+        plan: What to do in this round.
+        done: How much of the plan is done.
+        centres: Centres chosen last, `[R, d]`; None before the end of the sweep.
+        curve: Share of the inputs covered after the sweep and after every round.
+        num_found: Counterfactuals held of all inputs.
+        ended: Whether the search is over.
+        complete: Whether it ended of itself; False while it goes on, and when time was up.
+    """
+
+    inputs: list[InputState]
+    seed: int
+    plan: list[Pursuit]
+    done: int = 0
+    centres: FloatArray | None = None
+    curve: list[float] = field(default_factory=list)
+    num_found: int = 0
+    ended: bool = False
+    complete: bool = False
+
+    @property
+    def progress(self) -> SearchProgress:
+        coverage = self.curve[-1] if self.curve else 0.0
+        return SearchProgress(len(self.curve), self.done, len(self.plan), coverage, self.num_found)
+
+    def vectors(self) -> tuple[FloatArray, LongArray]:
+        """Recourse vectors of all counterfactuals found, `[n, d]`, and the input of each, `[n]`."""
+        pairs = self._pairs()
+        return pairs.vectors(), pairs.inputs.astype(np.int64)
+
+    @property
+    def width(self) -> int:
+        return len(self.inputs[0].embedding) if self.inputs else 1
+
+    def pairs(self) -> RecoursePairs:
+        """Every input with its own counterfactuals; candidate `j` is the `j`-th of all, input after input."""
+        pairs = self._pairs()
+        vectors = pairs.vectors()
+        squares = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)
+        return replace(pairs, norms=np.sqrt(squares).astype(np.float32))
+
+    def _pairs(self) -> RecoursePairs:
+        """The pairs, their norms not yet known."""
+        none = np.zeros((0, self.width), dtype=np.float32)
+        counts = np.diff(self._ends)
+        return RecoursePairs(
+            input_embeddings=np.concatenate([none, *(known.embedding[None, :] for known in self.inputs)]),
+            input_sizes=np.array([known.graph.size for known in self.inputs], dtype=np.int32),
+            candidate_embeddings=np.concatenate([none, *(known.found.embeddings for known in self.inputs)]),
+            candidate_sizes=np.concatenate([np.zeros(0, np.int32), *(known.found.sizes for known in self.inputs)]),
+            inputs=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
+            candidates=np.arange(self._ends[-1], dtype=np.int32),
+            norms=np.zeros(self._ends[-1], dtype=np.float32),
+        )
+
+    def path(self, candidate: int) -> EditPath:
+        """Edits from its input to a candidate of `pairs`."""
+        known, place = self._place(candidate)
+        return known.found.paths[place]
+
+    def probability(self, candidate: int) -> float:
+        """Probability of accept of a candidate of `pairs`."""
+        known, place = self._place(candidate)
+        return float(known.found.probabilities[place])
+
+    def _place(self, candidate: int) -> tuple[InputState, int]:
+        owner = int(np.searchsorted(self._ends, candidate, side="right")) - 1
+        return self.inputs[owner], candidate - int(self._ends[owner])
+
+    @cached_property
+    def _ends(self) -> LongArray:
+        """Where the candidates of each input begin, and the end, `[num_inputs + 1]`; every step makes a new state."""
+        return pointers([len(known.found) for known in self.inputs])

@@ -1,0 +1,135 @@
+"""A search on disk: its whole state as plain arrays, so that a killed search goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.files import write_atomically
+from comrecgc.graphs.batch import GraphBatch, fingerprint, pointers
+from comrecgc.graphs.path_arrays import path_arrays, read_paths
+from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.search.leads import InputState, Leads
+from comrecgc.search.state import Pursuit, SearchState
+
+if TYPE_CHECKING:
+    from comrecgc.search.search import DirectedSearch
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def search_facts(search: DirectedSearch, scorer: NeighbourhoodScorer, state: SearchState) -> dict[str, Any]:
+    """What determines a search: its parameters, the inputs, and what the models and the constraint say of them."""
+    said = b"".join(known.embedding.tobytes() for known in state.inputs)
+    if scorer.classifier is not None and state.inputs:
+        graphs = GraphBatch.from_graphs(known.graph for known in state.inputs)
+        said += np.asarray(scorer.classifier.accept_probability(graphs), dtype=np.float64).tobytes()
+        weights: dict[str, Any] = getattr(scorer.classifier, "state_dict", dict)()
+        said += b"".join(tensor.detach().cpu().numpy().tobytes() for tensor in weights.values())
+    return {
+        "search": asdict(search),
+        "seed": state.seed,
+        "inputs": fingerprint([known.graph for known in state.inputs]),
+        "models": hashlib.sha256(said).hexdigest()[:16],
+        "num_labels": scorer.num_labels,
+        "constraint": repr(scorer.constraint),
+    }
+
+
+def save_search(path: Path, state: SearchState, facts: dict[str, Any]) -> None:
+    """Write a search, whole or not at all.
+
+    Args:
+        path: An `.npz` file.
+        state: The search.
+        facts: What the search is of; it is resumed only with the very same.
+    """
+    expanded = [sorted(known.expanded) for known in state.inputs]
+    arrays: Arrays = {
+        "facts": np.array(json.dumps(facts, sort_keys=True)),
+        "plan": np.array([(p.input, p.budget, p.num_aims) for p in state.plan], dtype=np.int64).reshape(-1, 3),
+        "done": np.array(state.done),
+        "curve": np.array(state.curve, dtype=np.float64),
+        "ended": np.array(state.ended),
+        "expanded": np.array([key for keys in expanded for key in keys], dtype=np.uint64),
+        "expanded_ptr": pointers(np.array([len(keys) for keys in expanded], dtype=np.int64)),
+        **_lead_arrays("found", [known.found for known in state.inputs]),
+        **_lead_arrays("frontier", [known.frontier for known in state.inputs]),
+    }
+    if state.centres is not None:
+        arrays["centres"] = state.centres
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    write_atomically(path, lambda file: file.write(buffer.getbuffer()))
+
+
+def load_search(path: Path, fresh: SearchState, facts: dict[str, Any]) -> SearchState:
+    """The search as it was saved.
+
+    Args:
+        path: The `.npz` file.
+        fresh: The search as it began.
+        facts: What the search must be of.
+    """
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+            arrays = dict(stored)
+        if json.loads(str(arrays["facts"])) != json.loads(json.dumps(facts)):
+            raise InputError(
+                f"{path} is of a search with other parameters, models or data: start anew without resuming"
+            )
+        found, frontier = (_read_leads(name, arrays, len(fresh.inputs)) for name in ("found", "frontier"))
+        ends = arrays["expanded_ptr"].tolist()
+        keys = arrays["expanded"].tolist()
+        inputs = [
+            InputState(known.graph, known.embedding, found[i], frontier[i], set(keys[ends[i] : ends[i + 1]]))
+            for i, known in enumerate(fresh.inputs)
+        ]
+        return replace(
+            fresh,
+            inputs=inputs,
+            plan=[Pursuit(*row) for row in arrays["plan"].tolist()],
+            done=int(arrays["done"]),
+            centres=arrays.get("centres"),
+            curve=arrays["curve"].tolist(),
+            num_found=sum(len(leads) for leads in found),
+            ended=bool(arrays["ended"]),
+            complete=bool(arrays["ended"]),  # a search cut short is kept as it was before that
+        )
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
+    except Exception as error:  # numpy and zipfile raise many kinds for damaged files
+        raise InputError(f"{path} is damaged ({type(error).__name__}): start anew without resuming") from error
+
+
+def _lead_arrays(name: str, leads: Sequence[Leads]) -> Arrays:
+    """Leads of all inputs, end to end."""
+    return {
+        f"{name}_ptr": pointers(np.array([len(lead) for lead in leads], dtype=np.int64)),
+        f"{name}_keys": np.concatenate([lead.keys for lead in leads]),
+        f"{name}_sizes": np.concatenate([lead.sizes for lead in leads]),
+        f"{name}_probabilities": np.concatenate([lead.probabilities for lead in leads]),
+        f"{name}_embeddings": np.concatenate([lead.embeddings for lead in leads]),
+        **path_arrays(name, [path for lead in leads for path in lead.paths]),
+    }
+
+
+def _read_leads(name: str, arrays: Arrays, num_inputs: int) -> list[Leads]:
+    ends = arrays[f"{name}_ptr"].tolist()
+    paths = read_paths(name, arrays)
+    keys, sizes, probabilities, embeddings = (
+        arrays[f"{name}_{column}"] for column in ("keys", "sizes", "probabilities", "embeddings")
+    )
+    parts = [slice(ends[i], ends[i + 1]) for i in range(num_inputs)]
+    return [Leads(keys[part], sizes[part], probabilities[part], embeddings[part], tuple(paths[part])) for part in parts]

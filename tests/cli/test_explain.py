@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from comrecgc.classifiers import ClassifierTraining, load_classifier, train_classifier
+from comrecgc.datasets import GraphDataset
+from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, save_embedder
+from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.explanation import Explanation
+from comrecgc.search import DirectedSearch
+from tests.cli.command import run
+from tests.stubs import small_dataset
+
+DATASET = small_dataset(60)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Options that name a trained classifier and an embedder of random weights, which measures well enough here."""
+    folder = tmp_path_factory.mktemp("models")
+    train_classifier(DATASET, ClassifierTraining(epochs=150, seed=1), out=folder / "classifier.safetensors")
+    torch.manual_seed(0)
+    save_embedder(Greed(3, num_layers=2, width=8, output_width=8), folder / "greed.safetensors", {})
+    return ["--classifier", str(folder / "classifier.safetensors"), "--embedder", str(folder / "greed.safetensors")]
+
+
+@pytest.fixture(autouse=True)
+def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`planted` is a few small trees, the first two thirds of them unless asked otherwise."""
+    import comrecgc.datasets
+
+    original = comrecgc.datasets.load_dataset
+
+    def load(name: str, root: Path | None = None) -> GraphDataset:
+        parts = {"planted": DATASET[:40], "unseen": DATASET[40:]}
+        return parts[name] if name in parts else original(name, root=root)
+
+    monkeypatch.setattr(comrecgc.datasets, "load_dataset", load)
+
+
+@pytest.fixture(scope="module")
+def options(models: list[str]) -> list[str]:
+    return ["explain", "--dataset", "planted", *models, "--theta", "0.2", "--recourses", "4", "--jobs", "1"]
+
+
+@pytest.fixture
+def finished(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Path:
+    assert run(monkeypatch, *options, "--out", tmp_path / "run") == 0
+    capsys.readouterr()
+    return tmp_path / "run"
+
+
+def test_a_run_folder_and_a_summary(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    assert run(monkeypatch, *options, "--out", folder) == 0
+    printed = capsys.readouterr()
+    explanation = Explanation.load(folder)
+    assert explanation.recourses
+    assert f"cover {explanation.coverage:.1%} of {len(explanation.inputs)}" in printed.out
+    assert printed.out.strip().endswith(f"report: {folder / 'report.html'}")
+    assert explanation.recourses[0].summary.split()[0] in printed.out
+    assert "sweep" in printed.err
+    assert {file.name for file in folder.iterdir()} == {
+        "manifest.json", "explanation.json", "recourses.csv", "coverage_curve.csv", "report.html", "witnesses.npz",
+    }  # fmt: skip
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert set(manifest["facts"]["models"]["classifier"]) == {"path", "sha256"}
+    assert manifest["seconds"].keys() >= {"search", "verification", "report"}
+
+
+def test_the_command_and_the_class_agree_whatever_the_jobs(
+    finished: Path, options: list[str], models: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (finished / "explanation.json").read_text()
+    other = finished.parent / "other"
+    assert run(monkeypatch, *options, "--out", other, "--jobs", 2) == 0
+    assert (other / "explanation.json").read_text() == text
+    explainer = CommonRecourseExplainer(
+        load_classifier(models[1]), load_embedder(models[3]), theta=0.2, num_recourses=4, jobs=1
+    )
+    assert explainer.fit(DATASET[:40]).explanation_.to_json() == text
+
+
+def test_the_papers_walk_gives_the_same_whatever_the_jobs(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = ["--preset", "paper", "--steps", 200, "--heads", 3, "--delta", 0.04]
+    for jobs in (1, 2):
+        assert run(monkeypatch, *options, *walk, "--jobs", jobs, "--out", tmp_path / str(jobs)) == 0
+        assert run(monkeypatch, "evaluate", tmp_path / str(jobs)) == 0
+    found = Explanation.load(tmp_path / "1")
+    assert found.recourses
+    assert found.to_json() == Explanation.load(tmp_path / "2").to_json()
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(
+    finished: Path, options: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = finished.parent / "interrupted"
+    original = DirectedSearch.run
+
+    def interrupted(self: DirectedSearch, *args: object, **kw: object) -> object:
+        def stop(_: object) -> None:
+            raise KeyboardInterrupt
+
+        return original(self, *args, **(kw | {"progress": stop, "checkpoint_seconds": 0}))  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DirectedSearch, "run", interrupted)
+        assert run(monkeypatch, *options, "--out", folder) == 130
+    assert "--resume" in capsys.readouterr().err
+    assert not (folder / "manifest.json").exists()
+    assert run(monkeypatch, *options, "--out", folder) == 2
+    assert "--resume goes on" in capsys.readouterr().err
+    assert run(monkeypatch, *options, "--out", folder, "--resume", "--seed", 3) == 2
+    assert "seed 0, and resuming needs the same (got 3)" in capsys.readouterr().err
+    assert run(monkeypatch, *options, "--out", folder, "--resume") == 0
+    assert (folder / "explanation.json").read_text() == (finished / "explanation.json").read_text()
+    assert not (folder / "run.json").exists()
+
+
+def test_a_finished_run_is_kept_unless_it_shall_be_replaced(
+    finished: Path, options: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (finished / "explanation.json").read_text()
+    assert run(monkeypatch, *options, "--out", finished, "--resume") == 0
+    assert "sweep" not in capsys.readouterr().err
+    assert run(monkeypatch, *options, "--out", finished, "--recourses", 1) == 2
+    assert run(monkeypatch, *options, "--out", finished, "--recourses", 1, "--overwrite") == 0
+    assert (finished / "explanation.json").read_text() != text
+    assert len(Explanation.load(finished).recourses) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["--dataset", "mutagenicty"], "did you mean mutagenicity?"),
+        (["--classifier", "none.pth"], "none.pth"),
+        (["--delta", "tiny"], "--delta must be a positive number or auto (got 'tiny')"),
+        (["--delta", "-1"], "delta must be a positive number (got -1.0)"),
+        (["--theta", "0"], "theta must be a positive number"),
+        (["--teleport", "2"], "teleport must lie strictly between 0 and 1"),
+        (["--time-budget", "-5"], "time_budget must be a positive number"),
+        (["--data-root", "nowhere", "--dataset", "aids"], "root must be an existing folder"),
+        (["--valence"], "Valence knows the elements"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(
+    changes: list[str],
+    message: str,
+    options: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(monkeypatch, *options, "--out", tmp_path / "run", *changes) == 2
+    printed = capsys.readouterr().err.strip()
+    assert printed.startswith("error: ")
+    assert message in printed
+    assert "\n" not in printed
+
+
+def test_a_folder_that_cannot_be_written_to(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for out in (tmp_path / "file", tmp_path / "file" / "run"):
+        assert run(monkeypatch, *options, "--out", out) == 2
+        assert capsys.readouterr().err.strip().startswith("error: Cannot write to")
+
+
+def test_models_are_trained_where_none_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.runs.run.ClassifierTraining", lambda: ClassifierTraining(epochs=30))
+    monkeypatch.setattr("comrecgc.runs.run.QUICK", EmbedderTraining(effort=0.001))
+    folder = tmp_path / "run"
+    assert run(monkeypatch, "explain", "--dataset", "planted", "--out", folder, "--recourses", 2, "--jobs", 1) == 0
+    assert "training gcn" in capsys.readouterr().err
+    assert run(monkeypatch, "evaluate", folder) == 0
+
+
+def test_evaluate_agrees_with_an_honest_run_and_finds_a_dishonest_one(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "evaluate", finished) == 0
+    table = capsys.readouterr().out
+    assert "coverage" in table
+    assert "DIFFERS" not in table
+    explanation = Explanation.load(finished)
+    first = explanation.recourses[0]
+    member = replace(first.covered[0], probability=first.covered[0].probability / 2)
+    lie = replace(first, covered=(member, *first.covered[1:]))
+    replace(explanation, recourses=(lie, *explanation.recourses[1:])).save(finished)
+    assert run(monkeypatch, "evaluate", finished) == 1
+    assert "DIFFERS" in capsys.readouterr().out
+    longer = replace(first, vector=tuple(2 * np.array(first.vector)))
+    replace(explanation, recourses=(longer, *explanation.recourses[1:])).save(finished)
+    assert run(monkeypatch, "evaluate", finished) == 1
+
+
+def test_evaluate_names_what_it_cannot_use(
+    finished: Path, models: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "evaluate", finished.parent / "none") == 2
+    assert "Cannot read" in capsys.readouterr().err
+    assert run(monkeypatch, "evaluate", finished, *models) == 0
+    assert run(monkeypatch, "evaluate", finished, "--embedder", models[1]) == 2
+    assert "must describe a greed" in capsys.readouterr().err
+    witnesses = finished / "witnesses.npz"
+    witnesses.write_bytes(witnesses.read_bytes()[:-10])
+    assert run(monkeypatch, "evaluate", finished) == 2
+    assert "witnesses.npz is damaged" in capsys.readouterr().err
+
+
+def test_report_writes_the_page_again(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = finished / "report.html"
+    page.unlink()
+    assert run(monkeypatch, "report", finished) == 0
+    assert "<html" in page.read_text()
+    assert str(page) in capsys.readouterr().out
+
+
+def test_apply_uses_the_recourses_on_unseen_graphs(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = finished.parent / "applied.json"
+    assert run(monkeypatch, "apply", "--run", finished, "--dataset", "unseen", "--out", target, "--jobs", 1) == 0
+    printed = capsys.readouterr().out
+    assert f"saved to {target}" in printed.replace("\n", "")
+    applied = json.loads(target.read_text())
+    found = Explanation.load(finished)
+    assert [recourse["vector"] for recourse in applied["recourses"]] == [list(r.vector) for r in found.recourses]
+    rejected = sum(len(recourse["covered"]) for recourse in applied["recourses"]) + len(applied["uncovered"])
+    assert rejected == len(applied["inputs"]) > 0
+    assert run(monkeypatch, "apply", "--run", finished, "--dataset", "unseen", "--out", finished) == 2
+    assert "it is a folder" in capsys.readouterr().err

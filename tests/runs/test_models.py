@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from comrecgc.classifiers import ClassifierTraining
+from comrecgc.embedding import EmbedderTraining
+from comrecgc.errors import InputError
+from comrecgc.runs import ModelFile, obtain_classifier, obtain_embedder
+from tests.stubs import small_dataset
+
+DATASET = small_dataset(40)
+TRAINING = ClassifierTraining(epochs=2, hidden=4)
+
+
+def test_a_model_is_trained_once_and_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
+    stages: list[str] = []
+    files = []
+    for run in ("one", "two"):
+        _, file = obtain_classifier(
+            DATASET, None, tmp_path / run, training=TRAINING, progress=lambda *at: stages.append(at[0])
+        )
+        files.append(file)
+        assert file.path == "classifier.safetensors"
+        assert (tmp_path / run / "classifier.json").exists()
+    assert stages == ["training gcn"] * 2  # two epochs, the first time only
+    assert files[0] == files[1]
+    _, other = obtain_classifier(DATASET[:39], None, tmp_path / "three", training=TRAINING)
+    assert other != files[0]
+
+
+def test_without_a_cache_models_are_trained_in_the_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "file" / name)
+    _, file = obtain_embedder(DATASET, None, tmp_path / "run", training=EmbedderTraining(effort=0.001))
+    assert (tmp_path / "run" / file.path).is_file()
+
+
+def test_a_changed_or_missing_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "weights.pth"
+    path.write_bytes(b"one")
+    file = ModelFile.of(path, tmp_path)
+    assert file.path == "weights.pth"
+    assert ModelFile.of(path, tmp_path / "elsewhere").path == path.resolve().as_posix()
+    assert file.find(tmp_path, "classifier") == path
+    path.write_bytes(b"two")
+    with pytest.raises(InputError, match="has changed since the run"):
+        file.find(tmp_path, "classifier")
+    path.unlink()
+    with pytest.raises(InputError, match="give its file with --classifier"):
+        file.find(tmp_path, "classifier")
+    with pytest.raises(InputError, match="Cannot read"):
+        obtain_classifier(DATASET, path, tmp_path)

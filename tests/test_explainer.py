@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from comrecgc.datasets import GraphDataset
+from comrecgc.embedding import EmbedderTraining
+from comrecgc.errors import InputError
+from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.explanation import Explanation, Reason
+from comrecgc.graphs import AllowKinds, EditKind, Graph, apply_path
+from comrecgc.search import DirectedSearch
+from tests.stubs import Always, AvoidsLabel, Histogram, small_dataset
+
+BAD = 2
+DATASET = small_dataset()
+MODEL = AvoidsLabel(BAD, DATASET.num_labels)
+EMBEDDER = Histogram(DATASET.num_labels)
+REJECTS = [i for i, graph in enumerate(DATASET) if (graph.labels == BAD).any()]
+
+
+def explainer(**changes: Any) -> CommonRecourseExplainer:
+    options: dict[str, Any] = {"num_recourses": 5, "theta": 0.3, "jobs": 1}
+    return CommonRecourseExplainer(MODEL, EMBEDDER, **(options | changes))
+
+
+@pytest.fixture(scope="module")
+def explanation() -> Explanation:
+    return explainer().fit(DATASET).explanation_
+
+
+def check_claims(found: Explanation) -> None:
+    """Every entry worked out again, graph by graph, from what the stubs are."""
+    theta, delta = found.parameters["theta"], found.parameters["delta"]
+    for recourse in found.recourses:
+        for member in recourse.covered:
+            graph = found.inputs[member.input].graph
+            end = apply_path(graph, member.edits)
+            assert end == member.counterfactual
+            assert not (end.labels == BAD).any()
+            step = EMBEDDER.vector(graph, end)
+            assert member.distance == pytest.approx(np.linalg.norm(step), abs=1e-6)
+            assert member.distance <= theta
+            assert np.linalg.norm(step - np.array(recourse.vector)) <= delta
+            assert member.probability == pytest.approx(0.9 - 0.001 * end.num_nodes)
+            assert member.num_edits == len(member.edits)
+
+
+def test_it_finds_what_the_model_looks_at(explanation: Explanation) -> None:
+    assert sorted(explanation.inputs) == REJECTS
+    assert explanation.coverage > 0.9
+    assert "C" in explanation.recourses[0].summary
+    check_claims(explanation)
+
+
+def test_figures_are_those_of_the_recourses(explanation: Explanation) -> None:
+    figures = explanation.metrics
+    covering = {
+        index: [
+            recourse.norm
+            for recourse in explanation.recourses
+            if index in (*recourse.also_covers, *(member.input for member in recourse.covered))
+        ]
+        for index in explanation.inputs
+    }
+    assert figures["total_length"] == pytest.approx(sum(recourse.norm for recourse in explanation.recourses))
+    assert figures["cost"] == pytest.approx(sum(min(norms) for norms in covering.values() if norms))
+    assert figures["directional_coverage"] == figures["coverage"]
+    assert explanation.facts.seconds.keys() == {"models", "inputs", "search", "selection", "verification", "words"}
+
+
+def test_the_constructor_only_keeps_its_arguments() -> None:
+    made = CommonRecourseExplainer("no model", theta=-1, num_recourses="many")  # type: ignore[arg-type]
+    assert made.get_params()["theta"] == -1
+    assert list(made.get_params()) == list(inspect.signature(CommonRecourseExplainer).parameters)
+    assert made.set_params(theta=0.2, delta=0.02) is made
+    assert repr(made) == "CommonRecourseExplainer(str, theta=0.2, delta=0.02, num_recourses='many')"
+    with pytest.raises(InputError, match="got 'thta'"):
+        made.set_params(thta=0.1)
+    copy = CommonRecourseExplainer(**made.get_params())
+    assert copy.get_params() == made.get_params()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"theta": 0}, r"theta must be a positive number \(got 0\)"),
+        ({"theta": float("nan")}, "theta must be a positive number"),
+        ({"theta": "0.1"}, "theta must be a positive number"),
+        ({"delta": -0.1}, "delta must be a positive number"),
+        ({"delta": "small"}, "delta must be a positive number or 'auto'"),
+        ({"num_recourses": 0}, "num_recourses must be an integer of at least 1"),
+        ({"num_recourses": 2.5}, "num_recourses must be an integer"),
+        ({"problem": "fcx"}, "problem must be one of fcr, fc"),
+        ({"selection": "kmeans"}, "selection must be one of ball, dbscan"),
+        ({"preset": "quick"}, "preset must be one of default, paper"),
+        ({"directional": 1}, "directional must be True, False or None"),
+        ({"num_heads": 0}, "num_heads must be an integer"),
+        ({"teleport": 1}, "teleport must lie strictly between 0 and 1"),
+        ({"time_budget": 0}, "time_budget must be a positive number"),
+        ({"jobs": 0}, "jobs must be an integer of at least 1"),
+        ({"random_state": -1}, "random_state must be an integer of at least 0"),
+        ({"label_names": ["C"]}, "label_names must name each of the 3 labels"),
+        ({"model": 3}, "model must be a torch module"),
+        ({"embedder": 3}, "An embedder is a model"),
+        ({"model": AvoidsLabel(0, 7)}, "must know the 3 node labels"),
+    ],
+)
+def test_bad_parameters_are_named_in_one_line(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        explainer().set_params(**changes).fit(DATASET)
+    assert "\n" not in str(caught.value)
+
+
+def test_graphs_may_be_a_dataset_or_pyg_data_and_stay_as_they_are(explanation: Explanation) -> None:
+    data = DATASET.to_pyg()
+    before = [(graph.x.clone(), graph.edge_index.clone()) for graph in data]
+    names = DATASET.label_names
+    found = explainer(label_names=names).fit(data).explanation_
+    assert all(
+        torch.equal(graph.x, x) and torch.equal(graph.edge_index, edges)
+        for graph, (x, edges) in zip(data, before, strict=True)
+    )
+    plain = [recourse.vector for recourse in explanation.recourses]
+    assert [recourse.vector for recourse in found.recourses] == plain
+    assert found.facts.model_accuracy == explanation.facts.model_accuracy
+    for graph in data:
+        del graph.y
+    unlabelled = explainer(label_names=names).fit(data).explanation_
+    assert unlabelled.facts.model_accuracy is None
+    assert unlabelled.to_json() == found.to_json()
+
+
+def test_graphs_of_a_dataset_are_not_modified() -> None:
+    before = [(graph.labels.tobytes(), graph.edges.tobytes(), graph.ids.tobytes()) for graph in DATASET]
+    explainer(num_recourses=2).fit(DATASET)
+    assert before == [(graph.labels.tobytes(), graph.edges.tobytes(), graph.ids.tobytes()) for graph in DATASET]
+
+
+def test_nothing_rejected_is_an_answer() -> None:
+    found = explainer().set_params(model=Always(0.9, 3)).fit(DATASET).explanation_
+    assert (found.recourses, len(found.inputs), found.coverage) == ((), 0, 0.0)
+    assert "no rejects to explain" in found.warnings[0]
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_everything_rejected_is_an_answer(preset: str) -> None:
+    made = explainer(preset=preset, num_steps=20).set_params(model=Always(0.1, 3))
+    found = made.fit(DATASET[:6]).explanation_
+    assert found.recourses == ()
+    assert {entry.reason for entry in found.uncovered} == {Reason.NO_COUNTERFACTUAL}
+    assert len(found.uncovered) == len(found.inputs) == 6
+    assert "rejects all 6 graphs" in found.warnings[0]
+    applied = made.explain(DATASET[6:9])
+    assert len(applied.uncovered) == 3
+
+
+def test_one_small_graph_is_enough() -> None:
+    alone = GraphDataset(
+        name="one", graphs=(Graph([2, 0], [[0, 1]]),), classes=np.array([0], np.int8), label_names=DATASET.label_names
+    )
+    found = explainer(theta=0.9).fit(alone).explanation_
+    assert found.coverage == 1
+    check_claims(found)
+
+
+def test_the_number_of_cores_and_the_seed() -> None:
+    one = explainer(jobs=1).fit(DATASET).explanation_.to_json()
+    assert explainer(jobs=2).fit(DATASET).explanation_.to_json() == one
+    assert explainer(jobs=1).fit(DATASET).explanation_.to_json() == one
+    assert explainer(random_state=1).fit(DATASET).explanation_.parameters["seed"] == 1
+
+
+def test_the_papers_preset_walks_and_clusters() -> None:
+    found = explainer(preset="paper", num_steps=150, num_heads=3).fit(DATASET).explanation_
+    assert found.parameters["delta"] == 0.02
+    assert found.parameters["selection"] == "dbscan"
+    assert found.parameters["directional"] is False
+    assert found.parameters["num_steps"] == 150
+    assert found.coverage > 0.1
+    check_claims(found)
+
+
+@pytest.mark.parametrize("selection", ["ball", "dbscan"])
+def test_fc_takes_its_counterfactuals_from_a_small_set(selection: str) -> None:
+    found = explainer(problem="fc", selection=selection, delta=0.02).fit(DATASET)
+    check_claims(found.explanation_)
+    used = found.verified_.pairs.candidates[found.verified_.cover.pairs[found.verified_.cover.covers]]
+    assert 0 < len(np.unique(used)) <= len(REJECTS)
+    if selection == "ball":
+        assert found.explanation_.coverage == explainer(delta=0.02).fit(DATASET).explanation_.coverage
+
+
+def test_an_automatic_delta_is_half_a_typical_edit_and_excludes_doing_nothing(explanation: Explanation) -> None:
+    delta = explanation.parameters["delta"]
+    assert 0 < delta < 0.1
+    assert explanation.parameters["directional"] is True
+    assert all(recourse.norm > delta for recourse in explanation.recourses)
+    assert any("half the median length" in note for note in explanation.notes)
+    named = explainer(delta=0.02, num_recourses=1).fit(DATASET).explanation_
+    assert named.parameters["directional"] is False
+    assert not any("half the median length" in note for note in named.notes)
+
+
+def test_a_large_delta_is_warned_of() -> None:
+    found = explainer(delta=0.3).fit(DATASET).explanation_
+    assert found.metrics["trivial_coverage"] == found.coverage > 0.4
+    assert "Changing nothing already covers" in found.warnings[-1]
+
+
+def test_constraints_hold_for_every_edit() -> None:
+    rule = AllowKinds({"relabel"})
+    found = explainer(constraint=rule).fit(DATASET).explanation_
+    kinds = {edit.kind for r in found.recourses for member in r.covered for edit in member.edits}
+    assert kinds == {EditKind.RELABEL}
+    assert found.parameters["constraint"] == repr(rule)
+
+
+def test_a_time_budget_ends_the_search_and_says_so() -> None:
+    found = explainer(time_budget=1e-6).fit(DATASET).explanation_
+    assert {entry.reason for entry in found.uncovered} == {Reason.BUDGET_EXHAUSTED}
+    assert any("time budget" in note for note in found.notes)
+
+
+def test_an_interrupted_search_resumes_to_the_same_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, explanation: Explanation
+) -> None:
+    original = DirectedSearch.run
+    monkeypatch.setattr(
+        DirectedSearch, "run", lambda self, *args, **kw: original(self, *args, **(kw | {"checkpoint_seconds": 0}))
+    )
+
+    def interrupt(what: str, *_: object) -> None:
+        if what == "round 1":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        explainer().fit(DATASET, checkpoint=tmp_path, progress=interrupt)
+    assert (tmp_path / "search.npz").exists()
+    stages: list[str] = []
+    found = explainer().fit(DATASET, checkpoint=tmp_path, resume=True, progress=lambda *at: stages.append(at[0]))
+    assert "sweep" not in stages
+    assert found.explanation_.to_json() == explanation.to_json()
+
+
+def test_unseen_graphs_get_the_same_recourses() -> None:
+    made = explainer().fit(DATASET[:16])
+    applied = made.explain(DATASET[16:])
+    assert [r.vector for r in applied.recourses] == [r.vector for r in made.explanation_.recourses]
+    assert [r.summary for r in applied.recourses] == [r.summary for r in made.explanation_.recourses]
+    assert sorted(applied.inputs) == [i - 16 for i in REJECTS if i >= 16]
+    assert applied.coverage > 0.5
+    check_claims(applied)
+    empty = made.explain(DATASET.subset([i for i in range(24) if i not in REJECTS]))
+    assert len(empty.inputs) == 0
+
+
+def test_unseen_graphs_must_be_over_the_same_labels() -> None:
+    with pytest.raises(InputError, match="call fit first"):
+        explainer().explain(DATASET)
+    made = explainer(num_recourses=1).fit(DATASET[:10].to_pyg())
+    narrow = DATASET[10:12].to_pyg()
+    for graph in narrow:
+        graph.x = graph.x[:, :2].clone()
+        graph.x[:, 0] = 1
+    with pytest.raises(InputError, match="node features of width 3"):
+        made.explain(narrow)
+    strange = DATASET[10:12].to_pyg()
+    strange[1].x[0] = 0.5
+    with pytest.raises(InputError, match="node features seen in fit"):
+        made.explain(strange)
+
+
+def test_an_embedder_is_trained_where_none_is_given() -> None:
+    stages: list[str] = []
+    made = CommonRecourseExplainer(MODEL, EmbedderTraining(effort=0.001), num_recourses=3, jobs=1)
+    found = made.fit(DATASET, progress=lambda *at: stages.append(at[0])).explanation_
+    assert "training" in stages
+    assert found.recourses
+    assert len(found.recourses[0].vector) == 64

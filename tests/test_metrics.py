@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comrecgc.classifiers import load_classifier, predict
+from comrecgc.datasets import load_dataset
+from comrecgc.embedding import load_embedder
+from comrecgc.errors import InputError
+from comrecgc.graphs import GraphBatch
+from comrecgc.metrics import (
+    Cost,
+    Reason,
+    auto_delta,
+    cost,
+    coverage,
+    coverage_by_edits,
+    coverage_curve,
+    directional_coverage,
+    held_out_coverage,
+    total_length,
+    trivial_coverage,
+    why_not_covered,
+)
+from comrecgc.recourse import Cover, RecourseClustering, RecoursePairs, cover_of, pairs_within
+from tests.recourse.instances import random_pairs
+
+
+def toy() -> Cover:
+    """Recourses of length 5, 1, 0 over four inputs; the last input is covered by none."""
+    centres = np.array([[3, 4], [1, 0], [0, 0]], dtype=np.float32)
+    return Cover(centres, np.array([[0, 1, -1, -1], [0, -1, -1, -1], [-1, -1, 2, -1]]))
+
+
+def test_toy_figures() -> None:
+    cover = toy()
+    assert coverage(cover) == 0.75
+    assert coverage_curve(cover).tolist() == [0.5, 0.5, 0.75]
+    assert coverage_curve(cover, 5).tolist() == [0.5, 0.5, 0.75, 0.75, 0.75]
+    assert coverage_curve(cover, 1).tolist() == [0.5]
+    assert total_length(cover) == 6
+    assert cost(cover) == Cost(total=1 + 5 + 0, mean=2, median=1)
+    assert directional_coverage(cover, 1.0) == 0.5
+    assert directional_coverage(cover, 0.5) == 0.5
+    assert directional_coverage(cover, 5.0) == 0
+
+
+def test_coverage_by_true_edits() -> None:
+    edits = np.array([[4, 2, -1, -1], [1, 0, 0, 0], [9, 9, 0, 9]])
+    assert coverage_by_edits(toy(), edits).tolist() == [0.25, 0.5, 0.75, 0.75, 0.75]
+    with pytest.raises(InputError, match="num_edits must be given for each pair"):
+        coverage_by_edits(toy(), edits[:2])
+    with pytest.raises(InputError, match="num_edits must not be negative"):
+        coverage_by_edits(toy(), -edits - 1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), delta=st.floats(0.01, 0.15))
+def test_figures_of_random_covers_agree(seed: int, delta: float) -> None:
+    pairs = random_pairs(seed)
+    cover = cover_of(pairs, pairs.vectors()[::5], delta)
+    curve = coverage_curve(cover, 100)
+    assert (np.diff(curve) >= 0).all()
+    assert curve[-1] == pytest.approx(coverage(cover))
+    for count in (1, 2, 5):
+        assert curve[count - 1] == pytest.approx(coverage(cover.select(slice(0, count))))
+    assert directional_coverage(cover, delta) <= coverage(cover)
+    known = coverage_by_edits(cover, np.where(cover.covers, 2, 0))
+    assert known.tolist() == [0, 0, pytest.approx(coverage(cover))]
+    norms = np.linalg.norm(cover.centres, axis=1)
+    shortest = [norms[column].min() for column in cover.covers.T if column.any()]
+    assert cost(cover).total == pytest.approx(np.sum(shortest))
+    assert cost(cover).median == pytest.approx(np.median(shortest))
+
+
+def test_trivial_coverage_includes_the_boundary() -> None:
+    ends = np.array([[0.5], [10.25], [21]], dtype=np.float32)
+    pairs = pairs_within(np.array([[0], [10], [20]], dtype=np.float32), [1] * 3, ends, [1] * 3, 0.6)
+    assert trivial_coverage(pairs, 0.25) == pytest.approx(2 / 3)
+    assert trivial_coverage(pairs, float(np.nextafter(0.25, 0))) == pytest.approx(1 / 3)
+    zero = np.zeros((1, 1), dtype=np.float32)
+    assert trivial_coverage(pairs, 0.25) == coverage(cover_of(pairs, zero, 0.25))
+
+
+def test_nothing_chosen_and_no_inputs() -> None:
+    pairs = random_pairs(0)
+    nothing = cover_of(pairs, np.zeros((0, 5), dtype=np.float32), 0.1)
+    assert coverage(nothing) == directional_coverage(nothing, 0.1) == total_length(nothing) == 0
+    assert cost(nothing) == cost(toy().select(slice(0, 0))) == Cost(0.0, 0.0, 0.0)
+    assert coverage_curve(nothing).tolist() == []
+    assert coverage_curve(nothing, 2).tolist() == [0, 0]
+    assert coverage_by_edits(nothing, np.zeros(nothing.pairs.shape, dtype=np.int64)).tolist() == [0]
+    useless = Cover(np.ones((1, 5), dtype=np.float32), np.full((1, 3), -1))
+    assert cost(useless) == Cost(0.0, 0.0, 0.0)
+    empty = pairs_within(np.zeros((0, 5), dtype=np.float32), [], np.zeros((0, 5), dtype=np.float32), [], 0.1)
+    assert trivial_coverage(empty, 0.1) == 0
+    with pytest.raises(InputError, match="num_recourses"):
+        coverage_curve(nothing, -1)
+
+
+def test_held_out_inputs_are_not_seen() -> None:
+    pairs = random_pairs(1, num_inputs=30, num_candidates=200)
+    shown: list[set[int]] = []
+
+    def select(visible: RecoursePairs) -> npt.NDArray[np.float32]:
+        shown.append(set(visible.inputs.tolist()))
+        return visible.vectors()[::3]
+
+    results = [held_out_coverage(pairs, select, 0.03, seed=seed) for seed in (0, 0, 1)]
+    assert results[0] == results[1]
+    assert shown[0] == shown[1] != shown[2]
+    assert max(map(len, shown)) <= 24
+    covered = np.flatnonzero(
+        cover_of(pairs, select(pairs.subset(np.isin(pairs.inputs, list(shown[0])))), 0.03).first >= 0
+    )
+    unseen = set(np.random.default_rng(0).permutation(30)[:6].tolist())
+    assert results[0].unseen == pytest.approx(len(set(covered.tolist()) & unseen) / 6)
+    assert results[0].seen == pytest.approx(len(set(covered.tolist()) - unseen) / 24)
+    with pytest.raises(InputError, match="share"):
+        held_out_coverage(pairs, select, 0.03, share=1.0)
+
+
+def test_auto_delta_is_half_the_median() -> None:
+    assert auto_delta(np.array([0.01, 0.02, 0.5], dtype=np.float32)) == pytest.approx(0.01)
+    with pytest.raises(InputError, match="at least one"):
+        auto_delta(np.zeros(0, dtype=np.float32))
+    with pytest.raises(InputError, match="positive length"):
+        auto_delta(np.zeros(3, dtype=np.float32))
+
+
+def test_why_not_covered() -> None:
+    """Vectors 0.1, 0.3, 0.5 and an input out of reach; the first is chosen, the second would be next."""
+    origins = np.array([[0], [10], [20], [80]], dtype=np.float32)
+    pairs = pairs_within(origins, [5] * 4, np.array([[1], [13], [25]], dtype=np.float32), [5] * 3, 0.5)
+    cover, further = cover_of(pairs, [[0.1]], 0.05), cover_of(pairs, [[0.1], [0.3]], 0.05)
+    left = [Reason.NO_RECOURSE_NEAR, Reason.NO_RECOURSE_NEAR, Reason.NO_COUNTERFACTUAL]
+    assert why_not_covered(cover, pairs) == [Reason.COVERED, *left]
+    assert why_not_covered(cover, pairs, further) == [Reason.COVERED, Reason.BUDGET, *left[1:]]
+
+
+def test_real_figures_hold_together(data_root: Path, checkpoint_root: Path) -> None:
+    """Accepted AIDS graphs as counterfactuals of the rejected ones."""
+    dataset = load_dataset("aids", root=data_root)
+    rejects = predict(load_classifier(checkpoint_root / "aids" / "classifier.pth"), dataset).rejects
+    accepted = np.setdiff1d(np.arange(len(dataset)), rejects)
+    embeddings = load_embedder(checkpoint_root / "aids" / "greed.pt").embed(GraphBatch.from_graphs(list(dataset)))
+    sizes = np.array([graph.size for graph in dataset])
+    pairs = pairs_within(embeddings[rejects], sizes[rejects], embeddings[accepted], sizes[accepted], 0.3)
+    cover = RecourseClustering(theta=0.3, delta=0.08).run(pairs)
+    reasons = why_not_covered(cover, pairs)
+    assert 0 < coverage(cover) < 1
+    assert reasons.count(Reason.COVERED) == round(coverage(cover) * len(rejects))
+    assert reasons.count(Reason.NO_COUNTERFACTUAL) == len(rejects) - len(np.unique(pairs.inputs))
+    assert (pairs.norms[cover.pairs[cover.covers]] <= 0.3).all()
