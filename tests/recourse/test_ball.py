@@ -202,10 +202,10 @@ def test_more_recourses_than_are_of_use() -> None:
 
 
 def test_few_seeds_still_reach_inputs_with_few_vectors() -> None:
-    """One input has 500 vectors, nine have one each, far apart: seeds are spread over the inputs."""
+    """One input has 500 vectors, nine have one each, far apart: half of the seeds are for all alike."""
     vectors = np.concatenate([np.random.default_rng(0).normal(size=(500, 2)), 100 + 10 * np.arange(18).reshape(9, 2)])
     owners = np.array([0] * 500 + list(range(1, 10)))
-    centres = chosen(vectors.astype(np.float32), owners, num_seeds=10, max_vectors=30)
+    centres = chosen(vectors.astype(np.float32), owners, num_seeds=20, max_vectors=30)
     assert flags(centres, vectors.astype(np.float32), owners).any(axis=0).all()
 
 

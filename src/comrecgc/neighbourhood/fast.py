@@ -41,7 +41,7 @@ from comrecgc.neighbourhood.refinement import base_colours, make_scratch
 from comrecgc.neighbourhood.workspace import Workspace
 
 _ROWS = 32_768  # remembered at once: enough to share most, few enough to stay in the caches
-_FEWEST_NODES = 2_000  # fewer are not worth another thread
+_FEWEST_NODES = 600  # fewer are not worth another thread
 _NO_CLASSIFIER, _NO_GREED = no_classifier(), no_greed()
 
 

@@ -35,7 +35,7 @@ class BallCover:
         delta: Radius `Δ`.
         num_recourses: Centres to choose, at most.
         directional: Only centres longer than `Δ`, whose balls exclude "change nothing".
-        num_seeds: Vectors that may be starts, spread evenly over the inputs.
+        num_seeds: Vectors that may be starts: half drawn uniformly, half spread evenly over the inputs.
         num_starts: Starts refined for each centre.
         reach: First radius of a refinement, in `Δ`.
         num_exchanges: Rounds of exchange.
@@ -132,8 +132,8 @@ class _Problem:
         self.delta = config.delta * _TIGHTER
         self.least_norm = config.delta * _LONGER if config.directional else 0.0
         zero = np.zeros((1, vectors.shape[1]), dtype=np.float32)
-        drawn = vectors[spread_evenly(owners, config.num_seeds, rng)]
-        self.seeds = lengthen(np.concatenate([zero, known, drawn]), self.least_norm)
+        drawn = _draw_seeds(owners, config.num_seeds, rng)
+        self.seeds = lengthen(np.concatenate([zero, known, vectors[drawn]]), self.least_norm)
         self.promise, self.held = covered_within(
             self.seeds, vectors, owners, num_inputs, (_PROMISE * config.delta, self.delta)
         )
@@ -216,6 +216,14 @@ class _Problem:
     def covers(self, centres: FloatArray) -> BoolArray:
         """Which inputs each centre covers, `[m, num_inputs]`."""
         return unpack(covered_inputs(centres, self.vectors, self.owners, self.num_inputs, self.delta), self.num_inputs)
+
+
+def _draw_seeds(owners: Owners, most: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """At most `most` rows: half uniformly, for there are many where recourses are shared, half from all inputs alike."""
+    if len(owners) <= most:
+        return np.arange(len(owners))
+    anywhere = rng.choice(len(owners), most // 2, replace=False)
+    return np.union1d(anywhere, spread_evenly(owners, most - most // 2, rng))
 
 
 def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
