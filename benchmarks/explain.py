@@ -1,9 +1,9 @@
 """The share of rejected graphs that R common recourses explain: coverage, length, minutes and peak memory of a whole run.
 
-    python benchmarks/coverage.py                                          # the planted molecules, models trained in a minute
-    python benchmarks/coverage.py --dataset aids --checkpoints DIR         # a benchmark with the released models in DIR/aids/
-    python benchmarks/coverage.py --dataset aids --checkpoints DIR --preset paper
-    python benchmarks/coverage.py --dataset aids --checkpoints DIR --held-out
+    python benchmarks/explain.py                                          # the planted molecules, models trained in a minute
+    python benchmarks/explain.py --dataset aids --checkpoints DIR         # a benchmark with the released models in DIR/aids/
+    python benchmarks/explain.py --dataset aids --checkpoints DIR --preset paper
+    python benchmarks/explain.py --dataset aids --checkpoints DIR --held-out
 
 `--held-out` finds recourses on 80% of the rejects and applies them to the other 20%, which the search never saw.
 """
