@@ -6,7 +6,6 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.files import write_atomically
-from comrecgc.graphs.batch import pointers
-from comrecgc.graphs.edits import Edit, EditKind
 from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.paths import EditPath, apply_path
+from comrecgc.graphs.path_arrays import path_arrays, read_paths
+from comrecgc.graphs.paths import apply_path
 from comrecgc.walk.pool import Candidate, CandidatePool
 from comrecgc.walk.walk import Head, WalkState
 
@@ -44,7 +42,7 @@ def save_state(state: WalkState, path: Path, facts: dict[str, Any]) -> None:
         "head_keys": np.array([head.key for head in state.heads], dtype=np.uint64),
         "head_probabilities": np.array([head.probability for head in state.heads], dtype=np.float64),
         "head_embeddings": np.stack([head.embedding for head in state.heads]),
-        **_paths("head", [head.path for head in state.heads]),
+        **path_arrays("head", [head.path for head in state.heads]),
         **pool_arrays(state.pool.in_order_of_discovery()),
     }
     buffer = io.BytesIO()
@@ -73,7 +71,7 @@ def load_state(path: Path, inputs: Sequence[Graph], capacity: int, facts: dict[s
             for start, key, probability, embedding, path in zip(
                 *(arrays[f"head_{name}"].tolist() for name in ("starts", "keys", "probabilities")),
                 arrays["head_embeddings"],
-                _read_paths("head", arrays),
+                read_paths("head", arrays),
                 strict=True,
             )
         ]
@@ -98,7 +96,7 @@ def pool_arrays(candidates: Iterable[Candidate]) -> Arrays:
         "pool_probabilities": np.array([candidate.probability for candidate in listed], dtype=np.float64),
         "pool_starts": np.array([candidate.start for candidate in listed], dtype=np.int64),
         "pool_visits": np.array([candidate.visits for candidate in listed], dtype=np.int64),
-        **_paths("pool", [candidate.path for candidate in listed]),
+        **path_arrays("pool", [candidate.path for candidate in listed]),
     }
 
 
@@ -107,16 +105,5 @@ def read_pool(arrays: Arrays, inputs: Sequence[Graph]) -> list[Candidate]:
     columns = (arrays[f"pool_{name}"].tolist() for name in ("keys", "probabilities", "starts", "visits"))
     return [
         Candidate(key, apply_path(inputs[start], path), probability, start, path, visits)
-        for key, probability, start, visits, path in zip(*columns, _read_paths("pool", arrays), strict=True)
+        for key, probability, start, visits, path in zip(*columns, read_paths("pool", arrays), strict=True)
     ]
-
-
-def _paths(name: str, paths: list[EditPath]) -> Arrays:
-    edits = np.array([edit for path in paths for edit in path], dtype=np.int32).reshape(-1, 3)
-    return {f"{name}_edits": edits, f"{name}_path_ptr": pointers([len(path) for path in paths])}
-
-
-def _read_paths(name: str, arrays: Arrays) -> list[EditPath]:
-    edits = [Edit(EditKind(kind), first, second) for kind, first, second in arrays[f"{name}_edits"].tolist()]
-    ptr = arrays[f"{name}_path_ptr"].tolist()
-    return [tuple(edits[start:stop]) for start, stop in pairwise(ptr)]
