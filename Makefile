@@ -6,7 +6,10 @@ DEMO   ?= comrecgc-demo
 # What takes minutes and needs no arguments; every file in benchmarks/ says in its first lines how it is run.
 BENCHMARKS := graphs training ged neighbourhood walk
 
-.PHONY: demo test lint types bench clean
+# What asks the network for known vulnerabilities; a version nobody could tell about is an error, not a pass.
+AUDIT := --requirement constraints.txt --no-deps --disable-pip --strict
+
+.PHONY: demo test lint types bench docs audit clean
 
 demo: $(BIN)/.installed
 	$(BIN)/comrecgc demo --out $(DEMO)
@@ -24,6 +27,17 @@ types: $(BIN)/.installed
 bench: $(BIN)/.installed
 	for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
+audit: $(BIN)/.installed
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit $(AUDIT)
+
+docs: $(BIN)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+$(BIN)/.installed-docs: $(BIN)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
+	touch $@
+
 $(BIN)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
@@ -32,4 +46,4 @@ $(BIN)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) site .pytest_cache .mypy_cache .ruff_cache .hypothesis

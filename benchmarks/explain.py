@@ -17,24 +17,24 @@ from pathlib import Path
 
 import numpy as np
 
-from comrecgc.classifiers import ClassifierTraining, GraphClassifier, load_classifier, predict, train_classifier
-from comrecgc.datasets import GraphDataset, load_dataset
-from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, train_embedder
+import released
+from comrecgc.classifiers import ClassifierTraining, GraphClassifier, train_classifier
+from comrecgc.datasets import GraphDataset
+from comrecgc.embedding import EmbedderTraining, Greed, train_embedder
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 
 
 def main() -> None:
     arguments = parse_arguments()
-    dataset = load_dataset(arguments.dataset, root=arguments.data_root)
-    classifier, embedder = load_models(dataset, arguments.checkpoints)
-    rejects = dataset.subset(predict(classifier, dataset).rejects)
+    subject = released.load(arguments, without=trained)
+    rejects = subject.rejects()
     order = np.random.default_rng(arguments.seed).permutation(len(rejects))
     shown = np.sort(order[len(order) // 5 :]) if arguments.held_out else np.arange(len(rejects))
     explainer = CommonRecourseExplainer(
-        classifier,
-        embedder,
-        theta=arguments.theta or (0.15 if arguments.dataset == "proteins" else 0.1),
+        subject.classifier,
+        subject.embedder,
+        theta=released.theta_of(arguments),
         delta=arguments.delta if arguments.delta == "auto" else float(arguments.delta),
         num_recourses=arguments.recourses,
         preset=arguments.preset,
@@ -45,9 +45,11 @@ def main() -> None:
         random_state=arguments.seed,
     )
     started = time.monotonic()
-    found = explainer.fit(rejects.subset(shown)).explanation_
+    found = explainer.fit(
+        rejects.subset(shown), checkpoint=arguments.checkpoint, resume=arguments.checkpoint is not None
+    ).explanation_
     minutes = (time.monotonic() - started) / 60
-    print(f"{dataset.name}: {len(shown)} rejects, {explainer}")
+    print(f"{subject.dataset.name}: {len(shown)} rejects, {explainer}")
     print_figures(found, minutes)
     if arguments.held_out:
         unseen = explainer.explain(rejects.subset(np.sort(order[: len(order) // 5])))
@@ -56,28 +58,24 @@ def main() -> None:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Coverage of a whole run")
-    parser.add_argument("--dataset", default="planted")
-    parser.add_argument("--checkpoints", type=Path, help="folder with DATASET/classifier.pth and DATASET/greed.pt")
-    parser.add_argument("--data-root", type=Path)
+    released.add_arguments(parser)
     parser.add_argument("--preset", choices=("default", "paper"), default="default")
     parser.add_argument("--selection", choices=("ball", "dbscan"))
-    parser.add_argument("--theta", type=float, help="0.1 unless said, 0.15 for proteins")
     parser.add_argument("--delta", default="0.02")
     parser.add_argument("--recourses", type=int, default=100)
     parser.add_argument("--steps", type=int, default=50_000, help="of the paper's walk")
     parser.add_argument("--time-budget", type=float)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--checkpoint", type=Path, help="folder that keeps the search, or a walk of benchmarks/walk.py")
     parser.add_argument("--held-out", action="store_true")
     return parser.parse_args()
 
 
-def load_models(dataset: GraphDataset, checkpoints: Path | None) -> tuple[GraphClassifier, Greed]:
-    if checkpoints is not None:
-        folder = checkpoints / dataset.name
-        return load_classifier(folder / "classifier.pth"), load_embedder(folder / "greed.pt")
-    trained = train_classifier(dataset, ClassifierTraining(epochs=300, patience=60))
-    return trained.model, train_embedder(dataset.graphs, dataset.num_labels, EmbedderTraining(effort=0.06))
+def trained(dataset: GraphDataset) -> tuple[GraphClassifier, Greed]:
+    """Models trained in a minute."""
+    model = train_classifier(dataset, ClassifierTraining(epochs=300, patience=60)).model
+    return model, train_embedder(dataset.graphs, dataset.num_labels, EmbedderTraining(effort=0.06))
 
 
 def print_figures(found: Explanation, minutes: float) -> None:

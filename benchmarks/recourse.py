@@ -15,17 +15,14 @@ import resource
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.cluster import DBSCAN
 
-from comrecgc.classifiers import GraphClassifier, load_classifier, predict
-from comrecgc.datasets import GraphDataset, load_dataset
-from comrecgc.embedding import Greed, load_embedder
-from comrecgc.graphs import EditKind, Graph, GraphBatch
+import released
+from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.metrics import coverage, coverage_curve, directional_coverage, total_length, trivial_coverage
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.recourse import (
@@ -41,27 +38,25 @@ from comrecgc.recourse.dbscan import dbscan
 
 FloatArray = npt.NDArray[np.float32]
 
-GROWTH = {EditKind.ADD_NODE: 2, EditKind.REMOVE_NODE: -2, EditKind.ADD_EDGE: 1, EditKind.REMOVE_EDGE: -1}
-
 
 def main() -> None:
     arguments = parse_arguments()
-    dataset = load_dataset(arguments.dataset, root=arguments.data_root)
-    classifier, embedder = load_models(dataset, arguments.checkpoints)
-    rejects = [dataset[int(i)] for i in predict(classifier, dataset).rejects]
-    scorer = NeighbourhoodScorer(classifier, embedder, dataset.num_labels)
+    subject = released.load(arguments)
+    theta = released.theta_of(arguments)
+    rejects = list(subject.rejects())
+    scorer = NeighbourhoodScorer(subject.classifier, subject.embedder, subject.dataset.num_labels)
     with timed("embedding the inputs and their accepted neighbours"):
-        origins = embedder.embed(GraphBatch.from_graphs(rejects))
+        origins = subject.embedder.embed(GraphBatch.from_graphs(rejects))
         ends, sizes = one_edit_candidates(scorer, rejects, arguments.per_input, np.random.default_rng(0))
-    print(f"{dataset.name}: {len(rejects)} rejects, {len(ends)} candidates, θ={arguments.theta}, Δ={arguments.delta}")
+    print(f"{subject.dataset.name}: {len(rejects)} rejects, {len(ends)} candidates, θ={theta}, Δ={arguments.delta}")
     with timed("pairs within θ"):
-        pairs = pairs_within(origins, [graph.size for graph in rejects], ends, sizes, arguments.theta)
+        pairs = pairs_within(origins, [graph.size for graph in rejects], ends, sizes, theta)
     print(f"  {len(pairs)} pairs; r=0 alone covers {trivial_coverage(pairs, arguments.delta):.1%}")
     if arguments.compare:
         compare(pairs, arguments.delta, arguments.compare)
         return
     clustering = RecourseClustering(
-        theta=arguments.theta,
+        theta=theta,
         delta=arguments.delta,
         num_recourses=arguments.recourses,
         max_vectors=arguments.max_vectors,
@@ -82,24 +77,13 @@ def main() -> None:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="From candidates to common recourses")
-    parser.add_argument("--dataset", default="planted")
-    parser.add_argument("--checkpoints", type=Path, help="folder with DATASET/classifier.pth and DATASET/greed.pt")
-    parser.add_argument("--data-root", type=Path)
+    released.add_arguments(parser)
     parser.add_argument("--per-input", type=int, default=45)
-    parser.add_argument("--theta", type=float, default=0.1)
     parser.add_argument("--delta", type=float, default=0.02)
     parser.add_argument("--recourses", type=int, default=100)
     parser.add_argument("--max-vectors", type=int, default=1_000_000)
     parser.add_argument("--compare", type=int, default=0, help="only time DBSCAN, on this many vectors")
     return parser.parse_args()
-
-
-def load_models(dataset: GraphDataset, checkpoints: Path | None) -> tuple[GraphClassifier, Greed]:
-    if checkpoints is not None:
-        folder = checkpoints / dataset.name
-        return load_classifier(folder / "classifier.pth"), load_embedder(folder / "greed.pt")
-    torch.manual_seed(0)
-    return GraphClassifier("gcn", dataset.num_labels).eval(), Greed(dataset.num_labels)
 
 
 def one_edit_candidates(
@@ -116,7 +100,7 @@ def one_edit_candidates(
         assert part.embedding is not None
         embeddings.append(part.embedding)
         keys.append(part.keys)
-        sizes.append([graph.size + GROWTH.get(EditKind(kind), 0) for kind in part.table.kind.tolist()])
+        sizes.append(graph.size + part.table.size_changes())
     first = np.sort(np.unique(np.concatenate(keys), return_index=True)[1])
     return np.concatenate(embeddings)[first], np.concatenate(sizes).astype(np.int64)[first]
 

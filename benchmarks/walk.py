@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from comrecgc.classifiers import GraphClassifier, load_classifier, predict
-from comrecgc.datasets import GraphDataset, load_dataset
-from comrecgc.embedding import Greed, load_embedder
+import released
+from comrecgc.embedding import Greed
 from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.graphs.paths import simplify_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.terminal import bars
 from comrecgc.walk import Candidate, MultiHeadWalk, ShardedWalk
@@ -30,69 +30,61 @@ from comrecgc.walk import Candidate, MultiHeadWalk, ShardedWalk
 
 def main() -> None:
     arguments = parse_arguments()
-    dataset = load_dataset(arguments.dataset, root=arguments.data_root)
-    classifier, embedder = load_models(dataset, arguments.checkpoints)
-    rejects = [dataset[int(i)] for i in predict(classifier, dataset).rejects]
+    subject = released.load(arguments)
+    dataset, embedder = subject.dataset, subject.embedder
+    rejects = list(subject.rejects())
     walk = MultiHeadWalk(
         num_heads=arguments.heads,
         num_steps=arguments.steps,
-        max_distance=arguments.max_distance,
+        max_distance=arguments.reach and arguments.reach * arguments.theta,
         sample=arguments.sample or None,
     )
-    sharded = ShardedWalk(walk=walk, num_shards=arguments.jobs, seed=arguments.seed)
-    scorer = NeighbourhoodScorer(classifier, embedder, dataset.num_labels, num_threads=1)
+    sharded = ShardedWalk(walk=walk, num_shards=arguments.jobs, seed=arguments.seed, checkpoint=arguments.checkpoint)
+    scorer = NeighbourhoodScorer(subject.classifier, embedder, dataset.num_labels, num_threads=1)
     started = time.monotonic()
     with bars() as bar:
-        pool = list(sharded.run(scorer, rejects, jobs=arguments.jobs, bar=bar))
+        pool = list(sharded.run(scorer, rejects, jobs=arguments.jobs, bar=bar, resume=arguments.resume))
     seconds = time.monotonic() - started
     print(f"{dataset.name}: {len(rejects)} rejects, k={walk.num_heads}, M={walk.num_steps}, {arguments.jobs} shards")
-    limit = (
-        "none" if walk.max_distance is None else f"{walk.max_distance:g} = {walk.max_distance / arguments.theta:.2f} θ"
-    )
+    limit = "none" if arguments.reach is None else f"{arguments.reach:g} θ"
     print(f"  distance limit {limit}, edits looked at {walk.sample or 'all'}")
     print(
         f"  {seconds / 60:.1f} min, {walk.num_steps / seconds:.1f} steps/s (50,000 steps in "
-        f"{seconds / walk.num_steps * 50_000 / 60:.0f} min), peak {peak_gigabytes(arguments.jobs):.1f} GB"
+        f"{seconds / walk.num_steps * 50_000 / 60:.0f} min), {cpu_seconds() / 60:.1f} CPU min, "
+        f"peak {peak_gigabytes(arguments.jobs):.1f} GB"
     )
     print(f"  nodes: inputs {mean_nodes(rejects):.1f}, candidates {mean_nodes([each.graph for each in pool]):.1f}")
     print(
         f"  {len(pool)} candidates; inputs within {arguments.theta}: {share_within(rejects, pool, embedder, arguments.theta):.1%}"
     )
-    steps = Counter(min(len(candidate.path), 20) for candidate in pool)
-    spread = ", ".join(
-        f"{length if length < 20 else '20+'}: {steps[length] / len(pool):.0%}" for length in sorted(steps)
+    print(f"  moves from the start: {spread([len(candidate.path) for candidate in pool])}")
+    shown = [pool[i] for i in np.unique(np.linspace(0, len(pool) - 1, 2000).astype(int))] if pool else []
+    net = [len(simplify_path(rejects[candidate.start], candidate.path)) for candidate in shown]
+    print(f"  edits from the start, moves that cancel aside: {spread(net)}")
+
+
+def spread(lengths: Sequence[int]) -> str:
+    counts = Counter(min(length, 20) for length in lengths)
+    return ", ".join(
+        f"{length if length < 20 else '20+'}: {counts[length] / len(lengths):.0%}" for length in sorted(counts)
     )
-    print(f"  edits from the start: {spread}")
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="A whole walk")
-    parser.add_argument("--dataset", default="planted")
-    parser.add_argument("--checkpoints", type=Path, help="folder with DATASET/classifier.pth and DATASET/greed.pt")
-    parser.add_argument("--data-root", type=Path)
+    released.add_arguments(parser)
     parser.add_argument("--heads", type=int, default=5)
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--theta", type=float, help="default 0.1, 0.15 for proteins")
-    parser.add_argument(
-        "--max-distance", type=float, help="how far heads may go; the paper has 1.5 times theta; default any"
-    )
-    parser.add_argument(
-        "--sample", type=int, default=10_000, help="edits looked at of larger neighbourhoods; 0 for all"
-    )
+    parser.add_argument("--reach", type=float, help="how far heads may go, in theta; the paper has 1.5; default any")
+    parser.add_argument("--sample", type=int, default=2000, help="edits looked at of larger neighbourhoods; 0 for all")
     parser.add_argument("--jobs", type=int, default=2, help="shards, each a process")
+    parser.add_argument("--checkpoint", type=Path, help="folder that keeps the walk")
+    parser.add_argument("--resume", action="store_true", help="go on from there; times are those of what is left")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    arguments.theta = arguments.theta or (0.15 if arguments.dataset == "proteins" else 0.1)
+    arguments.theta = released.theta_of(arguments)
     arguments.steps = arguments.steps or (2000 if arguments.dataset == "planted" else 50_000)
     return arguments
-
-
-def load_models(dataset: GraphDataset, checkpoints: Path | None) -> tuple[GraphClassifier, Greed]:
-    if checkpoints is not None:
-        folder = checkpoints / dataset.name
-        return load_classifier(folder / "classifier.pth"), load_embedder(folder / "greed.pt")
-    torch.manual_seed(0)
-    return GraphClassifier("gcn", dataset.num_labels).eval(), Greed(dataset.num_labels)
 
 
 def mean_nodes(graphs: Sequence[Graph]) -> float:
@@ -111,6 +103,14 @@ def share_within(rejects: Sequence[Graph], pool: Sequence[Candidate], embedder: 
         elements = sizes[:, None] + torch.tensor([graph.size for graph in graphs])
         covered |= (distance <= theta * elements).any(dim=1)
     return float(covered.float().mean())
+
+
+def cpu_seconds() -> float:
+    """Processor time of this process and its workers together: what a busy machine does not change much."""
+    return sum(
+        used.ru_utime + used.ru_stime
+        for used in (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
 def peak_gigabytes(jobs: int) -> float:

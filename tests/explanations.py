@@ -20,7 +20,7 @@ from comrecgc.explanation import (
 )
 from comrecgc.graphs import Graph, apply_edit, apply_path, one_edit_table
 from comrecgc.graphs.paths import EditPath
-from comrecgc.report.words import describe_recourse
+from comrecgc.wording import describe_recourse
 
 FACTS = RunFacts(
     seed=0,

@@ -223,7 +223,7 @@ def test_constraints_hold_for_every_edit() -> None:
 
 def test_a_time_budget_ends_the_search_and_says_so() -> None:
     found = explainer(time_budget=1e-6).fit(DATASET).explanation_
-    assert {entry.reason for entry in found.uncovered} == {Reason.BUDGET_EXHAUSTED}
+    assert {entry.reason for entry in found.uncovered} == {Reason.OUT_OF_TIME}
     assert any("time budget" in note for note in found.notes)
 
 

@@ -83,7 +83,7 @@ def test_the_json_is_what_the_documentation_says(tiny: Explanation) -> None:
     assert member["counterfactual"]["edges"] == [[0, 1], [0, 2], [0, 4], [1, 2], [2, 3]]
     assert member["counterfactual"]["ids"] == [0, 1, 2, 3, 4]
     assert second["covered"][0]["edits"] == [["remove_node", 2]]
-    assert document["uncovered"] == [{"input": 3, "reason": "no counterfactual within theta found"}]
+    assert document["uncovered"] == [{"input": 3, "reason": "time ran out before one was found"}]
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import safetensors
+import safetensors.numpy
 import safetensors.torch
 import torch
 from torch import Tensor, nn
 
 from comrecgc.errors import InputError
-from comrecgc.files import check_writable, read_json, write_atomically, write_json
+from comrecgc.files import check_writable, read_json, reason_of, write_atomically, write_json
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+M = TypeVar("M", bound=nn.Module)
+
+_CHECKSUM = "sha256"
+_NUMBERS = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
 
 
 def facts_path(path: Path) -> Path:
@@ -32,6 +44,8 @@ def check_output(path: Path) -> None:
 def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) -> None:
     """Write weights and the facts about them, each file whole or not at all; the weights come last.
 
+    The facts hold the checksum of the weights, so that a reader never takes facts and weights of two different writings.
+
     Args:
         path: A file name ending in `.safetensors`; the facts go beside it, ending in `.json`.
         state: Tensors by name.
@@ -39,7 +53,7 @@ def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) ->
     """
     check_output(path)
     contents = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
-    write_json(facts_path(path), facts)
+    write_json(facts_path(path), {**facts, _CHECKSUM: hashlib.sha256(contents).hexdigest()})
     write_atomically(path, lambda file: file.write(contents))
 
 
@@ -54,12 +68,56 @@ def load_weights(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str,
     if not isinstance(facts, dict) or facts.get("kind") != kind:
         got = facts.get("kind") if isinstance(facts, dict) else type(facts).__name__
         raise InputError(f"{facts_path(path)} must describe a {kind} (got {got!r})")
+    contents = _contents(path)
+    if _CHECKSUM in facts and hashlib.sha256(contents).hexdigest() != facts[_CHECKSUM]:
+        raise InputError(f"{path} is damaged or half replaced: its SHA-256 must be the one in {facts_path(path).name}")
     try:
-        return safetensors.torch.load_file(path), facts
+        return safetensors.torch.load(contents), facts
+    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        raise InputError(f"{path} is damaged or not a safetensors file ({error})".splitlines()[0]) from error
+
+
+def save_training(path: Path, tensors: Arrays, facts: dict[str, Any]) -> None:
+    """Write an unfinished training to one file, whole or not at all.
+
+    Args:
+        path: The file.
+        tensors: Arrays by name.
+        facts: Anything JSON can say.
+    """
+    text = json.dumps(facts)
+    contents = safetensors.numpy.save(tensors, metadata={"facts": text, _CHECKSUM: _digest(tensors, text)})
+    write_atomically(path, lambda file: file.write(contents))
+
+
+def load_training(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and facts written by `save_training`."""
+    contents = _contents(path)
+    try:
+        size = int.from_bytes(contents[:8], "little")
+        header = json.loads(contents[8 : 8 + size])["__metadata__"]
+        tensors, facts = safetensors.numpy.load(contents), json.loads(header["facts"])
+        if header[_CHECKSUM] != _digest(tensors, header["facts"]) or not isinstance(facts, dict):
+            raise ValueError("its checksum does not fit")
+    except (safetensors.SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{path} is damaged or not a training checkpoint ({error})".splitlines()[0]) from error
+    return tensors, facts
+
+
+def _digest(tensors: Arrays, text: str) -> str:
+    """A checksum of arrays, their names and a text."""
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype.str} {tensors[name].shape} ".encode())
+        digest.update(np.ascontiguousarray(tensors[name]).tobytes())
+    return digest.hexdigest()
+
+
+def _contents(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
     except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
-    except safetensors.SafetensorError as error:
-        raise InputError(f"{path} is damaged or not a safetensors file ({error})") from error
+        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
 
 
 def load_state(path: Path) -> dict[str, Tensor]:
@@ -72,19 +130,32 @@ def load_state(path: Path) -> dict[str, Tensor]:
         raise InputError(f"{path} is damaged or not a PyTorch state dict ({type(error).__name__})") from error
     if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
         raise InputError(f"{path} must hold a state dict of tensors (got {type(state).__name__})")
+    for name, tensor in state.items():
+        if not _is_plain(tensor):
+            raise InputError(
+                f"{path} must hold plain tensors with all their numbers (got {name!r:.60}, {tensor.layout})"
+            )
     return {str(name): tensor for name, tensor in state.items()}
 
 
-def load_checked(model: nn.Module, state: dict[str, Tensor], path: Path, what: str) -> None:
-    """Put weights into a model after checking that they are its own, name by name and shape by shape.
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is dense and its file holds every number of it, so that a copy is no larger than the file."""
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
+        return False
+    return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
+
+
+def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, what: str) -> M:
+    """A model with weights that are checked to be its own: names, shapes, and finite numbers.
 
     Args:
-        model: The model.
+        make: Makes the model; its sizes come from the file, so no memory is taken before the weights are seen to fill it.
         state: The weights.
         path: Where they come from, for the error.
         what: What the model is, for the error.
     """
-    expected = model.state_dict()
+    with torch.device("meta"):
+        expected = make().state_dict()
     for name, tensor in expected.items():
         if name not in state or state[name].shape != tensor.shape:
             got = tuple(state[name].shape) if name in state else "none"
@@ -92,7 +163,14 @@ def load_checked(model: nn.Module, state: dict[str, Tensor], path: Path, what: s
     extra = sorted(set(state) - set(expected))
     if extra:
         raise InputError(f"{path} is not a {what}: unknown parameter (got {extra[0]!r})")
+    for name, tensor in state.items():
+        if tensor.dtype not in _NUMBERS or not torch.isfinite(tensor).all():
+            raise InputError(
+                f"{path} is not a {what}: {name} must hold finite real numbers (got others, {tensor.dtype})"
+            )
+    model = make()
     model.load_state_dict(state)
+    return model
 
 
 def check_alphabet(path: Path, facts: dict[str, Any], num_labels: int, label_names: Sequence[str] | None) -> None:
@@ -109,7 +187,9 @@ def check_alphabet(path: Path, facts: dict[str, Any], num_labels: int, label_nam
     if num_labels != len(label_names):
         raise InputError(f"{path} knows {num_labels} node labels, the data must have as many (got {len(label_names)})")
     known = facts.get("label_names")
-    if known is not None and list(known) != list(label_names):
+    if not isinstance(known, list | None):
+        raise InputError(f"{facts_path(path)}: label_names must be a list (got {known!r:.60})")
+    if known is not None and known != list(label_names):
         raise InputError(
             f"{path} is for labels {_shown(known)}, the data must have the same (got {_shown(label_names)})"
         )

@@ -22,10 +22,10 @@ from comrecgc.pipeline.candidates import Progress, find_candidates
 from comrecgc.pipeline.clock import Clock
 from comrecgc.pipeline.conclusion import conclude
 from comrecgc.pipeline.inputs import Graphs, as_dataset, over_labels_of, rejects_of
-from comrecgc.pipeline.reproducible import reproducible
 from comrecgc.pipeline.selection import choose_recourses, one_edit_length
 from comrecgc.pipeline.settings import Settings
 from comrecgc.pipeline.verification import Models
+from comrecgc.threads import reproducible
 
 _TRAINING = EmbedderTraining(effort=0.2)
 

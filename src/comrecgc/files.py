@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import glob
 import json
 import os
+import secrets
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,33 +14,44 @@ from typing import Any, BinaryIO
 
 from comrecgc.errors import InputError
 
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # what file systems that cannot sync a folder say
+
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file under a temporary name in its own folder, sync it, and rename it into place.
+    """Write a file under a temporary name in its own folder, sync it, rename it into place, and sync the folder.
 
-    A reader sees the old file or the new one, never half of either, also after a kill or a full disk.
+    A reader sees the old file or the new one, never half of either, also after a kill, a full disk or a power cut. A
+    link at the path is replaced, not followed.
 
     Args:
         path: Where the file shall be; its folder is made if needed.
         write: Writes the contents to the open binary file it is given.
     """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise InputError(f"Cannot write {path}: {error.strerror}") from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+        with _created(temporary) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
+        os.replace(temporary, path)  # noqa: PTH105  the one name for all that touches the disk here
+        _sync_folder(path.parent)
     except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
+        _remove_silently(temporary)
         if isinstance(error, OSError):
-            raise InputError(f"Cannot write {path}: {error.strerror}") from error
+            raise InputError(f"Cannot write {path}: {reason_of(error)}") from error
         raise
+
+
+def remove_parts(folder: Path, name: str | None = None) -> None:
+    """Remove what killed writers left in a folder; only for its one writer (`comrecgc.locks`).
+
+    Args:
+        folder: The folder.
+        name: The file they were writing; None for any.
+    """
+    for part in folder.glob(f".{'*' if name is None else glob.escape(name)}.*.part"):
+        _remove_silently(part)
 
 
 def check_writable(folder: Path) -> None:
@@ -47,7 +61,7 @@ def check_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise InputError(f"Cannot write to {folder}: {error.strerror}") from error
+        raise InputError(f"Cannot write to {folder}: {reason_of(error)}") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -65,12 +79,37 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror}") from error
+        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid JSON: {error}".splitlines()[0]) from error
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def reason_of(error: OSError) -> str:
+    """Why a file could not be used, in one line."""
+    return " ".join(str(error.strerror or error).split()) or type(error).__name__
+
+
+def _created(path: Path) -> BinaryIO:
+    """A new file, open for writing; nothing that is there already is opened, be it a link."""
+    return path.open("xb")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename in the folder survive a power cut, where the system can."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _remove_silently(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return

@@ -20,12 +20,12 @@ Selection = Callable[[RecoursePairs], npt.ArrayLike]
 
 
 class Reason(StrEnum):
-    """How it stands with one input."""
+    """Why no chosen recourse covers an input."""
 
-    COVERED = "covered"
-    NO_COUNTERFACTUAL = "no counterfactual within theta was found"
-    BUDGET = "a further recourse would cover it"
-    NO_RECOURSE_NEAR = "no chosen recourse is near any of its counterfactuals"
+    NO_COUNTERFACTUAL = "no counterfactual within theta found"
+    NO_RECOURSE_NEAR = "no chosen recourse is near"
+    BUDGET_EXHAUSTED = "more recourses would cover it"
+    OUT_OF_TIME = "time ran out before one was found"
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,8 @@ def auto_delta(one_edit_norms: FloatArray) -> float:
     return delta
 
 
-def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = None) -> list[Reason]:
-    """How it stands with each input, `[num_inputs]`.
+def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = None) -> list[Reason | None]:
+    """The reason for each input, `[num_inputs]`; None for those that are covered.
 
     Args:
         cover: The chosen recourses.
@@ -175,14 +175,17 @@ def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = 
         further: Recourses the same choice would make with a larger budget; None if nobody asked.
     """
     has_pair = np.bincount(pairs.inputs, minlength=pairs.num_inputs) > 0
-    covered = cover.first >= 0
-    later = np.zeros_like(covered) if further is None else further.first >= 0
-    reasons = np.select(
-        [covered, ~has_pair, later],
-        [Reason.COVERED.name, Reason.NO_COUNTERFACTUAL.name, Reason.BUDGET.name],
-        Reason.NO_RECOURSE_NEAR.name,
-    )
-    return [Reason[name] for name in reasons.tolist()]
+    later = np.zeros_like(has_pair) if further is None else further.first >= 0
+    return [
+        None if covered else _reason(found, soon)
+        for covered, found, soon in zip((cover.first >= 0).tolist(), has_pair.tolist(), later.tolist(), strict=True)
+    ]
+
+
+def _reason(has_counterfactual: bool, is_covered_later: bool) -> Reason:
+    if not has_counterfactual:
+        return Reason.NO_COUNTERFACTUAL
+    return Reason.BUDGET_EXHAUSTED if is_covered_later else Reason.NO_RECOURSE_NEAR
 
 
 def _share(flags: BoolArray) -> float:

@@ -1,4 +1,4 @@
-"""How many threads torch uses."""
+"""How many threads torch and BLAS use."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 
 @contextmanager
@@ -21,3 +22,14 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+@contextmanager
+def reproducible() -> Iterator[None]:
+    """Torch and BLAS on one thread each while the block runs: the same bits whatever the number of cores.
+
+    The last bits of a matrix product depend on how many threads it is split over, and a search follows the last bits. Cores
+    are used where work falls into parts that do not touch: neighbourhoods, and shards of the walk.
+    """
+    with one_thread(), threadpool_limits(limits=1, user_api="blas"):
+        yield

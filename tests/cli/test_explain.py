@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from comrecgc import __version__
 from comrecgc.classifiers import ClassifierTraining, load_classifier, train_classifier
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, save_embedder
@@ -37,9 +40,9 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
     original = comrecgc.datasets.load_dataset
 
-    def load(name: str, root: Path | None = None) -> GraphDataset:
+    def load(name: str, root: Path | None = None, *, need_classes: bool = True) -> GraphDataset:
         parts = {"planted": DATASET[:40], "unseen": DATASET[40:]}
-        return parts[name] if name in parts else original(name, root=root)
+        return parts[name] if name in parts else original(name, root=root, need_classes=need_classes)
 
     monkeypatch.setattr(comrecgc.datasets, "load_dataset", load)
 
@@ -248,3 +251,9 @@ def test_apply_uses_the_recourses_on_unseen_graphs(
     assert rejected == len(applied["inputs"]) > 0
     assert run(monkeypatch, "apply", "--run", finished, "--dataset", "unseen", "--out", finished) == 2
     assert "it is a folder" in capsys.readouterr().err
+
+
+def test_the_package_runs_as_a_module() -> None:
+    """`python -m comrecgc` is the same command."""
+    shown = subprocess.run([sys.executable, "-m", "comrecgc", "--version"], capture_output=True, text=True, check=True)
+    assert __version__ in shown.stdout

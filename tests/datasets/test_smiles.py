@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from comrecgc.datasets import from_smiles_table
+from comrecgc.datasets import from_smiles_table, load_dataset
 from comrecgc.errors import InputError
 from comrecgc.graphs.graph import Graph
 from comrecgc.graphs.molecules import to_smiles
@@ -71,6 +71,18 @@ def test_columns_may_be_named(table: Path) -> None:
     dataset = from_smiles_table(table, smiles="right", target="a")
     assert [graph.num_nodes for graph in dataset] == [2, 3]
     assert dataset.classes.tolist() == [0, 1]
+
+
+def test_classes_may_be_missing_where_nobody_needs_them(table: Path) -> None:
+    table.write_text("smiles,price\nCCO,3\nCN,1\n", encoding="utf-8")
+    dataset = from_smiles_table(table, need_classes=False)
+    assert dataset.classes.tolist() == [0, 0]
+    assert [graph.num_nodes for graph in dataset] == [3, 2]
+    assert load_dataset(table, need_classes=False).classes.tolist() == [0, 0]
+    with pytest.raises(InputError, match="must have one column of classes"):
+        from_smiles_table(table)
+    table.write_text("smiles,class\nCCO,1\n", encoding="utf-8")
+    assert from_smiles_table(table, need_classes=False).classes.tolist() == [1]
 
 
 def test_bad_rows_may_be_skipped_and_are_noted(table: Path) -> None:

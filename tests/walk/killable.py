@@ -1,4 +1,4 @@
-"""A walk that can be killed from outside: `python -m tests.walk.killable FOLDER` walks on from what is there."""
+"""A walk that can be killed from outside: `python -m tests.walk.killable FOLDER [JOBS [STEPS]]` walks on from there."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def listed(pool: CandidatePool) -> list[tuple[int, float, int, int, tuple[tuple[
     return [(item.key, item.probability, item.start, item.visits, item.path) for item in pool]
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, jobs: int = 1, num_steps: int = 400) -> None:
     """Walk with a checkpoint after every step, and print the candidates."""
-    walk = MultiHeadWalk(num_heads=3, num_steps=400, teleport=0.1)
+    walk = MultiHeadWalk(num_heads=3, num_steps=num_steps, teleport=0.1)
     sharded = ShardedWalk(walk=walk, num_shards=2, seed=1, checkpoint=folder, checkpoint_seconds=0.0)
     scorer = small_scorer()
     scorer.score(SCORER_INPUTS[:1])
     sys.stdout.write("begun\n")
     sys.stdout.flush()
-    for row in listed(sharded.run(scorer, SCORER_INPUTS, resume=True)):
+    for row in listed(sharded.run(scorer, SCORER_INPUTS, jobs=jobs, resume=True)):
         sys.stdout.write(f"{row}\n")
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     np.seterr(all="raise", under="ignore")
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

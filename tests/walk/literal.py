@@ -1,6 +1,6 @@
 """The walk once more, slowly and literally, on networkx graphs: an oracle that shares no code with the package.
 
-It follows Algorithm 4 of the paper, with followers that may stay and compare with the lead's recourse after it moved. Random
+It follows Algorithm 5 of the paper, with followers that may stay and compare with the lead's recourse after it moved. Random
 numbers are drawn in the documented order: the first heads; then each step teleport or not, the lead, and either one number
 per head (teleport) or one for the lead's move.
 """

@@ -131,6 +131,53 @@ def test_a_walk_killed_again_and_again_finds_the_same_candidates(tmp_path: Path)
     assert answer.count("\n") > 50
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc, which is Linux")
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    """A killed run leaves nobody behind who writes checkpoints while another resumes it."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "tests.walk.killable", str(tmp_path), "2", "1000000"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as parent:
+        while not all((tmp_path / f"walk-{shard}.npz").exists() for shard in range(2)):
+            assert parent.poll() is None
+            time.sleep(0.05)
+        workers = children(parent.pid)
+        assert len(workers) >= 2
+        parent.kill()
+    ended = time.monotonic() + 30
+    while any(is_running(worker) for worker in workers) and time.monotonic() < ended:
+        time.sleep(0.05)
+    assert not any(is_running(worker) for worker in workers)
+
+
+def children(parent: int) -> list[int]:
+    return [pid for pid in running() if status(pid).get("PPid") == str(parent)]
+
+
+def is_running(pid: int) -> bool:
+    return status(pid).get("State", "Z")[0] != "Z"
+
+
+def running() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def status(pid: int) -> dict[str, str]:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:  # it has ended
+        return {}
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_walk_stops_at_its_deadline_and_goes_on_from_there(jobs: int, tmp_path: Path) -> None:
+    sharded = ShardedWalk(walk=WALK, num_shards=2, checkpoint=tmp_path)
+    early = sharded.run(small_scorer(), SCORER_INPUTS, jobs=jobs, deadline=time.monotonic())
+    whole = listed(ShardedWalk(walk=WALK, num_shards=2).run(small_scorer(), SCORER_INPUTS))
+    assert len(early) < len(whole)
+    assert listed(sharded.run(small_scorer(), SCORER_INPUTS, jobs=jobs, resume=True)) == whole
+
+
 def test_a_walk_is_not_resumed_with_other_models_constraints_or_node_orders(tmp_path: Path) -> None:
     sharded = ShardedWalk(walk=WALK, num_shards=1, checkpoint=tmp_path)
     scorer = small_scorer()

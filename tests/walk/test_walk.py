@@ -170,14 +170,16 @@ def test_heads_with_nowhere_to_go_stay() -> None:
     assert all(head.path == () for head in state.heads)
 
 
-def test_heads_stay_within_the_distance_limit() -> None:
-    walker = Walker(MultiHeadWalk(num_heads=1, num_steps=1, teleport=0.01, max_distance=0.15), scorer(), INPUTS)
+@pytest.mark.parametrize("num_heads", [1, 4])
+def test_heads_stay_within_the_distance_limit(num_heads: int) -> None:
+    walk = MultiHeadWalk(num_heads=num_heads, num_steps=1, teleport=0.01, max_distance=0.15)
+    walker = Walker(walk, scorer(), INPUTS)
     state = walker.begin(np.random.default_rng(1))
     for _ in range(30):
         walker.step(state)
-        (head,) = state.heads
-        reached = np.linalg.norm(head.embedding - walker.origins[head.start])
-        assert reached <= 0.15 * (walker.inputs[head.start].size + head.graph.size) + 1e-5
+        for head in state.heads:
+            reached = np.linalg.norm(head.embedding - walker.origins[head.start])
+            assert reached <= 0.15 * (walker.inputs[head.start].size + head.graph.size) + 1e-5
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from comrecgc.checkpoints import check_alphabet, load_checked, load_state, load_weights, save_weights
+from comrecgc.checkpoints import check_alphabet, facts_path, load_checked, load_state, load_weights, save_weights
 from comrecgc.classifiers.model import NUM_CLASSES, GraphClassifier
 from comrecgc.errors import InputError
 
 KIND = "classifier"
+
+_MAX_LABELS = 4096  # a table of one-hot rows is the square of this
 
 # A parameter that only this architecture has, and whose shape is [hidden, width of the features].
 _FIRST_WEIGHT = {
@@ -60,8 +62,10 @@ def load_classifier(path: str | Path, *, label_names: Sequence[str] | None = Non
     else:
         state, facts = load_state(path), {}
     architecture, hidden, width = _sizes(state, path)
-    model = GraphClassifier(architecture, _features(facts, width, path), hidden=hidden)
-    load_checked(model, state, path, f"{architecture} classifier")
+    features = _features(facts, width, path)
+    model = load_checked(
+        lambda: GraphClassifier(architecture, features, hidden=hidden), state, path, f"{architecture} classifier"
+    )
     check_alphabet(path, facts, model.num_labels, label_names)
     model.facts = facts
     return model.eval()
@@ -72,7 +76,7 @@ def _sizes(state: dict[str, Tensor], path: Path) -> tuple[str, int, int]:
     has_attention = "convs.0.att_src" in state
     for architecture, name in _FIRST_WEIGHT.items():
         if name in state and state[name].ndim == 2 and (architecture == "gat") == has_attention:
-            if len(state.get("fc.weight", ())) != NUM_CLASSES:
+            if "fc.weight" not in state or state["fc.weight"].shape[:1] != (NUM_CLASSES,):
                 raise InputError(f"{path} must classify into {NUM_CLASSES} classes (got fc.weight of {_shape(state)})")
             hidden, width = state[name].shape
             return architecture, hidden, width
@@ -86,11 +90,16 @@ def _shape(state: dict[str, Tensor]) -> str:
 def _features(facts: dict[str, Any], width: int, path: Path) -> npt.NDArray[np.float32] | int:
     table = facts.get("features")
     if table is None:
+        if width > _MAX_LABELS:
+            raise InputError(f"{path} must be for at most {_MAX_LABELS} one-hot node labels (got {width})")
         return width
     try:
-        features = np.array(table, dtype=np.float32)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path.with_suffix('.json')}: features must be a table of numbers") from error
+        with np.errstate(over="ignore"):
+            features = np.array(table, dtype=np.float32)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{facts_path(path)}: features must be a table of numbers") from error
     if features.ndim != 2 or features.shape[1] != width:
-        raise InputError(f"{path.with_suffix('.json')}: features must have {width} columns (got {features.shape})")
+        raise InputError(f"{facts_path(path)}: features must have {width} columns (got {features.shape})")
+    if not np.isfinite(features).all():
+        raise InputError(f"{facts_path(path)}: features must be finite numbers")
     return features

@@ -32,7 +32,7 @@ NUM_CLASSES = 2
 
 
 class GraphClassifier(torch.nn.Module):
-    """COMRECGC (ICML 2025), section 5.2: the classifier to be explained, class 0 reject and class 1 accept.
+    """COMRECGC (ICML 2025), section 4.2: the classifier to be explained, class 0 reject and class 1 accept.
 
     It is a `Classifier`, and a PyG model called as `model(x, edge_index, batch)`. `state_dict` has the keys of the
     released checkpoints.

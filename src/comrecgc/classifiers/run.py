@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors
-import safetensors.numpy
 import torch
 
+from comrecgc.checkpoints import load_training, save_training
 from comrecgc.classifiers import kernels
 from comrecgc.classifiers.backprop import Backprop, Float32Array
 from comrecgc.classifiers.model import GraphClassifier
 from comrecgc.classifiers.states import ColouredGraphs
 from comrecgc.errors import InputError
-from comrecgc.files import write_atomically
 from comrecgc.graphs.batch import LongArray
 
 
@@ -96,17 +93,15 @@ class Run:
             "best": vars(self.best),
             "rng": self.rng.bit_generator.state,
         }
-        contents = safetensors.numpy.save(tensors, metadata={"run": json.dumps({"facts": facts, **progress})})
-        write_atomically(path, lambda file: file.write(contents))
+        save_training(path, tensors, {"run": facts, **progress})
 
     def load(self, path: Path, facts: dict[str, Any]) -> None:
         """Go on from where `save` was; refuses a file of another run."""
-        tensors, written = _read(path)
+        tensors, written = load_training(path)
+        theirs = written.get("run", {})
         for name, value in facts.items():
-            if written["facts"].get(name) != value:
-                raise InputError(
-                    f"{path} belongs to another run: {name} must be {value!r} (got {written['facts'].get(name)!r})"
-                )
+            if theirs.get(name) != value:
+                raise InputError(f"{path} belongs to another run: {name} must be {value!r} (got {theirs.get(name)!r})")
         self.epoch, self.step, self.best = written["epoch"], written["step"], Best(**written["best"])
         self.rng.bit_generator.state = written["rng"]
         self._first[:], self._second[:] = tensors["adam.first"], tensors["adam.second"]
@@ -133,14 +128,3 @@ class Run:
         ours = self.model.state_dict()
         for name, value in state.items():
             ours[name].copy_(torch.from_numpy(value))
-
-
-def _read(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-    try:
-        with safetensors.safe_open(path, framework="np") as file:
-            written = json.loads(file.metadata()["run"])
-            return {name: file.get_tensor(name) for name in file.keys()}, written  # noqa: SIM118
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
-    except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged or not a training checkpoint ({error})".splitlines()[0]) from error

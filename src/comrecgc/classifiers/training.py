@@ -1,4 +1,4 @@
-"""Training of the paper's classifiers (COMRECGC, section 5.2): Adam, 80/10/10 split, best validation epoch kept."""
+"""Training of the paper's classifiers (COMRECGC, section 4.2): Adam, 80/10/10 split, best validation epoch kept."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import platform
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ from comrecgc.classifiers.run import Run
 from comrecgc.classifiers.states import ColouredGraphs
 from comrecgc.datasets.dataset import GraphDataset
 from comrecgc.errors import InputError
+from comrecgc.files import remove_parts
 from comrecgc.graphs.batch import GraphBatch, LongArray
+from comrecgc.locks import only_writer_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +130,23 @@ def train_classifier(
     out = None if out is None else Path(out)
     if out is not None:
         check_output(out)
+    with nullcontext() if out is None else only_writer_of(out):
+        return _trained(dataset, training, out, progress, resume=resume, checkpoint_seconds=checkpoint_seconds)
+
+
+def _trained(
+    dataset: GraphDataset,
+    training: ClassifierTraining,
+    out: Path | None,
+    progress: Callable[[EpochReport], None] | None,
+    *,
+    resume: bool,
+    checkpoint_seconds: float,
+) -> TrainedClassifier:
     facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": asdict(training)}
     checkpoint = None if out is None else _checkpoint_path(out)
+    if checkpoint is not None:
+        remove_parts(checkpoint.parent, checkpoint.name)
     if resume and out is not None and checkpoint is not None and out.exists() and not checkpoint.exists():
         return _finished(out, facts)
     rng = np.random.default_rng(training.seed)
@@ -136,11 +154,13 @@ def train_classifier(
     run = _start(dataset, training, split, rng)
     if resume and checkpoint is not None and checkpoint.exists():
         run.load(checkpoint, facts)
+    elif checkpoint is not None:
+        run.save(checkpoint, facts)  # from here on resuming means this run, not what an earlier one left
     started = written = time.monotonic()
     with threadpool_limits(limits=1, user_api="blas"):
         while not _is_over(run, training):
             loss, accuracy = run.advance(training.batch_size, training.learning_rate)
-            if checkpoint is not None and (time.monotonic() - written >= checkpoint_seconds or run.epoch == 1):
+            if checkpoint is not None and time.monotonic() - written >= checkpoint_seconds:
                 run.save(checkpoint, facts)
                 written = time.monotonic()
             if progress is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 
 from comrecgc import __version__
 from comrecgc.errors import InputError
+from comrecgc.files import reason_of
 from comrecgc.terminal import err, out
 
 app = typer.Typer(
@@ -23,6 +25,9 @@ app = typer.Typer(
 
 P = ParamSpec("P")
 
+# What the disk says when it is full or cannot be written to, also to libraries that keep files of their own.
+_STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
     """The command with bad input as one line on stderr and exit code 2, and Ctrl-C as exit code 130."""
@@ -33,6 +38,12 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             command(*arguments, **options)
         except InputError as error:
             err.print(f"error: {error}", markup=False, soft_wrap=True)
+            raise typer.Exit(2) from None
+        except OSError as error:
+            if error.errno not in _STORAGE:
+                raise
+            where = f"Cannot write {error.filename}" if error.filename else "Cannot write"
+            err.print(f"error: {where}: {reason_of(error)}", markup=False, soft_wrap=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             err.print("interrupted: the same command with --resume goes on from the last checkpoint", soft_wrap=True)

@@ -38,7 +38,7 @@ def apply(
         if output.is_dir():
             raise InputError(f"Cannot write {output}: it is a folder")
         check_writable(output.parent)
-    loaded = load_dataset(dataset, root=data_root)
+    loaded = load_dataset(dataset, root=data_root, need_classes=False)
     with bars() as bar:
         applied = apply_run(
             run,
@@ -70,7 +70,10 @@ def evaluate(folder: RunFolder, classifier: ClassifierFile = None, embedder: Emb
     table = Table("figure", "stored", "recomputed", "")
     for figure in figures:
         recomputed = "cannot be told" if figure.recomputed is None else f"{figure.recomputed:.6g}"
-        table.add_row(figure.name, f"{figure.stored:.6g}", recomputed, "same" if figure.agrees else "DIFFERS")
+        stored, verdict = "", ""
+        if figure.stored is not None:
+            stored, verdict = f"{figure.stored:.6g}", "same" if figure.agrees else "DIFFERS"
+        table.add_row(figure.name, stored, recomputed, verdict)
     out.print(table)
     if not all(figure.agrees for figure in figures):
         raise typer.Exit(1)

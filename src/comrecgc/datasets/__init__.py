@@ -33,13 +33,14 @@ _PLANTED = "planted"
 _TABLES = (".csv", ".tsv", ".smi")
 
 
-def load_dataset(name: str | Path, root: str | Path | None = None) -> GraphDataset:
+def load_dataset(name: str | Path, root: str | Path | None = None, *, need_classes: bool = True) -> GraphDataset:
     """A dataset by its name or its path.
 
     Args:
         name: A benchmark (`BENCHMARKS`), `planted`, the path of a folder or zip archive in the TU format, or the path
             of a `.csv`, `.tsv` or `.smi` file of SMILES. A name wins over a path; write `./aids` for a folder so named.
         root: Folder to look for benchmarks in, before `$COMRECGC_DATA` and the user's cache.
+        need_classes: Whether a table of SMILES must have a column of classes; without one, every class is 0.
 
     Raises:
         InputError: If there is no such dataset, or it cannot be used.
@@ -51,7 +52,7 @@ def load_dataset(name: str | Path, root: str | Path | None = None) -> GraphDatas
         return load_planted()
     path = Path(name)
     if path.suffix.lower() in _TABLES:
-        return from_smiles_table(path)
+        return from_smiles_table(path, need_classes=need_classes)
     if path.is_dir() or path.suffix.lower() == ".zip":
         return from_tu_folder(path)
     raise InputError(_unknown(text))

@@ -6,7 +6,6 @@ archive with a member that could write outside its folder, or that grows beyond 
 
 from __future__ import annotations
 
-import lzma
 import stat
 import zipfile
 import zlib
@@ -22,9 +21,9 @@ MAX_BYTES = 2 << 30
 MAX_RATIO = 500
 """An archive that is large and shrank by more than this factor is refused; real label files stay below it."""
 
-_SMALL = 64 << 20  # a tiny archive of one repeated digit may well exceed MAX_RATIO
+_SMALL = 8 << 20  # a tiny archive of one repeated digit may well exceed MAX_RATIO
 _ENCRYPTED = 0x1
-_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError, ValueError)
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +80,7 @@ def open_files(path: Path) -> FileSet:
         if not path.is_file():
             raise InputError(f"{path} must be an existing folder or zip archive")
         with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
+            members = [member for member in archive.infolist() if not member.filename.endswith("/")]
     except InputError:
         raise
     except _DAMAGED as error:
@@ -117,10 +116,14 @@ def _check_member(path: Path, member: zipfile.ZipInfo) -> None:
     name = member.orig_filename
     parts = name.split("/")
     kind = stat.S_IFMT(member.external_attr >> 16)
-    if name.startswith("/") or ".." in parts or "\\" in name or ":" in parts[0] or "\0" in name:
+    if not name or name.startswith("/") or ".." in parts or "\\" in name or ":" in parts[0] or "\0" in name:
         raise InputError(f"{path} must hold only plain relative names (got {name[:80]!r})")
     if kind not in (0, stat.S_IFREG):
         raise InputError(f"{path} must hold only regular files, no links or devices (got {name[:80]!r})")
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may ask for gigabytes to unpack
+        raise InputError(
+            f"{path} must hold members stored or deflated (got method {member.compress_type} of {name[:80]!r})"
+        )
     if member.flag_bits & _ENCRYPTED:
         raise InputError(f"{path} must not be encrypted (got an encrypted member {name[:80]!r})")
 

@@ -1,4 +1,4 @@
-"""Molecules from a table: a column of SMILES and a column of classes."""
+"""Molecules from a table: a column of SMILES, and one of classes where they are known."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def from_smiles_table(
     on_error: Literal["raise", "skip"] = "raise",
     name: str | None = None,
     class_names: tuple[str, str] = ("reject", "accept"),
+    need_classes: bool = True,
 ) -> GraphDataset:
     """Molecules from a CSV file with a header, or a headerless `.smi` file; hydrogens stay implicit.
 
@@ -58,6 +59,7 @@ def from_smiles_table(
         on_error: Whether a row that cannot be read stops everything or is skipped and noted.
         name: What to call the dataset; the file's name by default.
         class_names: What reject and accept mean.
+        need_classes: Whether there must be a column of classes; without one, every class is 0.
 
     Raises:
         InputError: If the file, a column or (unless skipped) a row cannot be used; the line is named.
@@ -69,7 +71,8 @@ def from_smiles_table(
     path = Path(path)
     table = _read_blanks(path) if path.suffix.lower() == _NO_HEADER else _read_csv(path)
     smiles_column = table.column(_find_smiles(table) if smiles is None else smiles, "smiles")
-    target_column = table.column(_find_target(table, smiles_column) if target is None else target, "target")
+    target = _find_target(table, smiles_column, needed=need_classes) if target is None else target
+    target_column = None if target is None else table.column(target, "target")
     parsed, classes, skipped = [], [], []
     for row, line in zip(table.rows, table.lines, strict=True):
         try:
@@ -104,12 +107,12 @@ def _skip_note(lines: Sequence[int]) -> tuple[str, ...]:
 
 
 def _read_row(
-    row: list[str], header: list[str], smiles: int, target: int
+    row: list[str], header: list[str], smiles: int, target: int | None
 ) -> tuple[tuple[list[str], list[tuple[int, int]], list[int]], int]:
     if len(row) != len(header):
         raise InputError(f"a row must have {len(header)} columns like the first (got {len(row)})")
-    value = row[target].strip()
-    if value not in _CLASSES:
+    value = "0" if target is None else row[target].strip()
+    if target is not None and value not in _CLASSES:
         raise InputError(f"the class in column {header[target]!r} must be 0 or 1 (got {value[:40]!r})")
     return parse_smiles(row[smiles].strip()), _CLASSES[value]
 
@@ -139,6 +142,8 @@ def _read_csv(path: Path) -> _Table:
                 lines.append(reader.line_num)
     except csv.Error as error:
         raise InputError(f"{path} line {reader.line_num}: not valid CSV, {error}") from error
+    if not rows:
+        raise InputError(f"{path} must not be empty")
     header = [cell.strip() for cell in rows[0]]
     twice = [cell for cell, count in Counter(header).items() if count > 1]
     if twice:
@@ -166,7 +171,7 @@ def _find_smiles(table: _Table) -> str:
     return found[0]
 
 
-def _find_target(table: _Table, smiles: int) -> str:
+def _find_target(table: _Table, smiles: int, *, needed: bool) -> str | None:
     found = [
         name
         for column, name in enumerate(table.header)
@@ -176,6 +181,8 @@ def _find_target(table: _Table, smiles: int) -> str:
         found = [name for name in found if name.lower() in _TARGET_NAMES] or found
     named = [name for name in table.header if name.lower() in _TARGET_NAMES]
     found = found or named  # so that an error can name the line where a class is not 0 or 1
+    if not found and not needed:
+        return None
     if len(found) != 1:
         rule = f"{table.path} must have one column of classes 0 and 1, or target must name it"
         raise InputError(f"{rule} (got {', '.join(found)[:200] or 'no such column'})")

@@ -146,7 +146,7 @@ def _read_graphs(files: FileSet, name: str) -> tuple[LongArray, LongArray]:
     graph = indicator.rows[:, 0]
     steps = np.diff(graph, prepend=0)
     for row in np.flatnonzero((steps < 0) | (steps > 1) | (graph < 1))[:1].tolist():
-        if steps[row] > 1:
+        if graph[row] > 0 and steps[row] > 1:
             indicator.fail(row, f"every graph needs a node (got none for graph {graph[row] - steps[row] + 1})")
         indicator.fail(row, f"graph numbers must start at 1 and never decrease (got {graph[row]})")
     if graph[-1] < len(targets.rows):

@@ -42,8 +42,8 @@ def load_embedder(path: str | Path, *, label_names: Sequence[str] | None = None)
     else:
         state, facts = load_state(path), {}
     state = {name.removeprefix("embed_model."): tensor for name, tensor in state.items()}
-    model = Greed(**_sizes(state, path))
-    load_checked(model, state, path, "GREED embedder")
+    sizes = _sizes(state, path)
+    model = load_checked(lambda: Greed(**sizes), state, path, "GREED embedder")
     check_alphabet(path, facts, model.num_labels, label_names)
     model.facts = facts
     return model.eval()

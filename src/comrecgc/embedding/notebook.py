@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from comrecgc.checkpoints import load_weights, save_weights
+from comrecgc.checkpoints import load_training, save_training
 from comrecgc.embedding.greed import Greed
 from comrecgc.embedding.pairs import LabelledGroups, PairGenerator
 from comrecgc.errors import InputError
-from comrecgc.files import read_json, write_atomically, write_json
+from comrecgc.files import read_json, reason_of, remove_parts, write_atomically, write_json
 from comrecgc.graphs.graph import Graph
 
 Progress = Callable[[str, int, int, str], None]
 """Called with what is being done, how much is done, how much there is, and a word on how it goes."""
 
-_KIND = "greed training"
+_SETTINGS = "settings.json"
+_FIT = "fit.safetensors"
 
 
 def partial_folder(out: Path) -> Path:
@@ -45,11 +46,14 @@ class Notebook:
         self.progress = progress
         if self.folder is None:
             return
-        plan = self.folder / "settings.json"
-        if not resume:
-            self.clear()
-        elif plan.exists() and read_json(plan) != as_stored(settings):
+        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
+            raise InputError(f"Cannot write to {self.folder}: a training keeps its checkpoints in a folder, not a link")
+        plan = self.folder / _SETTINGS
+        if not resume or not plan.exists():
+            self._empty()  # without its settings nobody knows what the rest is of
+        elif read_json(plan) != as_stored(settings):
             raise InputError(f"{self.folder} is of a training with other settings or data: start anew without resuming")
+        remove_parts(self.folder)
         write_json(plan, settings)
 
     def say(self, what: str, done: int, total: int, word: str = "") -> None:
@@ -83,14 +87,15 @@ class Notebook:
         state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
         for index, moments in optimiser.state_dict()["state"].items():
             state |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
-        state["step"] = torch.tensor(step)
-        save_weights(self.folder / "fit.safetensors", state, {"kind": _KIND})
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
+        save_training(self.folder / _FIT, arrays, {"step": step})
 
     def load_fit(self, model: Greed, optimiser: torch.optim.AdamW) -> int:
         """Put model and optimiser back to where they were kept last; the number of steps done."""
-        if self.folder is None or not (self.folder / "fit.safetensors").exists():
+        if self.folder is None or not (self.folder / _FIT).exists():
             return 0
-        state, _ = load_weights(self.folder / "fit.safetensors", kind=_KIND)
+        arrays, facts = load_training(self.folder / _FIT)
+        state = {name: torch.from_numpy(array) for name, array in arrays.items()}
         model.load_state_dict({name: state[f"model.{name}"] for name in model.state_dict()})
         moments: dict[int, dict[str, Tensor]] = {}
         for name, tensor in state.items():
@@ -98,12 +103,25 @@ class Notebook:
                 _, index, moment = name.split(".")
                 moments.setdefault(int(index), {})[moment] = tensor
         optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
-        return int(state["step"])
+        return int(facts["step"])
 
     def clear(self) -> None:
         """Drop everything kept."""
         if self.folder is not None and self.folder.is_dir():
-            shutil.rmtree(self.folder)
+            self._empty()
+            with suppress(OSError):  # somebody else's file is in it
+                self.folder.rmdir()
+
+    def _empty(self) -> None:
+        """Drop what is in the folder; what says whose the rest is goes last, in case of a kill."""
+        if self.folder is None or not self.folder.is_dir():
+            return
+        remove_parts(self.folder)
+        for name in (_FIT, "train.npz", "test.npz", _SETTINGS):
+            try:
+                (self.folder / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"Cannot remove {self.folder / name}: {reason_of(error)}") from error
 
 
 def as_stored(settings: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from comrecgc.errors import InputError
 from comrecgc.graphs.batch import fingerprint, pointers
 from comrecgc.graphs.graph import Graph
 from comrecgc.graphs.tensors import GraphTensors
+from comrecgc.locks import only_writer_of
 from comrecgc.threads import one_thread
 
 
@@ -116,6 +118,20 @@ def train_embedder(
     out = None if out is None else Path(out)
     if out is not None:
         check_output(out)
+    with nullcontext() if out is None else only_writer_of(out):
+        return _trained(graphs, num_labels, training, out, facts or {}, progress, resume=resume)
+
+
+def _trained(
+    graphs: Sequence[Graph],
+    num_labels: int,
+    training: EmbedderTraining,
+    out: Path | None,
+    facts: dict[str, Any],
+    progress: Progress | None,
+    *,
+    resume: bool,
+) -> Greed:
     plan = {**settings(training), "num_labels": num_labels, "graphs": fingerprint(graphs)}
     if resume and out is not None and out.exists() and not partial_folder(out).exists():
         return _finished(out, plan)
@@ -128,7 +144,7 @@ def train_embedder(
     measured = notes.groups("test", _measured(training), [graphs[i] for i in test], num_labels, training.seed)
     errors = held_out_errors(model, measured)
     model.facts = {
-        **(facts or {}),
+        **facts,
         "training": plan,
         "train_graphs": train.tolist(),
         "held_out": errors,

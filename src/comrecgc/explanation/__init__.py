@@ -6,11 +6,11 @@ from comrecgc.explanation.recourse import (
     CommonRecourse,
     CoveredInput,
     Position,
-    Reason,
     RejectedInput,
     Scene,
     Uncovered,
 )
+from comrecgc.metrics import Reason
 
 __all__ = [
     "CommonRecourse",

@@ -12,9 +12,10 @@ from comrecgc.explanation.document import Entry
 from comrecgc.explanation.encoding import FORMAT, ambiguous_names
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.facts import RunFacts
-from comrecgc.explanation.recourse import CommonRecourse, CoveredInput, Reason, RejectedInput, Uncovered
+from comrecgc.explanation.recourse import CommonRecourse, CoveredInput, RejectedInput, Uncovered
 from comrecgc.graphs.edits import Edit, EditKind
 from comrecgc.graphs.graph import Graph
+from comrecgc.metrics import Reason
 
 _KINDS = {kind.name.lower(): kind for kind in EditKind}
 
@@ -115,7 +116,7 @@ def _edit(record: Entry, label_names: Sequence[str], ambiguous: frozenset[str]) 
     edit_kind = _KINDS[kind.value]
     names_label = edit_kind in (EditKind.RELABEL, EditKind.ADD_NODE)
     wanted: Literal[1, 2, 3] = 1 if edit_kind == EditKind.REMOVE_NODE else 2
-    if names_label and len(arguments) > 1 and arguments[1].value in ambiguous:
+    if names_label and len(arguments) > 1 and arguments[1].text() in ambiguous:
         wanted = 3
     if len(arguments) != wanted:
         raise record.error(f"must have {wanted} arguments after {kind.value!r}")

@@ -104,3 +104,5 @@ def _located(path: Path, read: Callable[[], T]) -> T:
         return read()
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+    except RecursionError:  # a little less deep than what the JSON parser itself refuses
+        raise InputError(f"{path}: lists and objects must not be nested so deep") from None

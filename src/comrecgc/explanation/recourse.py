@@ -6,7 +6,6 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,19 +14,12 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 from comrecgc.graphs.graph import Graph
 from comrecgc.graphs.paths import EditPath
+from comrecgc.metrics import Reason
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Position = tuple[float, float]
-
-
-class Reason(StrEnum):
-    """Why no chosen recourse covers an input."""
-
-    NO_COUNTERFACTUAL = "no counterfactual within theta found"
-    NO_RECOURSE_NEAR = "no chosen recourse is near"
-    BUDGET_EXHAUSTED = "budget exhausted"
 
 
 @dataclass(frozen=True)
@@ -185,7 +177,8 @@ class CommonRecourse:
 
 
 def _float32s(values: Sequence[float] | npt.NDArray[np.float32]) -> tuple[float, ...]:
-    return tuple(float(str(value)) for value in np.asarray(values, dtype=np.float32).ravel())
+    with np.errstate(over="ignore"):  # too large is refused as not finite
+        return tuple(float(str(value)) for value in np.asarray(values, dtype=np.float32).ravel())
 
 
 def _finite(name: str, value: float) -> float:

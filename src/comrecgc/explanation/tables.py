@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 Cell = str | int | float | None
 
 _COLUMNS = "recourse summary description gain coverage also_covers norm median_edits median_distance share_valid inputs".split()
-# A spreadsheet runs a cell that begins so as a formula.
-_FORMULA_STARTS = ("=", "+", "-", "@")
+# A spreadsheet runs a cell that begins so as a formula; some take the full-width signs of East Asian text for the same.
+_FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
@@ -57,5 +57,5 @@ def csv_text(rows: Iterable[Sequence[Cell]]) -> str:
 def _defused(cell: Cell) -> Cell:
     if not isinstance(cell, str):
         return cell
-    words = " ".join(cell.split())
+    words = " ".join("".join(char for char in cell if char.isprintable() or char.isspace()).split())
     return f"'{words}" if words.startswith(_FORMULA_STARTS) else words

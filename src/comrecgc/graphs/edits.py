@@ -84,6 +84,7 @@ class EditTable:
 
 
 _LARGEST_LABEL = 2**31 - 1
+_MOST_NODES = 5_000  # every pair of nodes is a possible edge: 0.4 GB at this size, four times that at twice it
 _SIZE_CHANGE = np.array([0, 2, -2, 1, -1], dtype=np.int32)  # by kind, of an edit in N(G)
 
 
@@ -97,6 +98,8 @@ def one_edit_table(graph: Graph, num_labels: int) -> EditTable:
     if graph.labels.max() >= num_labels:
         raise InputError(f"num_labels must exceed every node label (got {num_labels}, label {graph.labels.max()})")
     n = graph.num_nodes
+    if n > _MOST_NODES:
+        raise InputError(f"Only graphs of at most {_MOST_NODES} nodes can be edited (got one of {n})")
     nodes = np.repeat(np.arange(n, dtype=np.int32), num_labels)
     labels = np.tile(np.arange(num_labels, dtype=np.int32), n)
     changes = labels != graph.labels[nodes]

@@ -25,6 +25,8 @@ _ELEMENTS = frozenset(
 )
 ANY_ELEMENT = "*"
 
+_LONGEST = 5000  # rdkit writes a molecule by recursion, and one of tens of thousands of atoms ends the process
+
 
 def are_elements(names: Iterable[str]) -> bool:
     """Whether every name is a chemical element's symbol (or `*`, an atom of unknown element)."""
@@ -37,6 +39,8 @@ def parse_smiles(smiles: str) -> tuple[list[str], list[tuple[int, int]], list[in
     Raises:
         InputError: If rdkit cannot read the SMILES, or it names no atom.
     """
+    if len(smiles) > _LONGEST:
+        raise InputError(f"A SMILES must have at most {_LONGEST} characters (got {len(smiles)})")
     chem = _rdkit()
     with _silent():
         molecule = chem.MolFromSmiles(smiles)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.arrays import check_pointers
 from comrecgc.graphs.batch import pointers
 from comrecgc.graphs.edits import Edit, EditKind
 from comrecgc.graphs.paths import EditPath
@@ -23,5 +24,6 @@ def path_arrays(name: str, paths: Sequence[EditPath]) -> dict[str, npt.NDArray[A
 def read_paths(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> list[EditPath]:
     """The inverse of `path_arrays`."""
     edits = [Edit(EditKind(kind), first, second) for kind, first, second in arrays[f"{name}_edits"].tolist()]
-    ptr = arrays[f"{name}_path_ptr"].tolist()
-    return [tuple(edits[start:stop]) for start, stop in pairwise(ptr)]
+    ptr = arrays[f"{name}_path_ptr"]
+    check_pointers(ptr, len(ptr) - 1, len(edits))
+    return [tuple(edits[start:stop]) for start, stop in pairwise(ptr.tolist())]

@@ -8,17 +8,19 @@ import numpy as np
 
 from comrecgc.classifiers import predict
 from comrecgc.datasets import GraphDataset
+from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.pipeline.candidates import CHOICE, Progress, directed_search, reporter, searched_candidates
+from comrecgc.pipeline.candidates import Progress, directed_search, reporter, searched_candidates
 from comrecgc.pipeline.clock import Clock
 from comrecgc.pipeline.conclusion import conclude
 from comrecgc.pipeline.inputs import rejects_of
+from comrecgc.pipeline.margins import CHOSEN, inside
 from comrecgc.pipeline.settings import Settings
 from comrecgc.pipeline.verification import Models
 from comrecgc.recourse.ball import BallCover
 from comrecgc.recourse.pairs import FloatArray
-from comrecgc.report.words import Words
+from comrecgc.wording import Words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +64,11 @@ def apply_recourses(
     width = models.scores(rejects.graphs[:1]).embedding.shape[1] if rejects.graphs else 1
     centres = np.zeros((len(explanation.recourses), width), dtype=np.float32)
     if rejects.graphs and len(centres):
+        if len(explanation.recourses[0].vector) != width:
+            got = len(explanation.recourses[0].vector)
+            raise InputError(f"Recourses must be vectors of the embedder's width, {width} (got {got} numbers)")
         centres[:] = [recourse.vector for recourse in explanation.recourses]
-    cover = GivenCentres(delta=settings.radius * CHOICE, given=centres)
+    cover = GivenCentres(delta=inside(settings.radius, CHOSEN), given=centres)
     search = replace(directed_search(settings, cover), head_effort=0.0)
     state = search.run(scorer, rejects.graphs, seed=settings.seed, deadline=clock.deadline, progress=reporter(progress))
     clock.lap("search")

@@ -25,16 +25,10 @@ from comrecgc.pipeline.settings import Settings
 from comrecgc.pipeline.verification import Entry, Verified
 from comrecgc.recourse import Cover, RecoursePairs, cover_of
 from comrecgc.recourse.ball import BallCover
-from comrecgc.report.words import Words, describe_recourse
+from comrecgc.wording import Words, describe_recourse
 
 LARGE_TRIVIAL_COVERAGE = 0.1
 """Share of inputs that "change nothing" may cover before a reader is warned."""
-
-_REASONS = {
-    metrics.Reason.NO_COUNTERFACTUAL: Reason.NO_COUNTERFACTUAL,
-    metrics.Reason.NO_RECOURSE_NEAR: Reason.NO_RECOURSE_NEAR,
-    metrics.Reason.BUDGET: Reason.BUDGET_EXHAUSTED,
-}
 
 
 def assemble(
@@ -154,11 +148,10 @@ def reasons_for(
         centres = more.centres(open_pairs, np.random.default_rng([settings.seed, 3]))
         further = cover_of(open_pairs, centres, settings.radius)
     state = Cover(np.zeros((1, pairs.width), np.float32), np.where(covered, reached, -1)[None, :])
-    reasons: list[Reason | None] = []
-    for reason in metrics.why_not_covered(state, pairs, further):
-        short_of_time = reason == metrics.Reason.NO_COUNTERFACTUAL and not complete
-        reasons.append(Reason.BUDGET_EXHAUSTED if short_of_time else _REASONS.get(reason))
-    return reasons
+    reasons = metrics.why_not_covered(state, pairs, further)
+    if complete:
+        return reasons
+    return [Reason.OUT_OF_TIME if reason == Reason.NO_COUNTERFACTUAL else reason for reason in reasons]
 
 
 def map_positions(vectors: Sequence[npt.NDArray[np.float32]]) -> list[tuple[float, float]]:

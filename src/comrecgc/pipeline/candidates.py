@@ -14,8 +14,8 @@ from comrecgc.graphs.batch import GraphBatch
 from comrecgc.graphs.graph import Graph
 from comrecgc.graphs.paths import EditPath, apply_path, simplify_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.pipeline.margins import CHOSEN, inside
 from comrecgc.pipeline.settings import Settings
-from comrecgc.pipeline.walking import walk_until
 from comrecgc.recourse import RecoursePairs, pairs_within
 from comrecgc.recourse.ball import BallCover
 from comrecgc.recourse.pairs import FloatArray
@@ -25,10 +25,7 @@ from comrecgc.walk import Candidate, MultiHeadWalk, ShardedWalk
 Progress = Callable[[str, int, int, str], None]
 """Called with what is being done, how much is done, how much there is, and a word on how it goes."""
 
-CHOICE = 1 - 2e-4
-"""Search and selection work with limits this much inside θ and Δ, so that what they find holds on another machine too."""
-
-_WALK_REACH = 1.5  # in θ: how far from their inputs the heads of the paper's analysis go
+_WALK_REACH = 1.0  # in θ: how far from their inputs heads go; nothing beyond θ can be a counterfactual
 _MAX_CANDIDATES = 100_000
 _NUM_SHARDS = 2
 _CHECKPOINT_SECONDS = 10.0
@@ -88,13 +85,15 @@ def directed_search(settings: Settings, cover: BallCover | None = None) -> Direc
         cover: How centres are chosen; by default by ball cover with the settings' limits.
     """
     cover = cover or ball_cover(settings)
-    return DirectedSearch(theta=settings.theta * CHOICE, cover=cover)
+    return DirectedSearch(theta=inside(settings.theta, CHOSEN), cover=cover)
 
 
 def ball_cover(settings: Settings) -> BallCover:
     """The ball cover of complete settings."""
     return BallCover(
-        delta=settings.radius * CHOICE, num_recourses=settings.num_recourses, directional=bool(settings.directional)
+        delta=inside(settings.radius, CHOSEN),
+        num_recourses=settings.num_recourses,
+        directional=bool(settings.directional),
     )
 
 
@@ -180,7 +179,9 @@ def _walked(
         )
         shards = min(_NUM_SHARDS, settings.num_steps)
         sharded = ShardedWalk(walk=walk, num_shards=shards, seed=settings.seed, checkpoint=checkpoint)
-        found = list(walk_until(sharded, scorer, inputs, settings.num_jobs, deadline, progress, resume=resume))
+        found = list(
+            sharded.run(scorer, inputs, jobs=settings.num_jobs, resume=resume, deadline=deadline, bar=progress)
+        )
     assert scorer.embedder is not None
     origins = scorer.embedder.embed(GraphBatch.from_graphs(inputs))
     ends = scorer.embedder.embed(GraphBatch.from_graphs(candidate.graph for candidate in found))

@@ -13,7 +13,7 @@ from comrecgc.pipeline.settings import Settings
 from comrecgc.pipeline.verification import Models, Verified, first_entries, verify
 from comrecgc.recourse import RecoursePairs
 from comrecgc.recourse.pairs import FloatArray
-from comrecgc.report.words import Words
+from comrecgc.wording import Words
 
 
 def conclude(

@@ -9,7 +9,8 @@ import numpy as np
 from comrecgc.graphs.batch import GraphBatch
 from comrecgc.graphs.graph import Graph
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.pipeline.candidates import CHOICE, Candidates, ball_cover
+from comrecgc.pipeline.candidates import Candidates, ball_cover
+from comrecgc.pipeline.margins import CHOSEN, inside
 from comrecgc.pipeline.settings import Settings
 from comrecgc.recourse import RecoursePairs, cover_of
 from comrecgc.recourse.clustering import RecourseClustering
@@ -62,7 +63,7 @@ def choose_recourses(settings: Settings, candidates: Candidates) -> tuple[FloatA
         centres = ball_cover(settings).centres(pairs, np.random.default_rng([settings.seed, 2]))
     if settings.problem == "fc":
         # One counterfactual per covered input is at most T = |inputs| of them, so no coverage is lost.
-        cover = cover_of(pairs, centres, settings.radius * CHOICE)
+        cover = cover_of(pairs, centres, inside(settings.radius, CHOSEN))
         covered = np.flatnonzero(cover.first >= 0)
         pairs = with_counterfactuals(pairs, pairs.candidates[cover.pairs[cover.first[covered], covered]])
     return centres, pairs

@@ -20,17 +20,11 @@ from comrecgc.graphs.constraints import Constraint
 from comrecgc.graphs.graph import BoolArray, Graph
 from comrecgc.graphs.paths import EditPath, apply_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.pipeline.candidates import CHOICE, Candidates
+from comrecgc.pipeline.candidates import Candidates
+from comrecgc.pipeline.margins import CHOSEN, CLAIMED, SHOWN, accepted, inside
 from comrecgc.pipeline.settings import Limits
 from comrecgc.recourse import Cover, RecoursePairs, cover_of
 from comrecgc.recourse.pairs import FloatArray
-
-CLAIM = 1 - 5e-5
-"""Claims are made this much inside θ and Δ, so that another batch's or machine's rounding does not refute them."""
-
-LEAST_PROBABILITY = 0.5 + 1e-6
-
-_SHOWN = 1 - 2.5e-5  # the same for a graph seen before in another batch, so that it does not fall out again
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +115,13 @@ def verify(
     """
     origins = models.scores(inputs) if len(inputs) else Scores(np.zeros(0), pairs.input_embeddings, pairs.input_sizes)
     with_zero = np.concatenate([centres, np.zeros((1, pairs.width), np.float32)])
-    needed = _needed(pairs, with_zero, limits.delta * CHOICE)
+    needed = _needed(pairs, with_zero, inside(limits.delta, CHOSEN))
     graphs = tuple(candidates.graph(int(candidate)) for candidate in needed)
     scores = (
         models.scores(graphs) if graphs else Scores(np.zeros(0), pairs.candidate_embeddings[:0], np.zeros(0, np.int32))
     )
     confirmed = _confirmed(pairs, needed, origins, scores, limits.theta)
-    cover = cover_of(confirmed, with_zero, limits.delta * CLAIM)
+    cover = cover_of(confirmed, with_zero, inside(limits.delta, CLAIMED))
     real = Cover(cover.centres[:-1], cover.pairs[:-1])
     return Verified(
         cover=real if keep_all else real.select(real.gains > 0),
@@ -153,7 +147,7 @@ def _confirmed(
     places = np.searchsorted(needed, pairs.candidates[rows])
     both = origins.sizes[pairs.inputs[rows]].astype(np.float64) + scores.sizes[places]
     norms = distances(origins.embedding[pairs.inputs[rows]], scores.embedding[places]) / both
-    holds = (norms <= theta * CLAIM) & (scores.probability[places] >= LEAST_PROBABILITY)
+    holds = (norms <= inside(theta, CLAIMED)) & (scores.probability[places] >= accepted(CLAIMED))
     return RecoursePairs(
         input_embeddings=origins.embedding,
         input_sizes=origins.sizes,
@@ -263,9 +257,9 @@ def _entries(
 def _hold(entries: Sequence[Entry], centres: FloatArray, limits: Limits) -> BoolArray:
     vectors = np.stack([entry.vector for entry in entries])
     chosen = centres[[entry.recourse for entry in entries]]
-    near = distances(vectors, chosen) <= limits.delta * _SHOWN
-    close = np.array([entry.distance for entry in entries]) <= limits.theta * _SHOWN
-    return near & close & (np.array([entry.probability for entry in entries]) > 0.5)
+    near = distances(vectors, chosen) <= inside(limits.delta, SHOWN)
+    close = np.array([entry.distance for entry in entries]) <= inside(limits.theta, SHOWN)
+    return near & close & (np.array([entry.probability for entry in entries]) >= accepted(SHOWN))
 
 
 def _without(cover: Cover, claims: Sequence[tuple[int, int]]) -> Cover:

@@ -1,4 +1,4 @@
-"""An explanation for people: recourses in words, before-and-after drawings, one self-contained HTML page."""
+"""An explanation for people: before-and-after drawings, one self-contained HTML page."""
 
 from comrecgc.report.page import render_report, write_report
 

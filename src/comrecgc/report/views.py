@@ -10,8 +10,7 @@ from typing import Any
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, Reason
 from comrecgc.graphs.paths import describe_path
 from comrecgc.report.drawing import Pen
-from comrecgc.report.patterns import pattern_of
-from comrecgc.report.words import representatives
+from comrecgc.wording import pattern_of, representatives
 
 _EXAMPLES = 4
 _DRAWN_UNCOVERED = 24  # per reason
@@ -23,8 +22,9 @@ _ADVICE = {
     Reason.NO_COUNTERFACTUAL: "The search met no accepted graph close enough to these inputs. A larger theta, a longer "
     "search or a looser constraint may find one.",
     Reason.NO_RECOURSE_NEAR: "Accepted graphs close to these inputs are known, but reaching them takes a change that no "
-    "chosen recourse shares. More recourses or a larger delta would cover them.",
-    Reason.BUDGET_EXHAUSTED: "The time budget ended before these inputs had been searched.",
+    "chosen recourse shares, nor would as many recourses again. A larger delta may cover them.",
+    Reason.BUDGET_EXHAUSTED: "As many recourses again would cover these inputs.",
+    Reason.OUT_OF_TIME: "Time was up before an accepted graph close to these inputs was found. A larger time budget may find one.",
 }
 
 

@@ -15,15 +15,17 @@ from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.graphs.graph import BoolArray
 from comrecgc.pipeline.assembly import run_figures
-from comrecgc.pipeline.reproducible import reproducible
 from comrecgc.pipeline.settings import Limits
 from comrecgc.pipeline.verification import Models, Scores, distances
 from comrecgc.recourse import Cover
 from comrecgc.runs.folder import WITNESSES
 from comrecgc.runs.models import ModelFile, checksum
 from comrecgc.runs.witnesses import TRIVIAL, Witnesses, load_witnesses
+from comrecgc.threads import reproducible
 
 _TOLERANCE = 1e-5  # of probabilities and distances: what another batch or machine may round differently
+
+BORDERLINE = "counterfactuals within 1e-5 of theta, delta or one half"
 
 
 @dataclass(frozen=True)
@@ -32,20 +34,20 @@ class Figure:
 
     Args:
         name: What it is.
-        stored: What the run says.
+        stored: What the run says; None where it says nothing.
         recomputed: What its graphs and models say; None where they cannot tell.
     """
 
     name: str
-    stored: float
+    stored: float | None
     recomputed: float | None
 
     @property
     def agrees(self) -> bool:
-        """Whether the two are the same up to rounding; what cannot be told is not held against the run."""
-        return self.recomputed is None or math.isclose(
-            self.stored, self.recomputed, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
-        )
+        """Whether the two are the same up to rounding; what is not said or cannot be told is not held against the run."""
+        if self.stored is None or self.recomputed is None:
+            return True
+        return math.isclose(self.stored, self.recomputed, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
 
 
 def evaluate_run(
@@ -165,7 +167,20 @@ def _shown_claims(explanation: Explanation, models: Models, inputs: Scores) -> t
     return holds, [
         Figure("counterfactuals accepted, within theta and delta", len(entries), int(fine.sum())),
         Figure("probabilities and distances as stated", len(entries), int(same.sum())),
+        Figure(BORDERLINE, None, int(_borderline(scores.probability, lengths, gaps, limits).sum())),
     ]
+
+
+def _borderline(
+    probability: npt.NDArray[np.float64],
+    lengths: npt.NDArray[np.float64],
+    gaps: npt.NDArray[np.float64],
+    limits: Limits,
+) -> BoolArray:
+    """Which counterfactuals come so near to a limit that another machine's rounding might decide otherwise."""
+    margins = np.stack([np.abs(probability - 0.5), np.abs(lengths - limits.theta), np.abs(gaps - limits.delta)])
+    near: BoolArray = margins.min(axis=0) <= _TOLERANCE
+    return near
 
 
 def _all_claims(

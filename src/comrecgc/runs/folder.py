@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
-from comrecgc.files import check_writable, read_json, write_json
+from comrecgc.files import check_writable, read_json, reason_of, write_json
+from comrecgc.locks import FOLDER_LOCK, only_writer_in
 
 REQUEST = "run.json"
 MANIFEST = "manifest.json"
 REPORT = "report.html"
 WITNESSES = "witnesses.npz"
 
-_UNFINISHED = (REQUEST, "search.npz", "walk-*.npz")
+# In the order of removal: the file that says whose the others are goes last, the one that says they are whole first.
+_UNFINISHED = ("search.npz", "walk-*.npz", REQUEST)
 _FINISHED = (MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", REPORT, WITNESSES)
 
 
@@ -33,8 +37,9 @@ class RunFolder:
     request: dict[str, Any]
 
     @classmethod
-    def open(cls, path: str | Path, request: dict[str, Any], *, resume: bool, overwrite: bool) -> RunFolder:
-        """Take a folder for a run, before any work is done.
+    @contextmanager
+    def open(cls, path: str | Path, request: dict[str, Any], *, resume: bool, overwrite: bool) -> Iterator[RunFolder]:
+        """Take a folder for a run, before any work is done; while the block runs no other run may take it.
 
         Args:
             path: The folder; it is made if needed.
@@ -47,17 +52,24 @@ class RunFolder:
             raise InputError(f"Cannot write to {path}: it is a file, and a run needs a folder")
         check_writable(path)
         folder = cls(path, json.loads(json.dumps(request)))
+        with only_writer_in(path):
+            folder._begin(resume=resume, overwrite=overwrite)
+            yield folder
+
+    def _begin(self, *, resume: bool, overwrite: bool) -> None:
         if overwrite:
-            folder._remove(*_UNFINISHED, *_FINISHED)
+            self._remove(*_FINISHED, *_UNFINISHED)
         elif resume:
-            folder._check_request()
-        elif any(path.iterdir()):
+            self._check_request()
+        elif any(entry.name != FOLDER_LOCK for entry in self.path.iterdir()):
             raise InputError(
-                f"{path} is not empty: --resume goes on with the run in it, --overwrite replaces it; or choose another --out"
+                f"{self.path} is not empty: --resume goes on with the run in it, --overwrite replaces it; "
+                "or choose another --out"
             )
-        if not folder.is_finished:
-            write_json(path / REQUEST, folder.request)
-        return folder
+        if self.is_finished:
+            self.finish()  # it was, but perhaps killed before it had cleared up
+        else:
+            write_json(self.path / REQUEST, self.request)
 
     @property
     def is_finished(self) -> bool:
@@ -88,4 +100,4 @@ class RunFolder:
                 try:
                     file.unlink()
                 except OSError as error:
-                    raise InputError(f"Cannot remove {file}: {error.strerror}") from error
+                    raise InputError(f"Cannot remove {file}: {reason_of(error)}") from error

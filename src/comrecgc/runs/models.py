@@ -21,8 +21,9 @@ from comrecgc.classifiers import (
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, train_embedder
 from comrecgc.errors import InputError
-from comrecgc.files import check_writable, write_atomically
+from comrecgc.files import check_writable, reason_of, write_atomically
 from comrecgc.graphs.batch import fingerprint
+from comrecgc.locks import only_writer_of
 from comrecgc.pipeline.candidates import Progress
 
 QUICK = EmbedderTraining(effort=0.2)
@@ -66,10 +67,14 @@ class ModelFile:
 
 def checksum(path: Path) -> str:
     """SHA-256 of a file."""
+    return hashlib.sha256(_bytes(path)).hexdigest()
+
+
+def _bytes(path: Path) -> bytes:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return path.read_bytes()
     except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror}") from error
+        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
 
 
 def obtain_classifier(
@@ -143,7 +148,7 @@ def obtain_embedder(
 
 
 def _copy(source: Path, target: Path) -> None:
-    contents = source.read_bytes()
+    contents = _bytes(source)
     write_atomically(target, lambda file: file.write(contents))
 
 
@@ -156,7 +161,10 @@ def _trained(how: str, dataset: GraphDataset, target: Path, train: Callable[[Pat
     except InputError:
         model = train(target)
     else:
-        model = train(cached)
-        for source, copy in ((facts_path(cached), facts_path(target)), (cached, target)):
-            _copy(source, copy)
+        with only_writer_of(
+            cached.with_suffix(".turn"), wait=True
+        ):  # whoever trains the same elsewhere does it for both
+            model = train(cached)
+            for source, copy in ((facts_path(cached), facts_path(target)), (cached, target)):
+                _copy(source, copy)
     return model, ModelFile.of(target, target.parent)

@@ -18,13 +18,13 @@ from comrecgc.graphs.constraints import Constraint, Valence
 from comrecgc.pipeline.application import apply_recourses
 from comrecgc.pipeline.candidates import Progress
 from comrecgc.pipeline.inputs import with_label_names
-from comrecgc.pipeline.reproducible import reproducible
 from comrecgc.pipeline.settings import Settings
 from comrecgc.report import write_report
 from comrecgc.runs.evaluation import run_models
 from comrecgc.runs.folder import REPORT, WITNESSES, RunFolder
 from comrecgc.runs.models import QUICK, checksum, obtain_classifier, obtain_embedder
 from comrecgc.runs.witnesses import save_witnesses, witnesses_of
+from comrecgc.threads import reproducible
 
 _MAY_CHANGE = ("jobs", "time_budget")  # between an interruption and going on
 
@@ -70,24 +70,26 @@ def explain_dataset(
         "embedder": embedder_training.effort if embedder is None else checksum(embedder),
         "constraint": None if constraint is None else repr(constraint),
     }
-    folder = RunFolder.open(out, request, resume=resume, overwrite=overwrite)
-    if folder.is_finished:
-        return Explanation.load(folder.path)
-    model, model_file = obtain_classifier(
-        dataset, classifier, folder.path, training=classifier_training, progress=progress
-    )
-    greed, greed_file = obtain_embedder(dataset, embedder, folder.path, training=embedder_training, progress=progress)
-    waited = time.monotonic() - started
-    explainer = CommonRecourseExplainer(model, greed, constraint=constraint, **_arguments(settings))
-    explainer.fit(dataset, progress=progress, checkpoint=folder.path, resume=resume, started=started)
-    save_witnesses(witnesses_of(explainer.verified_, explainer.rejects_), folder.path / WITNESSES)
-    facts = {
-        "request": folder.request,
-        "models": {"classifier": asdict(model_file), "embedder": asdict(greed_file)},
-        "search_curve": explainer.search_curve_,
-        WITNESSES: checksum(folder.path / WITNESSES),
-    }
-    return _written(explainer.explanation_, folder, facts, waited)
+    with RunFolder.open(out, request, resume=resume, overwrite=overwrite) as folder:
+        if folder.is_finished:
+            return Explanation.load(folder.path)
+        model, model_file = obtain_classifier(
+            dataset, classifier, folder.path, training=classifier_training, progress=progress
+        )
+        greed, greed_file = obtain_embedder(
+            dataset, embedder, folder.path, training=embedder_training, progress=progress
+        )
+        waited = time.monotonic() - started
+        explainer = CommonRecourseExplainer(model, greed, constraint=constraint, **_arguments(settings))
+        explainer.fit(dataset, progress=progress, checkpoint=folder.path, resume=resume, started=started)
+        save_witnesses(witnesses_of(explainer.verified_, explainer.rejects_), folder.path / WITNESSES)
+        facts = {
+            "request": folder.request,
+            "models": {"classifier": asdict(model_file), "embedder": asdict(greed_file)},
+            "search_curve": explainer.search_curve_,
+            WITNESSES: checksum(folder.path / WITNESSES),
+        }
+        return _written(explainer.explanation_, folder, facts, waited)
 
 
 def _arguments(settings: Settings) -> dict[str, Any]:
@@ -135,13 +137,19 @@ def apply_run(
     explanation = Explanation.load(run)
     dataset = with_label_names(dataset, explanation.label_names)
     models = run_models(run, explanation, classifier=classifier, embedder=embedder)
-    known = {field.name for field in fields(Settings)} - set(_MAY_CHANGE)
-    stated = {name: value for name, value in explanation.parameters.items() if name in known}
-    settings = Settings(**stated, jobs=jobs, time_budget=time_budget).completed(None)
+    settings = replace(_stored_settings(run, explanation), jobs=jobs, time_budget=time_budget)
     constraint = _stored_constraint(explanation)
     with reproducible():
         scorer = models.scorer(dataset.num_labels, constraint=constraint, num_threads=settings.num_jobs)
         return apply_recourses(explanation, dataset, models, scorer=scorer, settings=settings, progress=progress)
+
+
+def _stored_settings(run: Path, explanation: Explanation) -> Settings:
+    known = {field.name for field in fields(Settings)} - set(_MAY_CHANGE)
+    try:
+        return Settings(**{k: v for k, v in explanation.parameters.items() if k in known}).completed(None)
+    except InputError as error:
+        raise InputError(f"{run}: the parameters of the run cannot be used: {error}") from error
 
 
 def _stored_constraint(explanation: Explanation) -> Constraint | None:

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from comrecgc.search.search import DirectedSearch
 
 _TIGHTER = 1 - 1e-5  # limits a hair inside θ and Δ, so that no claim hangs on rounding
-_ACCEPT = 0.5 + 1e-6  # the same for the probability of accept, which must exceed one half
-_CHUNK = 32  # inputs worked on in one step
+_ACCEPT = 0.5 + 2.4e-5  # the same for the probability of accept, which must exceed one half
+_CHUNK = 32  # inputs worked on in one step,
+_CHUNK_NODES = 8000  # fewer if they are large, so that time is looked at every few seconds
 
 
 class Searcher:
@@ -64,7 +65,7 @@ class Searcher:
             return replace(self._reconsider(state), ended=True, complete=False)
         if state.done == len(state.plan):
             return self._reconsider(state)
-        chunk = state.plan[state.done : state.done + _CHUNK]
+        chunk = _chunk(state)
         known = [state.inputs[pursuit.input] for pursuit in chunk]
         num_before = sum(len(one.found) for one in known)
         num_done = len(chunk)
@@ -189,6 +190,13 @@ class Searcher:
         fresh = known.frontier.select(~np.isin(known.frontier.keys, expanded))
         best = best_first(known.vectors(fresh.sizes, fresh.embeddings), fresh.probabilities, aims)
         known.frontier = fresh.select(best[: config.num_frontier])
+
+
+def _chunk(state: SearchState) -> list[Pursuit]:
+    """What to work on next, at least one input."""
+    following = state.plan[state.done : state.done + _CHUNK]
+    nodes = np.cumsum([state.inputs[pursuit.input].graph.num_nodes for pursuit in following])
+    return following[: max(1, int(np.searchsorted(nodes, _CHUNK_NODES, side="right")))]
 
 
 def best_first(vectors: FloatArray, probabilities: FloatArray, aims: FloatArray) -> npt.NDArray[np.intp]:

@@ -48,7 +48,7 @@ class DirectedSearch:
     effort: float = 4.0
     head_effort: float = 1.0
     most_expansions: int = 24
-    patience: int = 2
+    patience: int = 3
     least_gain: float = 0.002
     num_found: int = 96
     num_frontier: int = 64

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from comrecgc.arrays import Arrays, check_pointers, read_arrays, require
 from comrecgc.errors import InputError
 from comrecgc.files import write_atomically
 from comrecgc.graphs.batch import GraphBatch, fingerprint, pointers
@@ -24,7 +24,22 @@ from comrecgc.search.state import Pursuit, SearchState
 if TYPE_CHECKING:
     from comrecgc.search.search import DirectedSearch
 
-Arrays = dict[str, npt.NDArray[Any]]
+_KINDS = {
+    "facts": "U0",
+    "plan": "i2",
+    "done": "i0",
+    "curve": "f1",
+    "ended": "b0",
+    "expanded": "u1",
+    "expanded_ptr": "i1",
+    **{f"{name}_ptr": "i1" for name in ("found", "frontier")},
+    **{f"{name}_keys": "u1" for name in ("found", "frontier")},
+    **{f"{name}_sizes": "i1" for name in ("found", "frontier")},
+    **{f"{name}_probabilities": "f1" for name in ("found", "frontier")},
+    **{f"{name}_embeddings": "f2" for name in ("found", "frontier")},
+    **{f"{name}_edits": "i2" for name in ("found", "frontier")},
+    **{f"{name}_path_ptr": "i1" for name in ("found", "frontier")},
+}
 
 
 def search_facts(search: DirectedSearch, scorer: NeighbourhoodScorer, state: SearchState) -> dict[str, Any]:
@@ -81,12 +96,12 @@ def load_search(path: Path, fresh: SearchState, facts: dict[str, Any]) -> Search
         facts: What the search must be of.
     """
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-            arrays = dict(stored)
+        arrays = read_arrays(path, _KINDS, {"centres": "f2"})
         if json.loads(str(arrays["facts"])) != json.loads(json.dumps(facts)):
             raise InputError(
                 f"{path} is of a search with other parameters, models or data: start anew without resuming"
             )
+        _check(arrays, fresh)
         found, frontier = (_read_leads(name, arrays, len(fresh.inputs)) for name in ("found", "frontier"))
         ends = arrays["expanded_ptr"].tolist()
         keys = arrays["expanded"].tolist()
@@ -113,6 +128,27 @@ def load_search(path: Path, fresh: SearchState, facts: dict[str, Any]) -> Search
         raise InputError(f"{path} is damaged ({type(error).__name__}): start anew without resuming") from error
 
 
+def _check(arrays: Arrays, fresh: SearchState) -> None:
+    """What must hold of a search's arrays, beyond their kinds; whether edits can be made is seen when they are."""
+    num_inputs = len(fresh.inputs)
+    for name in ("found", "frontier"):
+        sizes, probabilities = arrays[f"{name}_sizes"], arrays[f"{name}_probabilities"]
+        check_pointers(arrays[f"{name}_ptr"], num_inputs, len(sizes))
+        require(
+            arrays[f"{name}_embeddings"].shape == (len(sizes), fresh.width), "embeddings are as wide as the inputs'"
+        )
+        require(arrays[f"{name}_keys"].shape == probabilities.shape == sizes.shape, "every lead has all its columns")
+        require((sizes > 0).all(), "sizes are positive")
+        require(((probabilities >= 0) & (probabilities <= 1)).all(), "probabilities lie in [0, 1]")
+    check_pointers(arrays["expanded_ptr"], num_inputs, len(arrays["expanded"]))
+    centres, plan, curve = arrays.get("centres", np.zeros((0, fresh.width))), arrays["plan"], arrays["curve"]
+    require(centres.shape[1] == fresh.width, "centres are as wide as the inputs' embeddings")
+    require(plan.shape[1] == 3 and (plan >= 0).all(), "plans have three numbers each")
+    require(0 <= int(arrays["done"]) <= len(plan), "done is within the plan")
+    require((plan < [max(1, num_inputs), np.inf, len(centres) + 1]).all(), "plans are of inputs and centres")
+    require(((curve >= 0) & (curve <= 1)).all(), "coverage lies in [0, 1]")
+
+
 def _lead_arrays(name: str, leads: Sequence[Leads]) -> Arrays:
     """Leads of all inputs, end to end."""
     return {
@@ -128,6 +164,7 @@ def _lead_arrays(name: str, leads: Sequence[Leads]) -> Arrays:
 def _read_leads(name: str, arrays: Arrays, num_inputs: int) -> list[Leads]:
     ends = arrays[f"{name}_ptr"].tolist()
     paths = read_paths(name, arrays)
+    require(len(paths) == ends[-1], "every lead has a path")
     keys, sizes, probabilities, embeddings = (
         arrays[f"{name}_{column}"] for column in ("keys", "sizes", "probabilities", "embeddings")
     )

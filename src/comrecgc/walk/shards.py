@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,19 +13,17 @@ from typing import Any
 
 import joblib
 import numpy as np
+from joblib.externals.loky import get_reusable_executor
 
 from comrecgc.errors import InputError
 from comrecgc.graphs.batch import fingerprint
 from comrecgc.graphs.graph import Graph
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.threads import one_thread
+from comrecgc.threads import reproducible
 from comrecgc.walk.board import Bar, Board, shown
 from comrecgc.walk.pool import CandidatePool
 from comrecgc.walk.storage import load_state, save_state
-from comrecgc.walk.walk import MultiHeadWalk, Walker, WalkState
-
-Progress = Callable[[int, WalkState], None]
-"""Called with a shard's index and its state after every step; only where shards run in this process."""
+from comrecgc.walk.walk import MultiHeadWalk, Progress, Walker, WalkState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +55,7 @@ class ShardedWalk:
         *,
         jobs: int = 1,
         resume: bool = False,
-        progress: Progress | None = None,
+        deadline: float | None = None,
         bar: Bar | None = None,
     ) -> CandidatePool:
         """Walk all shards and merge what they found.
@@ -66,18 +65,24 @@ class ShardedWalk:
             inputs: The rejected graphs.
             jobs: Worker processes; 1 walks the shards one after another here.
             resume: Go on from checkpoints, where there are any.
-            progress: Called after every step, if the shards run here.
+            deadline: When to stop, as `time.monotonic()` counts, which all processes of a machine share; None for no limit.
             bar: Called about twice a second with the steps of all shards and how it goes, wherever they run.
         """
         if jobs < 1:
             raise InputError(f"jobs must be at least 1 (got {jobs})")
         with nullcontext() if bar is None else shown(self.num_shards, self.walk.num_steps, bar) as board:
-            tasks = [(self, shard, scorer, inputs, resume, board) for shard in range(self.num_shards)]
             if jobs == 1:
-                with one_thread():
-                    pools = [_run(*task, progress) for task in tasks]
+                pools = [
+                    # Shards in a row share the time that is left evenly.
+                    _run(self, shard, scorer, inputs, resume, _share(deadline, self.num_shards - shard), board)
+                    for shard in range(self.num_shards)
+                ]
             else:
-                pools = joblib.Parallel(n_jobs=jobs)(joblib.delayed(_run_alone)(*task) for task in tasks)
+                pools = joblib.Parallel(n_jobs=min(jobs, self.num_shards))(
+                    joblib.delayed(_run)(self, shard, scorer, inputs, resume, deadline, board, os.getpid())
+                    for shard in range(self.num_shards)
+                )
+                get_reusable_executor().shutdown(wait=True)  # idle workers would keep the memory of a whole walk
         return CandidatePool.merged(pools, self.walk.capacity)
 
     def run_shard(
@@ -87,24 +92,37 @@ class ShardedWalk:
         inputs: Sequence[Graph],
         *,
         resume: bool = False,
+        deadline: float | None = None,
         progress: Progress | None = None,
     ) -> CandidatePool:
-        """Walk one shard, with a checkpoint every so often."""
+        """Walk one shard, with a checkpoint every so often and at the end.
+
+        Args:
+            shard: Its index.
+            scorer: Scores graphs and their neighbourhoods.
+            inputs: The rejected graphs.
+            resume: Go on from the shard's checkpoint, if there is one.
+            deadline: When to stop, as `time.monotonic()` counts; None for no limit.
+            progress: Called after every step.
+        """
         walk = replace(self.walk, num_steps=self._steps(shard))
         walker = Walker(walk, scorer, inputs)
         path = None if self.checkpoint is None else self.checkpoint / f"walk-{shard}.npz"
         facts = self._facts(shard, walker)
         if resume and path is not None and path.exists():
-            state = load_state(path, walker.inputs, walk.capacity, facts)
+            heads = (walk.num_heads, walker.origins.shape[1])
+            state = load_state(path, walker.inputs, walk.capacity, facts, heads=heads)
         else:
             state = walker.begin(np.random.default_rng([self.seed, shard]))
         saved = time.monotonic()
-        while state.step < walk.num_steps:
+        over = state.step >= walk.num_steps
+        while not over:
             walker.step(state)
             if progress is not None:
-                progress(shard, state)
-            due = time.monotonic() - saved >= self.checkpoint_seconds or state.step == walk.num_steps
-            if path is not None and due:
+                progress(state)
+            now = time.monotonic()
+            over = state.step >= walk.num_steps or (deadline is not None and now >= deadline)
+            if path is not None and (over or now - saved >= self.checkpoint_seconds):
                 save_state(state, path, facts)
                 saved = time.monotonic()
         return state.pool
@@ -128,36 +146,31 @@ class ShardedWalk:
         }
 
 
+def _share(deadline: float | None, shards_left: int) -> float | None:
+    now = time.monotonic()
+    return None if deadline is None else now + (deadline - now) / shards_left
+
+
 def _run(
     sharded: ShardedWalk,
     shard: int,
     scorer: NeighbourhoodScorer,
     inputs: Sequence[Graph],
     resume: bool,
+    deadline: float | None,
     path: Path | None,
-    progress: Progress | None = None,
+    parent: int | None = None,
 ) -> CandidatePool:
-    """One shard, which tells the board at the path how far it is."""
+    """One shard on one core; it tells the board at the path how far it is, and ends with its parent process."""
     board = None if path is None else Board(path, sharded.num_shards)
 
-    def tell(shard: int, state: WalkState) -> None:
+    def tell(state: WalkState) -> None:
+        if parent is not None and os.getppid() != parent:
+            os._exit(1)  # the parent was killed: nobody waits for this, and whoever resumes writes the same checkpoints
         if board is not None:
             board.tell(shard, state)
-        if progress is not None:
-            progress(shard, state)
 
-    return sharded.run_shard(shard, scorer, inputs, resume=resume, progress=tell)
-
-
-def _run_alone(
-    sharded: ShardedWalk,
-    shard: int,
-    scorer: NeighbourhoodScorer,
-    inputs: Sequence[Graph],
-    resume: bool,
-    path: Path | None,
-) -> CandidatePool:
-    """One shard in a worker process: the cores are for the shards."""
-    scorer.num_threads = 1
-    with one_thread():
-        return _run(sharded, shard, scorer, inputs, resume, path)
+    if parent is not None:
+        scorer.num_threads = 1  # the cores are for the shards
+    with reproducible():
+        return sharded.run_shard(shard, scorer, inputs, resume=resume, deadline=deadline, progress=tell)

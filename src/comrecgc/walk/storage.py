@@ -10,17 +10,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from comrecgc.arrays import Arrays, read_arrays, require
 from comrecgc.errors import InputError
 from comrecgc.files import write_atomically
 from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.identity import graph_key
 from comrecgc.graphs.path_arrays import path_arrays, read_paths
 from comrecgc.graphs.paths import apply_path
 from comrecgc.walk.pool import Candidate, CandidatePool
 from comrecgc.walk.walk import Head, WalkState
 
-Arrays = dict[str, npt.NDArray[np.generic]]
+_KINDS = {
+    "facts": "U0",
+    "rng": "U0",
+    "step": "i0",
+    "starts": "i1",
+    "visited": "u1",
+    "visits": "i1",
+    **{f"{name}_keys": "u1" for name in ("head", "pool")},
+    **{f"{name}_starts": "i1" for name in ("head", "pool")},
+    **{f"{name}_probabilities": "f1" for name in ("head", "pool")},
+    **{f"{name}_edits": "i2" for name in ("head", "pool")},
+    **{f"{name}_path_ptr": "i1" for name in ("head", "pool")},
+    "head_embeddings": "f2",
+    "pool_visits": "i1",
+}
 
 
 def save_state(state: WalkState, path: Path, facts: dict[str, Any]) -> None:
@@ -50,7 +65,14 @@ def save_state(state: WalkState, path: Path, facts: dict[str, Any]) -> None:
     write_atomically(path, lambda file: file.write(buffer.getbuffer()))
 
 
-def load_state(path: Path, inputs: Sequence[Graph], capacity: int, facts: dict[str, Any]) -> WalkState:
+def load_state(
+    path: Path,
+    inputs: Sequence[Graph],
+    capacity: int,
+    facts: dict[str, Any],
+    *,
+    heads: tuple[int, int] | None = None,
+) -> WalkState:
     """The walk's state as it was saved.
 
     Args:
@@ -58,15 +80,16 @@ def load_state(path: Path, inputs: Sequence[Graph], capacity: int, facts: dict[s
         inputs: The input graphs, with fresh ids.
         capacity: Capacity of the candidate pool.
         facts: What the walk must be of.
+        heads: Number of heads and width of their embeddings; None for any.
     """
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-            arrays = dict(stored)
+        arrays = read_arrays(path, _KINDS)
         if json.loads(str(arrays["facts"])) != json.loads(json.dumps(facts)):
-            raise InputError(f"{path} is of a walk with other parameters or data: start anew without resuming")
+            raise _Foreign
+        _check(arrays, len(inputs), heads)
         rng = np.random.default_rng()
         rng.bit_generator.state = json.loads(str(arrays["rng"]))
-        heads = [
+        standing = [
             Head(start, apply_path(inputs[start], path), key, probability, embedding, path)
             for start, key, probability, embedding, path in zip(
                 *(arrays[f"head_{name}"].tolist() for name in ("starts", "keys", "probabilities")),
@@ -76,16 +99,35 @@ def load_state(path: Path, inputs: Sequence[Graph], capacity: int, facts: dict[s
             )
         ]
         pool = CandidatePool(capacity)
-        for candidate in read_pool(arrays, inputs):
+        candidates = read_pool(arrays, inputs)
+        keyed = [(head.key, head.graph) for head in standing] + [(each.key, each.graph) for each in candidates]
+        require(all(key == graph_key(graph) for key, graph in keyed), "keys must be those of the graphs")
+        for candidate in candidates:
             pool.add(candidate)
         visits = Counter(dict(zip(arrays["visited"].tolist(), arrays["visits"].tolist(), strict=True)))
-        return WalkState(rng, heads, arrays["starts"].astype(np.int64), pool, visits, int(arrays["step"]))
-    except InputError:
-        raise
+        return WalkState(rng, standing, arrays["starts"].astype(np.int64), pool, visits, int(arrays["step"]))
+    except _Foreign:
+        raise InputError(f"{path} is of a walk with other parameters or data: start anew without resuming") from None
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # numpy and zipfile raise many kinds for damaged files
         raise InputError(f"{path} is damaged ({type(error).__name__}): start anew without resuming") from error
+
+
+class _Foreign(Exception):
+    """The file is of another walk."""
+
+
+def _check(arrays: Arrays, num_inputs: int, heads: tuple[int, int] | None) -> None:
+    """What must hold of a walk's arrays, beyond their kinds."""
+    require(heads is None or arrays["head_embeddings"].shape == heads, "heads are as many and as wide as the walk's")
+    require(arrays["starts"].shape == (num_inputs,), "starts are counted for every input")
+    for name in ("head", "pool"):
+        starts, probabilities = arrays[f"{name}_starts"], arrays[f"{name}_probabilities"]
+        require(((starts >= 0) & (starts < num_inputs)).all(), "paths begin at inputs")
+        require(((probabilities >= 0) & (probabilities <= 1)).all(), "probabilities lie in [0, 1]")
+    for name in ("step", "starts", "visits", "pool_visits"):
+        require((arrays[name] >= 0).all(), f"{name} must not be negative")
 
 
 def pool_arrays(candidates: Iterable[Candidate]) -> Arrays:

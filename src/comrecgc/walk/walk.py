@@ -1,4 +1,4 @@
-"""COMRECGC (ICML 2025), section 4.2 and Algorithm 4: the multi-head vertex-reinforced random walk.
+"""COMRECGC (ICML 2025), section 3.2 and Algorithm 5: the multi-head vertex-reinforced random walk.
 
 Heads walk in the space of graphs, one edit a step. A lead, drawn anew each step, goes where acceptance is likely and
 where heads have been before; the others follow it, each taking the edit (or none) that makes its own recourse most like the
@@ -95,7 +95,7 @@ class MultiHeadWalk:
     teleport: float = 0.05
     capacity: int = 100_000
     max_distance: float | None = None
-    sample: int | None = 10_000
+    sample: int | None = 2000
     cache_bytes: int = 512 << 20
 
     def __post_init__(self) -> None:
@@ -174,7 +174,7 @@ class Walker:
         return state
 
     def step(self, state: WalkState) -> None:
-        """One step of Algorithm 4: move or teleport, then count where the heads stand."""
+        """One step of Algorithm 5: move or teleport, then count where the heads stand."""
         teleports = state.rng.random() < self.walk.teleport
         lead = int(state.rng.integers(self.walk.num_heads))
         if teleports:
@@ -211,19 +211,19 @@ class Walker:
                 return
             place = draw(weights / total, state.rng)
             (chosen,) = self.scorer.complete([around.select(np.array([place]))])
-            if self._allows(head, chosen)[0]:
+            if self._within(self._recourses(head, chosen))[0]:
                 state.heads[lead] = _moved(head, chosen)
                 return
             weights[place] = 0
             if attempt == _REDRAWS:  # the limit is near: look at all neighbours at once
                 (around,) = self.scorer.complete([around])
-                weights = np.where(self._allows(head, around), weights, 0.0)
+                weights = np.where(self._within(self._recourses(head, around)), weights, 0.0)
 
-    def _allows(self, head: Head, around: Neighbourhood) -> BoolArray:
-        """Which neighbours are within the distance limit, `[N]`."""
+    def _within(self, recourses: FloatArray) -> BoolArray:
+        """Which recourses lead to graphs within the distance limit, `[N]`."""
         if self.walk.max_distance is None:
-            return np.ones(len(around), dtype=bool)
-        result: BoolArray = np.linalg.norm(self._recourses(head, around), axis=1) <= self.walk.max_distance
+            return np.ones(len(recourses), dtype=bool)
+        result: BoolArray = np.linalg.norm(recourses, axis=1) <= self.walk.max_distance
         return result
 
     def _move_followers(self, state: WalkState, lead: int) -> None:
@@ -233,7 +233,9 @@ class Walker:
         hoods = self.transitions.of([state.heads[i].graph for i in followers], "embedding", state.rng)
         moves = {}
         for i, around in zip(followers, hoods, strict=True):
-            distances = np.linalg.norm(self._recourses(state.heads[i], around) - target, axis=1)
+            recourses = self._recourses(state.heads[i], around)
+            distances = np.linalg.norm(recourses - target, axis=1)
+            distances[~self._within(recourses)] = np.inf
             stay = np.linalg.norm(self._recourse(state.heads[i]) - target)
             if len(distances) and distances.min() < stay:
                 moves[i] = around.select(np.array([distances.argmin()]))

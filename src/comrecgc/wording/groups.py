@@ -1,0 +1,193 @@
+"""The functional groups of a molecule, by elements and connections; bond orders are used where the graph has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import networkx as nx
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.changes import bond_labels, edges_by_id, labels_by_id, neighbours_by_id
+from comrecgc.graphs.graph import Graph
+
+_HALOGENS = frozenset({"F", "Cl", "Br", "I"})
+
+
+@dataclass(frozen=True)
+class Group:
+    """A named group and its atoms other than hydrogen, in node ids."""
+
+    name: str
+    atoms: frozenset[int]
+
+
+class Molecule:
+    """A graph read as a molecule, or as any labelled graph: elements, rings, groups, aromatic atoms, all by node id.
+
+    Args:
+        graph: The graph.
+        label_names: Name of each label.
+        edge_label_names: Name of each edge label ("single", "double" …), if there are any.
+        is_molecular: Whether label names are elements; other graphs have no rings and groups here.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        label_names: Sequence[str],
+        edge_label_names: Sequence[str] | None = None,
+        *,
+        is_molecular: bool = True,
+    ) -> None:
+        self.graph = graph
+        self.is_molecular = is_molecular
+        self.names = {node: label_names[label] for node, label in labels_by_id(graph).items()}
+        self.neighbours = neighbours_by_id(graph)
+        self._label_names = label_names
+        bonds = bond_labels(graph) if edge_label_names else {}
+        self._bonds = {edge: edge_label_names[label] for edge, label in bonds.items()} if edge_label_names else {}
+
+    def bond(self, one: int, other: int) -> str | None:
+        """Name of the bond between two atoms; None where bonds are not known."""
+        return self._bonds.get((min(one, other), max(one, other)))
+
+    def heavy(self, node: int) -> list[int]:
+        """Neighbours other than hydrogen."""
+        return [other for other in self.neighbours[node] if self.names[other] != "H"]
+
+    @cached_property
+    def rings(self) -> frozenset[int]:
+        """Atoms on a cycle; rings mean little in graphs that are not molecules, and there are none there."""
+        if not self.is_molecular:
+            return frozenset()
+        plain: nx.Graph[int] = nx.Graph(sorted(edges_by_id(self.graph)))
+        return frozenset(node for cycle in nx.cycle_basis(plain) for node in cycle)
+
+    @cached_property
+    def aromatic(self) -> frozenset[int]:
+        """Aromatic atoms as rdkit sees them; none where bonds are not known or rdkit is not installed."""
+        if not self.is_molecular or not self._bonds:
+            return frozenset()
+        try:
+            from rdkit import Chem, rdBase
+
+            from comrecgc.graphs.molecules import to_rdkit
+
+            molecule = to_rdkit(self.graph, self._label_names)
+        except (ImportError, InputError):
+            return frozenset()
+        with rdBase.BlockLogs():
+            Chem.SanitizeMol(molecule, catchErrors=True)
+        ids = self.graph.ids.tolist()
+        return frozenset(ids[atom.GetIdx()] for atom in molecule.GetAtoms() if atom.GetIsAromatic())
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Every functional group, those of more atoms first."""
+        if not self.is_molecular:
+            return ()
+        found = [group for find in _FINDERS for group in find(self)]
+        return tuple(sorted(dict.fromkeys(found), key=lambda group: -len(group.atoms)))
+
+    def ends(self, node: int, element: str) -> list[int]:
+        """Neighbours of that element that are bound to nothing else, hydrogens aside."""
+        return [
+            other for other in self.neighbours[node] if self.names[other] == element and len(self.heavy(other)) == 1
+        ]
+
+    def of(self, element: str) -> list[int]:
+        return [node for node, name in self.names.items() if name == element]
+
+
+def _at_nitrogen(m: Molecule) -> Iterator[Group]:
+    for n in m.of("N"):
+        oxygens, around = m.ends(n, "O"), m.heavy(n)
+        nitrogens = [other for other in around if m.names[other] == "N"]
+        if len(oxygens) >= 2:
+            yield Group("nitro", frozenset({n, *oxygens[:2]}))
+        elif len(oxygens) == 1 and len(around) == 2 and nitrogens:
+            yield Group("nitrosamine", frozenset({n, *oxygens, nitrogens[0]}))
+            yield Group("nitroso", frozenset({n, *oxygens}))
+        elif len(oxygens) == 1 and len(around) == 2 and m.bond(n, oxygens[0]) == "double":
+            yield Group("nitroso", frozenset({n, *oxygens}))
+        elif len(around) == 2 and len(nitrogens) == 2 and (last := m.ends(n, "N")):
+            inner = next((other for other in nitrogens if other not in last), last[-1])
+            if len(m.neighbours[inner]) <= 2 and m.bond(n, inner) != "single":  # a triazene has more there
+                yield Group("azide", frozenset({n, *nitrogens}))
+        elif len(around) == 1 and m.names[around[0]] == "C" and m.bond(n, around[0]) == "single":
+            yield Group("amine", frozenset({n}))
+
+
+def _azo(m: Molecule) -> Iterator[Group]:
+    for n in m.of("N"):
+        for other in m.heavy(n):
+            ends = [node for node in (*m.heavy(n), *m.heavy(other)) if node not in (n, other)]
+            chain = len(ends) == 2 and not {n, other} & m.rings and all(m.names[end] != "N" for end in ends)
+            if m.names[other] == "N" and n < other and chain and m.bond(n, other) == "double":
+                yield Group("azo", frozenset({n, other}))
+
+
+def _three_rings(m: Molecule) -> Iterator[Group]:
+    for element, name in (("O", "epoxide"), ("N", "aziridine")):
+        for node in m.of(element):
+            carbons = [other for other in m.heavy(node) if m.names[other] == "C"]
+            for first in carbons:
+                for second in carbons:
+                    if first < second and second in m.neighbours[first]:
+                        yield Group(name, frozenset({node, first, second}))
+
+
+def _at_carbon(m: Molecule) -> Iterator[Group]:
+    for c in m.of("C"):
+        around = m.heavy(c)
+        by_element = {name: [node for node in around if m.names[node] == name] for name in ("O", "N", "F")}
+        ends = m.ends(c, "O")
+        if len(around) == 3 and len(by_element["O"]) == 2 and ends:
+            yield Group("carboxyl" if len(ends) == 2 else "ester", frozenset({c, *by_element["O"]}))
+        elif len(around) == 3 and len(ends) == 1 and len(by_element["N"]) == 1 and not {c} & m.aromatic:
+            yield Group("amide", frozenset({c, *ends, *by_element["N"]}))
+        elif len(by_element["F"]) >= 3:
+            yield Group("trifluoromethyl", frozenset({c, *by_element["F"][:3]}))
+        elif len(around) == 2 and (nitrogens := m.ends(c, "N")) and m.bond(c, nitrogens[0]) == "triple":
+            yield Group("nitrile", frozenset({c, nitrogens[0]}))
+        elif len(around) == 1 and m.names[around[0]] == "O" and len(m.heavy(around[0])) == 2:
+            yield Group("methoxy", frozenset({c, around[0]}))
+        elif len(around) == 1 and m.names[around[0]] == "C" and m.bond(c, around[0]) == "single":
+            yield Group("methyl", frozenset({c}))
+
+
+def _at_oxygen(m: Molecule) -> Iterator[Group]:
+    for o in m.of("O"):
+        around = m.heavy(o)
+        if len(around) == 1 and m.names[around[0]] == "C" and (bond := m.bond(o, around[0])) in ("single", "double"):
+            yield Group("hydroxyl" if bond == "single" else "carbonyl", frozenset({o}))
+
+
+def _at_sulphur_and_phosphorus(m: Molecule) -> Iterator[Group]:
+    for s in m.of("S"):
+        oxygens = m.ends(s, "O")
+        if len(oxygens) >= 2:
+            yield Group("sulfonate" if len(oxygens) > 2 else "sulfonyl", frozenset({s, *oxygens}))
+    for p in m.of("P"):
+        oxygens = [node for node in m.heavy(p) if m.names[node] == "O"]
+        if len(oxygens) >= 3:
+            yield Group("phosphate", frozenset({p, *oxygens}))
+
+
+def _halogens(m: Molecule) -> Iterator[Group]:
+    for node, name in m.names.items():
+        if name in _HALOGENS and len(m.heavy(node)) == 1:
+            yield Group("halogen", frozenset({node}))
+
+
+_FINDERS: tuple[Callable[[Molecule], Iterator[Group]], ...] = (
+    _at_nitrogen,
+    _azo,
+    _three_rings,
+    _at_carbon,
+    _at_oxygen,
+    _at_sulphur_and_phosphorus,
+    _halogens,
+)

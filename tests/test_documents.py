@@ -1,0 +1,202 @@
+"""What the documents show runs: the blocks of each, in order, in an empty folder."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+import typer.main
+from torch import Tensor
+from torch_geometric.nn import GCNConv, global_add_pool
+from typer.testing import CliRunner
+
+from comrecgc.cli import app
+from comrecgc.datasets import load_planted
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+class CountsNitrogen(torch.nn.Module):
+    """Stands for a user's model: two convolutions, then a verdict that falls with the number of nitrogens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = GCNConv(7, 7)
+        with torch.no_grad():
+            self.conv.lin.weight.copy_(torch.eye(7))
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        spread = self.conv(x, edge_index)
+        nitrogens = global_add_pool(x[:, 2] + 0.1 * spread[:, 2], batch)
+        return torch.stack([nitrogens - 0.9, 0.9 - nitrogens], dim=1)
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where blocks run; models they train are not taken from, or left in, the user's cache."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    """The Python and shell blocks of a document, each with its language."""
+    return re.findall(r"^```(python|sh)\n(.*?)^```$", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def commands(script: str) -> list[str]:
+    """The lines of a shell block without comments."""
+    lines = [re.sub(r"(^|\s+)#.*", "", line).strip() for line in script.replace("\\\n", " ").splitlines()]
+    return [line for line in lines if line]
+
+
+def run(path: Path, **names: Any) -> dict[str, Any]:
+    """Run the blocks of a document; what one defines the next may use."""
+    for language, block in blocks(path):
+        if language == "python":
+            exec(compile(block, str(path), "exec"), names)  # noqa: S102
+            continue
+        for command in commands(block):
+            run_command(command)
+    return names
+
+
+def run_command(command: str) -> None:
+    """Run a line of a shell block, the project's own commands in this process, which has the packages loaded."""
+    if not command.startswith("comrecgc "):
+        subprocess.run(command, shell=True, check=True, timeout=60, env=os.environ)
+        return
+    result = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert result.exit_code == 0, f"{command}\n{result.output}"
+
+
+def test_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[str], empty_folder: Path) -> None:
+    (example,) = [block for language, block in blocks(ROOT / "README.md") if language == "python"]
+    assert len(example.splitlines()) <= 15
+    exec(example, {"graphs": load_planted(num_graphs=40).to_pyg(), "model": CountsNitrogen()})  # noqa: S102
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"\d+ recourses cover \d+% of \d+ rejects", lines[0])
+    assert all(re.fullmatch(r"\d+ graphs: .+", line) for line in lines[1:-1])
+    assert re.fullmatch(r"\d+% of \d+ unseen rejects", lines[-1])
+    assert (empty_folder / "run" / "report.html").exists()
+
+
+def test_the_tutorial_on_your_own_model_runs(empty_folder: Path) -> None:
+    names = run(DOCS / "tutorial_pyg.md")
+    assert names["explanation"].coverage > 0.8
+    # What was planted is what is found: reds are recoloured, or cut apart.
+    assert all("red" in recourse.summary for recourse in names["explanation"].recourses[:3])
+    for name in ("recourse.png", "curve.png", "run/report.html"):
+        assert (empty_folder / name).stat().st_size > 1000
+
+
+def test_the_example_is_the_tutorial() -> None:
+    """So that running the tutorial runs every cell of the example."""
+    text = (ROOT / "examples" / "own_model.py").read_text(encoding="utf-8")
+    cells = [cell.strip("\n") for cell in re.split(r"^# %% .*\n", text, flags=re.MULTILINE)]
+    assert isinstance(ast.parse(cells[0]).body[0], ast.Expr)
+    shown = [block.strip("\n") for language, block in blocks(DOCS / "tutorial_pyg.md") if language == "python"]
+    assert cells[1:] == shown[: len(cells) - 1]
+
+
+def test_the_tutorial_on_smiles_runs(empty_folder: Path) -> None:
+    pytest.importorskip("rdkit")
+    names = run(DOCS / "tutorial_smiles.md")
+    assert names["explanation"].coverage > 0.8
+    for name in ("run/report.html", "run/recourses.csv", "applied.json", "before_and_after.csv"):
+        assert (empty_folder / name).stat().st_size > 100
+
+
+def test_what_extending_shows_runs() -> None:
+    run(DOCS / "extending.md")
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda path: path.name)
+def test_commands_that_are_shown_exist(path: Path) -> None:
+    """Every `comrecgc …` line of a shell block, and of the prose where it is a whole command, parses."""
+    text = path.read_text(encoding="utf-8")
+    lines = [line for language, block in blocks(path) if language == "sh" for line in commands(block)]
+    lines += re.findall(r"`(comrecgc (?:[a-z]+ )+--[^`…]*)`", text)
+    for line in lines:
+        if line.startswith("comrecgc "):
+            parse(shlex.split(line)[1:])
+
+
+def parse(arguments: list[str]) -> None:
+    """Parse a command without running it."""
+    command: Any = typer.main.get_command(app)
+    context = None
+    while hasattr(command, "commands"):
+        if arguments[0] == "--help":
+            return
+        context = command.make_context("comrecgc", list(arguments), parent=context)
+        _, command, arguments = command.resolve_command(context, list(arguments))
+    command.make_context("command", list(arguments), parent=context)
+
+
+def test_commands_that_do_not_exist_are_noticed() -> None:
+    with pytest.raises(Exception, match=r"[Nn]o such option"):
+        parse(["explain", "--dataset", "aids", "--colour", "red"])
+    with pytest.raises(Exception, match=r"[Nn]o such command"):
+        parse(["dance"])
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    prose = re.sub(
+        r"^```.*?^```$|^ {4}.*?$|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose):
+        assert target.startswith("http") or (path.parent / target).exists(), target
+
+
+def test_the_command_line_reference_has_every_option() -> None:
+    reference = command_line_reference().commands_markdown()
+    sections = {section.split("\n", 1)[0]: section for section in reference.split("## ")[1:]}
+    for words in ("demo", "explain", "apply", "evaluate", "report", "train classifier", "train embedder"):
+        shown = CliRunner().invoke(app, [*words.split(), "--help"], env={"COLUMNS": "300", "TERM": "dumb"}).output
+        options = set(re.findall(r"--[a-z][a-z-]+", shown.split("Options", 1)[1])) - {"--help"}
+        assert options or words == "report"
+        for option in options:
+            assert re.search(rf"`[^`]*{option}\b", sections[f"comrecgc {words}"]), (words, option)
+
+
+def test_the_command_line_reference_has_every_command() -> None:
+    reference = command_line_reference()
+    titles = re.findall(r"^## comrecgc (.*)$", reference.commands_markdown(), flags=re.MULTILINE)
+    assert len(titles) == len(set(titles))
+    for group in ([], ["train"]):
+        shown = CliRunner().invoke(app, [*group, "--help"], env={"COLUMNS": "300", "TERM": "dumb"}).output
+        listed = re.findall(r"^\W*([a-z]+) {2,}", shown.split("Commands", 1)[1], flags=re.MULTILINE)
+        assert listed
+        for name in listed:
+            assert any(title.split()[: len(group) + 1] == [*group, name] for title in titles), name
+    page = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
+    assert reference.MARK in page
+    assert "comrecgc explain" in reference.on_page_markdown(page)
+
+
+def command_line_reference() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("command_line", DOCS / "command_line.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_public_package_has_a_page() -> None:
+    for name in (
+        "classifiers datasets embedding explainer explanation graphs metrics neighbourhood recourse report search walk"
+    ).split():
+        assert f"::: comrecgc.{name}\n" in (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")

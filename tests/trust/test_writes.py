@@ -1,0 +1,228 @@
+"""Whatever fails while a file is written: what was there before stays, or the new file is there whole."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+import torch
+
+from comrecgc.checkpoints import facts_path, load_training, load_weights, save_training, save_weights
+from comrecgc.classifiers import ClassifierTraining, train_classifier
+from comrecgc.embedding import EmbedderTraining, train_embedder
+from comrecgc.errors import InputError
+from comrecgc.explanation import Explanation
+from comrecgc.files import write_text
+from tests.cli.command import run
+from tests.explanations import explain, tiny_dataset
+from tests.stubs import small_dataset
+from tests.trust.conftest import names, one_line
+from tests.trust.faults import Disk
+
+T = TypeVar("T")
+
+CODES = [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS]
+
+
+def read(load: Callable[[], T]) -> tuple[T | None, str]:
+    """What is read, or the complaint, which must be one line."""
+    try:
+        return load(), ""
+    except InputError as error:
+        complaint = str(error)
+    assert "\n" not in complaint
+    return None, complaint
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_file_is_the_old_or_the_new_one_whatever_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    path = tmp_path / "file"
+    steps = ["create", "write", "fsync", "replace", "fsync"]
+    for number, step in enumerate(steps, start=1):
+        write_text(path, "old " * 1000)
+        with monkeypatch.context() as patch:
+            disk = Disk(patch, fail_at=number, code=code)
+            with pytest.raises(InputError, match=rf"^Cannot write .*file: {os.strerror(code)}$"):
+                write_text(path, "new " * 2000)
+            assert [name for name, _ in disk.operations] == steps[:number]
+        assert path.read_text() == ("new " * 2000 if number == 5 else "old " * 1000), step
+        assert names(tmp_path) == {"file"}
+
+
+def test_a_folder_that_cannot_be_synced_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Disk(monkeypatch, fail_at=5, code=errno.EINVAL)
+    write_text(tmp_path / "file", "text")
+    assert (tmp_path / "file").read_text() == "text"
+
+
+def test_a_run_is_never_read_half_old_half_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = explain(tiny_dataset(), [])
+    after = replace(before, notes=("another run",))
+    texts, refused = {before.to_json(): 0, after.to_json(): 0}, 0
+    with monkeypatch.context() as patch:
+        before.save(tmp_path)
+        disk = Disk(patch)
+        after.save(tmp_path)
+    for number in range(1, len(disk.operations) + 1):
+        before.save(tmp_path)
+        with monkeypatch.context() as patch:
+            Disk(patch, fail_at=number)
+            with pytest.raises(InputError, match="Cannot write"):
+                after.save(tmp_path)
+        found, complaint = read(lambda: Explanation.load(tmp_path))
+        if found is None:
+            assert "is damaged: its SHA-256 must be the one in manifest.json" in complaint
+            refused += 1
+        else:
+            texts[found.to_json()] += 1
+    assert len(disk.operations) == 4 * 5
+    assert list(texts.values()) == [4, 1]  # before the first rename; after the last
+    assert refused == 15
+
+
+def test_weights_and_their_facts_are_never_of_two_writings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "weights.safetensors"
+    states = [{"w": torch.full((3,), float(i))} for i in range(2)]
+    outcomes = []
+    for number in range(1, 11):
+        save_weights(path, states[0], {"kind": "test", "of": 0})
+        with monkeypatch.context() as patch:
+            Disk(patch, fail_at=number)
+            with pytest.raises(InputError, match="Cannot write"):
+                save_weights(path, states[1], {"kind": "test", "of": 1})
+        found, complaint = read(lambda: load_weights(path, kind="test"))
+        if found is None:
+            assert "is damaged or half replaced" in complaint
+            outcomes.append("refused")
+        else:
+            state, facts = found
+            assert torch.equal(state["w"], states[facts["of"]]["w"])
+            outcomes.append(str(facts["of"]))
+    assert outcomes == ["0"] * 4 + ["refused"] * 5 + ["1"]
+
+
+def test_weights_written_before_there_were_checksums_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    save_weights(path, {"w": torch.zeros(2)}, {"kind": "test"})
+    facts_path(path).write_text(json.dumps({"kind": "test"}))
+    assert load_weights(path, kind="test")[0]["w"].tolist() == [0.0, 0.0]
+
+
+def test_a_flipped_bit_in_a_training_checkpoint_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "fit.safetensors"
+    save_training(path, {"w": torch.arange(4.0).numpy()}, {"step": 3})
+    arrays, facts = load_training(path)
+    assert (arrays["w"].tolist(), facts) == ([0.0, 1.0, 2.0, 3.0], {"step": 3})
+    whole, refused = path.read_bytes(), 0
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        found, complaint = read(lambda: load_training(path))
+        if found is None:
+            assert complaint.startswith(f"{path} is damaged")
+            refused += 1
+        else:  # a space in the header
+            assert (found[0]["w"].tolist(), found[1]) == ([0.0, 1.0, 2.0, 3.0], {"step": 3})
+    assert refused > 0.9 * len(whole)
+
+
+def test_a_classifier_training_goes_on_after_any_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset, training = small_dataset(), ClassifierTraining(epochs=3, hidden=4)
+    whole = train_classifier(dataset, training).model.state_dict()
+
+    def train(folder: Path) -> dict[str, torch.Tensor]:
+        out = folder / "m.safetensors"
+        model = train_classifier(dataset, training, out=out, resume=True, checkpoint_seconds=0).model
+        assert names(folder) == {"m.safetensors", "m.json"}
+        return model.state_dict()
+
+    with monkeypatch.context() as patch:
+        disk = Disk(patch)
+        train(tmp_path / "whole")
+    assert len(disk.operations) == 5 * 6  # the start, three epochs, facts and weights
+    for number in range(1, len(disk.operations) + 1):
+        with monkeypatch.context() as patch:
+            Disk(patch, fail_at=number)
+            with pytest.raises(InputError, match="Cannot write"):
+                train(tmp_path / str(number))
+        resumed = train(tmp_path / str(number))
+        assert all(torch.equal(resumed[name], tensor) for name, tensor in whole.items()), number
+
+
+def test_an_embedder_training_goes_on_after_any_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = small_dataset().graphs
+    training = EmbedderTraining(effort=0.001, num_layers=1, width=8, head_widths=(8,), checkpoint_every=7)
+    whole = train_embedder(graphs, 3, training).state_dict()
+
+    def train(folder: Path) -> dict[str, torch.Tensor]:
+        model = train_embedder(graphs, 3, training, out=folder / "greed.safetensors", resume=True)
+        assert names(folder) == {"greed.safetensors", "greed.json"}
+        return model.state_dict()
+
+    with monkeypatch.context() as patch:
+        disk = Disk(patch)
+        train(tmp_path / "whole")
+    assert {name for _, name in disk.operations} == {
+        "settings.json", "train.npz", "fit.safetensors", "test.npz", "greed.json", "greed.safetensors",
+    }  # fmt: skip
+    assert len(disk.operations) % 5 == 0
+    for number in range(1, len(disk.operations) + 1, 3):  # every kind of operation, on one file or another
+        with monkeypatch.context() as patch:
+            Disk(patch, fail_at=number)
+            with pytest.raises(InputError, match="Cannot write"):
+                train(tmp_path / str(number))
+        resumed = train(tmp_path / str(number))
+        assert all(torch.equal(resumed[name], tensor) for name, tensor in whole.items()), number
+
+
+def test_half_a_checkpoint_folder_is_of_nobody(tmp_path: Path) -> None:
+    """Labels without the settings they were made with, as a kill while clearing up might have left, are not taken."""
+    graphs = small_dataset().graphs
+    training = EmbedderTraining(effort=0.001, num_layers=1, width=8, head_widths=(8,), checkpoint_every=7)
+    whole = train_embedder(graphs, 3, training)
+    out, partial = tmp_path / "greed.safetensors", tmp_path / "greed.partial"
+
+    def stop(what: str, done: int, *_: object) -> None:
+        if what == "training" and done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_embedder(graphs[:-1], 3, replace(training, seed=5), out=out, progress=stop)
+    assert names(partial) == {"settings.json", "train.npz", "fit.safetensors"}
+    (partial / "settings.json").unlink()
+    resumed = train_embedder(graphs, 3, training, out=out, resume=True)
+    assert resumed.facts["held_out"] == whole.facts["held_out"]
+    assert all(torch.equal(tensor, whole.state_dict()[name]) for name, tensor in resumed.state_dict().items())
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_run_goes_on_after_a_failed_write_of_any_of_its_files(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        disk = Disk(patch)
+        assert run(monkeypatch, *options, "--out", tmp_path / "whole") == 0
+    expected = (tmp_path / "whole" / "explanation.json").read_bytes()
+    files = list(dict.fromkeys(name for _, name in disk.operations))
+    assert set(files) == {*names(tmp_path / "whole"), "run.json", "search.npz"}
+    capsys.readouterr()
+    for number, name in enumerate(files):
+        folder = tmp_path / name
+        operation = ("create", "write", "fsync", "replace")[number % 4]
+        with monkeypatch.context() as patch:
+            Disk(patch, fail_on=(operation, name))
+            assert run(monkeypatch, *options, "--out", folder) == 2
+        error = one_line(capsys.readouterr().err)
+        assert error == f"error: Cannot write {folder / name}: No space left on device"
+        assert not list(folder.glob(".*"))
+        assert run(monkeypatch, *options, "--out", folder, "--resume") == 0
+        assert (folder / "explanation.json").read_bytes() == expected
+        assert names(folder) == names(tmp_path / "whole")
+        capsys.readouterr()
