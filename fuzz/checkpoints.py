@@ -96,7 +96,7 @@ def hostile_state(choices: Choices, state: State) -> State:
         case 6:
             state[name] = torch.empty(tensor.shape, device="meta") if choices.chance(0.5) else tensor.to_sparse()
         case _:
-            state[name] = state[choices.one_of(list(state))].t() if state[name].ndim == 2 else tensor[None]
+            state[name] = tensor.t() if tensor.ndim == 2 else tensor[None]
     return state
 
 

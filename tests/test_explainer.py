@@ -186,6 +186,13 @@ def test_the_papers_preset_walks_and_clusters() -> None:
     check_claims(found)
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_balls_cover_at_least_what_clusters_do(seed: int) -> None:
+    walk = {"preset": "paper", "num_steps": 150, "num_heads": 3, "random_state": seed}
+    clusters, balls = (explainer(**walk, selection=name).fit(DATASET).explanation_ for name in ("dbscan", "ball"))
+    assert balls.coverage >= clusters.coverage > 0
+
+
 @pytest.mark.parametrize("selection", ["ball", "dbscan"])
 def test_fc_takes_its_counterfactuals_from_a_small_set(selection: str) -> None:
     found = explainer(problem="fc", selection=selection, delta=0.02).fit(DATASET)

@@ -154,8 +154,11 @@ def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, wh
         path: Where they come from, for the error.
         what: What the model is, for the error.
     """
-    with torch.device("meta"):
-        expected = make().state_dict()
+    try:
+        with torch.device("meta"):
+            expected = make().state_dict()
+    except InputError as error:
+        raise InputError(f"{path} is not a {what}: {error}") from error
     for name, tensor in expected.items():
         if name not in state or state[name].shape != tensor.shape:
             got = tuple(state[name].shape) if name in state else "none"

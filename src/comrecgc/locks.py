@@ -33,15 +33,17 @@ def only_writer_in(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def only_writer_of(path: Path, *, wait: bool = False) -> Iterator[None]:
+def only_writer_of(path: Path, *beside: Path, wait: bool = False) -> Iterator[None]:
     """While the block runs, no other process writes the file; what killed writers left of it is removed.
 
     Args:
         path: A file in an existing folder.
+        beside: Files that are written with it.
         wait: Wait for another writer to end instead of refusing.
     """
     with _locked(path.with_name(f".{path.name}.lock"), path, wait=wait):
-        remove_parts(path.parent, path.name)
+        for written in (path, *beside):
+            remove_parts(written.parent, written.name)
         yield
 
 

@@ -246,7 +246,8 @@ print("covered", explanation.coverage)
 
 def test_a_whole_run_needs_no_network(tmp_path: Path) -> None:
     """Training, search and report on the whole planted dataset, with the network refused twice over where possible."""
-    isolated = ["unshare", "--net"] if shutil.which("unshare") else []
+    unshare = shutil.which("unshare")
+    isolated = [unshare, "--net"] if unshare else []
     if isolated and subprocess.run([*isolated, "true"], capture_output=True, check=False).returncode:
         isolated = []
     done = subprocess.run(

@@ -16,7 +16,7 @@ import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import comrecgc
-from comrecgc.checkpoints import check_output
+from comrecgc.checkpoints import check_output, facts_path
 from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
 from comrecgc.classifiers.classifier import predict
 from comrecgc.classifiers.model import ARCHITECTURES, NUM_LAYERS, GraphClassifier
@@ -24,7 +24,6 @@ from comrecgc.classifiers.run import Run
 from comrecgc.classifiers.states import ColouredGraphs
 from comrecgc.datasets.dataset import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.files import remove_parts
 from comrecgc.graphs.batch import GraphBatch, LongArray
 from comrecgc.locks import only_writer_of
 
@@ -130,7 +129,7 @@ def train_classifier(
     out = None if out is None else Path(out)
     if out is not None:
         check_output(out)
-    with nullcontext() if out is None else only_writer_of(out):
+    with nullcontext() if out is None else only_writer_of(out, facts_path(out), _checkpoint_path(out)):
         return _trained(dataset, training, out, progress, resume=resume, checkpoint_seconds=checkpoint_seconds)
 
 
@@ -145,8 +144,6 @@ def _trained(
 ) -> TrainedClassifier:
     facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": asdict(training)}
     checkpoint = None if out is None else _checkpoint_path(out)
-    if checkpoint is not None:
-        remove_parts(checkpoint.parent, checkpoint.name)
     if resume and out is not None and checkpoint is not None and out.exists() and not checkpoint.exists():
         return _finished(out, facts)
     rng = np.random.default_rng(training.seed)

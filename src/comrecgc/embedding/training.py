@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from comrecgc.checkpoints import check_output
+from comrecgc.checkpoints import check_output, facts_path
 from comrecgc.embedding.checkpoint import load_embedder, save_embedder
 from comrecgc.embedding.greed import Greed
 from comrecgc.embedding.notebook import Notebook, Progress, as_stored, partial_folder
@@ -118,7 +118,7 @@ def train_embedder(
     out = None if out is None else Path(out)
     if out is not None:
         check_output(out)
-    with nullcontext() if out is None else only_writer_of(out):
+    with nullcontext() if out is None else only_writer_of(out, facts_path(out)):
         return _trained(graphs, num_labels, training, out, facts or {}, progress, resume=resume)
 
 

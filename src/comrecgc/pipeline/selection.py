@@ -60,7 +60,9 @@ def choose_recourses(settings: Settings, candidates: Candidates) -> tuple[FloatA
         return _clustered(settings, pairs), pairs
     centres = candidates.centres
     if centres is None:
-        centres = ball_cover(settings).centres(pairs, np.random.default_rng([settings.seed, 2]))
+        # Balls cover at least what the paper's clusters would.
+        rng, clusters = np.random.default_rng([settings.seed, 2]), _clustered(settings, pairs)
+        centres = ball_cover(settings).centres(pairs, rng, previous=clusters)
     if settings.problem == "fc":
         # One counterfactual per covered input is at most T = |inputs| of them, so no coverage is lost.
         cover = cover_of(pairs, centres, inside(settings.radius, CHOSEN))
