@@ -138,6 +138,7 @@ class CommonRecourseExplainer:
             clock.lap("models")
             predictions = predict(models.classifier, dataset)
             rejects = rejects_of(dataset, predictions)
+            clock.make_room_for(len(rejects.graphs))
             scorer = self._scorer(models, dataset, settings)
             settings = settings.completed(one_edit_length(scorer, rejects.graphs, settings.seed))
             clock.lap("inputs")

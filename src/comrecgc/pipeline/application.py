@@ -60,6 +60,7 @@ def apply_recourses(
     clock = Clock(settings.time_budget)
     predictions = predict(models.classifier, dataset)
     rejects = rejects_of(dataset, predictions)
+    clock.make_room_for(len(rejects.graphs))
     # Without recourses or inputs there is nothing to aim at, and vectors are as wide as the search's.
     width = models.scores(rejects.graphs[:1]).embedding.shape[1] if rejects.graphs else 1
     centres = np.zeros((len(explanation.recourses), width), dtype=np.float32)

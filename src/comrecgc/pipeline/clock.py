@@ -12,8 +12,11 @@ import comrecgc
 from comrecgc.explanation import Explanation, RunFacts
 
 _PACKAGES = ("numba", "numpy", "scikit-learn", "torch", "torch-geometric")
-_CLOSING_SHARE = 0.25  # of the budget, for choosing, checking and writing after the search
-_MOST_CLOSING = 60.0  # seconds
+# What is left of the budget for choosing, checking and writing after the search:
+_CLOSING_SHARE = 0.25  # of it, but
+_MOST_CLOSING = 60.0  # no more seconds,
+_CLOSING_OF_INPUT = 0.003  # and some for every input,
+_LARGEST_SHARE = 0.6  # as long as the search has a fair part.
 
 
 class Clock:
@@ -28,13 +31,24 @@ class Clock:
         self._lap = time.monotonic()
         self.started = self._lap if started is None else started
         self.seconds: dict[str, float] = {}
-        self.deadline = None if budget is None else self.started + budget - min(_CLOSING_SHARE * budget, _MOST_CLOSING)
+        self._budget = budget
+        self.deadline = self._deadline(0)
 
     def lap(self, stage: str) -> None:
         """The time since the last lap belongs to this stage."""
         now = time.monotonic()
         self.seconds[stage] = round(self.seconds.get(stage, 0.0) + now - self._lap, 3)
         self._lap = now
+
+    def make_room_for(self, num_inputs: int) -> None:
+        """Set the deadline of the search so that there is time to conclude on that many inputs."""
+        self.deadline = self._deadline(num_inputs)
+
+    def _deadline(self, num_inputs: int) -> float | None:
+        if self._budget is None:
+            return None
+        closing = min(_CLOSING_SHARE * self._budget, _MOST_CLOSING) + _CLOSING_OF_INPUT * num_inputs
+        return self.started + self._budget - min(closing, _LARGEST_SHARE * self._budget)
 
     def stamped(
         self, explanation: Explanation, *, seed: int | None = None, model_accuracy: float | None = None
