@@ -143,7 +143,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         axis.plot(places, [1000 * (row["peak"] - row["before"]) for row in part], "s--", label="MB of a run")
         axis.set(xscale="log", yscale="log", xlabel=label)
         axis.legend()
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 if __name__ == "__main__":
