@@ -89,7 +89,8 @@ def simplify_path(graph: Graph, path: Sequence[Edit]) -> EditPath:
     """
     end = apply_path(graph, path)
     shorter = net_path(graph, _merged(graph, end))
-    return shorter if len(shorter) < len(path) else tuple(path)
+    # What was merged may let more be merged.
+    return simplify_path(graph, shorter) if len(shorter) < len(path) else tuple(path)
 
 
 def net_path(start: Graph, end: Graph) -> EditPath:
