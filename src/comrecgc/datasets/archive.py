@@ -23,6 +23,7 @@ MAX_RATIO = 500
 
 _SMALL = 8 << 20  # a tiny archive of one repeated digit may well exceed MAX_RATIO
 _ENCRYPTED = 0x1
+# What Python's zipfile raises on a damaged archive, depending on which of its parts is hit.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError)
 
 

@@ -126,6 +126,19 @@ def _fill_keys(base, m, kind, first, second, start, keys):  # type: ignore[no-un
 
 
 @numba.njit(cache=True, nogil=True)
+def _is_new(colour, slots, stamps, tick):  # type: ignore[no-untyped-def]
+    """Whether a colour was not met before in this tick; now it was. A table with open addressing, never full."""
+    mask = np.uint64(len(slots) - 1)
+    place = colour & mask
+    while stamps[place] == tick and slots[place] != colour:
+        place = (place + np.uint64(1)) & mask
+    if stamps[place] == tick:
+        return False
+    stamps[place], slots[place] = tick, colour
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
 def _num_distinct(  # type: ignore[no-untyped-def]
     r, gone, active, reach, nodes, colour, of, sizes, counts, base_slots, slots, stamps, tick
 ):
@@ -139,12 +152,7 @@ def _num_distinct(  # type: ignore[no-untyped-def]
         for v in range(n + (nodes > n)):
             if v == gone:
                 continue
-            place = colour[r, v] & mask
-            while stamps[place] == tick and slots[place] != colour[r, v]:
-                place = (place + np.uint64(1)) & mask
-            if stamps[place] != tick:
-                stamps[place], slots[place] = tick, colour[r, v]
-                count += 1
+            count += _is_new(colour[r, v], slots, stamps, tick)
         return count
     count = int(counts[r])
     for t in range(reach):
@@ -161,12 +169,7 @@ def _num_distinct(  # type: ignore[no-untyped-def]
             place = (place + np.uint64(1)) & mask
         if base_slots[r, place, 1] != 0 and sizes[r, base_slots[r, place, 1] - np.uint64(1)] > 0:
             continue
-        place = colour[r, v] & mask
-        while stamps[place] == tick and slots[place] != colour[r, v]:
-            place = (place + np.uint64(1)) & mask
-        if stamps[place] != tick:
-            stamps[place], slots[place] = tick, colour[r, v]
-            count += 1
+        count += _is_new(colour[r, v], slots, stamps, tick)
     for t in range(reach):
         v = active[t]
         if v < n:

@@ -73,8 +73,19 @@ def find_candidates(
         checkpoint: Folder that keeps an unfinished search; None keeps none.
         resume: Go on from what the folder holds.
     """
-    find = _walked if settings.preset == "paper" else _searched
-    return find(settings, scorer, inputs, deadline, progress or _silent, checkpoint, resume)
+    if settings.preset == "paper":
+        return _walked(settings, scorer, inputs, deadline, progress, checkpoint, resume)
+    state = directed_search(settings).run(
+        scorer,
+        inputs,
+        seed=settings.seed,
+        deadline=deadline,
+        progress=reporter(progress),
+        checkpoint=None if checkpoint is None else checkpoint / "search.npz",
+        resume=resume,
+        checkpoint_seconds=_CHECKPOINT_SECONDS,
+    )
+    return searched_candidates(state, inputs)
 
 
 def directed_search(settings: Settings, cover: BallCover | None = None) -> DirectedSearch:
@@ -136,34 +147,12 @@ def shorter_path(graph: Graph, path: EditPath) -> EditPath:
     return shorter if _bonds(apply_path(graph, shorter)) == _bonds(apply_path(graph, path)) else path
 
 
-def _searched(
-    settings: Settings,
-    scorer: NeighbourhoodScorer,
-    inputs: Sequence[Graph],
-    deadline: float | None,
-    progress: Progress,
-    checkpoint: Path | None,
-    resume: bool,
-) -> Candidates:
-    state = directed_search(settings).run(
-        scorer,
-        inputs,
-        seed=settings.seed,
-        deadline=deadline,
-        progress=reporter(progress),
-        checkpoint=None if checkpoint is None else checkpoint / "search.npz",
-        resume=resume,
-        checkpoint_seconds=_CHECKPOINT_SECONDS,
-    )
-    return searched_candidates(state, inputs)
-
-
 def _walked(
     settings: Settings,
     scorer: NeighbourhoodScorer,
     inputs: Sequence[Graph],
     deadline: float | None,
-    progress: Progress,
+    progress: Progress | None,
     checkpoint: Path | None,
     resume: bool,
 ) -> Candidates:
@@ -213,7 +202,3 @@ def _bonds(graph: Graph) -> list[tuple[int, int, int]]:
     ends = np.sort(graph.labels[graph.edges], axis=1)
     rows = np.concatenate([ends, graph.edge_labels[:, None]], axis=1).tolist()
     return sorted((first, second, bond) for first, second, bond in rows)
-
-
-def _silent(what: str, done: int, total: int, word: str) -> None:
-    """No progress is shown."""
