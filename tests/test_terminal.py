@@ -15,3 +15,9 @@ def test_bars_go_to_stderr_with_count_and_word(capsys: pytest.CaptureFixture[str
     assert "3/3" in shown.err
     assert "loss 0.1" in shown.err
     assert "[odd] name" in shown.err
+
+
+def test_without_work_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    with bars():
+        pass
+    assert capsys.readouterr().err == ""

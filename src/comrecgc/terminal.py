@@ -21,9 +21,16 @@ class Bars:
 
     def __call__(self, what: str, done: int, total: int, word: str = "") -> None:
         """Show that `done` of `total` is done, with a word on how it goes."""
+        if not self._tasks:
+            self._progress.start()  # not before: with nothing to show it would still write an empty line
         if what not in self._tasks:
             self._tasks[what] = self._progress.add_task(what, total=total, word=word)
         self._progress.update(self._tasks[what], completed=done, total=total, word=word)
+
+    def stop(self) -> None:
+        """Leave the bars as they are; none if no work began."""
+        if self._tasks:
+            self._progress.stop()
 
 
 @contextmanager
@@ -36,5 +43,9 @@ def bars() -> Iterator[Bars]:
         TextColumn("{task.fields[word]}", markup=False),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
     )
-    with Progress(*columns, console=err) as progress:
-        yield Bars(progress)
+    progress = Progress(*columns, console=err)
+    shown = Bars(progress)
+    try:
+        yield shown
+    finally:
+        shown.stop()
