@@ -9,6 +9,7 @@ from comrecgc.graphs import (
     Graph,
     apply_edit,
     apply_path,
+    apply_paths,
     describe_path,
     graph_key,
     invert_path,
@@ -30,6 +31,20 @@ def random_path(graph: Graph, data: st.DataObject, max_steps: int) -> list[Edit]
         path.append(edit)
         graph = apply_edit(graph, edit)
     return path
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(graphs(max_nodes=5), min_size=1, max_size=3), st.data())
+def test_paths_applied_together_end_as_each_alone(inputs: list[Graph], data: st.DataObject) -> None:
+    walked = [(start, random_path(graph, data, 5)) for start, graph in enumerate(inputs) for _ in range(2)]
+    parts = [(start, tuple(path[:stop])) for start, path in walked for stop in range(len(path) + 1)]
+    starts, paths = zip(*data.draw(st.permutations(parts)), strict=True)
+    together = apply_paths(inputs, starts, paths)
+    for graph, start, path in zip(together, starts, paths, strict=True):
+        alone = apply_path(inputs[start], path)
+        assert graph.ids.tolist() == alone.ids.tolist()
+        assert graph.labels.tolist() == alone.labels.tolist()
+        assert graph.edges.tolist() == alone.edges.tolist()
 
 
 @settings(max_examples=200, deadline=None)

@@ -18,6 +18,7 @@ from comrecgc.graphs.molecules import from_smiles, is_valid_molecule, to_rdkit, 
 from comrecgc.graphs.neighbours import allowed_edits, edited_batch
 from comrecgc.graphs.paths import (
     apply_path,
+    apply_paths,
     describe_edit,
     describe_path,
     invert_path,
@@ -45,6 +46,7 @@ __all__ = [
     "allowed_edits",
     "apply_edit",
     "apply_path",
+    "apply_paths",
     "batch_keys",
     "describe_edit",
     "describe_path",

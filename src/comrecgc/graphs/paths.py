@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from operator import eq
 
 import numpy as np
 
@@ -20,6 +21,26 @@ def apply_path(graph: Graph, path: Iterable[Edit]) -> Graph:
     for edit in path:
         graph = apply_edit(graph, edit)
     return graph
+
+
+def apply_paths(inputs: Sequence[Graph], starts: Sequence[int], paths: Sequence[EditPath]) -> list[Graph]:
+    """The graph each path leads to; what paths from one input begin with in common is walked once.
+
+    Args:
+        inputs: Where paths may begin.
+        starts: Index of the input that each path begins at.
+        paths: The paths.
+    """
+    ends: dict[int, Graph] = {}
+    start, path, stations = -1, EditPath(), list[Graph]()  # of the path before
+    for place in sorted(range(len(paths)), key=lambda place: (starts[place], paths[place])):
+        if starts[place] != start:
+            start, path, stations = starts[place], (), [inputs[starts[place]]]
+        shared = len(list(takewhile(bool, map(eq, path, paths[place]))))
+        path = paths[place]
+        stations = stations[:shared] + path_graphs(stations[shared], path[shared:])
+        ends[place] = stations[-1]
+    return [ends[place] for place in range(len(paths))]
 
 
 def path_graphs(source: Graph, path: Iterable[Edit]) -> list[Graph]:

@@ -17,7 +17,7 @@ from comrecgc.files import write_atomically
 from comrecgc.graphs.graph import Graph
 from comrecgc.graphs.identity import graph_key
 from comrecgc.graphs.path_arrays import path_arrays, read_paths
-from comrecgc.graphs.paths import apply_path
+from comrecgc.graphs.paths import apply_path, apply_paths
 from comrecgc.walk.pool import Candidate, CandidatePool
 from comrecgc.walk.walk import Head, WalkState
 
@@ -144,8 +144,10 @@ def pool_arrays(candidates: Iterable[Candidate]) -> Arrays:
 
 def read_pool(arrays: Arrays, inputs: Sequence[Graph]) -> list[Candidate]:
     """The inverse of `pool_arrays`."""
-    columns = (arrays[f"pool_{name}"].tolist() for name in ("keys", "probabilities", "starts", "visits"))
-    return [
-        Candidate(key, apply_path(inputs[start], path), probability, start, path, visits)
-        for key, probability, start, visits, path in zip(*columns, read_paths("pool", arrays), strict=True)
-    ]
+    keys, probabilities, starts, visits = (
+        arrays[f"pool_{name}"].tolist() for name in ("keys", "probabilities", "starts", "visits")
+    )
+    paths = read_paths("pool", arrays)
+    graphs = apply_paths(inputs, starts, paths)
+    columns = zip(keys, graphs, probabilities, starts, paths, visits, strict=True)
+    return [Candidate(*each) for each in columns]
