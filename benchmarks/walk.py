@@ -37,6 +37,7 @@ def main() -> None:
         num_heads=arguments.heads,
         num_steps=arguments.steps,
         max_distance=arguments.reach and arguments.reach * arguments.theta,
+        max_cost=arguments.cost,
         sample=arguments.sample or None,
     )
     sharded = ShardedWalk(walk=walk, num_shards=arguments.jobs, seed=arguments.seed, checkpoint=arguments.checkpoint)
@@ -47,7 +48,9 @@ def main() -> None:
     seconds = time.monotonic() - started
     print(f"{dataset.name}: {len(rejects)} rejects, k={walk.num_heads}, M={walk.num_steps}, {arguments.jobs} shards")
     limit = "none" if arguments.reach is None else f"{arguments.reach:g} θ"
-    print(f"  distance limit {limit}, edits looked at {walk.sample or 'all'}")
+    print(
+        f"  distance limit {limit}, changed at once at most {walk.max_cost or 'any'}, edits looked at {walk.sample or 'all'}"
+    )
     print(
         f"  {seconds / 60:.1f} min, {walk.num_steps / seconds:.1f} steps/s (50,000 steps in "
         f"{seconds / walk.num_steps * 50_000 / 60:.0f} min), {cpu_seconds() / 60:.1f} CPU min, "
@@ -76,6 +79,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--heads", type=int, default=5)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--reach", type=float, help="how far heads may go, in theta; the paper has 1.5; default any")
+    parser.add_argument("--cost", type=int, help="elements of its input a head may have changed at once; default any")
     parser.add_argument("--sample", type=int, default=2000, help="edits looked at of larger neighbourhoods; 0 for all")
     parser.add_argument("--jobs", type=int, default=2, help="shards, each a process")
     parser.add_argument("--checkpoint", type=Path, help="folder that keeps the walk")

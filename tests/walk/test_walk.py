@@ -24,10 +24,12 @@ from comrecgc.graphs import (
     graph_key,
     to_networkx,
 )
+from comrecgc.graphs.closeness import StayNear
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.walk import MultiHeadWalk, Walker
 from comrecgc.walk.transitions import Transitions
 from comrecgc.walk.walk import draw, teleport_distribution
+from tests.graphs.test_closeness import elements_changed
 from tests.walk import literal
 
 NUM_LABELS = 2
@@ -182,6 +184,28 @@ def test_heads_stay_within_the_distance_limit(num_heads: int) -> None:
             assert reached <= 0.15 * (walker.inputs[head.start].size + head.graph.size) + 1e-5
 
 
+@pytest.mark.parametrize("num_heads", [1, 4])
+@pytest.mark.parametrize("max_cost", [1, 2, 5])
+def test_heads_change_no_more_of_their_inputs_than_allowed(num_heads: int, max_cost: int) -> None:
+    walker = Walker(MultiHeadWalk(num_heads=num_heads, num_steps=1, teleport=0.05, max_cost=max_cost), scorer(), INPUTS)
+    state = walker.begin(np.random.default_rng(1))
+    costs = []
+    for _ in range(60):
+        walker.step(state)
+        costs += [elements_changed(walker.inputs[head.start], head.graph) for head in state.heads]
+    assert max(costs) == max_cost
+    assert len({head.key for head in state.heads} | set(state.visits)) > 5  # they do move
+
+
+def test_what_heads_of_one_input_may_do_is_not_kept_for_those_of_another() -> None:
+    twins = [Graph([0, 0, 1], [(0, 1), (1, 2)]).fresh(), Graph([0, 0, 0], [(0, 1), (1, 2)]).fresh()]
+    transitions = Transitions(scorer(), limits=[StayNear(graph, 1) for graph in twins])
+    near, far = transitions.of([twins[0], twins[0]], [0, 1], "probability", np.random.default_rng(0))
+    (whole,) = scorer().score(twins[:1], limits=[StayNear(twins[0], 1)])
+    assert len(near) == len(whole)
+    assert len(far) < len(near)  # one element differs already
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_lead_moves_within_a_limit_follow_their_formula(share: float) -> None:
     """Whether a move beyond the limit is drawn again or all neighbours are measured, the rest keep their chances."""
@@ -224,14 +248,14 @@ def test_only_larger_neighbourhoods_are_sampled() -> None:
     small, large = INPUTS[3], Graph([0] * 12, [(i, i + 1) for i in range(11)])
     transitions = Transitions(scorer(), sample=40)
     rng = np.random.default_rng(0)
-    first, second = (transitions.of([large, small], "probability", rng) for _ in range(2))
+    first, second = (transitions.of([large, small], [0, 1], "probability", rng) for _ in range(2))
     assert first[1] is second[1]  # from the cache
     (whole,) = scorer().score([small])
     np.testing.assert_array_equal(first[1].keys, whole.keys)
     assert first[0].graph is large
     assert len(first[0]) <= 40
     assert set(first[0].keys.tolist()) != set(second[0].keys.tolist())
-    (everything,) = Transitions(scorer(), sample=None).of([large], "probability", rng)
+    (everything,) = Transitions(scorer(), sample=None).of([large], [0], "probability", rng)
     assert len(everything) > 40
 
 
@@ -260,6 +284,7 @@ def test_a_small_cache_changes_nothing() -> None:
         ({"teleport": 0.0}, "strictly between 0 and 1"),
         ({"teleport": 1.0}, "strictly between 0 and 1"),
         ({"max_distance": 0.0}, "max_distance must be positive"),
+        ({"max_cost": 0}, "max_cost must be at least 1"),
         ({"sample": 0}, "sample must be at least 1"),
         ({"capacity": 0}, "capacity must be at least 1"),
         ({"cache_bytes": -1}, "cache_bytes must not be negative"),

@@ -96,6 +96,7 @@ class NeighbourhoodScorer:
         embedding: bool = True,
         sample: int | None = None,
         rng: np.random.Generator | None = None,
+        limits: Sequence[Constraint] | None = None,
     ) -> list[Neighbourhood]:
         """The neighbourhood of every graph.
 
@@ -105,12 +106,15 @@ class NeighbourhoodScorer:
             embedding: Whether embeddings are needed.
             sample: Look at no more edits per graph than this, drawn uniformly without replacement.
             rng: Source of the draws; needed with `sample`.
+            limits: A constraint of its own for each graph, besides that of all; None for none.
         """
         if sample is not None and sample < 1:
             raise InputError(f"sample must be at least 1 (got {sample})")
         if sample is not None and rng is None:
             raise InputError("sample needs rng, the source of its draws (got None)")
-        neighbourhoods = self._identify(graphs, [self._edits(graph, sample, rng) for graph in graphs])
+        own = [None] * len(graphs) if limits is None else limits
+        tables = [self._edits(graph, limit, sample, rng) for graph, limit in zip(graphs, own, strict=True)]
+        neighbourhoods = self._identify(graphs, tables)
         return self.complete(neighbourhoods, probability=probability, embedding=embedding)
 
     def complete(
@@ -149,8 +153,12 @@ class NeighbourhoodScorer:
             known = replace(known, embedding=scores)
         return known
 
-    def _edits(self, graph: Graph, sample: int | None, rng: np.random.Generator | None) -> EditTable:
+    def _edits(
+        self, graph: Graph, limit: Constraint | None, sample: int | None, rng: np.random.Generator | None
+    ) -> EditTable:
         table = allowed_edits(graph, self.num_labels, self.constraint)
+        if limit is not None:
+            table = table.select(limit.allowed(graph, table))
         if sample is None or rng is None or len(table) <= sample:
             return table
         return table.select(np.sort(rng.choice(len(table), size=sample, replace=False)))

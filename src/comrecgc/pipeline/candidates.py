@@ -26,6 +26,12 @@ Progress = Callable[[str, int, int, str], None]
 """Called with what is being done, how much is done, how much there is, and a word on how it goes."""
 
 _WALK_REACH = 1.0  # in θ: how far from their inputs heads go; nothing beyond θ can be a counterfactual
+_WALK_COST = 2  # elements of their inputs heads change at once, where that is enough: a leaf and its edge, or two edits
+_ENOUGH, _LOOKED_AT = (
+    0.9,
+    200,
+)  # share of the inputs that one edit turns into accepted ones, and of how many it is taken
+_MOST_EDITS = 2000  # looked at of each
 _MAX_CANDIDATES = 100_000
 _NUM_SHARDS = 2
 _CHECKPOINT_SECONDS = 10.0
@@ -165,6 +171,7 @@ def _walked(
             teleport=settings.teleport,
             capacity=_MAX_CANDIDATES,
             max_distance=_WALK_REACH * settings.theta,
+            max_cost=max_walk_cost(scorer, inputs, settings.seed),
         )
         shards = min(_NUM_SHARDS, settings.num_steps)
         sharded = ShardedWalk(walk=walk, num_shards=shards, seed=settings.seed, checkpoint=checkpoint)
@@ -189,6 +196,18 @@ def _walked(
         path=path,
         complete=deadline is None or time.monotonic() < deadline,
     )
+
+
+def max_walk_cost(scorer: NeighbourhoodScorer, inputs: Sequence[Graph], seed: int) -> int | None:
+    """How many elements of their inputs heads may change at once: two where one edit flips nearly every input.
+
+    The recourses of few edits are those that inputs share. Where one edit is not enough, any number may be changed.
+    """
+    rng = np.random.default_rng(seed)
+    some = [inputs[i] for i in rng.permutation(len(inputs))[:_LOOKED_AT]]
+    around = scorer.score(some, embedding=False, sample=_MOST_EDITS, rng=rng)
+    flips = [hood.probability is not None and bool((hood.probability > 0.5).any()) for hood in around]
+    return _WALK_COST if np.mean(flips) >= _ENOUGH else None
 
 
 def mapped_path(source: Graph, target: Graph) -> EditPath:

@@ -38,7 +38,7 @@ class RecourseClustering:
     theta: float
     delta: float
     num_recourses: int = 100
-    min_samples: int = 3
+    min_samples: int = 2
     max_vectors: int = 2_000_000
     seed: int = 0
     num_threads: int = 1

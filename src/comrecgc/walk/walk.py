@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.graphs.batch import GraphBatch
+from comrecgc.graphs.closeness import StayNear
 from comrecgc.graphs.edits import apply_edit
 from comrecgc.graphs.graph import BoolArray, Graph
 from comrecgc.graphs.identity import batch_keys
@@ -86,6 +87,7 @@ class MultiHeadWalk:
         teleport: `τ`, the probability that a step sends all heads back to inputs.
         capacity: Candidates kept, the most visited ones.
         max_distance: Normalised distance from its input a head may reach (the paper's analysis has 3θ/2); None for any.
+        max_cost: Elements of its input (nodes, edges, labels) a head may have changed at once; None for any number.
         sample: Edits looked at of a graph that has more, drawn uniformly anew each time; None for all.
         cache_bytes: Memory for neighbourhoods scored before.
     """
@@ -95,6 +97,7 @@ class MultiHeadWalk:
     teleport: float = 0.05
     capacity: int = 100_000
     max_distance: float | None = None
+    max_cost: int | None = None
     sample: int | None = 2000
     cache_bytes: int = 512 << 20
 
@@ -103,7 +106,7 @@ class MultiHeadWalk:
             raise InputError(f"num_heads must be at least 1 (got {self.num_heads})")
         if self.num_steps < 1:
             raise InputError(f"num_steps must be at least 1 (got {self.num_steps})")
-        for name in ("capacity", "sample"):
+        for name in ("capacity", "max_cost", "sample"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name} must be at least 1 (got {value})")
@@ -162,7 +165,8 @@ class Walker:
         self.origins = scorer.embedder.embed(batch)  # z(G), [num_inputs, width]
         self.probabilities = scorer.classifier.accept_probability(batch)
         self.keys = batch_keys(batch)
-        self.transitions = Transitions(scorer, walk.cache_bytes, walk.sample)
+        limits = None if walk.max_cost is None else [StayNear(graph, walk.max_cost) for graph in self.inputs]
+        self.transitions = Transitions(scorer, walk.cache_bytes, walk.sample, limits)
 
     def begin(self, rng: np.random.Generator) -> WalkState:
         """The heads on different inputs drawn at random."""
@@ -201,7 +205,7 @@ class Walker:
 
     def _move_lead(self, state: WalkState, lead: int) -> None:
         head = state.heads[lead]
-        (around,) = self.transitions.of([head.graph], "probability", state.rng)
+        (around,) = self.transitions.of([head.graph], [head.start], "probability", state.rng)
         assert around.probability is not None
         counts = np.fromiter(map(state.visits.get, around.keys.tolist(), repeat(0)), np.float64, len(around))
         weights = around.probability * (1 + counts)
@@ -230,7 +234,10 @@ class Walker:
         """Each follower takes the neighbour, or stays, whose recourse is nearest to the lead's after its move."""
         target = self._recourse(state.heads[lead])
         followers = [i for i in range(len(state.heads)) if i != lead]
-        hoods = self.transitions.of([state.heads[i].graph for i in followers], "embedding", state.rng)
+        heads = [state.heads[i] for i in followers]
+        hoods = self.transitions.of(
+            [head.graph for head in heads], [head.start for head in heads], "embedding", state.rng
+        )
         moves = {}
         for i, around in zip(followers, hoods, strict=True):
             recourses = self._recourses(state.heads[i], around)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comrecgc.graphs import Graph, apply_edit, one_edit_table
+from comrecgc.graphs.closeness import StayNear, edited_costs
+from tests.graphs.strategies import graphs
+
+
+def elements_changed(start: Graph, graph: Graph) -> int:
+    """Nodes and edges of one graph only, and nodes of another label, by plain sets."""
+    labels = [dict(zip(each.ids.tolist(), each.labels.tolist(), strict=True)) for each in (start, graph)]
+    edges = [{frozenset(edge) for edge in each.ids[each.edges].tolist()} for each in (start, graph)]
+    relabelled = [node for node in labels[0] if node in labels[1] and labels[0][node] != labels[1][node]]
+    return len(relabelled) + len(set(labels[0]) ^ set(labels[1])) + len(edges[0] ^ edges[1])
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs(max_nodes=6), st.data())
+def test_costs_are_those_of_the_edited_graphs(start: Graph, data: st.DataObject) -> None:
+    graph = start
+    for _ in range(data.draw(st.integers(0, 6))):
+        table = one_edit_table(graph, 3)
+        graph = apply_edit(graph, table[data.draw(st.integers(0, len(table) - 1))])
+    table = one_edit_table(graph, 3)
+    expected = [elements_changed(start, apply_edit(graph, table[i])) for i in range(len(table))]
+    assert edited_costs(start, graph, table).tolist() == expected
+    limit = data.draw(st.integers(1, 6))
+    assert StayNear(start, limit).allowed(graph, table).tolist() == [cost <= limit for cost in expected]
