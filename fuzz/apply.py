@@ -30,6 +30,7 @@ from fuzz.tu import hostile_files, written
 from fuzz.validity import check_graph
 
 NAMES_FILE = False  # graphs in memory have no file
+MAX_SECONDS = 30.0  # accepted graphs are searched, seconds long if they are chains of a hundred nodes alike
 NAMES = ("C", "N", "O")
 """Elements, so that molecules can be strangers as well."""
 

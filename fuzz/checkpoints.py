@@ -25,6 +25,7 @@ from fuzz.contract import emptied
 from fuzz.mutation import json_bytes, mutated_bytes, mutated_json
 
 NAMES_FILE = True
+MAX_SECONDS = 5.0
 NAMES = ("C", "O", "N")
 
 State = dict[str, Tensor]

@@ -16,7 +16,6 @@ from typing import Protocol
 from comrecgc.errors import InputError
 from fuzz.choices import Choices
 
-MAX_SECONDS = 5.0
 MAX_GROWTH = 512 << 20
 _STUCK_SECONDS = 60.0
 
@@ -26,6 +25,9 @@ class Target(Protocol):
 
     NAMES_FILE: bool
     """Whether every refusal must name a file of the input."""
+
+    MAX_SECONDS: float
+    """Processor time that an input may take."""
 
     def write(self, choices: Choices, folder: Path) -> None:
         """Put a hostile input into an empty folder."""
@@ -91,7 +93,7 @@ def outcome_of(target: Target, folder: Path) -> Outcome:
         failure = Failure("touched files", ", ".join(sorted(path for path, _, _ in changed)))
     if growth > MAX_GROWTH:
         failure = Failure("memory", f"took {growth >> 20} MB more")
-    if seconds > MAX_SECONDS:
+    if seconds > target.MAX_SECONDS:
         failure = Failure("slow", f"took {seconds:.1f} s")
     return Outcome(accepted, refusal, failure)
 

@@ -18,6 +18,7 @@ from fuzz.mutation import json_bytes, mutated_bytes, mutated_json
 from fuzz.validity import check_graph
 
 NAMES_FILE = True
+MAX_SECONDS = 5.0
 
 _TABLES = ("explanation.json", "recourses.csv", "coverage_curve.csv")
 

@@ -90,7 +90,7 @@ def mutated_json(choices: Choices, document: Any) -> Any:
             case 3 if isinstance(box[key], int | float):
                 box[key] += choices.one_of((1, -1, 0.5, 1e-9))
             case _:
-                box[key] = choices.one_of(_VALUES)
+                box[key] = copy.deepcopy(choices.one_of(_VALUES))  # what is put in may be changed in turn
     return holder[0]
 
 

@@ -14,6 +14,7 @@ from fuzz.mutation import TEXTS, mutated_bytes, mutated_table
 from fuzz.validity import check_dataset
 
 NAMES_FILE = True
+MAX_SECONDS = 5.0
 
 _MOLECULES = (
     "CCO", "c1ccccc1", "C#N", "CC(=O)O", "[O-][N+](=O)c1ccccc1", "C1CC1", "c1ccc2ccccc2c1", "OS(=O)(=O)O", "C/C=C/C",

@@ -30,6 +30,7 @@ from fuzz.mutation import NUMBERS, TEXTS, json_bytes, mutated_bytes, mutated_jso
 from fuzz.validity import check_graph
 
 NAMES_FILE = True
+MAX_SECONDS = 5.0
 FACTS = {"of": 1}
 
 _LABELS = 3

@@ -16,6 +16,7 @@ from fuzz.mutation import TEXTS, mutated_bytes, mutated_table
 from fuzz.validity import check_dataset
 
 NAMES_FILE = True
+MAX_SECONDS = 5.0
 
 FILES = {
     "T_A.txt": "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n",

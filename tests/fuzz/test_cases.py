@@ -75,6 +75,7 @@ def test_the_same_bytes_make_the_same_input(tmp_path: Path) -> None:
 def test_a_broken_reader_is_noticed(tmp_path: Path) -> None:
     class Broken:
         NAMES_FILE = True
+        MAX_SECONDS = 5.0
 
         def __init__(self, error: BaseException | None = None) -> None:
             self.error = error

@@ -13,12 +13,12 @@ from tests.recourse.instances import random_pairs
 def literal(pairs: RecoursePairs, theta: float, delta: float, budget: int) -> list[list[float]]:
     """Algorithm 1 word for word, on scikit-learn's clusters."""
     vectors = pairs.vectors().astype(np.float64)
-    labels = DBSCAN(eps=delta, min_samples=3).fit(vectors).labels_
+    labels = DBSCAN(eps=delta, min_samples=2).fit(vectors).labels_
     clusters = []
     for label in range(labels.max() + 1):
         members = np.flatnonzero(labels == label)
         centroid = vectors[members].mean(axis=0).astype(np.float32)
-        near = members[np.linalg.norm(vectors[members] - centroid, axis=1) <= delta]
+        near = np.flatnonzero(np.linalg.norm(vectors - centroid, axis=1) <= delta)
         if np.linalg.norm(centroid) < theta:
             clusters.append((centroid, set(pairs.inputs[near].tolist())))
     chosen: list[list[float]] = []
@@ -66,8 +66,9 @@ def test_a_centroid_must_be_shorter_than_theta() -> None:
 
 
 def test_too_few_alike_make_no_cluster() -> None:
-    assert len(RecourseClustering(theta=0.2, delta=0.02).run(shared(4, 2))) == 0
-    assert len(RecourseClustering(theta=0.2, delta=0.02, min_samples=2).run(shared(4, 2))) == 4
+    assert len(RecourseClustering(theta=0.2, delta=0.02).run(shared(4, 1))) == 0
+    assert len(RecourseClustering(theta=0.2, delta=0.02).run(shared(4, 2))) == 4
+    assert len(RecourseClustering(theta=0.2, delta=0.02, min_samples=3).run(shared(4, 2))) == 0
 
 
 @pytest.mark.parametrize("rows", [0, 1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from comrecgc.recourse.distances import distance, product_slack
-from comrecgc.recourse.tree import LEAF, build_tree, neighbours_up_to
+from comrecgc.recourse.tree import LEAF, build_tree, mark_owners, neighbours_up_to
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,18 @@ def test_single_precision_products_stay_within_their_slack() -> None:
     truth = np.array([distance(a, b) ** 2 for a, b in zip(first, second, strict=True)])
     np.testing.assert_allclose(truth, np.square(first.astype(np.float64) - second).sum(axis=1), rtol=1e-12)
     assert (np.abs(estimate - truth) <= product_slack(64) * (squares[0] + squares[1])).all()
+
+
+@pytest.mark.parametrize(("size", "width", "radius"), [(1, 3, 1.0), (LEAF + 1, 2, 0.3), (2000, 30, 6.0)])
+def test_owners_near_points_equal_brute_force(size: int, width: int, radius: float) -> None:
+    rng = np.random.default_rng(size)
+    vectors = rng.normal(size=(size, width)).astype(np.float32)
+    owners = rng.integers(0, 150, size).astype(np.int32)
+    points = np.stack([vectors[rng.integers(0, size, 3)].mean(axis=0) for _ in range(60)])
+    marks = np.zeros((60, 3), dtype=np.uint64)
+    mark_owners(points, vectors, build_tree(vectors), radius, owners, marks)
+    bits = np.unpackbits(marks.view(np.uint8), axis=1, bitorder="little")
+    near = np.linalg.norm(vectors.astype(np.float64) - points[:, None].astype(np.float64), axis=2) <= radius
+    assert near.any()
+    for point, row in enumerate(bits):
+        assert np.flatnonzero(row).tolist() == sorted(set(owners[near[point]].tolist()))

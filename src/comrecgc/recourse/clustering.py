@@ -11,9 +11,9 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 from comrecgc.recourse.cover import Cover, cover_of
 from comrecgc.recourse.dbscan import Labels, dbscan
-from comrecgc.recourse.distances import distance
 from comrecgc.recourse.greedy import BitArray, greedy_cover_packed
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs
+from comrecgc.recourse.tree import build_tree, mark_owners
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +21,8 @@ class RecourseClustering:
     """`CR clustering` of the paper.
 
     DBSCAN with radius Δ groups the recourse vectors. Each cluster stands for its centroid, unless that is longer than θ,
-    and reaches the inputs of its members within Δ of it. Greedy choice takes the clusters that reach the most inputs;
-    what the chosen centroids cover is then counted over all pairs.
+    and covers the inputs with a vector, of whatever cluster, within Δ of it. Greedy choice takes the centroids that gain
+    the most coverage.
 
     Args:
         theta: `θ`; a centroid must be shorter.
@@ -61,8 +61,8 @@ class RecourseClustering:
         vectors = pairs.vectors(rows)
         labels = dbscan(vectors, self.delta, self.min_samples, num_threads=self.num_threads)
         centroids = cluster_centroids(vectors, labels)
-        short = np.linalg.norm(centroids.astype(np.float64), axis=1) < self.theta
-        reached = _reached(vectors, pairs.inputs[rows], labels, centroids, short, self.delta, pairs.num_inputs)
+        centroids = centroids[np.linalg.norm(centroids.astype(np.float64), axis=1) < self.theta]
+        reached = _reached(vectors, pairs.inputs[rows], centroids, self.delta, pairs.num_inputs)
         chosen = centroids[greedy_cover_packed(reached, self.num_recourses).order]
         return np.ascontiguousarray(chosen)
 
@@ -95,23 +95,10 @@ def _means(vectors, labels, num_clusters):  # type: ignore[no-untyped-def]
 
 
 def _reached(
-    vectors: FloatArray,
-    inputs: npt.NDArray[np.int32],
-    labels: Labels,
-    centroids: FloatArray,
-    allowed: npt.NDArray[np.bool_],
-    delta: float,
-    num_inputs: int,
+    vectors: FloatArray, inputs: npt.NDArray[np.int32], centroids: FloatArray, delta: float, num_inputs: int
 ) -> BitArray:
-    """Inputs with a member of the cluster within Δ of its centroid, as bits, `[num_clusters, words]`."""
+    """Inputs with a vector within Δ of each centroid, as bits, `[num_clusters, words]`."""
     bits = np.zeros((len(centroids), -(-num_inputs // 64)), dtype=np.uint64)
-    _set_bits(vectors, inputs, labels, centroids, allowed, delta, bits)
+    if len(centroids):
+        mark_owners(centroids, vectors, build_tree(vectors), delta, inputs, bits)
     return bits
-
-
-@numba.njit(cache=True, nogil=True)
-def _set_bits(vectors, inputs, labels, centroids, allowed, delta, bits):  # type: ignore[no-untyped-def]
-    for i in range(len(labels)):
-        c = labels[i]
-        if c >= 0 and allowed[c] and distance(vectors[i], centroids[c]) <= delta:
-            bits[c, inputs[i] // 64] |= np.uint64(1) << np.uint64(inputs[i] % 64)

@@ -92,7 +92,7 @@ def _linked(vectors, tree, eps):  # type: ignore[no-untyped-def]
     A node whose vectors all belong together is not entered by another vector of the same group; since groups only grow,
     that is noted once and stays true.
     """
-    order, sketch, starts, stops, low, high, rounding = tree
+    order, sketch, starts, stops, low, high, rounding, _ = tree
     bound = squared_reach(eps, rounding)
     num_inner = len(starts) // 2
     together = stops - starts <= 1

@@ -34,6 +34,7 @@ class Tree(NamedTuple):
         low: Least components of each node's vectors, `[nodes, c]`.
         high: Greatest components, `[nodes, c]`.
         rounding: How much longer than the true distance one between sketches may come out.
+        components: The axes of the sketches, `[c, d]`.
     """
 
     order: npt.NDArray[np.int64]
@@ -43,6 +44,7 @@ class Tree(NamedTuple):
     low: FloatArray
     high: FloatArray
     rounding: float
+    components: FloatArray
 
 
 def build_tree(vectors: FloatArray) -> Tree:
@@ -63,7 +65,7 @@ def build_tree(vectors: FloatArray) -> Tree:
     low, high = _bounds(blocks, starts, stops)
     longest = np.sqrt(np.einsum("ij,ij->i", vectors, vectors).max())
     rounding = 2 * np.sqrt(len(components)) * (vectors.shape[1] + 16) * 2.0**-24 * longest
-    return Tree(order, blocks, starts, stops, low, high, float(rounding))
+    return Tree(order, blocks, starts, stops, low, high, float(rounding), components)
 
 
 def _principal_components(vectors: FloatArray) -> FloatArray:
@@ -152,7 +154,7 @@ def neighbours_up_to(vectors, tree, radius, limit, begin, end, found, counts):  
 
     Looking ends when `limit` are found. Fills `found[vector]` and `counts[vector]`.
     """
-    order, sketch, starts, stops, low, high, rounding = tree
+    order, sketch, starts, stops, low, high, rounding, _ = tree
     bound = squared_reach(radius, rounding)
     num_inner = len(starts) // 2
     stack = np.empty(STACK, dtype=np.int64)
@@ -184,3 +186,52 @@ def neighbours_up_to(vectors, tree, radius, limit, begin, end, found, counts):  
                         if count == limit:
                             break
             counts[i] = count
+
+
+def mark_owners(
+    points: FloatArray,
+    vectors: FloatArray,
+    tree: Tree,
+    radius: float,
+    owners: npt.NDArray[np.int32],
+    marks: npt.NDArray[np.uint64],
+) -> None:
+    """For each point, mark the owners of all vectors within the radius.
+
+    Args:
+        points: Points no longer than the longest vector, `[m, d]`.
+        vectors: The vectors of the tree, `[n, d]`.
+        tree: Their tree.
+        radius: How near a vector must be; exactly this near is near.
+        owners: Owner of each vector, `[n]`.
+        marks: Bit `owner % 64` of word `owner // 64` is set, `[m, words]`.
+    """
+    sketches = np.ascontiguousarray(points @ tree.components.T)
+    _mark_owners(points, sketches, vectors, tree, radius, owners, marks)
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark_owners(points, sketches, vectors, tree, radius, owners, marks):  # type: ignore[no-untyped-def]
+    order, sketch, starts, stops, low, high, rounding, _ = tree
+    bound = squared_reach(radius, rounding)
+    num_inner = len(starts) // 2
+    stack = np.empty(STACK, dtype=np.int64)
+    squares = np.empty(LEAF, dtype=np.float32)
+    for p in range(len(points)):
+        stack[0], top = 0, 1
+        while top:
+            top -= 1
+            node = stack[top]
+            if not box_is_near(sketches[p], low[node], high[node], bound):
+                continue
+            if node < num_inner:
+                stack[top], stack[top + 1] = 2 * node + 1, 2 * node + 2
+                top += 2
+                continue
+            if not look_at_leaf(sketches[p], sketch[node - num_inner], bound, squares):
+                continue
+            for o in range(stops[node] - starts[node]):
+                j = order[starts[node] + o]
+                word, bit = owners[j] // 64, np.uint64(1) << np.uint64(owners[j] % 64)
+                if squares[o] <= bound and not marks[p, word] & bit and distance(points[p], vectors[j]) <= radius:
+                    marks[p, word] |= bit
