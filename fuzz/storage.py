@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
@@ -106,8 +107,9 @@ def _npy(array: npt.NDArray[Any]) -> bytes:
 def _hostile_array(choices: Choices, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An array of another type, shape or size, or with other values."""
     if array.dtype.kind == "U" and choices.chance(0.7):
-        document = mutated_json(choices, json.loads(str(array)))
-        return np.array(json_bytes(choices, document).decode("utf-8", "replace"))
+        with contextlib.suppress(ValueError):  # it may be hostile already
+            document = mutated_json(choices, json.loads(str(array)))
+            return np.array(json_bytes(choices, document).decode("utf-8", "replace"))
     match choices.below(7):
         case 0:
             with np.errstate(all="ignore"):
