@@ -144,6 +144,7 @@ def _check(arrays: Arrays, fresh: SearchState) -> None:
     centres, plan, curve = arrays.get("centres", np.zeros((0, fresh.width))), arrays["plan"], arrays["curve"]
     require(centres.shape[1] == fresh.width, "centres are as wide as the inputs' embeddings")
     require(plan.shape[1] == 3 and (plan >= 0).all(), "plans have three numbers each")
+    require(len(np.unique(plan[:, 0])) == len(plan), "plans are of different inputs")
     require(0 <= int(arrays["done"]) <= len(plan), "done is within the plan")
     require((plan < [max(1, num_inputs), np.inf, len(centres) + 1]).all(), "plans are of inputs and centres")
     require(((curve >= 0) & (curve <= 1)).all(), "coverage lies in [0, 1]")
