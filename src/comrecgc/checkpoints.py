@@ -172,6 +172,8 @@ def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, wh
             raise InputError(
                 f"{path} is not a {what}: {name} must hold real numbers below 10**9 (got others, {tensor.dtype})"
             )
+        if name.endswith("running_var") and (tensor < 0).any():
+            raise InputError(f"{path} is not a {what}: {name} must not be negative (got {tensor.min().item():g})")
     model = make()
     model.load_state_dict(state)
     return model
