@@ -45,7 +45,7 @@ def _check(name: str, array: npt.NDArray[Any], kind: str) -> None:
     types = [np.dtype(each) for each in _TYPES.get(letter, ())] or [array.dtype]
     if array.dtype.kind != letter or array.dtype not in types or array.ndim != axes:
         raise ValueError(f"{name} is of another kind")
-    if letter == "f" and not (np.abs(array) < _LARGEST).all():  # nor is what is not finite
+    if letter == "f" and not (np.abs(array) < _LARGEST).all():  # which NaN is not either
         raise ValueError(f"{name} must be finite and below 2**53, so that squares are finite too")
     if letter == "i" and array.size and max(-int(array.min()), int(array.max())) >= _LARGEST:
         raise ValueError(f"{name} must be below 2**53")

@@ -31,7 +31,6 @@ _ENOUGH, _LOOKED_AT = (
     0.9,
     200,
 )  # share of the inputs that one edit turns into accepted ones, and of how many it is taken
-_MOST_EDITS = 2000  # looked at of each
 _MAX_CANDIDATES = 100_000
 _NUM_SHARDS = 2
 _CHECKPOINT_SECONDS = 10.0
@@ -205,7 +204,7 @@ def max_walk_cost(scorer: NeighbourhoodScorer, inputs: Sequence[Graph], seed: in
     """
     rng = np.random.default_rng(seed)
     some = [inputs[i] for i in rng.permutation(len(inputs))[:_LOOKED_AT]]
-    around = scorer.score(some, embedding=False, sample=_MOST_EDITS, rng=rng)
+    around = scorer.score(some, embedding=False, sample=MultiHeadWalk.sample, rng=rng)
     flips = [hood.probability is not None and bool((hood.probability > 0.5).any()) for hood in around]
     return _WALK_COST if np.mean(flips) >= _ENOUGH else None
 
