@@ -109,9 +109,9 @@ def compare(pairs: RecoursePairs, delta: float, num_vectors: int) -> None:
     """Processor seconds of both implementations on a sample of the vectors, and whether they agree."""
     rows = np.sort(np.random.default_rng(0).permutation(len(pairs))[:num_vectors])
     vectors = pairs.vectors(rows)
-    dbscan(vectors[:100], delta)  # compiles
+    dbscan(vectors[:100], delta, 3)  # compiles
     started = time.process_time()
-    ours = dbscan(vectors, delta)
+    ours = dbscan(vectors, delta, 3)
     between = time.process_time()
     theirs = DBSCAN(eps=delta, min_samples=3).fit(vectors.astype(np.float64)).labels_
     ended = time.process_time()
