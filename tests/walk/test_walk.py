@@ -29,7 +29,7 @@ from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.walk import MultiHeadWalk, Walker
 from comrecgc.walk.transitions import Transitions
 from comrecgc.walk.walk import draw, teleport_distribution
-from tests.graphs.test_closeness import elements_changed
+from tests.graphs.elements import elements_changed
 from tests.walk import literal
 
 NUM_LABELS = 2
