@@ -1,0 +1,6 @@
+"""Maximum coverage: at most R sets that together hold the most items, greedily or exactly, and bounds on the best."""
+
+from comrecgc.selection.exact import exact_cover, lp_bound, solve_binary
+from comrecgc.selection.greedy import Choice, Incidence, greedy_cover
+
+__all__ = ["Choice", "Incidence", "exact_cover", "greedy_cover", "lp_bound", "solve_binary"]
