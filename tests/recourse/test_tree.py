@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comrecgc.recourse.distances import distance, product_slack
-from comrecgc.recourse.tree import LEAF, build_tree, mark_owners, neighbours_up_to
+from comrecgc.kernels.tree import LEAF, neighbours_up_to
+from comrecgc.kernels.vectors import distance
+from comrecgc.recourse.distances import product_slack
+from comrecgc.recourse.tree import build_tree, mark_owners
 
 
 @pytest.mark.parametrize(

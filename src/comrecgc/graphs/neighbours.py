@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.graphs.batch import GraphBatch, pointers
 from comrecgc.graphs.constraints import Constraint
 from comrecgc.graphs.edits import EditKind, EditTable, one_edit_table
 from comrecgc.graphs.graph import Graph, IntArray
-
-_RELABEL, _ADD_NODE, _REMOVE_NODE, _ADD_EDGE, _REMOVE_EDGE = (int(kind) for kind in EditKind)
 
 
 def allowed_edits(graph: Graph, num_labels: int, constraint: Constraint | None = None) -> EditTable:
@@ -43,7 +41,7 @@ def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = Fal
     labels = np.empty(node_ptr[-1], dtype=np.int32)
     edges = np.empty((edge_ptr[-1], 2), dtype=np.int64)
     source = np.empty(edge_ptr[-1] if with_edge_labels else 0, dtype=np.int32)
-    misfit = _fill(
+    misfit = kernels.batches.fill_edited(
         graph.labels, graph.edges, table.kind, table.first, table.second, node_ptr, edge_ptr, labels, edges, source
     )
     if misfit >= 0:
@@ -52,53 +50,3 @@ def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = Fal
     if with_edge_labels and graph.edge_labels is not None:
         edge_labels = np.append(graph.edge_labels, np.int32(0))[source]
     return GraphBatch(labels, edges, node_ptr, edge_ptr, edge_labels)
-
-
-@numba.njit(cache=True)
-def _fill(  # type: ignore[no-untyped-def]
-    old_labels, old_edges, kind, first, second, node_ptr, edge_ptr, labels, edges, source
-):
-    """Write the labels and edges of every edited graph; `source` gets the old edge behind each (-1: a new one).
-
-    Returns the first edit that is not of this graph, -1 if all are.
-    """
-    n, m = len(old_labels), len(old_edges)
-    for g in range(len(kind)):
-        a, b, offset = first[g], second[g], node_ptr[g]
-        if a < 0 or a >= n or (b >= n and (kind[g] == _ADD_EDGE or kind[g] == _REMOVE_EDGE)):
-            return g
-        gone = a if kind[g] == _REMOVE_NODE else n
-        place = offset
-        for v in range(n):
-            if v != gone:
-                labels[place] = old_labels[v]
-                place += 1
-        if kind[g] == _RELABEL:
-            labels[offset + a] = b
-        elif kind[g] == _ADD_NODE:
-            labels[place] = b
-        slot = edge_ptr[g]
-        for e in range(m):
-            i, j = old_edges[e, 0], old_edges[e, 1]
-            if i == gone or j == gone:
-                continue
-            if kind[g] == _REMOVE_EDGE and ((i == a and j == b) or (i == b and j == a)):
-                continue
-            if slot == edge_ptr[g + 1]:
-                return g
-            edges[slot, 0] = offset + i - (i > gone)
-            edges[slot, 1] = offset + j - (j > gone)
-            if len(source):
-                source[slot] = e
-            slot += 1
-        if kind[g] == _ADD_NODE or kind[g] == _ADD_EDGE:
-            if slot == edge_ptr[g + 1]:
-                return g
-            edges[slot, 0] = offset + a
-            edges[slot, 1] = offset + (n if kind[g] == _ADD_NODE else b)
-            if len(source):
-                source[slot] = -1
-            slot += 1
-        if slot != edge_ptr[g + 1]:
-            return g
-    return -1

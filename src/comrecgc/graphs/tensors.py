@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from comrecgc import kernels
 from comrecgc.graphs.batch import GraphBatch, LongArray
 
 
@@ -65,25 +65,7 @@ class GraphTensors:
 
 def grouped_neighbours(batch: GraphBatch) -> tuple[LongArray, LongArray]:
     """The neighbours of every node, node after node, `[2M]`, and where each node's begin, `[N+1]`."""
-    neighbours, ptr = _group(batch.edges, len(batch.labels))
-    return neighbours, ptr
-
-
-@numba.njit(cache=True)
-def _group(edges, num_nodes):  # type: ignore[no-untyped-def]
-    ptr = np.zeros(num_nodes + 1, dtype=np.int64)
-    for e in range(len(edges)):
-        ptr[edges[e, 0] + 1] += 1
-        ptr[edges[e, 1] + 1] += 1
-    ptr = np.cumsum(ptr)
-    place = ptr[:-1].copy()
-    neighbours = np.empty(2 * len(edges), dtype=np.int64)
-    for e in range(len(edges)):
-        i, j = edges[e, 0], edges[e, 1]
-        neighbours[place[i]] = j
-        place[i] += 1
-        neighbours[place[j]] = i
-        place[j] += 1
+    neighbours, ptr = kernels.batches.group_neighbours(batch.edges, len(batch.labels))
     return neighbours, ptr
 
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from comrecgc.graphs.edits import EditKind, EditTable
 from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.identity import EDGES, GOLDEN, NODES, KeyArray, mix
+from comrecgc.graphs.identity import KeyArray
+from comrecgc.kernels.identity import EDGES, GOLDEN, NODES, mix
 from comrecgc.neighbourhood.refinement import base_colours, begin, edited_pair, make_scratch, refine, restore
 
 _ADD_NODE, _REMOVE_NODE = int(EditKind.ADD_NODE), int(EditKind.REMOVE_NODE)

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from comrecgc.graphs.edits import EditKind
 from comrecgc.graphs.graph import Graph, IntArray
-from comrecgc.graphs.identity import GOLDEN, ROUND, SELF, KeyArray, mix
+from comrecgc.graphs.identity import KeyArray
+from comrecgc.kernels.identity import GOLDEN, ROUND, SELF, mix
 
 NodeArray = npt.NDArray[np.uint32]  # unsigned: compiled code need not look for negative indices
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.graphs.graph import BoolArray
 from comrecgc.recourse.centres import Owners, covered_inputs, covered_within, lengthen, refine_centres, shorten, unpack
-from comrecgc.recourse.greedy import gains_of, greedy_cover, pack
+from comrecgc.recourse.greedy import greedy_cover, pack
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs
 
 _TIGHTER = 1 - 1e-5  # balls a hair smaller than Δ, so that no claim hangs on rounding
@@ -196,9 +197,9 @@ class _Problem:
     def best_centre(self, wanted: BoolArray, also: FloatArray | None = None) -> tuple[FloatArray, int]:
         """The centre found to cover the most wanted inputs, and how many."""
         unwanted = pack(~wanted[None, :])[0]
-        promise = gains_of(self.promise, unwanted)
+        promise = kernels.cover.gains_of(self.promise, unwanted)
         starts = self.seeds[np.argsort(-promise, kind="stable")[: self.config.num_starts]]
-        fullest = self.seeds[gains_of(self.held, unwanted).argmax()]
+        fullest = self.seeds[kernels.cover.gains_of(self.held, unwanted).argmax()]
         starts = np.concatenate(
             [starts, fullest[None, :]] if also is None else [also[None, :], starts, fullest[None, :]]
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.recourse.cover import Cover, cover_of
 from comrecgc.recourse.dbscan import Labels, dbscan
@@ -75,23 +75,7 @@ class RecourseClustering:
 def cluster_centroids(vectors: FloatArray, labels: Labels) -> FloatArray:
     """The mean vector of each cluster, border members included, `[num_clusters, d]`."""
     num_clusters = int(labels.max(initial=-1)) + 1
-    return _means(vectors, labels, num_clusters)  # type: ignore[no-any-return]
-
-
-@numba.njit(cache=True, nogil=True)
-def _means(vectors, labels, num_clusters):  # type: ignore[no-untyped-def]
-    sums = np.zeros((num_clusters, vectors.shape[1]))
-    counts = np.zeros(num_clusters, dtype=np.int64)
-    for i in range(len(labels)):
-        if labels[i] >= 0:
-            counts[labels[i]] += 1
-            for k in range(vectors.shape[1]):
-                sums[labels[i], k] += vectors[i, k]
-    means = np.empty(sums.shape, dtype=np.float32)
-    for c in range(num_clusters):
-        for k in range(vectors.shape[1]):
-            means[c, k] = sums[c, k] / counts[c]
-    return means
+    return kernels.vectors.means(vectors, labels, num_clusters)  # type: ignore[no-any-return]
 
 
 def _reached(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.graphs.graph import BoolArray
-from comrecgc.recourse.distances import distance, product_slack
+from comrecgc.recourse.distances import product_slack
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs
 
 _BLOCK = 1 << 15  # pairs whose vectors are held at once
@@ -84,24 +84,8 @@ def cover_of(pairs: RecoursePairs, centres: npt.ArrayLike, delta: float) -> Cove
     for begin in range(0, len(pairs) if len(points) else 0, _BLOCK):
         block = slice(begin, begin + _BLOCK)
         vectors = pairs.vectors(block)
-        _keep_shortest(
+        kernels.vectors.keep_shortest(
             vectors @ transposed, vectors, pairs.norms[block], pairs.inputs[block], begin, points, squares, delta,
             slack, chosen, shortest,
         )  # fmt: skip
     return Cover(points, chosen)
-
-
-@numba.njit(cache=True, nogil=True)
-def _keep_shortest(  # type: ignore[no-untyped-def]
-    products, vectors, norms, inputs, begin, centres, squares, delta, slack, chosen, shortest
-):
-    for p in range(len(vectors)):
-        square = np.float64(norms[p]) * np.float64(norms[p])
-        i = inputs[p]
-        for c in range(len(centres)):
-            both = square + squares[c]
-            if both - 2 * np.float64(products[p, c]) > delta * delta + slack * both:
-                continue
-            if norms[p] < shortest[c, i] and distance(vectors[p], centres[c]) <= delta:
-                shortest[c, i] = norms[p]
-                chosen[c, i] = begin + p

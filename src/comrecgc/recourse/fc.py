@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.graphs.graph import IntArray
-from comrecgc.recourse.distances import distance
 from comrecgc.recourse.exact import exact_cover
 from comrecgc.recourse.greedy import greedy_cover
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs
@@ -58,7 +57,7 @@ def recourse_triples(pairs: RecoursePairs, centres: FloatArray, delta: float) ->
     points = np.ascontiguousarray(centres, dtype=np.float32)
     rows, recourses = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for begin in range(0, len(pairs), _BLOCK):
-        near, centre = np.nonzero(_near(pairs.vectors(slice(begin, begin + _BLOCK)), points, delta))
+        near, centre = np.nonzero(kernels.vectors.near(pairs.vectors(slice(begin, begin + _BLOCK)), points, delta))
         rows.append(near + begin)
         recourses.append(centre)
     found = np.concatenate(rows)
@@ -149,13 +148,3 @@ class RandomisedGreedy:
         )
         order = np.argsort(-values, kind="stable")[: self.num_counterfactuals]
         return others[order], values[order]
-
-
-@numba.njit(cache=True, nogil=True)
-def _near(vectors, centres, delta):  # type: ignore[no-untyped-def]
-    """Whether each vector is within Δ of each centre."""
-    near = np.zeros((len(vectors), len(centres)), dtype=np.bool_)
-    for p in range(len(vectors)):
-        for c in range(len(centres)):
-            near[p, c] = distance(vectors[p], centres[c]) <= delta
-    return near

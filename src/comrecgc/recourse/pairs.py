@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.graphs.graph import BoolArray, IntArray
-from comrecgc.recourse.distances import distance, product_slack
+from comrecgc.recourse.distances import product_slack
 
 FloatArray = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.integer[Any]] | BoolArray | slice
@@ -58,7 +58,7 @@ class RecoursePairs:
         """Recourse vectors `r(G,H) = (z(H)−z(G)) / (|G|+|H|)` of the given pairs, `[len(rows), d]`."""
         inputs, candidates = self.inputs[rows], self.candidates[rows]
         vectors = np.empty((len(inputs), self.width), dtype=np.float32)
-        _fill_vectors(
+        kernels.vectors.fill_vectors(
             self.input_embeddings,
             self.input_sizes,
             self.candidate_embeddings,
@@ -146,10 +146,12 @@ def _pairs_by_block(
         for begin in range(0, len(first), step):
             block = slice(begin, begin + step)
             products = near_first[block] @ transposed  # [block, num_candidates]
-            counts = _screen(
+            counts = kernels.vectors.screen(
                 products, squares[0][block], squares[1], theta * first_sizes[block], theta * second_sizes, slack
             )
-            found = _decide(products, counts, first[block], first_sizes[block], second, second_sizes, theta)
+            found = kernels.vectors.decide(
+                products, counts, first[block], first_sizes[block], second, second_sizes, theta
+            )
             for column, values in zip(columns, (found[0] + np.int32(begin), found[1], found[2]), strict=True):
                 column.append(values)
     return columns[0], columns[1], columns[2]
@@ -174,48 +176,3 @@ def _joined(blocks: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray
     joined = np.concatenate([np.zeros(0, dtype=dtype), *blocks])
     blocks.clear()
     return joined
-
-
-@numba.njit(cache=True, nogil=True)
-def _screen(products, squares, other_squares, reach, other_reach, slack):  # type: ignore[no-untyped-def]
-    """Mark with NaN the pairs that may lie within θ; how many there are of each input.
-
-    `reach` is `θ·|G|`, so that a pair is within θ if its embeddings are within the sum of its two reaches.
-    """
-    counts = np.zeros(len(products), dtype=np.int64)
-    for i in range(len(products)):
-        for j in range(products.shape[1]):
-            both = squares[i] + other_squares[j]
-            bound = reach[i] + other_reach[j]
-            if both - 2 * np.float64(products[i, j]) <= bound * bound + slack * (both + bound * bound):
-                products[i, j] = np.nan
-                counts[i] += 1
-    return counts
-
-
-@numba.njit(cache=True, nogil=True)
-def _decide(marked, counts, first, sizes, second, other_sizes, theta):  # type: ignore[no-untyped-def]
-    """Of the marked pairs those within θ: input within the block, candidate, norm."""
-    inputs = np.empty(counts.sum(), dtype=np.int32)
-    candidates = np.empty(len(inputs), dtype=np.int32)
-    norms = np.empty(len(inputs), dtype=np.float32)
-    place = 0
-    for i in range(len(first)):
-        if counts[i] == 0:
-            continue
-        for j in range(len(second)):
-            if np.isnan(marked[i, j]):
-                norm = distance(first[i], second[j]) / (sizes[i] + other_sizes[j])
-                if norm <= theta:
-                    inputs[place], candidates[place], norms[place] = i, j, norm
-                    place += 1
-    return inputs[:place].copy(), candidates[:place].copy(), norms[:place].copy()
-
-
-@numba.njit(cache=True, nogil=True)
-def _fill_vectors(origins, sizes, ends, other_sizes, inputs, candidates, vectors):  # type: ignore[no-untyped-def]
-    for row in range(len(inputs)):
-        i, j = inputs[row], candidates[row]
-        elements = np.float64(sizes[i] + other_sizes[j])
-        for k in range(vectors.shape[1]):
-            vectors[row, k] = (np.float64(ends[j, k]) - np.float64(origins[i, k])) / elements
