@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from comrecgc.datasets import load_dataset
 from comrecgc.embedding.ged import Effort, branch_bound, ged_interval, linear_bound
-from comrecgc.graphs.convert import to_networkx
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph, to_networkx
 
 Pairs = list[tuple[Graph, Graph]]
 Bounds = tuple[float, float]  # lower, upper

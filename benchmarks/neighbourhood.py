@@ -24,12 +24,9 @@ from torch_geometric.data import Batch
 from torch_geometric.nn import GCNConv, GINConv, global_add_pool, global_max_pool
 
 from comrecgc.classifiers import load_classifier, predict
-from comrecgc.datasets.benchmarks import load_benchmark
+from comrecgc.datasets import load_benchmark
 from comrecgc.embedding import load_embedder
-from comrecgc.graphs.convert import to_data
-from comrecgc.graphs.edits import apply_edit
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.neighbours import allowed_edits
+from comrecgc.graphs import Graph, allowed_edits, apply_edit, to_data
 from comrecgc.neighbourhood import NeighbourhoodScorer
 
 TARGETS = {"mutagenicity": 40, "nci1": 40, "aids": 20}

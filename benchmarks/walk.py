@@ -21,8 +21,7 @@ import torch
 
 import released
 from comrecgc.embedding import Greed
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.graphs.paths import simplify_path
+from comrecgc.graphs import Graph, GraphBatch, simplify_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.terminal import bars
 from comrecgc.walk import Candidate, MultiHeadWalk, ShardedWalk

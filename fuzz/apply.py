@@ -21,7 +21,7 @@ from comrecgc.datasets import GraphDataset, load_dataset
 from comrecgc.embedding import save_embedder
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 from comrecgc.runs import apply_run
 from fuzz.choices import Choices
 from fuzz.mutation import NUMBERS, json_bytes, mutated_json

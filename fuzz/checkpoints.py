@@ -18,8 +18,7 @@ from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
 from comrecgc.classifiers.model import ARCHITECTURES, GraphClassifier
 from comrecgc.embedding.checkpoint import load_embedder, save_embedder
 from comrecgc.embedding.greed import Greed
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph, GraphBatch
 from fuzz.choices import Choices
 from fuzz.contract import emptied
 from fuzz.mutation import json_bytes, mutated_bytes, mutated_json

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.paths import apply_path
+from comrecgc.graphs import Graph, apply_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.recourse.ball import BallCover
 from comrecgc.search import DirectedSearch

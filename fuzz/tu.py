@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from comrecgc.datasets.dataset import GraphDataset
-from comrecgc.datasets.tu_dataset import from_tu_folder
+from comrecgc.datasets import GraphDataset, from_tu_folder
 from fuzz.archives import hostile_archive
 from fuzz.choices import Choices
 from fuzz.contract import emptied

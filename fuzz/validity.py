@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.datasets.dataset import GraphDataset
-from comrecgc.graphs.graph import Graph
+from comrecgc.datasets import GraphDataset
+from comrecgc.graphs import Graph
 
 
 def check_graph(graph: Graph, num_labels: int) -> None:

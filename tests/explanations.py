@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from comrecgc.datasets import GraphDataset, load_planted
-from comrecgc.datasets.toxicophores import true_recourses
+from comrecgc.datasets import GraphDataset, load_planted, true_recourses
 from comrecgc.explanation import (
     CommonRecourse,
     CoveredInput,
@@ -18,8 +17,7 @@ from comrecgc.explanation import (
     RunFacts,
     Uncovered,
 )
-from comrecgc.graphs import Graph, apply_edit, apply_path, one_edit_table
-from comrecgc.graphs.paths import EditPath
+from comrecgc.graphs import EditPath, Graph, apply_edit, apply_path, one_edit_table
 from comrecgc.wording import describe_recourse
 
 FACTS = RunFacts(

@@ -9,7 +9,7 @@ from comrecgc.classifiers import ClassifierTraining
 from comrecgc.datasets import PlantedDataset, load_planted
 from comrecgc.embedding import EmbedderTraining
 from comrecgc.explanation import CoveredInput, Explanation
-from comrecgc.graphs.constraints import Valence
+from comrecgc.molecules import Valence
 from comrecgc.pipeline.settings import Settings
 from comrecgc.runs import explain_dataset
 from comrecgc.runs.summary import print_summary

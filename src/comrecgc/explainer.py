@@ -14,8 +14,7 @@ from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining, as_embedder, train_embedder
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
-from comrecgc.graphs.constraints import Constraint
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Constraint, Graph
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline.application import apply_recourses
 from comrecgc.pipeline.candidates import Progress, find_candidates

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import BoolArray
+from comrecgc.graphs import BoolArray
 from comrecgc.recourse.cover import Cover, cover_of
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs
 

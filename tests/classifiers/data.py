@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.datasets.dataset import GraphDataset
-from comrecgc.graphs.batch import GraphBatch
+from comrecgc.datasets import GraphDataset
+from comrecgc.graphs import GraphBatch
 from tests.graphs.strategies import random_graph
 
 

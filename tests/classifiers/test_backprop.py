@@ -10,8 +10,7 @@ import torch.nn.functional as F
 from comrecgc.classifiers.backprop import Backprop
 from comrecgc.classifiers.model import ARCHITECTURES, GraphClassifier
 from comrecgc.classifiers.states import ColouredGraphs
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.graphs.tensors import GraphTensors
+from comrecgc.graphs import Graph, GraphBatch, GraphTensors
 from tests.classifiers.data import random_batch
 
 

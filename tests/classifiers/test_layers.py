@@ -8,8 +8,7 @@ from torch_geometric.nn import conv as pyg
 
 from comrecgc.classifiers.layers import GATConv, GCNConv, GINConv, SAGEConv
 from comrecgc.classifiers.operations import from_edge_index
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.graphs.tensors import GraphTensors
+from comrecgc.graphs import Graph, GraphBatch, GraphTensors
 from tests.classifiers.data import random_batch
 
 PAIRS = {

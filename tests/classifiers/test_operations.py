@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from comrecgc.classifiers.operations import attend, from_edge_index, pool_max, propagate
-from comrecgc.graphs.tensors import GraphTensors
+from comrecgc.graphs import GraphTensors
 from tests.classifiers.data import random_batch
 
 

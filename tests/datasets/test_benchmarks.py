@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from comrecgc.datasets import BENCHMARKS, load_benchmark
-from comrecgc.datasets.dataset import GraphDataset
+from comrecgc.datasets import BENCHMARKS, GraphDataset, load_benchmark
 from comrecgc.errors import InputError
 
 # graphs, nodes, edges, labels, graphs whose own class is reject

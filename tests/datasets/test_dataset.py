@@ -7,7 +7,7 @@ import pytest
 
 from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 
 GRAPHS = (Graph([0, 1], [(0, 1)]), Graph([1], []), Graph([0, 0, 1], [(0, 1), (1, 2)]))
 

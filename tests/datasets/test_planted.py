@@ -13,11 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from comrecgc.datasets import PlantedDataset, find_toxicophores, load_planted, true_recourses
 from comrecgc.errors import InputError
-from comrecgc.graphs.convert import to_networkx
-from comrecgc.graphs.edits import Edit, apply_edit
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.identity import graph_key
-from comrecgc.graphs.molecules import is_valid_molecule, to_rdkit
+from comrecgc.graphs import Edit, Graph, apply_edit, graph_key, to_networkx
+from comrecgc.molecules import is_valid_molecule, to_rdkit
 
 PATTERNS = {"nitro": "[N+](=O)[O-]", "epoxide": "C1OC1", "nitrosamine": "[NX3]-[NX2]=O"}
 

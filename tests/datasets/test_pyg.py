@@ -17,7 +17,7 @@ from torch_geometric.datasets import TUDataset
 
 from comrecgc.datasets import from_pyg, load_benchmark, load_planted
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 
 BOTH_WAYS = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 NO_EDGES = torch.zeros(2, 0, dtype=torch.long)

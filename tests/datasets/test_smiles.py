@@ -7,8 +7,8 @@ import pytest
 
 from comrecgc.datasets import from_smiles_table, load_dataset
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.molecules import to_smiles
+from comrecgc.graphs import Graph
+from comrecgc.molecules import to_smiles
 
 pytest.importorskip("rdkit", reason="SMILES need rdkit")
 

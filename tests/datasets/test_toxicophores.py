@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.datasets import find_toxicophores
-from comrecgc.datasets.toxicophores import ELEMENTS, Toxicophore
-from comrecgc.graphs.edits import Edit, EditKind, apply_edit
-from comrecgc.graphs.molecules import from_smiles
+from comrecgc.datasets import Toxicophore, find_toxicophores
+from comrecgc.datasets.toxicophores import ELEMENTS
+from comrecgc.graphs import Edit, EditKind, apply_edit
+from comrecgc.molecules import from_smiles
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from comrecgc.datasets.label_maps import LabelMaps
 from comrecgc.datasets.tu import read_tu
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 
 WriteTU = Callable[..., Path]
 

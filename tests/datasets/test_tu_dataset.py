@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from comrecgc.datasets.tu_dataset import TUMeaning, from_tu_folder
+from comrecgc.datasets import from_tu_folder
+from comrecgc.datasets.tu_dataset import TUMeaning
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 
 WriteTU = Callable[..., Path]
 README = """Node labels were converted to integer values using this map:

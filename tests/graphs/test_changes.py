@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from comrecgc.graphs import Edit, EditKind, Graph, apply_path
-from comrecgc.graphs.changes import Change, bond_labels, components, neighbours_by_id
+from comrecgc.graphs import Change, Edit, EditKind, Graph, apply_path, components, edge_labels_by_id, neighbours_by_id
 
 CHAIN = Graph([0, 1, 2, 0], [[0, 1], [1, 2], [2, 3]], [0, 1, 2])
 
@@ -44,5 +43,5 @@ def test_components_are_those_of_the_subgraph() -> None:
 
 def test_bond_labels_follow_their_edges() -> None:
     after = apply_path(CHAIN, (Edit(EditKind.REMOVE_NODE, 0),))
-    assert bond_labels(after) == {(1, 2): 1, (2, 3): 2}
-    assert bond_labels(Graph([0, 0], [[0, 1]])) == {}
+    assert edge_labels_by_id(after) == {(1, 2): 1, (2, 3): 2}
+    assert edge_labels_by_id(Graph([0, 0], [[0, 1]])) == {}

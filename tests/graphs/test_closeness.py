@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comrecgc.graphs import Graph, apply_edit, one_edit_table
-from comrecgc.graphs.closeness import StayNear, edited_costs
+from comrecgc.graphs import Graph, StayNear, apply_edit, one_edit_table
+from comrecgc.graphs.closeness import edited_costs
 from tests.graphs.elements import elements_changed
 from tests.graphs.strategies import graphs
 

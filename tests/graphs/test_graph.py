@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.graphs.batch import fingerprint
+from comrecgc.graphs import Graph, GraphBatch, fingerprint
 
 
 def test_edges_are_stored_sorted_with_their_labels() -> None:

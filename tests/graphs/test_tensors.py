@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.graphs.tensors import GraphTensors, grouped_neighbours
+from comrecgc.graphs import Graph, GraphBatch, GraphTensors, grouped_neighbours
 from tests.graphs.strategies import random_graph
 
 

@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from comrecgc.datasets import load_dataset
-from comrecgc.graphs import Graph, graph_key
-from comrecgc.graphs.edits import apply_edit
-from comrecgc.graphs.identity import batch_keys
-from comrecgc.graphs.neighbours import allowed_edits, edited_batch
+from comrecgc.graphs import Graph, allowed_edits, apply_edit, batch_keys, edited_batch, graph_key
 from comrecgc.neighbourhood.keys import first_of_each, neighbour_keys
 from tests.graphs.strategies import graphs, random_graph
 

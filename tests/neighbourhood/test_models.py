@@ -10,8 +10,7 @@ import pytest
 from comrecgc.classifiers import ARCHITECTURES, load_classifier
 from comrecgc.datasets import load_dataset
 from comrecgc.embedding import load_embedder
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.graphs.neighbours import edited_batch
+from comrecgc.graphs import Graph, GraphBatch, edited_batch
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from tests.graphs.strategies import random_graph
 from tests.neighbourhood.plain import (

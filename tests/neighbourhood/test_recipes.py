@@ -5,10 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from comrecgc.graphs import Graph
-from comrecgc.graphs.edits import EditKind, EditTable
-from comrecgc.graphs.graph import IntArray
-from comrecgc.graphs.neighbours import allowed_edits, edited_batch
+from comrecgc.graphs import EditKind, EditTable, Graph, IntArray, allowed_edits, edited_batch
 from comrecgc.neighbourhood.recipes import Block, compress, compress_base, forget, make_block, make_table
 from comrecgc.neighbourhood.refinement import base_colours, make_scratch
 from comrecgc.neighbourhood.workspace import Workspace

@@ -10,10 +10,18 @@ import torch
 
 from comrecgc.embedding import as_embedder
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch, graph_key
-from comrecgc.graphs.constraints import AllowKinds, KeepConnected
-from comrecgc.graphs.edits import Edit, EditKind, apply_edit
-from comrecgc.graphs.neighbours import allowed_edits, edited_batch
+from comrecgc.graphs import (
+    AllowKinds,
+    Edit,
+    EditKind,
+    Graph,
+    GraphBatch,
+    KeepConnected,
+    allowed_edits,
+    apply_edit,
+    edited_batch,
+    graph_key,
+)
 from comrecgc.neighbourhood import Neighbourhood, NeighbourhoodScorer
 from tests.graphs.strategies import random_graph
 from tests.neighbourhood.plain import assert_close, random_classifier, random_greed

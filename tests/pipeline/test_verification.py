@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.graphs import Edit, EditKind, Graph, apply_path
-from comrecgc.graphs.paths import EditPath
+from comrecgc.graphs import Edit, EditKind, EditPath, Graph, apply_path
 from comrecgc.pipeline.candidates import Candidates, mapped_path, shorter_path
 from comrecgc.pipeline.settings import Limits
 from comrecgc.pipeline.verification import Models, first_entries, verify

@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from comrecgc.graphs import Edit, EditKind, Graph, from_smiles
-from comrecgc.graphs.molecules import BOND_NAMES
+from comrecgc.graphs import Edit, EditKind, Graph
+from comrecgc.molecules import BOND_NAMES, from_smiles
 from comrecgc.report.drawing import Pen
 
 ELEMENTS = ("C", "N", "O")

@@ -17,14 +17,14 @@ from comrecgc.graphs import (
     FreezeNodes,
     Graph,
     GraphBatch,
-    Valence,
+    StayNear,
     allowed_edits,
     apply_edit,
     apply_path,
     graph_key,
     to_networkx,
 )
-from comrecgc.graphs.closeness import StayNear
+from comrecgc.molecules import Valence
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.walk import MultiHeadWalk, Walker
 from comrecgc.walk.transitions import Transitions

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.graphs import Edit, EditKind, Graph, from_smiles
-from comrecgc.graphs.molecules import BOND_NAMES
-from comrecgc.wording.patterns import Pattern, pattern_of
-from comrecgc.wording.words import describe_recourse, representatives
+from comrecgc.graphs import Edit, EditKind, Graph
+from comrecgc.molecules import BOND_NAMES, from_smiles
+from comrecgc.wording import Pattern, describe_recourse, pattern_of, representatives
 
 ELEMENTS = ("C", "N", "O", "H")
 C, N, O, H = range(4)

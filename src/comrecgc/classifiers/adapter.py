@@ -21,10 +21,9 @@ from comrecgc.classifiers.scores import (
     class_probability,
     detect_return_type,
 )
-from comrecgc.datasets.dataset import GraphDataset
+from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.convert import to_data
+from comrecgc.graphs import GraphBatch, to_data
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data

@@ -20,7 +20,7 @@ from comrecgc.classifiers import kernels
 from comrecgc.classifiers.layers import LEAKY_SLOPE, GATConv, GCNConv, GINConv, SAGEConv
 from comrecgc.classifiers.model import GraphClassifier
 from comrecgc.classifiers.states import Round, StateBatch
-from comrecgc.graphs.batch import LongArray
+from comrecgc.graphs import LongArray
 
 Float32Array = npt.NDArray[np.float32]
 Pull = Callable[[Float32Array], Float32Array]

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch, LongArray
-from comrecgc.graphs.graph import BoolArray, Graph
+from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 
 FloatArray = npt.NDArray[np.float64]
 

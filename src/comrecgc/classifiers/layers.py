@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import Linear, Parameter, ReLU, Sequential
 
 from comrecgc.classifiers.operations import attend, propagate
-from comrecgc.graphs.tensors import GraphTensors
+from comrecgc.graphs import GraphTensors
 
 LEAKY_SLOPE = 0.2
 """Slope of GAT's leaky ReLU below zero."""

@@ -18,8 +18,7 @@ from comrecgc.classifiers.classifier import CHUNK_NODES, FloatArray, check_label
 from comrecgc.classifiers.layers import GATConv, GCNConv, GINConv, SAGEConv
 from comrecgc.classifiers.operations import from_edge_index, pool_max
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.tensors import GraphTensors
+from comrecgc.graphs import GraphBatch, GraphTensors
 
 ARCHITECTURES: dict[str, type[GCNConv | GATConv | SAGEConv | GINConv]] = {
     "gcn": GCNConv,

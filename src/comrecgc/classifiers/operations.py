@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from comrecgc.classifiers import kernels
-from comrecgc.graphs.tensors import GraphTensors
+from comrecgc.graphs import GraphTensors
 
 
 def propagate(x: Tensor, y: Tensor, graphs: GraphTensors, weights: tuple[Tensor, Tensor, Tensor]) -> Tensor:

@@ -16,7 +16,7 @@ from comrecgc.classifiers.backprop import Backprop, Float32Array
 from comrecgc.classifiers.model import GraphClassifier
 from comrecgc.classifiers.states import ColouredGraphs
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import LongArray
+from comrecgc.graphs import LongArray
 
 
 @dataclass(frozen=True, kw_only=True)

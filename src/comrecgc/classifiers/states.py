@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from comrecgc.graphs.batch import GraphBatch, LongArray
-from comrecgc.graphs.tensors import grouped_neighbours
+from comrecgc.graphs import GraphBatch, LongArray, grouped_neighbours
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -22,9 +22,9 @@ from comrecgc.classifiers.classifier import predict
 from comrecgc.classifiers.model import ARCHITECTURES, NUM_LAYERS, GraphClassifier
 from comrecgc.classifiers.run import Run
 from comrecgc.classifiers.states import ColouredGraphs
-from comrecgc.datasets.dataset import GraphDataset
+from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch, LongArray
+from comrecgc.graphs import GraphBatch, LongArray
 from comrecgc.locks import only_writer_of
 
 

@@ -103,7 +103,7 @@ def explain(
     """Find the common recourses of a classifier on a dataset; models that are not given are trained, once."""
     started = time.monotonic()
     from comrecgc.datasets import load_dataset
-    from comrecgc.graphs.constraints import Valence
+    from comrecgc.molecules import Valence
     from comrecgc.pipeline.settings import Settings
     from comrecgc.runs import explain_dataset
     from comrecgc.runs.summary import print_summary

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.convert import to_data
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.molecules import are_elements
+from comrecgc.graphs import Graph, to_data
+from comrecgc.molecules import are_elements
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

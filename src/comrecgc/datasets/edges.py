@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.graphs.batch import LongArray
+from comrecgc.graphs import LongArray
 
 
 def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongArray, LongArray, tuple[str, ...]]:

@@ -11,9 +11,8 @@ from comrecgc.datasets.dataset import GraphDataset
 from comrecgc.datasets.planted_molecules import grow_molecule
 from comrecgc.datasets.toxicophores import ELEMENTS, Toxicophore, find_toxicophores
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.identity import graph_key
-from comrecgc.graphs.molecules import BOND_NAMES
+from comrecgc.graphs import Graph, graph_key
+from comrecgc.molecules import BOND_NAMES
 
 _NUM_NODES = range(10, 31)
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from comrecgc.datasets.toxicophores import BR, CL, KINDS, C, F, Kind, N, O, S
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 
 _VALENCE = {C: 4, O: 2, N: 3, S: 2, F: 1, CL: 1, BR: 1}
 _T = TypeVar("_T")

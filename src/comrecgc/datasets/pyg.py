@@ -13,8 +13,7 @@ import numpy.typing as npt
 from comrecgc.datasets.dataset import ClassArray, GraphDataset
 from comrecgc.datasets.edges import merge_directions
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch, LongArray, pointers
-from comrecgc.graphs.graph import IntArray
+from comrecgc.graphs import GraphBatch, IntArray, LongArray, pointers
 
 MAX_LABELS = 512
 """More distinct feature rows than this are not an alphabet: relabelling a node would be a choice among too many."""

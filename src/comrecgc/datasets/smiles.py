@@ -13,8 +13,8 @@ import numpy as np
 
 from comrecgc.datasets.dataset import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.molecules import BOND_NAMES, parse_smiles
+from comrecgc.graphs import Graph
+from comrecgc.molecules import BOND_NAMES, parse_smiles
 
 _CLASSES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1}
 _TARGET_NAMES = ("class", "label", "target", "y", "activity", "active", "outcome")

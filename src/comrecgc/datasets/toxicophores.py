@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, get_args
 
-from comrecgc.graphs.edits import Edit, EditKind
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Edit, EditKind, Graph
 
 Kind = Literal["nitro", "epoxide", "nitrosamine"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -19,8 +19,7 @@ from comrecgc.datasets.archive import FileSet, open_files
 from comrecgc.datasets.edges import merge_directions
 from comrecgc.datasets.label_maps import LabelMaps, parse_label_maps
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch, LongArray, pointers
-from comrecgc.graphs.graph import IntArray
+from comrecgc.graphs import GraphBatch, IntArray, LongArray, pointers
 
 _ADJACENCY = "_A.txt"
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")

@@ -11,9 +11,8 @@ import numpy as np
 from comrecgc.datasets.dataset import GraphDataset
 from comrecgc.datasets.tu import TUData, read_tu
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch, LongArray
-from comrecgc.graphs.graph import BoolArray, IntArray
-from comrecgc.graphs.molecules import BOND_NAMES
+from comrecgc.graphs import BoolArray, GraphBatch, IntArray, LongArray
+from comrecgc.molecules import BOND_NAMES
 
 # How the collection's readmes write bonds: as valences, 4 being an aromatic bond in the file format they come from.
 _BONDS = {"1": 0, "2": 1, "3": 2, "4": 3, "1.5": 3} | {name: label for label, name in enumerate(BOND_NAMES)}

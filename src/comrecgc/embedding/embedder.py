@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph, GraphBatch
 
 FloatArray = npt.NDArray[np.float32]
 

@@ -16,8 +16,7 @@ from torch.nn.functional import relu
 
 from comrecgc.embedding.embedder import FloatArray
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.tensors import GraphTensors
+from comrecgc.graphs import GraphBatch, GraphTensors
 
 
 class Greed(nn.Module):

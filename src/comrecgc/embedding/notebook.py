@@ -17,7 +17,7 @@ from comrecgc.embedding.greed import Greed
 from comrecgc.embedding.pairs import LabelledGroups, PairGenerator
 from comrecgc.errors import InputError
 from comrecgc.files import read_json, reason_of, remove_parts, write_atomically, write_json
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 
 Progress = Callable[[str, int, int, str], None]
 """Called with what is being done, how much is done, how much there is, and a word on how it goes."""

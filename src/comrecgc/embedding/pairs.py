@@ -19,11 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.embedding.ged import GEDInterval, edit_path, ged_intervals
-from comrecgc.graphs.batch import GraphBatch, LongArray, pointers
-from comrecgc.graphs.edits import apply_edit, one_edit_table
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.paths import path_costs, path_graphs
-from comrecgc.graphs.tensors import grouped_neighbours
+from comrecgc.graphs import (
+    Graph,
+    GraphBatch,
+    LongArray,
+    apply_edit,
+    grouped_neighbours,
+    one_edit_table,
+    path_costs,
+    path_graphs,
+    pointers,
+)
 
 KINDS = ("far", "near", "chain", "path")
 

@@ -20,9 +20,7 @@ from comrecgc.embedding.greed import Greed
 from comrecgc.embedding.notebook import Notebook, Progress, as_stored, partial_folder
 from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import fingerprint, pointers
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.tensors import GraphTensors
+from comrecgc.graphs import Graph, GraphTensors, fingerprint, pointers
 from comrecgc.locks import only_writer_of
 from comrecgc.threads import one_thread
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from comrecgc.errors import InputError
 from comrecgc.explanation.recourse import CoveredInput, RejectedInput
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.paths import apply_path
+from comrecgc.graphs import Graph, apply_path
 
 if TYPE_CHECKING:
     from comrecgc.explanation.explanation import Explanation

@@ -13,8 +13,7 @@ from comrecgc.explanation.encoding import FORMAT, ambiguous_names
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.facts import RunFacts
 from comrecgc.explanation.recourse import CommonRecourse, CoveredInput, RejectedInput, Uncovered
-from comrecgc.graphs.edits import Edit, EditKind
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Edit, EditKind, Graph
 from comrecgc.metrics import Reason
 
 _KINDS = {kind.name.lower(): kind for kind in EditKind}

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from comrecgc.graphs.edits import Edit, EditKind
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Edit, EditKind, Graph
 
 if TYPE_CHECKING:
     from comrecgc.explanation.explanation import Explanation

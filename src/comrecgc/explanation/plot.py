@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from comrecgc.errors import InputError
 from comrecgc.explanation.recourse import CoveredInput, Scene
-from comrecgc.graphs.changes import Change, edges_by_id, labels_by_id
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.layout import Point, layout_change
+from comrecgc.graphs import Change, Graph, Point, edges_by_id, labels_by_id, layout_change
+from comrecgc.molecules import depict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +26,8 @@ def plot_change(member: CoveredInput, scene: Scene, title: str = "") -> Figure:
         raise InputError("plot needs matplotlib: pip install 'comrecgc[notebook]'") from error
     before, after = scene.inputs[member.input].graph, member.counterfactual
     change = Change.between(before, after)
-    positions = layout_change(before, after, scene.label_names if scene.is_molecular else None)
+    start = depict(before, scene.label_names) if scene.is_molecular else None
+    positions = layout_change(before, after, start)
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     relabelled = dict.fromkeys(change.relabelled, RELABELLED)

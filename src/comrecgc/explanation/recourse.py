@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.paths import EditPath
+from comrecgc.graphs import EditPath, Graph
 from comrecgc.metrics import Reason
 
 if TYPE_CHECKING:

@@ -96,7 +96,7 @@ def components(nodes: Iterable[int], neighbours: dict[int, list[int]]) -> list[f
     return parts
 
 
-def bond_labels(graph: Graph) -> dict[EdgeIds, int]:
+def edge_labels_by_id(graph: Graph) -> dict[EdgeIds, int]:
     """Edge label of each edge, by ids; none where the graph has no edge labels."""
     if graph.edge_labels is None:
         return {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +12,7 @@ from comrecgc.graphs.batch import GraphBatch
 from comrecgc.graphs.graph import Graph
 
 if TYPE_CHECKING:
+    import networkx as nx
     from torch_geometric.data import Data
 
 
@@ -38,6 +38,8 @@ def to_data(graph: Graph, features: npt.NDArray[np.float32], *, target: int | No
 
 def to_networkx(graph: Graph) -> nx.Graph[int]:
     """The graph as networkx, nodes named by position, with a `label` on every node (and edge, if it has one)."""
+    import networkx as nx
+
     result: nx.Graph[int] = nx.Graph()
     result.add_nodes_from((node, {"label": label}) for node, label in enumerate(graph.labels.tolist()))
     result.add_edges_from(graph.edges.tolist())

@@ -6,14 +6,11 @@ distances in the graph. Positions depend on the graph alone: no random start. An
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import shortest_path
 
-from comrecgc.errors import InputError
 from comrecgc.graphs.changes import components, neighbours_by_id
 from comrecgc.graphs.graph import Graph
 
@@ -23,31 +20,33 @@ _FloatArray = npt.NDArray[np.float64]
 _ROUNDS = 60
 _GAP = 1.6  # between parts that are not connected
 _CLEARANCE = 0.72
-_RDKIT_BOND = 1.5
 
 
-def layout(graph: Graph, elements: Sequence[str] | None = None) -> dict[int, Point]:
-    """A position for every node, by id.
+def layout(graph: Graph) -> dict[int, Point]:
+    """A position for every node, by id."""
+    return centred(graph, _spread(graph))
+
+
+def layout_change(before: Graph, after: Graph, start: Mapping[int, Point] | None = None) -> dict[int, Point]:
+    """Positions for the nodes of both graphs, so that what stays stays in place.
 
     Args:
-        graph: The graph.
-        elements: Element behind each label, if the graph is a molecule.
+        before: The graph before.
+        after: The graph after, a node being the same where its id is.
+        start: Where the nodes of `before` are, if that is known; new nodes take free places near what they are tied to.
     """
-    positions = None if elements is None else _depicted(graph, elements)
-    if positions is None:
-        positions = _spread(graph)
-    positions = positions - (positions.min(axis=0) + positions.max(axis=0)) / 2
-    return {node: (float(x), float(y)) for node, (x, y) in zip(graph.ids.tolist(), positions, strict=True)}
-
-
-def layout_change(before: Graph, after: Graph, elements: Sequence[str] | None = None) -> dict[int, Point]:
-    """Positions for the nodes of both graphs: those of `before`, and a free place for each new node near what it is tied to."""
-    positions = layout(before, elements)
+    positions = dict(layout(before) if start is None else start)
     neighbours = neighbours_by_id(after)
     for node in (node for node in after.ids.tolist() if node not in positions):
         tied = [positions[other] for other in neighbours[node] if other in positions]
         positions[node] = _free_place(np.array(list(positions.values())), tied)
     return positions
+
+
+def centred(graph: Graph, positions: npt.NDArray[np.float64]) -> dict[int, Point]:
+    """Positions `[n, 2]` by node id, moved so that the middle of the picture is at 0."""
+    positions = positions - (positions.min(axis=0) + positions.max(axis=0)) / 2
+    return {node: (float(x), float(y)) for node, (x, y) in zip(graph.ids.tolist(), positions, strict=True)}
 
 
 def _free_place(taken: _FloatArray, tied: Sequence[Point]) -> Point:
@@ -63,27 +62,11 @@ def _free_place(taken: _FloatArray, tied: Sequence[Point]) -> Point:
     return float(x), float(y)
 
 
-def _depicted(graph: Graph, elements: Sequence[str]) -> _FloatArray | None:
-    """rdkit's 2-D coordinates; None where rdkit is not installed or will not draw the graph."""
-    try:
-        from rdkit import Chem
-        from rdkit.Chem import rdDepictor
-
-        from comrecgc.graphs.molecules import to_rdkit
-
-        molecule = to_rdkit(graph, elements)
-        molecule.UpdatePropertyCache(strict=False)
-        Chem.GetSymmSSSR(molecule)
-        rdDepictor.Compute2DCoords(molecule, canonOrient=True)
-        points: _FloatArray = np.array(molecule.GetConformer().GetPositions()[:, :2], dtype=np.float64) / _RDKIT_BOND
-    except (ImportError, InputError, RuntimeError, ValueError):
-        return None
-    points[:, 1] *= -1  # y grows downwards on a screen
-    return points if np.isfinite(points).all() else None
-
-
 def _spread(graph: Graph) -> _FloatArray:
     """Each connected part by stress majorisation, the parts side by side."""
+    from scipy.sparse import coo_array  # half a second to import
+    from scipy.sparse.csgraph import shortest_path
+
     fresh = graph.fresh()
     parts = [sorted(part) for part in components(range(graph.num_nodes), neighbours_by_id(fresh))]
     links = coo_array((np.ones(graph.num_edges), (graph.edges[:, 0], graph.edges[:, 1])), shape=(graph.num_nodes,) * 2)

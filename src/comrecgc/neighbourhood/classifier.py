@@ -18,7 +18,7 @@ from torch.nn import BatchNorm1d
 
 from comrecgc.classifiers.layers import LEAKY_SLOPE
 from comrecgc.classifiers.model import GraphClassifier
-from comrecgc.graphs.graph import IntArray
+from comrecgc.graphs import IntArray
 from comrecgc.neighbourhood.lanes import (
     FloatArray,
     padded,

@@ -11,9 +11,7 @@ import numpy as np
 
 from comrecgc.classifiers.model import GraphClassifier
 from comrecgc.embedding.greed import Greed
-from comrecgc.graphs.edits import EditTable
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.identity import KeyArray
+from comrecgc.graphs import EditTable, Graph, KeyArray
 from comrecgc.neighbourhood.classifier import (
     ClassifierRoom,
     ClassifierWeights,

@@ -9,10 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.edits import EditTable
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.neighbours import edited_batch
+from comrecgc.graphs import EditTable, Graph, GraphBatch, edited_batch
 from comrecgc.neighbourhood.neighbourhood import FloatArray
 
 

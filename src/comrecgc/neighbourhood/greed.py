@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from comrecgc.embedding.greed import Greed
-from comrecgc.graphs.graph import IntArray
+from comrecgc.graphs import IntArray
 from comrecgc.neighbourhood.lanes import (
     FloatArray,
     padded,

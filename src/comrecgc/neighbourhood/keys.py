@@ -8,9 +8,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs.edits import EditKind, EditTable
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.identity import KeyArray
+from comrecgc.graphs import EditKind, EditTable, Graph, KeyArray
 from comrecgc.kernels.identity import EDGES, GOLDEN, NODES, mix
 from comrecgc.neighbourhood.refinement import base_colours, begin, edited_pair, make_scratch, refine, restore
 

@@ -16,9 +16,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from comrecgc.graphs.edits import EditKind
-from comrecgc.graphs.graph import IntArray
-from comrecgc.graphs.identity import KeyArray
+from comrecgc.graphs import EditKind, IntArray, KeyArray
 from comrecgc.neighbourhood.lanes import prefetch
 from comrecgc.neighbourhood.refinement import begin, edited_pair, refine, restore
 from comrecgc.neighbourhood.workspace import Workspace

@@ -13,9 +13,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs.edits import EditKind
-from comrecgc.graphs.graph import Graph, IntArray
-from comrecgc.graphs.identity import KeyArray
+from comrecgc.graphs import EditKind, Graph, IntArray, KeyArray
 from comrecgc.kernels.identity import GOLDEN, ROUND, SELF, mix
 
 NodeArray = npt.NDArray[np.uint32]  # unsigned: compiled code need not look for negative indices

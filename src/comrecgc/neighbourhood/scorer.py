@@ -19,10 +19,7 @@ from comrecgc.classifiers.model import GraphClassifier
 from comrecgc.embedding.embedder import Embedder
 from comrecgc.embedding.greed import Greed
 from comrecgc.errors import InputError
-from comrecgc.graphs.constraints import Constraint
-from comrecgc.graphs.edits import EditTable
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.neighbours import allowed_edits
+from comrecgc.graphs import Constraint, EditTable, Graph, allowed_edits
 from comrecgc.neighbourhood.fast import FastPath, with_scores
 from comrecgc.neighbourhood.generic import parts, score_batches
 from comrecgc.neighbourhood.keys import first_of_each, neighbour_keys

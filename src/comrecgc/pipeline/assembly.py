@@ -19,7 +19,7 @@ from comrecgc.explanation import (
     RunFacts,
     Uncovered,
 )
-from comrecgc.graphs.molecules import is_valid_molecule
+from comrecgc.molecules import is_valid_molecule
 from comrecgc.pipeline.inputs import Rejects
 from comrecgc.pipeline.settings import Settings
 from comrecgc.pipeline.verification import Entry, Verified

@@ -10,9 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from comrecgc.embedding.ged import edit_path, ged_interval
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.paths import EditPath, apply_path, simplify_path
+from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, simplify_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline.margins import CHOSEN, inside
 from comrecgc.pipeline.settings import Settings

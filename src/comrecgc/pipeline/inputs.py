@@ -12,7 +12,7 @@ import numpy.typing as npt
 from comrecgc.classifiers import Predictions
 from comrecgc.datasets import GraphDataset, from_pyg
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 
 Graphs = GraphDataset | Iterable[Any]
 """A `GraphDataset`, a PyG dataset or a list of PyG `Data`."""

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline.candidates import Candidates, ball_cover
 from comrecgc.pipeline.margins import CHOSEN, inside

@@ -15,10 +15,7 @@ import torch
 
 from comrecgc.classifiers import Classifier
 from comrecgc.embedding import Embedder
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.constraints import Constraint
-from comrecgc.graphs.graph import BoolArray, Graph
-from comrecgc.graphs.paths import EditPath, apply_path
+from comrecgc.graphs import BoolArray, Constraint, EditPath, Graph, GraphBatch, apply_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline.candidates import Candidates
 from comrecgc.pipeline.margins import CHOSEN, CLAIMED, SHOWN, accepted, inside

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from comrecgc import kernels
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import BoolArray
+from comrecgc.graphs import BoolArray
 from comrecgc.recourse.centres import Owners, covered_inputs, covered_within, lengthen, refine_centres, shorten, unpack
 from comrecgc.recourse.greedy import greedy_cover, pack
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc import kernels
-from comrecgc.graphs.graph import BoolArray
+from comrecgc.graphs import BoolArray
 from comrecgc.recourse.distances import product_slack
 from comrecgc.recourse.greedy import BitArray
 from comrecgc.recourse.pairs import FloatArray

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from comrecgc import kernels
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import BoolArray
+from comrecgc.graphs import BoolArray
 from comrecgc.recourse.distances import product_slack
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs
 

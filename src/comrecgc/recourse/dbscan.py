@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from comrecgc import kernels
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import BoolArray
+from comrecgc.graphs import BoolArray
 from comrecgc.recourse.pairs import FloatArray
 from comrecgc.recourse.tree import build_tree
 

@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import BoolArray
+from comrecgc.graphs import BoolArray
 
 MAX_NONZEROS = 2_000_000
 _TIME_LIMIT = 1  # status of scipy.optimize.milp

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from comrecgc import kernels
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import IntArray
+from comrecgc.graphs import IntArray
 from comrecgc.recourse.exact import exact_cover
 from comrecgc.recourse.greedy import greedy_cover
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs

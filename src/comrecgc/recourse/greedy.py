@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from comrecgc import kernels
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import BoolArray
+from comrecgc.graphs import BoolArray
 
 BitArray = npt.NDArray[np.uint64]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from comrecgc import kernels
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import BoolArray, IntArray
+from comrecgc.graphs import BoolArray, IntArray
 from comrecgc.recourse.distances import product_slack
 
 FloatArray = npt.NDArray[np.float32]

@@ -11,10 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from comrecgc.graphs.changes import Change, EdgeIds, bond_labels, edges_by_id, labels_by_id, neighbours_by_id
-from comrecgc.graphs.edits import Edit
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.layout import Point, layout_change
+from comrecgc.graphs import (
+    Change,
+    EdgeIds,
+    Edit,
+    Graph,
+    Point,
+    edge_labels_by_id,
+    edges_by_id,
+    labels_by_id,
+    layout_change,
+    neighbours_by_id,
+)
+from comrecgc.molecules import depict
 
 STYLE = """
 .drawing{color:#24292f;--gone:#c74e00;--come:#0067a8;--other:#a3447f;--disc:#fff}
@@ -85,7 +94,8 @@ class Pen:
         shown = _near(change)
         num_hidden = len(set(graph.ids.tolist()) | change.added) - len(shown)
         before, after = _induced(change.before, shown), _induced(change.after, shown)
-        positions = _scaled(layout_change(before, after, self.label_names if self.is_molecular else None))
+        start = depict(before, self.label_names) if self.is_molecular else None
+        positions = _scaled(layout_change(before, after, start))
         frame = _frame(positions)
         marks = dict.fromkeys(change.relabelled, "other")
         gone = marks | dict.fromkeys(change.removed, "gone")
@@ -129,7 +139,7 @@ class Pen:
         self, graph: Graph, positions: Mapping[int, Point], radii: Mapping[int, float], marks: Mapping[EdgeIds, str]
     ) -> list[str]:
         """One path for all unmarked edges, one for each kind of marked ones."""
-        kinds = bond_labels(graph) if self.edge_label_names else {}
+        kinds = edge_labels_by_id(graph) if self.edge_label_names else {}
         neighbours = neighbours_by_id(graph)
         lines: dict[str, list[str]] = {}
         for edge in sorted(edges_by_id(graph)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, Reason
-from comrecgc.graphs.paths import describe_path
+from comrecgc.graphs import describe_path
 from comrecgc.report.drawing import Pen
 from comrecgc.wording import pattern_of, representatives
 

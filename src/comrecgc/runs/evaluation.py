@@ -13,7 +13,7 @@ from comrecgc.classifiers import load_classifier
 from comrecgc.embedding import load_embedder
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
-from comrecgc.graphs.graph import BoolArray
+from comrecgc.graphs import BoolArray
 from comrecgc.pipeline.assembly import run_figures
 from comrecgc.pipeline.settings import Limits
 from comrecgc.pipeline.verification import Models, Scores, distances

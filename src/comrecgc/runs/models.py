@@ -22,7 +22,7 @@ from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, train_embedder
 from comrecgc.errors import InputError
 from comrecgc.files import check_writable, reason_of, write_atomically
-from comrecgc.graphs.batch import fingerprint
+from comrecgc.graphs import fingerprint
 from comrecgc.locks import only_writer_of
 from comrecgc.pipeline.candidates import Progress
 

@@ -13,8 +13,8 @@ from comrecgc.embedding import EmbedderTraining
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
-from comrecgc.graphs.batch import fingerprint
-from comrecgc.graphs.constraints import Constraint, Valence
+from comrecgc.graphs import Constraint, fingerprint
+from comrecgc.molecules import Valence
 from comrecgc.pipeline.application import apply_recourses
 from comrecgc.pipeline.candidates import Progress
 from comrecgc.pipeline.inputs import with_label_names

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.files import write_atomically
-from comrecgc.graphs.batch import GraphBatch
+from comrecgc.graphs import GraphBatch
 from comrecgc.pipeline.inputs import Rejects
 from comrecgc.pipeline.verification import Verified
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs.graph import BoolArray, Graph
-from comrecgc.graphs.identity import KeyArray
-from comrecgc.graphs.paths import EditPath
+from comrecgc.graphs import BoolArray, EditPath, Graph, KeyArray
 from comrecgc.neighbourhood import Neighbourhood
 from comrecgc.neighbourhood.neighbourhood import FloatArray
 

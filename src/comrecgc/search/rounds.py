@@ -11,10 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.graph import BoolArray, Graph
-from comrecgc.graphs.identity import graph_key
-from comrecgc.graphs.paths import EditPath, apply_path
+from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, apply_path, graph_key
 from comrecgc.neighbourhood import Neighbourhood, NeighbourhoodScorer
 from comrecgc.neighbourhood.neighbourhood import FloatArray
 from comrecgc.recourse.centres import covered_inputs, unpack

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.recourse.ball import BallCover
 from comrecgc.search.rounds import Searcher

@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from comrecgc.graphs.batch import LongArray, pointers
-from comrecgc.graphs.paths import EditPath
+from comrecgc.graphs import EditPath, LongArray, pointers
 from comrecgc.neighbourhood.neighbourhood import FloatArray
 from comrecgc.recourse.pairs import RecoursePairs
 from comrecgc.search.leads import InputState

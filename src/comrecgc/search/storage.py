@@ -15,8 +15,7 @@ import numpy as np
 from comrecgc.arrays import Arrays, check_pointers, read_arrays, require
 from comrecgc.errors import InputError
 from comrecgc.files import write_atomically
-from comrecgc.graphs.batch import GraphBatch, fingerprint, pointers
-from comrecgc.graphs.path_arrays import path_arrays, read_paths
+from comrecgc.graphs import GraphBatch, fingerprint, path_arrays, pointers, read_paths
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.search.leads import InputState, Leads
 from comrecgc.search.state import Pursuit, SearchState

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.paths import EditPath
+from comrecgc.graphs import EditPath, Graph
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -16,8 +16,7 @@ import numpy as np
 from joblib.externals.loky import get_reusable_executor
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import fingerprint
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph, fingerprint
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.threads import reproducible
 from comrecgc.walk.board import Bar, Board, shown

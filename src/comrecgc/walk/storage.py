@@ -14,10 +14,7 @@ import numpy as np
 from comrecgc.arrays import Arrays, read_arrays, require
 from comrecgc.errors import InputError
 from comrecgc.files import write_atomically
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.identity import graph_key
-from comrecgc.graphs.path_arrays import path_arrays, read_paths
-from comrecgc.graphs.paths import apply_path, apply_paths
+from comrecgc.graphs import Graph, apply_path, apply_paths, graph_key, path_arrays, read_paths
 from comrecgc.walk.pool import Candidate, CandidatePool
 from comrecgc.walk.walk import Head, WalkState
 

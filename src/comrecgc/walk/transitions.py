@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs.constraints import Constraint
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Constraint, Graph
 from comrecgc.neighbourhood import Neighbourhood, NeighbourhoodScorer
 
 Wanted = Literal["probability", "embedding"]

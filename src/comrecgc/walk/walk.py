@@ -17,12 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch
-from comrecgc.graphs.closeness import StayNear
-from comrecgc.graphs.edits import apply_edit
-from comrecgc.graphs.graph import BoolArray, Graph
-from comrecgc.graphs.identity import batch_keys
-from comrecgc.graphs.paths import EditPath
+from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, StayNear, apply_edit, batch_keys
 from comrecgc.neighbourhood import Neighbourhood, NeighbourhoodScorer
 from comrecgc.walk.pool import Candidate, CandidatePool
 from comrecgc.walk.transitions import Transitions

@@ -9,12 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import networkx as nx
-
-from comrecgc.graphs.changes import Change, EdgeIds, components, edges_by_id, labels_by_id
-from comrecgc.graphs.edits import Edit
-from comrecgc.graphs.graph import Graph
-from comrecgc.wording.groups import Molecule
+from comrecgc.graphs import Change, EdgeIds, Edit, Graph, components, edges_by_id, labels_by_id
+from comrecgc.molecules import Molecule
 
 _LONGEST_NAME = 24
 _LONGEST_PATTERN = 200
@@ -130,6 +126,8 @@ def _joins(change: Change, before: Molecule) -> list[tuple[str, str]]:
     joined = _between(change.joined, change.added)
     if not joined:
         return []
+    import networkx as nx
+
     plain_graph: nx.Graph[int] = nx.Graph()
     plain_graph.add_nodes_from(labels_by_id(before.graph))
     plain_graph.add_edges_from(edges_by_id(before.graph) - change.cut)

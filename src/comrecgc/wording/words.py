@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from comrecgc.graphs.edits import Edit
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Edit, Graph
 from comrecgc.wording.patterns import Pattern, pattern_of
 
 Member = tuple[Graph, Sequence[Edit]]

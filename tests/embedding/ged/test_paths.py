@@ -12,10 +12,7 @@ from comrecgc.embedding.ged import (
     path_pairs,
 )
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph
-from comrecgc.graphs.convert import to_networkx
-from comrecgc.graphs.edits import Edit, EditKind, apply_edit
-from comrecgc.graphs.paths import path_cost, path_costs, path_graphs
+from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, path_cost, path_costs, path_graphs, to_networkx
 from tests.embedding.ged.oracle import exact_distance, isomorphic, molecule_like, tiny_pairs
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from comrecgc.embedding.ged.sides import Side, make_side
 from comrecgc.embedding.ged.solve import branch_assignment
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
 
 _MARGIN = 1e-5  # of the LP solver's tolerance, before rounding up
 

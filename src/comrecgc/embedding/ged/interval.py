@@ -13,8 +13,7 @@ import numpy as np
 from comrecgc.embedding.ged.sides import LongArray
 from comrecgc.embedding.ged.solve import solve_pairs
 from comrecgc.errors import InputError
-from comrecgc.graphs.batch import GraphBatch, pointers
-from comrecgc.graphs.graph import Graph, IntArray
+from comrecgc.graphs import Graph, GraphBatch, IntArray, pointers
 
 Pair = tuple[Graph, Graph]
 

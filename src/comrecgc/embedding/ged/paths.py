@@ -14,9 +14,7 @@ import numpy.typing as npt
 
 from comrecgc.embedding.ged.interval import GEDInterval
 from comrecgc.errors import InputError
-from comrecgc.graphs.edits import Edit, EditKind
-from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.paths import EditPath, path_costs, path_graphs
+from comrecgc.graphs import Edit, EditKind, EditPath, Graph, path_costs, path_graphs
 
 
 class PathPair(NamedTuple):

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from comrecgc.datasets import load_planted
-from comrecgc.graphs import Graph, from_smiles
-from comrecgc.graphs.molecules import BOND_NAMES
-from comrecgc.wording.groups import Group, Molecule
+from comrecgc.graphs import Graph
+from comrecgc.molecules import BOND_NAMES, Group, Molecule, from_smiles
 
 ELEMENTS = ("C", "N", "O", "S", "P", "F", "Cl", "Br", "I", "H")
 

@@ -5,32 +5,18 @@ Edge labels are bonds: 0 single, 1 double, 2 triple, 3 aromatic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph
+from comrecgc.molecules.atoms import BOND_NAMES, are_elements
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
-BOND_NAMES = ("single", "double", "triple", "aromatic")
-
-_ELEMENTS = frozenset(
-    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
-    "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
-    "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn "
-    "Nh Fl Mc Lv Ts Og".split()
-)
-ANY_ELEMENT = "*"
-
 _LONGEST = 5000  # rdkit writes a molecule by recursion, and one of tens of thousands of atoms ends the process
-
-
-def are_elements(names: Iterable[str]) -> bool:
-    """Whether every name is a chemical element's symbol (or `*`, an atom of unknown element)."""
-    return all(name in _ELEMENTS or name == ANY_ELEMENT for name in names)
 
 
 def parse_smiles(smiles: str) -> tuple[list[str], list[tuple[int, int]], list[int]]:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, from_smiles, is_valid_molecule, to_rdkit, to_smiles
-from comrecgc.graphs.molecules import are_elements
+from comrecgc.graphs import Edit, EditKind, Graph, apply_edit
+from comrecgc.molecules import are_elements, from_smiles, is_valid_molecule, to_rdkit, to_smiles
 
 ELEMENTS = ("C", "N", "O", "Cl")
 

@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import networkx as nx
-
 from comrecgc.errors import InputError
-from comrecgc.graphs.changes import bond_labels, edges_by_id, labels_by_id, neighbours_by_id
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import Graph, edge_labels_by_id, edges_by_id, labels_by_id, neighbours_by_id
 
 _HALOGENS = frozenset({"F", "Cl", "Br", "I"})
 
@@ -46,7 +43,7 @@ class Molecule:
         self.names = {node: label_names[label] for node, label in labels_by_id(graph).items()}
         self.neighbours = neighbours_by_id(graph)
         self._label_names = label_names
-        bonds = bond_labels(graph) if edge_label_names else {}
+        bonds = edge_labels_by_id(graph) if edge_label_names else {}
         self._bonds = {edge: edge_label_names[label] for edge, label in bonds.items()} if edge_label_names else {}
 
     def bond(self, one: int, other: int) -> str | None:
@@ -62,6 +59,8 @@ class Molecule:
         """Atoms on a cycle; rings mean little in graphs that are not molecules, and there are none there."""
         if not self.is_molecular:
             return frozenset()
+        import networkx as nx  # a quarter of a second to import
+
         plain: nx.Graph[int] = nx.Graph(sorted(edges_by_id(self.graph)))
         return frozenset(node for cycle in nx.cycle_basis(plain) for node in cycle)
 
@@ -73,7 +72,7 @@ class Molecule:
         try:
             from rdkit import Chem, rdBase
 
-            from comrecgc.graphs.molecules import to_rdkit
+            from comrecgc.molecules.smiles import to_rdkit
 
             molecule = to_rdkit(self.graph, self._label_names)
         except (ImportError, InputError):

@@ -1,0 +1,21 @@
+"""All that knows chemistry: elements and bonds, valences, SMILES, functional groups, depictions. rdkit is imported where used."""
+
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, Valence, are_elements
+from comrecgc.molecules.depiction import depict
+from comrecgc.molecules.groups import Group, Molecule
+from comrecgc.molecules.smiles import from_smiles, is_valid_molecule, parse_smiles, to_rdkit, to_smiles
+
+__all__ = [
+    "BOND_NAMES",
+    "BOND_ORDERS",
+    "Group",
+    "Molecule",
+    "Valence",
+    "are_elements",
+    "depict",
+    "from_smiles",
+    "is_valid_molecule",
+    "parse_smiles",
+    "to_rdkit",
+    "to_smiles",
+]
