@@ -20,8 +20,10 @@ from comrecgc.graphs.closeness import StayNear
 from comrecgc.graphs.constraints import AllOf, AllowKinds, Constraint, FreezeNodes, KeepConnected, MaxSize
 from comrecgc.graphs.convert import from_networkx, to_data, to_networkx
 from comrecgc.graphs.edits import Edit, EditKind, EditTable, apply_edit, one_edit_table
+from comrecgc.graphs.familiarity import Familiarity
 from comrecgc.graphs.graph import BoolArray, Graph, IntArray
 from comrecgc.graphs.identity import KeyArray, batch_keys, graph_key
+from comrecgc.graphs.ladder import ChangedGraphs, Ladder, Rung, graphs_with, rung_shares
 from comrecgc.graphs.layout import Point, centred, layout_change
 from comrecgc.graphs.neighbours import allowed_edits, edited_batch
 from comrecgc.graphs.path_arrays import path_arrays, read_paths
@@ -53,12 +55,14 @@ __all__ = [
     "AllowKinds",
     "BoolArray",
     "Change",
+    "ChangedGraphs",
     "Constraint",
     "EdgeIds",
     "Edit",
     "EditKind",
     "EditPath",
     "EditTable",
+    "Familiarity",
     "FreezeNodes",
     "Graph",
     "GraphBatch",
@@ -66,9 +70,11 @@ __all__ = [
     "IntArray",
     "KeepConnected",
     "KeyArray",
+    "Ladder",
     "LongArray",
     "MaxSize",
     "Point",
+    "Rung",
     "StayNear",
     "allowed_edits",
     "apply_edit",
@@ -85,6 +91,7 @@ __all__ = [
     "fingerprint",
     "from_networkx",
     "graph_key",
+    "graphs_with",
     "grouped_neighbours",
     "invert_path",
     "labels_by_id",
@@ -98,6 +105,7 @@ __all__ = [
     "path_graphs",
     "pointers",
     "read_paths",
+    "rung_shares",
     "simplify_path",
     "summarise_path",
     "to_data",

@@ -23,10 +23,12 @@ _ELEMENTS = frozenset(
 )
 ANY_ELEMENT = "*"
 
-# Bonds an uncharged atom can carry at most; * is an atom of unknown element.
-_MAX_VALENCE = {
-    "H": 1, "Li": 1, "Na": 1, "K": 1, "F": 1, "Cl": 1, "Br": 1, "I": 1, "Mg": 2, "Ca": 2, "Zn": 2, "O": 2,
-    "B": 3, "Al": 3, "N": 3, "C": 4, "Si": 4, "Ge": 4, "Sn": 4, "Pb": 4, "P": 5, "As": 5, "S": 6, "Se": 6, "Te": 6, "*": 8,
+# Bonds an uncharged atom can carry; * is an atom of unknown element, and metals may be lone ions.
+VALENCES = {
+    "H": (1,), "Li": (0, 1), "Na": (0, 1), "K": (0, 1), "F": (1,), "Cl": (1,), "Br": (1,), "I": (1,),
+    "Mg": (0, 2), "Ca": (0, 2), "Zn": (0, 2), "O": (2,), "B": (3,), "Al": (3,), "N": (3,), "C": (4,), "Si": (4,),
+    "Ge": (4,), "Sn": (2, 4), "Pb": (2, 4), "P": (3, 5), "As": (3, 5), "S": (2, 4, 6), "Se": (2, 4, 6), "Te": (2, 4, 6),
+    ANY_ELEMENT: tuple(range(9)),
 }  # fmt: skip
 
 BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
@@ -58,10 +60,10 @@ class Valence:
     def of_elements(cls, label_names: Iterable[str]) -> Valence:
         """The rule for labels that are chemical elements: `Valence.of_elements(dataset.label_names)`."""
         names = list(label_names)
-        unknown = [name for name in names if name not in _MAX_VALENCE]
+        unknown = [name for name in names if name not in VALENCES]
         if unknown:
-            raise InputError(f"Valence knows the elements {', '.join(_MAX_VALENCE)} (got {unknown[0]!r})")
-        return cls(tuple(_MAX_VALENCE[name] for name in names))
+            raise InputError(f"Valence knows the elements {', '.join(VALENCES)} (got {unknown[0]!r})")
+        return cls(tuple(max(VALENCES[name]) for name in names))
 
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
         maximum = np.asarray(self.maximum, dtype=float)

@@ -1,0 +1,154 @@
+"""What makes a changed molecule plausible besides familiar surroundings: right valences, and rdkit's consent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+
+import numpy as np
+
+from comrecgc.graphs import BoolArray, ChangedGraphs, Familiarity, Graph, GraphBatch, Ladder, graphs_with
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, VALENCES, are_elements
+from comrecgc.molecules.smiles import is_valid_molecule
+
+_CHARGED_NITROGEN = 4  # bonds of N+ in nitro groups, N-oxides and ammonium; graphs store no charges
+_MOST_BONDS = 16
+_AROMATIC = BOND_NAMES.index("aromatic")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MolecularChemistry:
+    """Valences and sanitising of changed molecules.
+
+    Where hydrogens are nodes, an atom that was touched must carry exactly the bonds its element asks for, so hydrogens have
+    to follow every change of heavy atoms. Where they are implicit, an atom may carry fewer. Aromatic atoms are left to
+    rdkit. Without rdkit only valences are checked.
+
+    Args:
+        label_names: Element behind each label.
+        explicit_hydrogens: Whether hydrogens are nodes.
+    """
+
+    label_names: tuple[str, ...]
+    explicit_hydrogens: bool
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph], label_names: Sequence[str]) -> MolecularChemistry:
+        """The chemistry of the data: hydrogens are explicit where at least half of the molecules have one."""
+        names = tuple(label_names)
+        holding = sum(names.index("H") in graph.labels for graph in graphs) if "H" in names else 0
+        return cls(label_names=names, explicit_hydrogens=2 * holding >= max(len(graphs), 1))
+
+    def plausible(self, changed: ChangedGraphs, touched: BoolArray, *, thorough: bool) -> BoolArray:
+        """Mask of the changed molecules that are right, `[B]`.
+
+        Args:
+            changed: Molecules after a change.
+            touched: Mask over their atoms: new, or with other surroundings than before.
+            thorough: Ask rdkit about every molecule. Otherwise only about those with a touched aromatic atom: of the
+                others it says what valences say, if it accepts the molecule before.
+        """
+        batch = changed.after
+        wrong = (touched & ~self.right_valences(batch)) | self._overloaded(batch)
+        mask = ~graphs_with(batch, wrong)
+        if find_spec("rdkit") is None:
+            return mask
+        asked = mask.copy()
+        if not thorough:
+            asked &= graphs_with(batch, touched & aromatic_atoms(batch))
+            mask &= self._valid_sources(changed)[changed.source]
+        for index in np.flatnonzero(asked & mask).tolist():
+            mask[index] = is_valid_molecule(batch[index], self.label_names)
+        return mask
+
+    def right_valences(self, batch: GraphBatch) -> BoolArray:
+        """Which atoms carry as many bonds as they should, `[N]`."""
+        bonds = bonds_of_atoms(batch)
+        right: BoolArray = self._right[batch.labels, np.minimum(2 * bonds, 2 * _MOST_BONDS).astype(np.int64)]
+        right |= aromatic_atoms(batch)
+        if self.explicit_hydrogens and {"N", "O"} <= set(self.label_names):
+            right |= self._oxides(batch, bonds)
+        return right
+
+    def _overloaded(self, batch: GraphBatch) -> BoolArray:
+        """Atoms with more bonds than rdkit accepts, `[N]`."""
+        too_many: BoolArray = (bonds_of_atoms(batch) > self._most[batch.labels]) & ~aromatic_atoms(batch)
+        return too_many
+
+    def _valid_sources(self, changed: ChangedGraphs) -> BoolArray:
+        """Which molecules before the change rdkit accepts; those without aromatic bonds are judged by valences alone."""
+        valid = ~graphs_with(changed.before, aromatic_atoms(changed.before))
+        for index in np.setdiff1d(changed.source, np.flatnonzero(valid)).tolist():
+            valid[index] = is_valid_molecule(changed.before[index], self.label_names)
+        return valid
+
+    def _oxides(self, batch: GraphBatch, bonds: np.ndarray) -> BoolArray:
+        """Oxygens with one bond, to a charged nitrogen."""
+        oxygen, nitrogen = self.label_names.index("O"), self.label_names.index("N")
+        charged = (batch.labels == nitrogen) & (bonds == _CHARGED_NITROGEN)
+        beside = np.zeros(len(batch.labels), dtype=bool)
+        for side in range(2):
+            beside[batch.edges[charged[batch.edges[:, 1 - side]], side]] = True
+        oxides: BoolArray = beside & (batch.labels == oxygen) & (bonds == 1)
+        return oxides
+
+    @cached_property
+    def _most(self) -> np.ndarray:
+        """Bonds an atom of each label may carry, `[L]`."""
+        most = {name: max(allowed) for name, allowed in VALENCES.items()} | {"N": _CHARGED_NITROGEN}
+        return np.array([most.get(name, np.inf) for name in self.label_names])
+
+    @cached_property
+    def _right(self) -> BoolArray:
+        """Whether an atom of each label may carry so many half bonds, `[L, halves]`."""
+        table = np.zeros((len(self.label_names), 2 * _MOST_BONDS + 1), dtype=bool)
+        for label, name in enumerate(self.label_names):
+            allowed = VALENCES.get(name)
+            if allowed is None:
+                table[label] = True
+                continue
+            allowed += (_CHARGED_NITROGEN,) if name == "N" else ()
+            if self.explicit_hydrogens:
+                table[label, [2 * bonds for bonds in allowed]] = True
+            else:
+                table[label, : 2 * max(allowed) + 1] = True
+        return table
+
+
+def bonds_of_atoms(batch: GraphBatch) -> np.ndarray:
+    """Bonds of each atom by their order, `[N]`; each counts one where the batch has no edge labels."""
+    if batch.edge_labels is None:
+        return np.bincount(batch.edges.ravel(), minlength=len(batch.labels)).astype(float)
+    orders = np.array(BOND_ORDERS)[batch.edge_labels]
+    return np.bincount(batch.edges.ravel(), weights=np.repeat(orders, 2), minlength=len(batch.labels))
+
+
+def aromatic_atoms(batch: GraphBatch) -> BoolArray:
+    """Which atoms have an aromatic bond, `[N]`."""
+    mask = np.zeros(len(batch.labels), dtype=bool)
+    if batch.edge_labels is not None:
+        mask[batch.edges[batch.edge_labels == _AROMATIC]] = True
+    return mask
+
+
+def ladder_of(graphs: Iterable[Graph], label_names: Sequence[str], *, min_seen: int = 5) -> Ladder:
+    """The ladder of changes for some data; labels that are chemical elements bring the rules of molecules.
+
+    Args:
+        graphs: The data, of all classes.
+        label_names: Name of each node label.
+        min_seen: How often surroundings must occur to be familiar.
+    """
+    graphs = list(graphs)
+    chemistry = MolecularChemistry.of(graphs, label_names) if _are_molecules(graphs, label_names) else None
+    return Ladder(familiarity=Familiarity.of(graphs, min_seen=min_seen), chemistry=chemistry)
+
+
+def _are_molecules(graphs: Sequence[Graph], label_names: Sequence[str]) -> bool:
+    """Whether labels are elements and edge labels, where there are any, bonds."""
+    largest = max(
+        (int(graph.edge_labels.max(initial=0)) for graph in graphs if graph.edge_labels is not None), default=0
+    )
+    return are_elements(label_names) and largest < len(BOND_ORDERS)
