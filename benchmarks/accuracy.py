@@ -16,7 +16,7 @@ from typing import Any
 
 from comrecgc.classifiers import ClassifierTraining, train_classifier
 from comrecgc.datasets import load_dataset
-from comrecgc.files import write_json
+from comrecgc.storage import write_json
 
 # Training, validation and test accuracy: the paper's tables of GCN, GAT, GraphSAGE and GIN.
 PAPER = {

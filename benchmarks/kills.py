@@ -30,12 +30,12 @@ import numpy as np
 
 import comrecgc.datasets
 import comrecgc.runs  # what commands import when they are called, imported before the clock starts
-from comrecgc import files
 from comrecgc.classifiers import ClassifierTraining, train_classifier
 from comrecgc.cli import main as command_line
 from comrecgc.datasets import GraphDataset, load_planted
 from comrecgc.embedding import EmbedderTraining, train_embedder
 from comrecgc.pipeline import candidates
+from comrecgc.storage import files
 from comrecgc.walk import ShardedWalk
 
 KILLS_A_TRIAL = 2

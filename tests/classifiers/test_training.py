@@ -115,8 +115,8 @@ def test_resume_refuses_another_run_and_a_damaged_file(tmp_path: Path) -> None:
         train_classifier(marked_dataset(seed=1), QUICK, out=out, resume=True)
     with pytest.raises(InputError, match="belongs to another run: training must be"):
         train_classifier(dataset, replace(QUICK, hidden=9), out=out, resume=True)
-    (tmp_path / "m.training.safetensors").write_bytes(b"rubbish")
-    with pytest.raises(InputError, match="damaged or not a training checkpoint") as caught:
+    (tmp_path / "m.training.npz").write_bytes(b"rubbish")
+    with pytest.raises(InputError, match="is damaged") as caught:
         train_classifier(dataset, QUICK, out=out, resume=True)
     assert "\n" not in str(caught.value)
     train_classifier(dataset, QUICK, out=out)  # without resume what is there is not looked at

@@ -11,11 +11,11 @@ from typing import Any, BinaryIO, Self
 
 import pytest
 
-from comrecgc import files
+from comrecgc.storage import files
 
 
 class Disk:
-    """Counts what `comrecgc.files` asks of the disk, and fails once: at a number, or at an operation on a file.
+    """Counts what `comrecgc.storage` asks of the disk, and fails once: at a number, or at an operation on a file.
 
     Args:
         monkeypatch: Puts the disk in the place of the real one.

@@ -58,7 +58,7 @@ def test_a_training_whose_files_may_not_grow_keeps_its_last_checkpoint(
     capsys.readouterr()
     with files_no_larger_than(100):
         assert run(monkeypatch, *TRAIN, "--out", out) == 2
-    assert "small.training.safetensors: File too large" in one_line(capsys.readouterr().err)
+    assert "small.training.npz: File too large" in one_line(capsys.readouterr().err)
     assert not list(tmp_path.glob("small*"))
     weights = (tmp_path / "whole.safetensors").stat().st_size
     assert facts < weights

@@ -13,7 +13,7 @@ import pytest
 from comrecgc.classifiers import ClassifierTraining, train_classifier
 from comrecgc.embedding import EmbedderTraining, train_embedder
 from comrecgc.errors import InputError
-from comrecgc.locks import only_writer_in, only_writer_of
+from comrecgc.storage import only_writer_in, only_writer_of
 from tests.cli.command import run
 from tests.stubs import small_dataset
 from tests.trust.conftest import names, one_line
@@ -21,7 +21,7 @@ from tests.trust.conftest import names, one_line
 HOLD = """
 import sys, time
 from pathlib import Path
-from comrecgc.locks import only_writer_in
+from comrecgc.storage import only_writer_in
 with only_writer_in(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
@@ -94,7 +94,7 @@ def test_two_trainings_of_one_file_are_refused(tmp_path: Path) -> None:
             train_classifier(dataset, ClassifierTraining(epochs=1), out=out)
         with pytest.raises(InputError, match=r"model\.safetensors is being written by process"):
             train_embedder(dataset.graphs, 3, EmbedderTraining(effort=0.001), out=out)
-    for name in ("model.json", "model.safetensors", "model.training.safetensors"):
+    for name in ("model.json", "model.safetensors", "model.training.npz"):
         (tmp_path / f".{name}.00c0ffee.part").write_text("left by a killed one")
     train_classifier(dataset, ClassifierTraining(epochs=1), out=out)
     assert names(tmp_path) == {"model.safetensors", "model.json"}
@@ -117,4 +117,4 @@ def test_who_waits_gets_the_lock_when_its_holder_dies(tmp_path: Path) -> None:
         waiting.kill()
 
 
-WAIT = "__import__('comrecgc.locks').locks._locked(Path(sys.argv[1]) / '.lock', Path(), wait=True)"
+WAIT = "__import__('comrecgc.storage.locks').storage.locks._locked(Path(sys.argv[1]) / '.lock', Path(), wait=True)"

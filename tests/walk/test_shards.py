@@ -92,7 +92,7 @@ def test_states_of_other_walks_and_damaged_ones_are_refused(tmp_path: Path) -> N
     walker = Walker(WALK, small_scorer(), SCORER_INPUTS)
     path = tmp_path / "walk.npz"
     save_state(walker.begin(np.random.default_rng(0)), path, {"seed": 0})
-    with pytest.raises(InputError, match="other parameters or data"):
+    with pytest.raises(InputError, match="other parameters, models or data"):
         load_state(path, walker.inputs, WALK.capacity, {"seed": 1})
     whole = path.read_bytes()
     for size in (0, 10, len(whole) // 2, len(whole) - 5):
@@ -188,7 +188,7 @@ def test_a_walk_is_not_resumed_with_other_models_constraints_or_node_orders(tmp_
         (scorer, [graph.permuted(np.arange(graph.num_nodes)[::-1]) for graph in SCORER_INPUTS]),
     ]
     for other, inputs in others:
-        with pytest.raises(InputError, match="other parameters or data"):
+        with pytest.raises(InputError, match="other parameters, models or data"):
             sharded.run(other, inputs, resume=True)
     assert listed(sharded.run(scorer, SCORER_INPUTS, resume=True)) == listed(sharded.run(scorer, SCORER_INPUTS))
 

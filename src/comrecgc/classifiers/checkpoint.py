@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from comrecgc.checkpoints import check_alphabet, facts_path, load_checked, load_state, load_weights, save_weights
 from comrecgc.classifiers.model import NUM_CLASSES, GraphClassifier
 from comrecgc.errors import InputError
+from comrecgc.storage import check_alphabet, facts_path, load_checked, load_state, load_weights, save_weights
 
 KIND = "classifier"
 

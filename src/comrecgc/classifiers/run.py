@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from comrecgc.checkpoints import load_training, save_training
 from comrecgc.classifiers import kernels
 from comrecgc.classifiers.backprop import Backprop, Float32Array
 from comrecgc.classifiers.model import GraphClassifier
 from comrecgc.classifiers.states import ColouredGraphs
 from comrecgc.errors import InputError
 from comrecgc.graphs import LongArray
+from comrecgc.storage import load_arrays, refusing_damage, save_arrays
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,21 +93,22 @@ class Run:
             "best": vars(self.best),
             "rng": self.rng.bit_generator.state,
         }
-        save_training(path, tensors, {"run": facts, **progress})
+        save_arrays(path, tensors, {"run": facts, **progress})
 
     def load(self, path: Path, facts: dict[str, Any]) -> None:
         """Go on from where `save` was; refuses a file of another run."""
-        tensors, written = load_training(path)
-        theirs = written.get("run", {})
+        tensors, written = load_arrays(path)
+        with refusing_damage(path):
+            theirs = dict(written["run"])
         for name, value in facts.items():
             if theirs.get(name) != value:
                 raise InputError(f"{path} belongs to another run: {name} must be {value!r} (got {theirs.get(name)!r})")
-        self.epoch, self.step, self.best = written["epoch"], written["step"], Best(**written["best"])
-        self.rng.bit_generator.state = written["rng"]
-        self._first[:], self._second[:] = tensors["adam.first"], tensors["adam.second"]
-        self._set({name.removeprefix("now."): value for name, value in tensors.items() if name.startswith("now.")})
-        best = {name.removeprefix("best."): value for name, value in tensors.items() if name.startswith("best.")}
-        self._best_state = best
+        with refusing_damage(path):
+            self.epoch, self.step, self.best = written["epoch"], written["step"], Best(**written["best"])
+            self.rng.bit_generator.state = written["rng"]
+            self._first[:], self._second[:] = tensors["adam.first"], tensors["adam.second"]
+            self._set({name: tensors[f"now.{name}"] for name in self._best_state})
+            self._best_state = {name: tensors[f"best.{name}"] for name in self._best_state}
 
     def _validate(self) -> tuple[float, float]:
         logits = self._backprop.logits(self._validation_batch)

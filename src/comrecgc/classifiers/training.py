@@ -16,7 +16,6 @@ import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import comrecgc
-from comrecgc.checkpoints import check_output, facts_path
 from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
 from comrecgc.classifiers.classifier import predict
 from comrecgc.classifiers.model import ARCHITECTURES, NUM_LAYERS, GraphClassifier
@@ -25,7 +24,7 @@ from comrecgc.classifiers.states import ColouredGraphs
 from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, LongArray
-from comrecgc.locks import only_writer_of
+from comrecgc.storage import check_output, facts_path, only_writer_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +120,7 @@ def train_classifier(
         dataset: Graphs with their classes; both classes must occur.
         training: The settings.
         out: Where to write the result, ending in `.safetensors`; a JSON file of facts goes beside it, and while training
-            runs a file ending in `.training.safetensors` holds what is needed to resume.
+            runs a file ending in `.training.npz` holds what is needed to resume.
         resume: Go on from what an earlier run with the same `out` left; start afresh where it left nothing.
         progress: Called after every epoch.
         checkpoint_seconds: How often the run is written down.
@@ -243,7 +242,7 @@ def _finished(out: Path, facts: dict[str, Any]) -> TrainedClassifier:
 
 
 def _checkpoint_path(out: Path) -> Path:
-    return out.with_suffix(".training.safetensors")
+    return out.with_suffix(".training.npz")
 
 
 def _fingerprint(dataset: GraphDataset) -> str:

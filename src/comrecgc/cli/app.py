@@ -12,7 +12,7 @@ import typer
 
 from comrecgc import __version__
 from comrecgc.errors import InputError
-from comrecgc.files import reason_of
+from comrecgc.storage import reason_of
 from comrecgc.terminal import err, out
 
 app = typer.Typer(

@@ -30,9 +30,9 @@ def apply(
     """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or why there is none."""
     from comrecgc.datasets import load_dataset
     from comrecgc.errors import InputError
-    from comrecgc.files import check_writable, write_text
     from comrecgc.runs import apply_run
     from comrecgc.runs.summary import headline, print_reasons, recourse_table
+    from comrecgc.storage import check_writable, write_text
 
     if output is not None:
         if output.is_dir():

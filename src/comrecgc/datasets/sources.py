@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import DownloadColumn, Progress
 
 from comrecgc.errors import InputError
-from comrecgc.files import write_atomically
+from comrecgc.storage import write_atomically
 
 DATA_VARIABLE = "COMRECGC_DATA"
 _TIMEOUT = 30.0  # seconds without a byte

@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
-from comrecgc.checkpoints import check_alphabet, load_checked, load_state, load_weights, save_weights
 from comrecgc.embedding.greed import Greed
 from comrecgc.errors import InputError
+from comrecgc.storage import check_alphabet, load_checked, load_state, load_weights, save_weights
 
 KIND = "greed"
 

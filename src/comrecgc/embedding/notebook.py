@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from comrecgc.checkpoints import load_training, save_training
 from comrecgc.embedding.greed import Greed
 from comrecgc.embedding.pairs import LabelledGroups, PairGenerator
 from comrecgc.errors import InputError
-from comrecgc.files import read_json, reason_of, remove_parts, write_atomically, write_json
 from comrecgc.graphs import Graph
+from comrecgc.storage import load_arrays, read_json, reason_of, refusing_damage, remove_parts, save_arrays, write_json
 
 Progress = Callable[[str, int, int, str], None]
 """Called with what is being done, how much is done, how much there is, and a word on how it goes."""
 
 _SETTINGS = "settings.json"
-_FIT = "fit.safetensors"
+_FIT = "fit.npz"
 
 
 def partial_folder(out: Path) -> Path:
@@ -75,9 +72,7 @@ class Notebook:
             progress=lambda what, done, total: self.say(f"{what}, {name}", done, total),
         )
         if path is not None:
-            buffer = io.BytesIO()
-            np.savez_compressed(buffer, **groups.arrays())  # type: ignore[arg-type]
-            write_atomically(path, lambda file: file.write(buffer.getvalue()))
+            save_arrays(path, groups.arrays(), {})
         return groups
 
     def save_fit(self, model: Greed, optimiser: torch.optim.AdamW, step: int) -> None:
@@ -88,22 +83,23 @@ class Notebook:
         for index, moments in optimiser.state_dict()["state"].items():
             state |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
-        save_training(self.folder / _FIT, arrays, {"step": step})
+        save_arrays(self.folder / _FIT, arrays, {"step": step})
 
     def load_fit(self, model: Greed, optimiser: torch.optim.AdamW) -> int:
         """Put model and optimiser back to where they were kept last; the number of steps done."""
         if self.folder is None or not (self.folder / _FIT).exists():
             return 0
-        arrays, facts = load_training(self.folder / _FIT)
-        state = {name: torch.from_numpy(array) for name, array in arrays.items()}
-        model.load_state_dict({name: state[f"model.{name}"] for name in model.state_dict()})
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in state.items():
-            if name.startswith("optimiser."):
-                _, index, moment = name.split(".")
-                moments.setdefault(int(index), {})[moment] = tensor
-        optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
-        return int(facts["step"])
+        arrays, facts = load_arrays(self.folder / _FIT)
+        with refusing_damage(self.folder / _FIT):
+            state = {name: torch.from_numpy(array) for name, array in arrays.items()}
+            model.load_state_dict({name: state[f"model.{name}"] for name in model.state_dict()})
+            moments: dict[int, dict[str, Tensor]] = {}
+            for name, tensor in state.items():
+                if name.startswith("optimiser."):
+                    _, index, moment = name.split(".")
+                    moments.setdefault(int(index), {})[moment] = tensor
+            optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
+            return int(facts["step"])
 
     def clear(self) -> None:
         """Drop everything kept."""
@@ -130,10 +126,6 @@ def as_stored(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_groups(path: Path) -> LabelledGroups:
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-            return LabelledGroups.from_arrays(dict(arrays))
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
-    except Exception as error:  # numpy and zipfile raise many kinds for damaged files
-        raise InputError(f"{path} is damaged ({type(error).__name__}): start anew without resuming") from error
+    arrays, _ = load_arrays(path)
+    with refusing_damage(path):
+        return LabelledGroups.from_arrays(arrays)

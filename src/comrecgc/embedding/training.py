@@ -14,14 +14,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from comrecgc.checkpoints import check_output, facts_path
 from comrecgc.embedding.checkpoint import load_embedder, save_embedder
 from comrecgc.embedding.greed import Greed
 from comrecgc.embedding.notebook import Notebook, Progress, as_stored, partial_folder
 from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphTensors, fingerprint, pointers
-from comrecgc.locks import only_writer_of
+from comrecgc.storage import check_output, facts_path, only_writer_of
 from comrecgc.threads import one_thread
 
 

@@ -13,7 +13,7 @@ from comrecgc.explanation.document import Entry, parse_json
 from comrecgc.explanation.encoding import FORMAT, encode_explanation
 from comrecgc.explanation.facts import RunFacts
 from comrecgc.explanation.tables import csv_text, curve_rows, recourse_rows
-from comrecgc.files import write_json, write_text
+from comrecgc.storage import write_json, write_text
 
 if TYPE_CHECKING:
     from comrecgc.explanation.explanation import Explanation

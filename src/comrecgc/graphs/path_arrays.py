@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.arrays import check_pointers
 from comrecgc.graphs.batch import pointers
 from comrecgc.graphs.edits import Edit, EditKind
 from comrecgc.graphs.paths import EditPath
+from comrecgc.storage import check_pointers
 
 
 def path_arrays(name: str, paths: Sequence[EditPath]) -> dict[str, npt.NDArray[Any]]:

@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 import comrecgc
 from comrecgc.explanation import Explanation
-from comrecgc.files import write_text
 from comrecgc.report.drawing import STYLE
 from comrecgc.report.views import clipped, covered_extent, figures, recourse_views, tables, uncovered_views
+from comrecgc.storage import write_text
 
 VERBS = ("remove", "relabel", "add", "cut", "join")
 

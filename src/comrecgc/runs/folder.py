@@ -11,8 +11,7 @@ from typing import Any
 
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
-from comrecgc.files import check_writable, read_json, reason_of, write_json
-from comrecgc.locks import FOLDER_LOCK, only_writer_in
+from comrecgc.storage import FOLDER_LOCK, check_writable, only_writer_in, read_json, reason_of, write_json
 
 REQUEST = "run.json"
 MANIFEST = "manifest.json"

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from platformdirs import user_cache_path
 
-from comrecgc.checkpoints import facts_path
 from comrecgc.classifiers import (
     ClassifierTraining,
     EpochReport,
@@ -21,10 +20,9 @@ from comrecgc.classifiers import (
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, train_embedder
 from comrecgc.errors import InputError
-from comrecgc.files import check_writable, reason_of, write_atomically
 from comrecgc.graphs import fingerprint
-from comrecgc.locks import only_writer_of
 from comrecgc.pipeline.candidates import Progress
+from comrecgc.storage import check_writable, facts_path, only_writer_of, reason_of, write_atomically
 
 QUICK = EmbedderTraining(effort=0.2)
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.errors import InputError
-from comrecgc.files import write_atomically
 from comrecgc.graphs import GraphBatch
 from comrecgc.pipeline.inputs import Rejects
 from comrecgc.pipeline.verification import Verified
+from comrecgc.storage import load_arrays, refusing_damage, save_arrays
 
 TRIVIAL = -1
 """Stands for the recourse "change nothing"."""
 
 _NAMES = ("labels", "edges", "node_ptr", "edge_ptr")
+_KINDS = {"claims": "i2", "labels": "i1", "edges": "i2", "node_ptr": "i1", "edge_ptr": "i1"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,20 +56,14 @@ def save_witnesses(witnesses: Witnesses, path: Path) -> None:
     arrays = {name: getattr(witnesses.graphs, name) for name in _NAMES}
     if witnesses.graphs.edge_labels is not None:
         arrays["edge_labels"] = witnesses.graphs.edge_labels
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, claims=witnesses.claims, **arrays)
-    write_atomically(path, lambda file: file.write(buffer.getbuffer()))
+    save_arrays(path, {"claims": witnesses.claims, **arrays}, compress=True)
 
 
 def load_witnesses(path: Path) -> Witnesses:
     """Read them."""
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-            batch = GraphBatch(**{name: stored[name] for name in stored.files if name != "claims"})
-            witnesses = Witnesses(batch, stored["claims"])
-            list(batch)  # graphs that are none are found here
-    except InputError:
-        raise
-    except Exception as error:  # numpy and zipfile raise many kinds for damaged files
-        raise InputError(f"{path} is damaged ({type(error).__name__})") from error
-    return witnesses
+    arrays, _ = load_arrays(path, _KINDS, optional={"edge_labels": "i1"}, compressed=True, advice="")
+    with refusing_damage(path, advice=""):
+        claims = arrays.pop("claims")
+        graphs = GraphBatch(**arrays)
+        list(graphs)  # graphs that are none are found here
+        return Witnesses(graphs, claims)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,19 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from comrecgc.arrays import Arrays, check_pointers, read_arrays, require
-from comrecgc.errors import InputError
-from comrecgc.files import write_atomically
 from comrecgc.graphs import GraphBatch, fingerprint, path_arrays, pointers, read_paths
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.search.leads import InputState, Leads
 from comrecgc.search.state import Pursuit, SearchState
+from comrecgc.storage import (
+    Arrays,
+    check_pointers,
+    check_same_facts,
+    load_arrays,
+    refusing_damage,
+    require,
+    save_arrays,
+)
 
 if TYPE_CHECKING:
     from comrecgc.search.search import DirectedSearch
 
 _KINDS = {
-    "facts": "U0",
     "plan": "i2",
     "done": "i0",
     "curve": "f1",
@@ -69,7 +72,6 @@ def save_search(path: Path, state: SearchState, facts: dict[str, Any]) -> None:
     """
     expanded = [sorted(known.expanded) for known in state.inputs]
     arrays: Arrays = {
-        "facts": np.array(json.dumps(facts, sort_keys=True)),
         "plan": np.array([(p.input, p.budget, p.num_aims) for p in state.plan], dtype=np.int64).reshape(-1, 3),
         "done": np.array(state.done),
         "curve": np.array(state.curve, dtype=np.float64),
@@ -81,9 +83,7 @@ def save_search(path: Path, state: SearchState, facts: dict[str, Any]) -> None:
     }
     if state.centres is not None:
         arrays["centres"] = state.centres
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write_atomically(path, lambda file: file.write(buffer.getbuffer()))
+    save_arrays(path, arrays, facts)
 
 
 def load_search(path: Path, fresh: SearchState, facts: dict[str, Any]) -> SearchState:
@@ -94,12 +94,9 @@ def load_search(path: Path, fresh: SearchState, facts: dict[str, Any]) -> Search
         fresh: The search as it began.
         facts: What the search must be of.
     """
-    try:
-        arrays = read_arrays(path, _KINDS, {"centres": "f2"})
-        if json.loads(str(arrays["facts"])) != json.loads(json.dumps(facts)):
-            raise InputError(
-                f"{path} is of a search with other parameters, models or data: start anew without resuming"
-            )
+    arrays, theirs = load_arrays(path, _KINDS, optional={"centres": "f2"})
+    check_same_facts(path, theirs, facts)
+    with refusing_damage(path):
         _check(arrays, fresh)
         found, frontier = (_read_leads(name, arrays, len(fresh.inputs)) for name in ("found", "frontier"))
         ends = arrays["expanded_ptr"].tolist()
@@ -119,12 +116,6 @@ def load_search(path: Path, fresh: SearchState, facts: dict[str, Any]) -> Search
             ended=bool(arrays["ended"]),
             complete=bool(arrays["ended"]),  # a search cut short is kept as it was before that
         )
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
-    except Exception as error:  # numpy and zipfile raise many kinds for damaged files
-        raise InputError(f"{path} is damaged ({type(error).__name__}): start anew without resuming") from error
 
 
 def _check(arrays: Arrays, fresh: SearchState) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.arrays import Arrays, read_arrays, require
-from comrecgc.errors import InputError
-from comrecgc.files import write_atomically
 from comrecgc.graphs import Graph, apply_path, apply_paths, graph_key, path_arrays, read_paths
+from comrecgc.storage import Arrays, check_same_facts, load_arrays, refusing_damage, require, save_arrays
 from comrecgc.walk.pool import Candidate, CandidatePool
 from comrecgc.walk.walk import Head, WalkState
 
 _KINDS = {
-    "facts": "U0",
     "rng": "U0",
     "step": "i0",
     "starts": "i1",
@@ -44,7 +40,6 @@ def save_state(state: WalkState, path: Path, facts: dict[str, Any]) -> None:
         facts: What the walk is of; it is resumed only with the very same.
     """
     arrays: Arrays = {
-        "facts": np.array(json.dumps(facts, sort_keys=True)),
         "rng": np.array(json.dumps(state.rng.bit_generator.state)),
         "step": np.array(state.step),
         "starts": state.starts,
@@ -57,9 +52,7 @@ def save_state(state: WalkState, path: Path, facts: dict[str, Any]) -> None:
         **path_arrays("head", [head.path for head in state.heads]),
         **pool_arrays(state.pool.in_order_of_discovery()),
     }
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write_atomically(path, lambda file: file.write(buffer.getbuffer()))
+    save_arrays(path, arrays, facts)
 
 
 def load_state(
@@ -79,10 +72,9 @@ def load_state(
         facts: What the walk must be of.
         heads: Number of heads and width of their embeddings; None for any.
     """
-    try:
-        arrays = read_arrays(path, _KINDS)
-        if json.loads(str(arrays["facts"])) != json.loads(json.dumps(facts)):
-            raise _Foreign
+    arrays, theirs = load_arrays(path, _KINDS)
+    check_same_facts(path, theirs, facts)
+    with refusing_damage(path):
         _check(arrays, len(inputs), heads)
         rng = np.random.default_rng()
         rng.bit_generator.state = json.loads(str(arrays["rng"]))
@@ -103,16 +95,6 @@ def load_state(
             pool.add(candidate)
         visits = Counter(dict(zip(arrays["visited"].tolist(), arrays["visits"].tolist(), strict=True)))
         return WalkState(rng, standing, arrays["starts"].astype(np.int64), pool, visits, int(arrays["step"]))
-    except _Foreign:
-        raise InputError(f"{path} is of a walk with other parameters or data: start anew without resuming") from None
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
-    except Exception as error:  # numpy and zipfile raise many kinds for damaged files
-        raise InputError(f"{path} is damaged ({type(error).__name__}): start anew without resuming") from error
-
-
-class _Foreign(Exception):
-    """The file is of another walk."""
 
 
 def _check(arrays: Arrays, num_inputs: int, heads: tuple[int, int] | None) -> None:

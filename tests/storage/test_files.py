@@ -6,7 +6,7 @@ from typing import BinaryIO
 import pytest
 
 from comrecgc.errors import InputError
-from comrecgc.files import read_json, write_atomically, write_json, write_text
+from comrecgc.storage import read_json, write_atomically, write_json, write_text
 
 
 def test_folders_are_made_and_contents_replaced(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def remove_parts(folder: Path, name: str | None = None) -> None:
-    """Remove what killed writers left in a folder; only for its one writer (`comrecgc.locks`).
+    """Remove what killed writers left in a folder; only for its one writer (`storage.locks`).
 
     Args:
         folder: The folder.

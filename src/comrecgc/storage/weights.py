@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
-
-import numpy as np
-import numpy.typing as npt
-import safetensors
-import safetensors.numpy
-import safetensors.torch
-import torch
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from comrecgc.errors import InputError
-from comrecgc.files import check_writable, read_json, reason_of, write_atomically, write_json
+from comrecgc.storage.files import check_writable, read_json, reason_of, write_atomically, write_json
 
-Arrays = dict[str, npt.NDArray[Any]]
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
-M = TypeVar("M", bound=nn.Module)
+M = TypeVar("M", bound="nn.Module")
 
 _CHECKSUM = "sha256"
-_NUMBERS = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
+_NUMBERS = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 _LARGEST_WEIGHT = 1e9  # larger ones are damage, and a few of them overflow
 
 
@@ -52,6 +44,8 @@ def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) ->
         state: Tensors by name.
         facts: Anything JSON can say, with `kind` naming what the weights are of.
     """
+    import safetensors.torch
+
     check_output(path)
     contents = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
     write_json(facts_path(path), {**facts, _CHECKSUM: hashlib.sha256(contents).hexdigest()})
@@ -65,6 +59,8 @@ def load_weights(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str,
         path: The `.safetensors` file.
         kind: What the weights must be of.
     """
+    import safetensors.torch
+
     facts = read_json(facts_path(path))
     if not isinstance(facts, dict) or facts.get("kind") != kind:
         got = facts.get("kind") if isinstance(facts, dict) else type(facts).__name__
@@ -78,42 +74,6 @@ def load_weights(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str,
         raise InputError(f"{path} is damaged or not a safetensors file ({error})".splitlines()[0]) from error
 
 
-def save_training(path: Path, tensors: Arrays, facts: dict[str, Any]) -> None:
-    """Write an unfinished training to one file, whole or not at all.
-
-    Args:
-        path: The file.
-        tensors: Arrays by name.
-        facts: Anything JSON can say.
-    """
-    text = json.dumps(facts)
-    contents = safetensors.numpy.save(tensors, metadata={"facts": text, _CHECKSUM: _digest(tensors, text)})
-    write_atomically(path, lambda file: file.write(contents))
-
-
-def load_training(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """Arrays and facts written by `save_training`."""
-    contents = _contents(path)
-    try:
-        size = int.from_bytes(contents[:8], "little")
-        header = json.loads(contents[8 : 8 + size])["__metadata__"]
-        tensors, facts = safetensors.numpy.load(contents), json.loads(header["facts"])
-        if header[_CHECKSUM] != _digest(tensors, header["facts"]) or not isinstance(facts, dict):
-            raise ValueError("its checksum does not fit")
-    except (safetensors.SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} is damaged or not a training checkpoint ({error})".splitlines()[0]) from error
-    return tensors, facts
-
-
-def _digest(tensors: Arrays, text: str) -> str:
-    """A checksum of arrays, their names and a text."""
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(tensors):
-        digest.update(f"{name} {tensors[name].dtype.str} {tensors[name].shape} ".encode())
-        digest.update(np.ascontiguousarray(tensors[name]).tobytes())
-    return digest.hexdigest()
-
-
 def _contents(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -123,13 +83,15 @@ def _contents(path: Path) -> bytes:
 
 def load_state(path: Path) -> dict[str, Tensor]:
     """A plain PyTorch state dict (`.pt`, `.pth`), loaded onto the CPU without unpickling code."""
+    import torch
+
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}") from error
+        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
     except Exception as error:  # torch raises many kinds for damaged files
         raise InputError(f"{path} is damaged or not a PyTorch state dict ({type(error).__name__})") from error
-    if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+    if not isinstance(state, dict) or not all(isinstance(value, torch.Tensor) for value in state.values()):
         raise InputError(f"{path} must hold a state dict of tensors (got {type(state).__name__})")
     for name, tensor in state.items():
         if not _is_plain(tensor):
@@ -141,6 +103,8 @@ def load_state(path: Path) -> dict[str, Tensor]:
 
 def _is_plain(tensor: Tensor) -> bool:
     """Whether a tensor is dense and its file holds every number of it, so that a copy is no larger than the file."""
+    import torch
+
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
         return False
     return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
@@ -155,6 +119,8 @@ def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, wh
         path: Where they come from, for the error.
         what: What the model is, for the error.
     """
+    import torch
+
     try:
         with torch.device("meta"):
             expected = make().state_dict()
@@ -168,7 +134,10 @@ def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, wh
     if extra:
         raise InputError(f"{path} is not a {what}: unknown parameter (got {extra[0]!r})")
     for name, tensor in state.items():
-        if tensor.dtype not in _NUMBERS or not (tensor.double().abs() < _LARGEST_WEIGHT).all():
+        if (
+            str(tensor.dtype).removeprefix("torch.") not in _NUMBERS
+            or not (tensor.double().abs() < _LARGEST_WEIGHT).all()
+        ):
             raise InputError(
                 f"{path} is not a {what}: {name} must hold real numbers below 10**9 (got others, {tensor.dtype})"
             )
