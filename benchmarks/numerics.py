@@ -5,7 +5,7 @@
 For every counterfactual shown in `explanation.json`, and every one behind `also_covers` and trivial coverage, the embeddings
 and the probability are computed in single precision, as the run did, and in double precision with plain sums over edges. The
 table counts claims that hold in each, claims that hold in one only, and claims within 1e-5 of θ or Δ, where another machine's
-rounding might decide. Search and claims leave more room than that (`pipeline/margins.py`), so that none of them does.
+rounding might decide. Search and claims leave more room than that (`pipeline/settings.py`), so that none of them does.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from comrecgc.classifiers import GraphClassifier
 from comrecgc.embedding import Greed
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.pipeline.settings import Limits
-from comrecgc.runs.evaluation import run_models
-from comrecgc.runs.folder import WITNESSES
-from comrecgc.runs.witnesses import load_witnesses
+from comrecgc.pipeline import ResolvedSettings
+from comrecgc.runs import WITNESSES, load_witnesses, run_models, stored_settings
 from comrecgc.threads import reproducible
 
 NEAR = 1e-5
@@ -59,7 +57,7 @@ class Measured:
     length: Array
     gap: Array
 
-    def holds(self, limits: Limits) -> npt.NDArray[np.bool_]:
+    def holds(self, limits: ResolvedSettings) -> npt.NDArray[np.bool_]:
         fine: npt.NDArray[np.bool_] = (
             (self.probability > 0.5) & (self.length <= limits.theta) & (self.gap <= limits.delta)
         )
@@ -102,7 +100,9 @@ def witnessed(explanation: Explanation, run: Path) -> Claims:
         return Claims([], [], np.zeros((0, 1)))
     witnesses = load_witnesses(run / WITNESSES)
     graphs = list(witnesses.graphs)
-    centres = np.array([*(it.vector for it in explanation.recourses), np.zeros(len(explanation.recourses[0].vector))])
+    centres = np.array(
+        [*(it.vector for it in explanation.recourses), np.zeros(len(explanation.recourses[0].vector or ()))]
+    )
     recourses, inputs, places = witnesses.claims.T.tolist()
     return Claims(
         [explanation.inputs[i].graph for i in inputs], [graphs[place] for place in places], centres[recourses]
@@ -116,7 +116,7 @@ def print_claims(
     if not claims.graphs:
         print(f"{run:24.24} {what:12} {0:7}")
         return 0
-    limits = Limits(float(explanation.parameters["theta"]), float(explanation.parameters["delta"]))
+    limits = stored_settings(explanation)
     double = copy.deepcopy(classifier).double()
     graphs, inputs = GraphBatch.from_graphs(claims.graphs), GraphBatch.from_graphs(claims.inputs)
     single = measured(

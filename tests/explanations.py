@@ -11,6 +11,7 @@ from comrecgc.datasets import GraphDataset, load_planted, true_recourses
 from comrecgc.explanation import (
     CommonRecourse,
     CoveredInput,
+    DatasetIndex,
     Explanation,
     Reason,
     RejectedInput,
@@ -54,7 +55,7 @@ def explain(
         centre = rng.normal(size=2)
         members = [
             CoveredInput(
-                input=index,
+                input=DatasetIndex(index),
                 probability=0.5 + 0.5 * float(rng.random()),
                 distance=0.02 + 0.08 * float(rng.random()),
                 num_edits=len(path),
@@ -91,14 +92,14 @@ def explain(
             "coverage": covered,
             "directional_coverage": 0.9 * covered,
             "trivial_coverage": 0.13,
-            "total_length": sum(recourse.norm for recourse in recourses),
+            "total_length": sum(recourse.norm or 0.0 for recourse in recourses),
             "cost": 0.04 * len(seen),
             "num_inputs": len(inputs),
             "num_recourses": len(groups),
         },
         inputs=inputs,
         recourses=tuple(recourses),
-        uncovered=tuple(Uncovered(input=index, reason=reasons[index % len(reasons)]) for index in left),
+        uncovered=tuple(Uncovered(input=DatasetIndex(index), reason=reasons[index % len(reasons)]) for index in left),
         label_names=names,
         class_names=dataset.class_names,
         edge_label_names=dataset.edge_label_names,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 
 from comrecgc.classifiers import Classifier, as_classifier, predict
@@ -16,17 +18,177 @@ from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Constraint, Graph
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.pipeline.application import apply_recourses
-from comrecgc.pipeline.candidates import Progress, find_candidates
-from comrecgc.pipeline.clock import Clock
-from comrecgc.pipeline.conclusion import conclude
-from comrecgc.pipeline.inputs import Graphs, as_dataset, over_labels_of, rejects_of
-from comrecgc.pipeline.selection import choose_recourses, one_edit_length
-from comrecgc.pipeline.settings import Settings
-from comrecgc.pipeline.verification import Models
+from comrecgc.pipeline import (
+    Clock,
+    Graphs,
+    ModelPair,
+    Progress,
+    Rejects,
+    ResolvedSettings,
+    Settings,
+    Verified,
+    as_dataset,
+    assemble,
+    choose_recourses,
+    explain_recourses,
+    find_candidates,
+    one_edit_length,
+    over_labels_of,
+)
 from comrecgc.threads import reproducible
+from comrecgc.wording import Words
 
-_TRAINING = EmbedderTraining(effort=0.2)
+QUICK_TRAINING = EmbedderTraining(effort=0.2)
+"""How an embedder is trained where nobody says how."""
+
+_EMBEDDER_SHARE = 0.5  # of the time that is left may go into training the embedder
+
+ObtainEmbedder = Callable[[float | None], Embedder]
+"""Loads or trains an embedder before a deadline (`time.monotonic()`); called only if there is something to explain."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Found:
+    """What a run ends with.
+
+    Args:
+        explanation: What was found.
+        settings: The settings with nothing left open.
+        models: Classifier and embedder; no embedder where none was needed.
+        rejects: The inputs.
+        verified: Every recourse and pair that a plain forward pass confirmed.
+        search_curve: Coverage as the search went on.
+    """
+
+    explanation: Explanation
+    settings: ResolvedSettings
+    models: ModelPair
+    rejects: Rejects
+    verified: Verified
+    search_curve: tuple[float, ...] = ()
+
+
+def find_recourses(
+    settings: Settings,
+    dataset: GraphDataset,
+    classifier: Classifier,
+    obtain_embedder: ObtainEmbedder,
+    *,
+    clock: Clock,
+    device: torch.device | str = "cpu",
+    has_classes: bool = True,
+    progress: Progress | None = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+) -> Found:
+    """The pipeline: from a classifier and graphs to the explanation.
+
+    Args:
+        settings: What is asked.
+        dataset: The graphs.
+        classifier: The model to be explained.
+        obtain_embedder: Gives the embedder, once there are rejects to embed.
+        clock: Times the stages and keeps the budget.
+        device: Where torch models run.
+        has_classes: Whether the classes of the dataset are true ones.
+        progress: Called as work proceeds.
+        checkpoint: Folder that keeps an unfinished search.
+        resume: Go on from what that folder holds.
+    """
+    predictions = predict(classifier, dataset)
+    rejects = Rejects.of(dataset, predictions)
+    warnings, notes = [predictions.warning] if predictions.warning else [], list(dataset.notes)
+    accuracy = float((predictions.accepted == dataset.classes).mean()) if has_classes and len(dataset) else None
+    if progress is not None:
+        progress("rejected graphs", len(rejects), len(dataset), predictions.warning or "")
+    clock.lap("inputs")
+    if not rejects:
+        resolved, nothing = settings.resolved(), Verified.nothing(0)
+        explanation = assemble(resolved, rejects, nothing, warnings=warnings, notes=notes)
+        explanation = clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy)
+        models = ModelPair(classifier)
+        return Found(explanation=explanation, settings=resolved, models=models, rejects=rejects, verified=nothing)
+    models = ModelPair(classifier, obtain_embedder(clock.training_deadline(_EMBEDDER_SHARE)))
+    rejects = rejects.embedded(models)
+    scorer = _scorer(models, dataset, settings, device)
+    resolved = settings.resolved(one_edit_length(scorer, rejects, settings.seed))
+    clock.lap("embedder")
+    candidates = find_candidates(
+        resolved, scorer, rejects,
+        deadline=clock.search_deadline(len(rejects)), progress=progress, checkpoint=checkpoint, resume=resume,
+    )  # fmt: skip
+    clock.lap("search")
+    centres, pairs = choose_recourses(resolved, candidates)
+    clock.lap("selection")
+    if settings.has_automatic_delta:
+        notes.append(f"Δ = {resolved.delta:.4g} is half the median length of a one-edit recourse on this data.")
+    if not candidates.complete:
+        notes.append(f"The time budget of {settings.time_budget:g} s ended the search.")
+    explanation, verified = explain_recourses(
+        resolved, rejects, candidates, centres, pairs, models, clock, warnings=warnings, notes=notes
+    )
+    return Found(
+        explanation=clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy),
+        settings=resolved,
+        models=models,
+        rejects=rejects,
+        verified=verified,
+        search_curve=candidates.curve,
+    )
+
+
+def apply_recourses(
+    explanation: Explanation,
+    dataset: GraphDataset,
+    models: ModelPair,
+    settings: ResolvedSettings,
+    *,
+    device: torch.device | str = "cpu",
+    progress: Progress | None = None,
+) -> Explanation:
+    """The recourses of an explanation with the rejects of another dataset that each covers.
+
+    The search is the same as for finding recourses, with recourses that are known and do not move.
+
+    Args:
+        explanation: Recourses found before.
+        dataset: Unseen graphs over the same labels.
+        models: Classifier and embedder.
+        settings: Resolved settings of the run that found the recourses.
+        device: Where torch models run.
+        progress: Called as the search goes on.
+    """
+    clock = Clock(settings.time_budget)
+    predictions = predict(models.classifier, dataset)
+    rejects = Rejects.of(dataset, predictions).embedded(models)
+    width = rejects.scores.embedding.shape[1]
+    centres = np.zeros((len(explanation.recourses), width), dtype=np.float32)
+    for place, recourse in enumerate(explanation.recourses if rejects else ()):
+        assert recourse.vector is not None
+        if len(recourse.vector) != width:
+            got = len(recourse.vector)
+            raise InputError(f"Recourses must be vectors of the embedder's width, {width} (got {got} numbers)")
+        centres[place] = recourse.vector
+    candidates = find_candidates(
+        settings, _scorer(models, dataset, settings, device), rejects,
+        given=centres, deadline=clock.search_deadline(len(rejects)), progress=progress,
+    )  # fmt: skip
+    clock.lap("search")
+    applied, _ = explain_recourses(
+        settings, rejects, candidates, centres, candidates.pairs, models, clock,
+        words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
+        warnings=[predictions.warning] if predictions.warning else [],
+        notes=[*dataset.notes, f"The recourses were found on {explanation.dataset}."],
+    )  # fmt: skip
+    return clock.stamped(applied, seed=settings.seed)
+
+
+def _scorer(
+    models: ModelPair, dataset: GraphDataset, settings: Settings, device: torch.device | str
+) -> NeighbourhoodScorer:
+    return models.scorer(
+        dataset.num_labels, constraint=settings.constraint, device=device, num_threads=settings.num_jobs
+    )
 
 
 class CommonRecourseExplainer:
@@ -61,7 +223,7 @@ class CommonRecourseExplainer:
         explanation_: What was found.
         search_curve_: Coverage as the search went on.
         classifier_: The model as a `Classifier`.
-        embedder_: The embedder, trained if need be.
+        embedder_: The embedder, trained if need be; None where nothing was rejected.
         dataset_: The graphs of `fit`.
         rejects_: Those of them the model rejects.
         settings_: The parameters with nothing left open, the `Δ` used among them.
@@ -69,6 +231,7 @@ class CommonRecourseExplainer:
     """
 
     explanation_: Explanation
+    embedder_: Embedder | None
 
     def __init__(
         self,
@@ -130,34 +293,18 @@ class CommonRecourseExplainer:
             started: When the time budget began, as `time.monotonic()` counts; None for now.
         """
         settings, clock = self._settings(), Clock(self.time_budget, started)
-        checkpoint = None if checkpoint is None else Path(checkpoint)
+        dataset, has_classes = as_dataset(graphs, self.label_names)
+        classifier = self._classifier(dataset)
+        obtain_embedder = self._embedder_source(dataset, progress)
         with reproducible():
-            dataset, has_classes = as_dataset(graphs, self.label_names)
-            models = Models(self._classifier(dataset), self._embedder(dataset, progress))
-            clock.lap("models")
-            predictions = predict(models.classifier, dataset)
-            rejects = rejects_of(dataset, predictions)
-            clock.make_room_for(len(rejects.graphs))
-            scorer = self._scorer(models, dataset, settings)
-            settings = settings.completed(one_edit_length(scorer, rejects.graphs, settings.seed))
-            clock.lap("inputs")
-            candidates = find_candidates(
-                settings, scorer, rejects.graphs,
-                deadline=clock.deadline, progress=progress, checkpoint=checkpoint, resume=resume,
+            found = find_recourses(
+                settings, dataset, classifier, obtain_embedder,
+                clock=clock, device=self.device, has_classes=has_classes, progress=progress,
+                checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume,
             )  # fmt: skip
-            clock.lap("search")
-            centres, pairs = choose_recourses(settings, candidates)
-            clock.lap("selection")
-            explanation, verified = conclude(
-                settings, rejects, candidates, centres, pairs, models, clock,
-                warnings=[predictions.warning] if predictions.warning else [],
-                notes=[*dataset.notes, *self._notes(settings, complete=candidates.complete)],
-            )  # fmt: skip
-        accuracy = float((predictions.accepted == dataset.classes).mean()) if has_classes and len(dataset) else None
-        self.explanation_ = clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy)
-        self.search_curve_ = candidates.curve
-        self.classifier_, self.embedder_ = models.classifier, models.embedder
-        self.dataset_, self.rejects_, self.settings_, self.verified_ = dataset, rejects, settings, verified
+        self.explanation_, self.search_curve_, self.settings_ = found.explanation, found.search_curve, found.settings
+        self.dataset_, self.rejects_, self.verified_ = dataset, found.rejects, found.verified
+        self.classifier_, self.embedder_ = found.models.classifier, found.models.embedder
         return self
 
     def explain(self, graphs: Graphs, *, progress: Progress | None = None) -> Explanation:
@@ -173,16 +320,13 @@ class CommonRecourseExplainer:
         """
         if not hasattr(self, "explanation_"):
             raise InputError("explain needs recourses: call fit first")
-        dataset, _ = as_dataset(graphs)
-        models = Models(self.classifier_, self.embedder_)
+        dataset = over_labels_of(as_dataset(graphs)[0], self.dataset_)
         with reproducible():
+            if self.embedder_ is None:  # fit had nothing to embed
+                self.embedder_ = self._embedder_source(self.dataset_, progress)(None)
+            models = ModelPair(self.classifier_, self.embedder_)
             return apply_recourses(
-                self.explanation_,
-                over_labels_of(dataset, self.dataset_),
-                models,
-                scorer=self._scorer(models, self.dataset_, self.settings_),
-                settings=self.settings_,
-                progress=progress,
+                self.explanation_, dataset, models, self.settings_, device=self.device, progress=progress
             )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
@@ -208,35 +352,20 @@ class CommonRecourseExplainer:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _settings(self) -> Settings:
-        names = "theta delta num_recourses problem selection preset directional num_heads num_steps teleport".split()
-        return Settings(
-            **{name: getattr(self, name) for name in (*names, "time_budget", "jobs")},
-            seed=self.random_state,
-            constraint=None if self.constraint is None else repr(self.constraint),
-        )
+        names = {field.name for field in fields(Settings)} & set(_parameter_names())
+        return Settings(**{name: getattr(self, name) for name in names}, seed=self.random_state)
 
     def _classifier(self, dataset: GraphDataset) -> Classifier:
         if isinstance(self.model, torch.nn.Module):
             self.model.to(self.device)
         return as_classifier(self.model, dataset)
 
-    def _embedder(self, dataset: GraphDataset, progress: Progress | None) -> Embedder:
+    def _embedder_source(self, dataset: GraphDataset, progress: Progress | None) -> ObtainEmbedder:
         if self.embedder is not None and not isinstance(self.embedder, EmbedderTraining):
-            return as_embedder(self.embedder)
-        return train_embedder(dataset.graphs, dataset.num_labels, self.embedder or _TRAINING, progress=progress)
-
-    def _scorer(self, models: Models, dataset: GraphDataset, settings: Settings) -> NeighbourhoodScorer:
-        return models.scorer(
-            dataset.num_labels, constraint=self.constraint, device=self.device, num_threads=settings.num_jobs
-        )
-
-    def _notes(self, settings: Settings, *, complete: bool) -> list[str]:
-        notes = []
-        if self.delta == "auto" and settings.preset != "paper":
-            notes.append(f"Δ = {settings.radius:.4g} is half the median length of a one-edit recourse on this data.")
-        if not complete:
-            notes.append(f"The time budget of {self.time_budget:g} s ended the search.")
-        return notes
+            given = as_embedder(self.embedder)
+            return lambda _: given
+        training = self.embedder or QUICK_TRAINING
+        return lambda _: train_embedder(dataset.graphs, dataset.num_labels, training, progress=progress)
 
 
 def _parameter_names() -> list[str]:

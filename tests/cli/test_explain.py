@@ -78,7 +78,7 @@ def test_a_run_folder_and_a_summary(
     }  # fmt: skip
     manifest = json.loads((folder / "manifest.json").read_text())
     assert set(manifest["facts"]["models"]["classifier"]) == {"path", "sha256"}
-    assert manifest["seconds"].keys() >= {"search", "verification", "report"}
+    assert manifest["seconds"].keys() >= {"reading", "classifier", "search", "verification"}
 
 
 def test_the_command_and_the_class_agree_whatever_the_jobs(
@@ -187,7 +187,7 @@ def test_models_are_trained_where_none_are_given(
 ) -> None:
     monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr("comrecgc.runs.run.ClassifierTraining", lambda: ClassifierTraining(epochs=30))
-    monkeypatch.setattr("comrecgc.runs.run.QUICK", EmbedderTraining(effort=0.001))
+    monkeypatch.setattr("comrecgc.runs.run.QUICK_TRAINING", EmbedderTraining(effort=0.001))
     folder = tmp_path / "run"
     assert run(monkeypatch, "explain", "--dataset", "planted", "--out", folder, "--recourses", 2, "--jobs", 1) == 0
     assert "training gcn" in capsys.readouterr().err

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from comrecgc.classifiers import predict
+from comrecgc.datasets import GraphDataset
 from comrecgc.graphs import Edit, EditKind, EditPath, Graph, apply_path
-from comrecgc.pipeline.candidates import Candidates, mapped_path, shorter_path
-from comrecgc.pipeline.settings import Limits
-from comrecgc.pipeline.verification import Models, first_entries, verify
+from comrecgc.pipeline.inputs import ModelPair, Rejects
+from comrecgc.pipeline.settings import ResolvedSettings, Settings
+from comrecgc.pipeline.vectors import Candidates
+from comrecgc.pipeline.verification import first_entries, verify
 from comrecgc.recourse.pairs import RecoursePairs
 from tests.stubs import AvoidsLabel, Histogram
 
@@ -13,7 +16,13 @@ INPUT = Graph([0, 1, 2], [[0, 1], [1, 2]])
 TO_A: EditPath = (Edit(EditKind.RELABEL, 2, 0),)
 TO_B: EditPath = (Edit(EditKind.RELABEL, 2, 1),)
 STILL_BAD: EditPath = (Edit(EditKind.RELABEL, 0, 1),)
-MODELS = Models(AvoidsLabel(2, 3), Histogram(3))
+MODELS = ModelPair(AvoidsLabel(2, 3), Histogram(3))
+DATASET = GraphDataset(name="one", graphs=(INPUT,), classes=np.array([0], np.int8), label_names=("A", "B", "C"))
+REJECTS = Rejects.of(DATASET, predict(MODELS.classifier, DATASET)).embedded(MODELS)
+
+
+def limits(theta: float, delta: float) -> ResolvedSettings:
+    return Settings(theta=theta, delta=delta).resolved()
 
 
 def candidates_of(*paths: EditPath, embeddings: np.ndarray | None = None) -> Candidates:
@@ -38,8 +47,8 @@ def candidates_of(*paths: EditPath, embeddings: np.ndarray | None = None) -> Can
 def test_a_true_claim_is_confirmed() -> None:
     candidates = candidates_of(TO_A)
     centre = candidates.pairs.vectors()
-    verified = verify(candidates, candidates.pairs, centre, [INPUT], MODELS, Limits(0.2, 0.05))
-    verified, (entry,) = first_entries(verified, candidates, [INPUT], MODELS, Limits(0.2, 0.05))
+    verified = verify(candidates, candidates.pairs, centre, REJECTS, MODELS, limits(0.2, 0.05))
+    verified, (entry,) = first_entries(verified, candidates, REJECTS, MODELS, limits(0.2, 0.05))
     assert entry.path == TO_A
     assert np.isclose(entry.distance, np.sqrt(2) / 10)
     assert verified.cover.covers.tolist() == [[True]]
@@ -49,20 +58,20 @@ def test_a_true_claim_is_confirmed() -> None:
 def test_a_rejected_graph_is_dropped() -> None:
     candidates = candidates_of(STILL_BAD)
     centre = candidates.pairs.vectors()
-    verified = verify(candidates, candidates.pairs, centre, [INPUT], MODELS, Limits(0.2, 0.05))
+    verified = verify(candidates, candidates.pairs, centre, REJECTS, MODELS, limits(0.2, 0.05))
     assert len(verified.cover) == 0
-    assert first_entries(verified, candidates, [INPUT], MODELS, Limits(0.2, 0.05))[1] == []
+    assert first_entries(verified, candidates, REJECTS, MODELS, limits(0.2, 0.05))[1] == []
 
 
 def test_what_is_too_far_or_beside_the_recourse_is_dropped() -> None:
     honest = candidates_of(TO_A)
     centre = honest.pairs.vectors()
-    for limits in (Limits(0.14, 0.05), Limits(0.2, 0.05)):
-        shift = 0.0 if limits.theta < 0.2 else 0.06
-        verified = verify(honest, honest.pairs, centre + np.float32(shift), [INPUT], MODELS, limits)
+    for settings in (limits(0.14, 0.05), limits(0.2, 0.05)):
+        shift = 0.0 if settings.theta < 0.2 else 0.06
+        verified = verify(honest, honest.pairs, centre + np.float32(shift), REJECTS, MODELS, settings)
         assert len(verified.cover) == 0
     lying = candidates_of(TO_A, embeddings=np.array([[2, 1, 3, 2]]))  # says it lies elsewhere
-    verified = verify(lying, lying.pairs, lying.pairs.vectors(), [INPUT], MODELS, Limits(0.5, 0.05))
+    verified = verify(lying, lying.pairs, lying.pairs.vectors(), REJECTS, MODELS, limits(0.5, 0.05))
     assert len(verified.cover) == 0
 
 
@@ -70,23 +79,23 @@ def test_the_boundary_is_not_claimed() -> None:
     candidates = candidates_of(TO_A)
     centre = candidates.pairs.vectors()
     exactly = float(np.sqrt(2) / 10)
-    verified = verify(candidates, candidates.pairs, centre, [INPUT], MODELS, Limits(exactly, 0.05))
+    verified = verify(candidates, candidates.pairs, centre, REJECTS, MODELS, limits(exactly, 0.05))
     assert len(verified.cover) == 0  # another machine might round it beyond
-    verified = verify(candidates, candidates.pairs, centre, [INPUT], MODELS, Limits(exactly * 1.001, 0.05))
+    verified = verify(candidates, candidates.pairs, centre, REJECTS, MODELS, limits(exactly * 1.001, 0.05))
     assert len(verified.cover) == 1
 
 
 def test_an_input_whose_edits_fail_goes_to_the_next_recourse() -> None:
     candidates = candidates_of(TO_A, TO_B)
     centres = candidates.pairs.vectors()
-    verified = verify(candidates, candidates.pairs, centres, [INPUT], MODELS, Limits(0.2, 0.05), keep_all=True)
+    verified = verify(candidates, candidates.pairs, centres, REJECTS, MODELS, limits(0.2, 0.05), keep_all=True)
     assert verified.cover.first.tolist() == [0]
     broken = Candidates(
         pairs=candidates.pairs,
         graph=candidates.graph,
         path=lambda i, j: STILL_BAD if j == 0 else candidates.path(i, j),
     )
-    kept, (entry,) = first_entries(verified, broken, [INPUT], MODELS, Limits(0.2, 0.05))
+    kept, (entry,) = first_entries(verified, broken, REJECTS, MODELS, limits(0.2, 0.05))
     assert entry.path == TO_B
     assert entry.recourse == 0  # the failed one is gone
     assert np.array_equal(kept.cover.centres, centres[1:])
@@ -95,22 +104,6 @@ def test_an_input_whose_edits_fail_goes_to_the_next_recourse() -> None:
 def test_no_inputs_and_no_recourses() -> None:
     candidates = candidates_of(TO_A)
     none = np.zeros((0, 4), dtype=np.float32)
-    verified = verify(candidates, candidates.pairs, none, [INPUT], MODELS, Limits(0.2, 0.05))
+    verified = verify(candidates, candidates.pairs, none, REJECTS, MODELS, limits(0.2, 0.05))
     assert len(verified.cover) == 0
     assert verified.cover.num_inputs == 1
-
-
-def test_paths_are_simplified_unless_that_changes_a_bond() -> None:
-    detour: EditPath = (Edit(EditKind.REMOVE_EDGE, 0, 1), Edit(EditKind.ADD_EDGE, 0, 1), *TO_A)
-    assert shorter_path(INPUT, detour) == TO_A
-    double = Graph([0, 1, 2], [[0, 1], [1, 2]], [1, 0])
-    assert shorter_path(double, detour) == detour  # the bond it makes again is single
-    single = Graph([0, 1, 2], [[0, 1], [1, 2]], [0, 1])
-    assert shorter_path(single, detour) == TO_A
-
-
-def test_a_path_between_two_graphs_leads_there() -> None:
-    target = Graph([1, 0, 0, 2], [[0, 1], [1, 2], [2, 3]])
-    end = apply_path(INPUT, mapped_path(INPUT, target))
-    assert sorted(end.labels.tolist()) == sorted(target.labels.tolist())
-    assert end.num_edges == target.num_edges

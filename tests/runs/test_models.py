@@ -53,4 +53,4 @@ def test_a_changed_or_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give its file with --classifier"):
         file.find(tmp_path, "classifier")
     with pytest.raises(InputError, match="Cannot read"):
-        obtain_classifier(DATASET, path, tmp_path)
+        obtain_classifier(DATASET, path, tmp_path, training=TRAINING)

@@ -17,10 +17,8 @@ from comrecgc.datasets import GraphDataset, load_planted
 from comrecgc.embedding import Greed, save_embedder
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
-from comrecgc.pipeline.settings import Settings
-from comrecgc.pipeline.verification import Models
-from comrecgc.runs import explain_dataset
-from comrecgc.runs.evaluation import recheck
+from comrecgc.pipeline import ModelPair, Settings
+from comrecgc.runs import explain_dataset, recheck
 
 MOLECULES = load_planted()[:60]
 PRESETS: dict[str, dict[str, Any]] = {
@@ -30,15 +28,15 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def models() -> Models:
+def models() -> ModelPair:
     classifier = train_classifier(MOLECULES, ClassifierTraining(epochs=60)).model
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return Models(classifier, Greed(MOLECULES.num_labels, num_layers=2, width=16, output_width=16).eval())
+        return ModelPair(classifier, Greed(MOLECULES.num_labels, num_layers=2, width=16, output_width=16).eval())
 
 
 @pytest.fixture(scope="module")
-def explained(models: Models) -> Callable[..., Explanation]:
+def explained(models: ModelPair) -> Callable[..., Explanation]:
     def fit(preset: str, dataset: GraphDataset = MOLECULES, jobs: int = 1) -> Explanation:
         explainer = CommonRecourseExplainer(models.classifier, models.embedder, jobs=jobs, **PRESETS[preset])
         return explainer.fit(dataset).explanation_
@@ -57,7 +55,7 @@ def test_twice_and_with_more_jobs_the_explanation_is_the_same(
         assert explained(preset, jobs=jobs).to_json() == first.to_json(), jobs
 
 
-def test_another_seed_is_another_search(models: Models, explained: Callable[..., Explanation]) -> None:
+def test_another_seed_is_another_search(models: ModelPair, explained: Callable[..., Explanation]) -> None:
     other = CommonRecourseExplainer(models.classifier, models.embedder, jobs=1, random_state=1, **PRESETS["paper"])
     assert other.fit(MOLECULES).explanation_.to_json() != explained("paper").to_json()
 
@@ -76,7 +74,7 @@ def test_the_order_of_nodes_does_not_change_coverage(explained: Callable[..., Ex
 
 
 def test_a_walk_over_nodes_in_another_order_is_another_walk_whose_claims_hold(
-    models: Models, explained: Callable[..., Explanation]
+    models: ModelPair, explained: Callable[..., Explanation]
 ) -> None:
     other = explained("paper", permuted(MOLECULES, 1))
     assert other.to_json() != explained("paper").to_json()
@@ -84,7 +82,7 @@ def test_a_walk_over_nodes_in_another_order_is_another_walk_whose_claims_hold(
 
 
 def test_the_library_and_the_run_folder_say_the_same(
-    models: Models, explained: Callable[..., Explanation], tmp_path: Path
+    models: ModelPair, explained: Callable[..., Explanation], tmp_path: Path
 ) -> None:
     assert isinstance(models.classifier, GraphClassifier)
     assert isinstance(models.embedder, Greed)

@@ -15,12 +15,12 @@ from comrecgc.datasets import load_planted
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import GraphBatch
-from comrecgc.pipeline.verification import Models
-from comrecgc.runs.evaluation import BORDERLINE, recheck
+from comrecgc.pipeline import ModelPair
+from comrecgc.runs import BORDERLINE, recheck
 from tests.neighbourhood.plain import random_greed
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
-MODELS = Models(AvoidsLabel(2, 3), Histogram(3))
+MODELS = ModelPair(AvoidsLabel(2, 3), Histogram(3))
 
 
 @pytest.fixture(scope="module")

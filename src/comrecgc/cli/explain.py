@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -102,11 +103,11 @@ def explain(
 ) -> None:
     """Find the common recourses of a classifier on a dataset; models that are not given are trained, once."""
     started = time.monotonic()
+    from comrecgc.cli.summary import print_summary
     from comrecgc.datasets import load_dataset
     from comrecgc.molecules import Valence
-    from comrecgc.pipeline.settings import Settings
+    from comrecgc.pipeline import Settings
     from comrecgc.runs import explain_dataset
-    from comrecgc.runs.summary import print_summary
 
     settings = Settings(
         theta=_THETA.get(dataset.lower(), 0.1) if theta is None else theta,
@@ -124,6 +125,8 @@ def explain(
         seed=seed,
     )
     loaded = load_dataset(dataset, root=data_root)
+    if valence:
+        settings = replace(settings, constraint=Valence.of_elements(loaded.label_names))
     folder = output or Path(f"comrecgc-{loaded.name}")
     with bars() as bar:
         explanation = explain_dataset(
@@ -132,7 +135,6 @@ def explain(
             settings,
             classifier=classifier,
             embedder=embedder,
-            constraint=Valence.of_elements(loaded.label_names) if valence else None,
             resume=resume,
             overwrite=overwrite,
             progress=bar,

@@ -28,10 +28,10 @@ def apply(
     data_root: DataRoot = None,
 ) -> None:
     """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or why there is none."""
+    from comrecgc.cli.summary import headline, print_reasons, recourse_table
     from comrecgc.datasets import load_dataset
     from comrecgc.errors import InputError
     from comrecgc.runs import apply_run
-    from comrecgc.runs.summary import headline, print_reasons, recourse_table
     from comrecgc.storage import check_writable, write_text
 
     if output is not None:
@@ -85,7 +85,7 @@ def report(folder: RunFolder) -> None:
     """Write report.html of a run folder again."""
     from comrecgc.explanation import Explanation
     from comrecgc.report import write_report
-    from comrecgc.runs.folder import REPORT
+    from comrecgc.runs import REPORT
 
     write_report(Explanation.load(folder), folder / REPORT)
     out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)

@@ -1,25 +1,34 @@
 """What a run finds, frozen: the common recourses, whom they cover and how; frame, JSON, run folder."""
 
+from comrecgc.explanation.checks import CHANGES, RECOURSES
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.facts import RunFacts
-from comrecgc.explanation.recourse import (
+from comrecgc.explanation.records import (
     CommonRecourse,
     CoveredInput,
+    DatasetIndex,
     Position,
     RejectedInput,
+    RuleSide,
+    RunFacts,
     Scene,
+    StoredRule,
     Uncovered,
 )
 from comrecgc.metrics import Reason
 
 __all__ = [
+    "CHANGES",
+    "RECOURSES",
     "CommonRecourse",
     "CoveredInput",
+    "DatasetIndex",
     "Explanation",
     "Position",
     "Reason",
     "RejectedInput",
+    "RuleSide",
     "RunFacts",
     "Scene",
+    "StoredRule",
     "Uncovered",
 ]

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from comrecgc.errors import InputError
-from comrecgc.explanation.recourse import CoveredInput, RejectedInput
+from comrecgc.explanation.records import CoveredInput, RejectedInput
 from comrecgc.graphs import Graph, apply_path
 
 if TYPE_CHECKING:
     from comrecgc.explanation.explanation import Explanation
+
+RECOURSES = ("vectors", "rules")
+CHANGES = ("any", "connected", "plausible", "confirmed")
 
 _LARGEST = 1e300
 
@@ -36,24 +39,35 @@ def check_inputs(explanation: Explanation) -> None:
             raise InputError(f"Indices of inputs must not be negative (got {index})")
         if graph.next_id != graph.num_nodes or graph.ids[-1] != graph.num_nodes - 1:
             raise InputError(f"Inputs must be graphs as read from data, ids equal to positions (got input {index})")
-        _check_labels(f"input {index}", graph, len(explanation.label_names))
+        _check_labels(f"input {index}", int(graph.labels.max()), len(explanation.label_names))
         if explanation.edge_label_names is not None and graph.edge_labels is not None and graph.num_edges:
             largest = int(graph.edge_labels.max())
             if largest >= len(explanation.edge_label_names):
                 raise InputError(f"Every edge label needs a name (got edge label {largest} in input {index})")
 
 
-def _check_labels(what: str, graph: Graph, num_labels: int) -> None:
-    largest = int(graph.labels.max())
+def _check_labels(what: str, largest: int, num_labels: int) -> None:
     if largest >= num_labels:
         raise InputError(f"Every node label needs a name (got label {largest} of {num_labels} names in {what})")
 
 
-def check_cover(explanation: Explanation) -> None:
-    """Every input stands in exactly one place, and a recourse speaks of inputs only."""
-    widths = {len(recourse.vector) for recourse in explanation.recourses}
+def check_kind(explanation: Explanation) -> None:
+    """All recourses are vectors of one length, or all are rules over the named labels."""
+    for name, allowed in (("recourse", RECOURSES), ("changes", CHANGES)):
+        if getattr(explanation, name) not in allowed:
+            raise InputError(f"{name} must be one of {', '.join(allowed)} (got {getattr(explanation, name)!r:.80})")
+    for place, recourse in enumerate(explanation.recourses):
+        if (recourse.rule is not None) != (explanation.recourse == "rules"):
+            raise InputError(f"Every recourse must be one of the {explanation.recourse} (got another at {place})")
+        for side in () if recourse.rule is None else (recourse.rule.before, recourse.rule.after):
+            _check_labels(f"the rule of recourse {place}", max(side.labels, default=0), len(explanation.label_names))
+    widths = {len(recourse.vector) for recourse in explanation.recourses if recourse.vector is not None}
     if len(widths) > 1:
         raise InputError(f"Recourse vectors must all have one length (got {sorted(widths)})")
+
+
+def check_cover(explanation: Explanation) -> None:
+    """Every input stands in exactly one place, and a recourse speaks of inputs only."""
     listed = [member.input for recourse in explanation.recourses for member in recourse.covered]
     listed += [entry.input for entry in explanation.uncovered]
     _check_indices("covered and uncovered inputs", listed, explanation.inputs)
@@ -112,7 +126,7 @@ def _check_path(place: int, member: CoveredInput, graph: Graph, num_labels: int)
         end = apply_path(graph, member.edits)
     except InputError as error:
         raise InputError(f"The edits of {what} cannot be made: {error}") from error
-    _check_labels(f"the counterfactual of {what}", member.counterfactual, num_labels)
+    _check_labels(f"the counterfactual of {what}", int(member.counterfactual.labels.max()), num_labels)
     if not same_graph(end, member.counterfactual):
         raise InputError(f"The edits of {what} must lead to its counterfactual, and they lead to another graph")
 

@@ -1,96 +1,354 @@
-"""A JSON document whose values know their place in it, so that whatever is wrong can be named."""
+"""`explanation.json`: an explanation as text, and back. Writes format 2, reads formats 1 and 2.
+
+msgspec checks types and sizes while it parses and names the place of whatever is wrong. What must hold between values is
+checked here and, for files and runs alike, in `checks`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import Meta, Struct
 
 from comrecgc.errors import InputError
+from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.records import (
+    CommonRecourse,
+    CoveredInput,
+    DatasetIndex,
+    RejectedInput,
+    RunFacts,
+    StoredRule,
+    Uncovered,
+)
+from comrecgc.graphs import Edit, EditKind, Graph
+from comrecgc.metrics import Reason
+
+FORMAT = 2
+_READABLE = (1, 2)
+
+_KINDS = {kind.name.lower(): kind for kind in EditKind}
 
 T = TypeVar("T")
 
-_LARGEST = 1e300
+Integer = Annotated[int, Meta(gt=-(2**31), lt=2**31)]
+Number = Annotated[float, Meta(ge=-1e300, le=1e300)]
 
 
-class Entry:
-    """A value in a JSON document, with its place."""
-
-    def __init__(self, value: Any, place: str = "") -> None:
-        self.value = value
-        self.place = place
-
-    def __getitem__(self, key: str) -> Entry:
-        if not isinstance(self.value, dict):
-            raise self.error("must be an object")
-        name = key if key.isidentifier() else repr(key)[:60]
-        place = f"{self.place}.{name}" if self.place else name
-        if key not in self.value:
-            raise InputError(f"{place} is missing")
-        return Entry(self.value[key], place)
-
-    def get(self, key: str) -> Entry | None:
-        """The value under a key, None where it is missing or null."""
-        return self[key] if isinstance(self.value, dict) and self.value.get(key) is not None else None
-
-    def values(self) -> list[Any]:
-        if not isinstance(self.value, list):
-            raise self.error("must be a list")
-        return self.value
-
-    def items(self) -> list[Entry]:
-        return [Entry(value, f"{self.place}[{index}]") for index, value in enumerate(self.values())]
-
-    def mapping(self) -> dict[str, Any]:
-        if not isinstance(self.value, dict):
-            raise self.error("must be an object")
-        return self.value
-
-    def integer(self) -> int:
-        if not isinstance(self.value, int) or isinstance(self.value, bool) or abs(self.value) >= 2**31:
-            raise self.error("must be an integer of 32 bits")
-        return self.value
-
-    def integers(self) -> list[int]:
-        """A list of integers; checked at one go, since graphs hold most of a file."""
-        values = self.values()
-        if not all(type(value) is int and abs(value) < 2**31 for value in values):
-            return [item.integer() for item in self.items()]
-        return values
-
-    def number(self) -> float:
-        if not isinstance(self.value, int | float) or isinstance(self.value, bool) or not abs(self.value) <= _LARGEST:
-            raise self.error("must be a finite number")
-        return self.value
-
-    def text(self) -> str:
-        if not isinstance(self.value, str):
-            raise self.error("must be text")
-        return self.value
-
-    def flag(self) -> bool:
-        if not isinstance(self.value, bool):
-            raise self.error("must be true or false")
-        return self.value
-
-    def made(self, make: Callable[[], T]) -> T:
-        """What `make` returns; its complaint gets this place."""
-        try:
-            return make()
-        except InputError as error:
-            raise InputError(f"{self.place}: {error}") from error
-
-    def error(self, rule: str) -> InputError:
-        return InputError(f"{self.place or 'the document'} {rule} (got {self.value!r:.60})")
+class _Graph(Struct):
+    labels: list[Integer]
+    edges: list[tuple[Integer, Integer]]
+    edge_labels: list[Integer] | None = None
 
 
-def parse_json(text: bytes) -> Any:
-    """A JSON document without NaN and infinities."""
+class _Input(_Graph, kw_only=True):
+    input: Integer
+    reject_probability: Number
+
+
+class _Counterfactual(_Graph, kw_only=True):
+    ids: list[Integer]
+
+
+class _Member(Struct):
+    input: Integer
+    probability: Number
+    distance: Number
+    num_edits: Integer
+    edits: list[list[Integer | str]]
+    counterfactual: _Counterfactual
+    position: tuple[Number, Number] = (0.0, 0.0)
+    site: tuple[Integer, ...] = ()
+    cost: Number | None = None
+
+
+class _Recourse(Struct, kw_only=True):
+    summary: str
+    description: str
+    gain: Integer
+    also_covers: list[Integer]
+    covered: list[_Member]
+    vector: list[Number] | None = None
+    norm: Number | None = None
+    rule: StoredRule | None = None
+    statistics: dict[str, Any] | None = None
+    share_valid: Number | None = None
+
+
+class _Uncovered(Struct):
+    input: Integer
+    reason: Reason
+
+
+class _Document(Struct, kw_only=True):
+    format: Integer
+    dataset: str
+    parameters: dict[str, Any]
+    metrics: dict[str, Any]
+    coverage_curve: list[Number]
+    label_names: list[str]
+    class_names: tuple[str, str]
+    is_molecular: bool
+    warnings: list[str]
+    notes: list[str]
+    recourses: list[_Recourse]
+    uncovered: list[_Uncovered]
+    inputs: list[_Input]
+    edge_label_names: list[str] | None = None
+    recourse: str = "vectors"
+    changes: str = "any"
+
+
+def parse(text: bytes, kind: type[T]) -> T:
+    """A JSON document of a given shape; whatever is wrong is named by its place."""
     try:
-        return json.loads(text.decode(), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not valid JSON: {error}".splitlines()[0]) from error
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.ValidationError as error:
+        rule, _, place = str(error).partition(" - at `$")
+        raise InputError(f"{place.rstrip('`').lstrip('.') or 'the document'}: {rule}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not valid JSON: {error}".splitlines()[0]) from None
+    except RecursionError:
+        raise InputError("lists and objects must not be nested so deep") from None
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not a JSON number")
+def check_format(found: int) -> None:
+    """Refuse a file written in a format this version does not know."""
+    if found not in _READABLE:
+        raise InputError(f"format must be {' or '.join(map(str, _READABLE))}, all this version reads (got {found})")
+
+
+def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
+    """The explanation in the text of an `explanation.json`."""
+
+    class Head(Struct):
+        format: Integer
+
+    check_format(parse(text, Head).format)
+    document = parse(text, _Document)
+    inputs = {
+        DatasetIndex(record.input): _at(
+            f"inputs[{place}]", lambda record=record: RejectedInput(_graph(record), record.reject_probability)
+        )
+        for place, record in enumerate(document.inputs)
+    }
+    if len(inputs) < len(document.inputs):
+        raise InputError("inputs must name every input once")
+    labels = LabelWords(document.label_names)
+    explanation = Explanation(
+        dataset=document.dataset,
+        parameters=document.parameters,
+        metrics=document.metrics,
+        inputs=inputs,
+        recourses=tuple(
+            _recourse(f"recourses[{place}]", record, inputs, labels) for place, record in enumerate(document.recourses)
+        ),
+        uncovered=tuple(Uncovered(input=DatasetIndex(it.input), reason=it.reason) for it in document.uncovered),
+        label_names=tuple(document.label_names),
+        class_names=document.class_names,
+        edge_label_names=None if document.edge_label_names is None else tuple(document.edge_label_names),
+        is_molecular=document.is_molecular,
+        warnings=tuple(document.warnings),
+        notes=tuple(document.notes),
+        recourse=document.recourse,
+        changes=document.changes,
+        facts=facts,
+    )
+    curve = document.coverage_curve
+    if len(curve) != len(explanation.recourses) or not np.allclose(
+        curve, explanation.coverage_curve, rtol=0, atol=1e-9
+    ):
+        raise InputError("coverage_curve must follow from the gains of the recourses")
+    return explanation
+
+
+def _recourse(
+    where: str, record: _Recourse, inputs: dict[DatasetIndex, RejectedInput], labels: LabelWords
+) -> CommonRecourse:
+    members = tuple(
+        _member(f"{where}.covered[{place}]", member, inputs, labels) for place, member in enumerate(record.covered)
+    )
+    recourse = _at(
+        where,
+        lambda: CommonRecourse(
+            summary=record.summary,
+            vector=None if record.vector is None else tuple(record.vector),
+            rule=record.rule,
+            statistics=record.statistics,
+            description=record.description,
+            covered=members,
+            also_covers=tuple(record.also_covers),
+            share_valid=record.share_valid,
+        ),
+    )
+    if record.gain != recourse.gain:
+        raise InputError(f"{where}.gain must be the number of inputs in covered, {recourse.gain} (got {record.gain})")
+    length = recourse.norm
+    if length is not None and not math.isclose(
+        math.nan if record.norm is None else record.norm, length, rel_tol=1e-5, abs_tol=1e-12
+    ):
+        raise InputError(f"{where}.norm must be the length of the vector, {length:g} (got {record.norm})")
+    return recourse
+
+
+def _member(where: str, record: _Member, inputs: dict[DatasetIndex, RejectedInput], labels: LabelWords) -> CoveredInput:
+    index = DatasetIndex(record.input)
+    if index not in inputs:
+        raise InputError(f"{where}.input must be the index of an input (got {index})")
+    edits = tuple(
+        _at(f"{where}.edits[{place}]", lambda words=words: labels.edit(words))
+        for place, words in enumerate(record.edits)
+    )
+    next_id = inputs[index].graph.num_nodes + sum(edit.kind == EditKind.ADD_NODE for edit in edits)
+    return _at(
+        where,
+        lambda: CoveredInput(
+            input=index,
+            probability=record.probability,
+            distance=record.distance,
+            num_edits=record.num_edits,
+            edits=edits,
+            counterfactual=_counterfactual(record.counterfactual, next_id),
+            position=record.position,
+            site=record.site,
+            cost=record.cost,
+        ),
+    )
+
+
+def _graph(record: _Graph) -> Graph:
+    edge_labels = None if record.edge_labels is None else np.array(record.edge_labels, dtype=np.int32)
+    return Graph(record.labels, np.array(record.edges, dtype=np.int32).reshape(-1, 2), edge_labels)
+
+
+def _counterfactual(record: _Counterfactual, next_id: int) -> Graph:
+    graph, ids = _graph(record), np.array(record.ids, dtype=np.int32)
+    if len(ids) != graph.num_nodes or (np.diff(ids) <= 0).any() or ids[0] < 0 or ids[-1] >= next_id:
+        raise InputError(f"counterfactual.ids must be one increasing id per node, below {next_id}")
+    return Graph.assemble(graph.labels, graph.edges, graph.edge_labels, ids, next_id)
+
+
+def _at(where: str, make: Callable[[], T]) -> T:
+    """What `make` returns; its complaint gets the place in the file."""
+    try:
+        return make()
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+class LabelWords:
+    """Edits as lists of words and numbers: `["relabel", 3, "C"]`, `["add_node", 3, "O"]`, `["remove_node", 7]`.
+
+    Labels go by their names. A label whose name another label has too is followed by its number.
+
+    Args:
+        names: Name of each node label.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._place = {name: label for label, name in reversed(list(enumerate(names)))}
+        self._ambiguous = {name for name, count in Counter(names).items() if count > 1}
+
+    def words(self, edit: Edit) -> list[str | int]:
+        """An edit as a list."""
+        parts: list[str | int] = [edit.kind.name.lower(), edit.first]
+        if edit.kind == EditKind.REMOVE_NODE:
+            return parts
+        if edit.kind.joins_nodes:
+            return [*parts, edit.second]
+        name = self._names[edit.second]
+        return [*parts, name, edit.second] if name in self._ambiguous else [*parts, name]
+
+    def edit(self, words: Sequence[str | int]) -> Edit:
+        """The edit in a list."""
+        kind = _KINDS.get(str(words[0])) if words else None
+        if kind is None:
+            raise InputError(f"must begin with one of {', '.join(_KINDS)} (got {words!r:.60})")
+        arguments = words[1:]
+        names_label = kind in (EditKind.RELABEL, EditKind.ADD_NODE)
+        wanted = 1 if kind == EditKind.REMOVE_NODE else 2
+        if names_label and len(arguments) > 1 and arguments[1] in self._ambiguous:
+            wanted = 3
+        if len(arguments) != wanted:
+            raise InputError(f"must have {wanted} arguments after {words[0]!r} (got {words!r:.60})")
+        name = arguments[1] if names_label else None
+        numbers = [argument for place, argument in enumerate(arguments) if not (names_label and place == 1)]
+        if not all(isinstance(number, int) for number in numbers):
+            raise InputError(f"must name nodes by their ids (got {words!r:.60})")
+        if name is None:
+            return Edit(kind, *map(int, numbers))
+        if name not in self._place:
+            raise InputError(f"must be the name of a label (got {name!r:.60})")
+        label = int(numbers[1]) if wanted == 3 else self._place[str(name)]
+        if not 0 <= label < len(self._names) or self._names[label] != name:
+            raise InputError(f"must be the number of a label named {name!r:.40} (got {label})")
+        return Edit(kind, int(numbers[0]), label)
+
+
+def encode_explanation(explanation: Explanation) -> str:
+    """The text of `explanation.json`, one line per graph so that it can be read and compared by eye."""
+    labels = LabelWords(explanation.label_names)
+    parts = {
+        "format": _text(FORMAT),
+        **{name: _text(getattr(explanation, name)) for name in _PLAIN},
+        "recourses": _lines(_encode_recourse(recourse, labels) for recourse in explanation.recourses),
+        "uncovered": _lines(_text({"input": it.input, "reason": it.reason}) for it in explanation.uncovered),
+        "inputs": _lines(
+            _text({"input": index, "reject_probability": it.reject_probability, **encode_graph(it.graph)})
+            for index, it in explanation.inputs.items()
+        ),
+    }
+    return "{" + ",\n".join(f"{_text(key)}: {value}" for key, value in parts.items()) + "}\n"
+
+
+_PLAIN = (
+    "dataset", "recourse", "changes", "parameters", "metrics", "coverage_curve", "label_names", "edge_label_names",
+    "class_names", "is_molecular", "warnings", "notes",
+)  # fmt: skip
+
+
+def encode_graph(graph: Graph) -> dict[str, Any]:
+    """A graph as lists; edge labels only where it has them."""
+    record: dict[str, Any] = {"labels": graph.labels.tolist(), "edges": graph.edges.tolist()}
+    return record if graph.edge_labels is None else {**record, "edge_labels": graph.edge_labels.tolist()}
+
+
+def _encode_recourse(recourse: CommonRecourse, labels: LabelWords) -> str:
+    what: dict[str, object] = {"vector": recourse.vector, "norm": recourse.norm}
+    if recourse.rule is not None:
+        what = {"rule": asdict(recourse.rule)}
+    names = ("summary", "description", "gain", "share_valid", "also_covers")
+    values = {**what, "statistics": recourse.statistics, **{name: getattr(recourse, name) for name in names}}
+    parts = {key: _text(value) for key, value in values.items() if key != "statistics" or value is not None}
+    parts["covered"] = _lines(_text(_encode_member(member, labels)) for member in recourse.covered)
+    return "{" + ", ".join(f"{_text(key)}: {value}" for key, value in parts.items()) + "}"
+
+
+def _encode_member(member: CoveredInput, labels: LabelWords) -> dict[str, object]:
+    return {
+        "input": member.input,
+        "probability": member.probability,
+        "distance": member.distance,
+        "num_edits": member.num_edits,
+        **({} if member.cost is None else {"cost": member.cost, "site": member.site}),
+        "position": member.position,
+        "edits": [labels.words(edit) for edit in member.edits],
+        "counterfactual": {**encode_graph(member.counterfactual), "ids": member.counterfactual.ids.tolist()},
+    }
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _lines(items: Iterable[str]) -> str:
+    body = ",\n".join(items)
+    return f"[\n{body}]" if body else "[]"

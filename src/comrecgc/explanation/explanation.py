@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comrecgc.errors import InputError
-from comrecgc.explanation.checks import check_cover, check_inputs, check_metrics, check_paths
-from comrecgc.explanation.facts import RunFacts, json_values
-from comrecgc.explanation.recourse import CommonRecourse, CoveredInput, RejectedInput, Scene, Uncovered
+from comrecgc.explanation.checks import check_cover, check_inputs, check_kind, check_metrics, check_paths
+from comrecgc.explanation.records import (
+    CommonRecourse,
+    CoveredInput,
+    RejectedInput,
+    RunFacts,
+    Scene,
+    Uncovered,
+    json_values,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +50,8 @@ class Explanation:
         is_molecular: Whether labels are chemical elements.
         warnings: What a reader must know before trusting the figures, one sentence each.
         notes: What reading and searching did, one sentence each.
+        recourse: Kind of the recourses, "vectors" or "rules".
+        changes: Which changes the counterfactuals were found with: "any", "connected", "plausible" or "confirmed".
         facts: Versions, seconds and memory of the run; two explanations are equal whatever these are.
     """
 
@@ -57,6 +67,8 @@ class Explanation:
     is_molecular: bool = False
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    recourse: str = "vectors"
+    changes: str = "any"
     facts: RunFacts = field(default_factory=RunFacts, compare=False)
 
     def __post_init__(self) -> None:
@@ -68,11 +80,18 @@ class Explanation:
         if self.edge_label_names is not None:
             object.__setattr__(self, "edge_label_names", tuple(self.edge_label_names))
         check_inputs(self)
+        check_kind(self)
         check_cover(self)
         check_metrics(self)
         check_paths(self)
         scene = Scene(self.inputs, self.label_names, self.class_names, self.is_molecular)
-        object.__setattr__(self, "recourses", tuple(replace(recourse, scene=scene) for recourse in self.recourses))
+        object.__setattr__(self, "recourses", tuple(recourse.in_scene(scene) for recourse in self.recourses))
+
+    def with_facts(self, facts: RunFacts) -> Explanation:
+        """The same explanation with other facts of its run; what was found is not checked again."""
+        stamped = copy.copy(self)
+        object.__setattr__(stamped, "facts", facts)
+        return stamped
 
     @property
     def coverage(self) -> float:
@@ -97,7 +116,7 @@ class Explanation:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per recourse. Needs pandas."""
-        from comrecgc.explanation.tables import recourse_rows
+        from comrecgc.explanation.folder import recourse_rows
 
         try:
             import pandas as pd
@@ -108,7 +127,7 @@ class Explanation:
 
     def to_json(self) -> str:
         """The text of `explanation.json`: the same for the same result, whatever the run's timings."""
-        from comrecgc.explanation.encoding import encode_explanation
+        from comrecgc.explanation.document import encode_explanation
 
         return encode_explanation(self)
 
@@ -132,7 +151,7 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        from comrecgc.explanation.tables import recourse_rows
+        from comrecgc.explanation.folder import recourse_rows
 
         header, *rows = recourse_rows(self)
         columns = [header.index(name) for name in ("recourse", "summary", "gain", "coverage", "norm", "median_edits")]

@@ -1,29 +1,52 @@
-"""The run folder: an explanation on disk, with checksums."""
+"""The run folder: an explanation on disk with its tables, and a manifest with their checksums."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from collections.abc import Callable
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
+
+from msgspec import Struct
 
 from comrecgc.errors import InputError
-from comrecgc.explanation.decoding import check_format, decode_explanation
-from comrecgc.explanation.document import Entry, parse_json
-from comrecgc.explanation.encoding import FORMAT, encode_explanation
-from comrecgc.explanation.facts import RunFacts
-from comrecgc.explanation.tables import csv_text, curve_rows, recourse_rows
-from comrecgc.storage import write_json, write_text
-
-if TYPE_CHECKING:
-    from comrecgc.explanation.explanation import Explanation
-
-T = TypeVar("T")
+from comrecgc.explanation.document import (
+    FORMAT,
+    Integer,
+    Number,
+    check_format,
+    decode_explanation,
+    encode_explanation,
+    parse,
+)
+from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.records import RunFacts
+from comrecgc.storage import reason_of, write_json, write_text
 
 MANIFEST = "manifest.json"
 EXPLANATION = "explanation.json"
 RECOURSES = "recourses.csv"
 CURVE = "coverage_curve.csv"
+
+Cell = str | int | float | None
+
+_COLUMNS = "recourse summary description gain coverage also_covers norm median_edits median_distance share_valid inputs".split()
+# A spreadsheet runs a cell that begins so as a formula; some take the full-width signs of East Asian text for the same.
+_FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+
+
+class _Manifest(Struct, kw_only=True):
+    format: Integer
+    versions: dict[str, str]
+    seconds: dict[str, Number]
+    facts: dict[str, Any]
+    sha256: dict[str, str]
+    seed: int | None = None
+    peak_memory: int | None = None
+    model_accuracy: Number | None = None
 
 
 def save_explanation(explanation: Explanation, folder: Path) -> None:
@@ -59,50 +82,81 @@ def load_explanation(folder: Path) -> Explanation:
     Raises:
         InputError: If a file is missing, does not fit its checksum, or says what cannot be.
     """
-    manifest = Entry(_parsed(folder / MANIFEST, _bytes(folder / MANIFEST)))
-    facts, checksums = _located(folder / MANIFEST, lambda: (_facts(manifest), _checksums(manifest)))
+    text = _bytes(folder / MANIFEST)
+    with _naming(folder / MANIFEST):
+        manifest = parse(text, _Manifest)
+        check_format(manifest.format)
+        facts = RunFacts(
+            seed=manifest.seed,
+            versions=manifest.versions,
+            seconds=manifest.seconds,
+            peak_memory=manifest.peak_memory,
+            model_accuracy=manifest.model_accuracy,
+            facts=manifest.facts,
+        )
     contents = {name: _bytes(folder / name) for name in (EXPLANATION, RECOURSES, CURVE)}
     for name, content in contents.items():
-        if hashlib.sha256(content).hexdigest() != checksums[name]:
+        if hashlib.sha256(content).hexdigest() != manifest.sha256.get(name):
             raise InputError(f"{folder / name} is damaged: its SHA-256 must be the one in {MANIFEST}")
-    document = Entry(_parsed(folder / EXPLANATION, contents[EXPLANATION]))
-    return _located(folder / EXPLANATION, lambda: decode_explanation(document, facts))
+    with _naming(folder / EXPLANATION):
+        return decode_explanation(contents[EXPLANATION], facts)
 
 
-def _facts(manifest: Entry) -> RunFacts:
-    check_format(manifest)
-    seed, memory, accuracy = (manifest.get(name) for name in ("seed", "peak_memory", "model_accuracy"))
-    versions, seconds = manifest["versions"], manifest["seconds"]
-    return RunFacts(
-        seed=None if seed is None or not isinstance(seed.value, int) else seed.value,
-        versions={name: versions[name].text() for name in versions.mapping()},
-        seconds={stage: seconds[stage].number() for stage in seconds.mapping()},
-        peak_memory=None if memory is None else int(memory.number()),
-        model_accuracy=None if accuracy is None else accuracy.number(),
-        facts=manifest["facts"].mapping(),
-    )
-
-
-def _checksums(manifest: Entry) -> dict[str, str]:
-    return {name: manifest["sha256"][name].text() for name in (EXPLANATION, RECOURSES, CURVE)}
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Complaints within the block get the file's name."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except RecursionError:  # a little less deep than what the JSON parser itself refuses
+        raise InputError(f"{path}: lists and objects must not be nested so deep") from None
 
 
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror}") from error
+        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
 
 
-def _parsed(path: Path, content: bytes) -> Any:
-    return _located(path, lambda: parse_json(content))
+def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
+    """A header, then a row for every recourse in order of selection."""
+    rows: list[list[Cell]] = [[*_COLUMNS]]
+    for place, (recourse, coverage) in enumerate(zip(explanation.recourses, explanation.coverage_curve, strict=True)):
+        rows.append(
+            [
+                place + 1,
+                recourse.summary,
+                recourse.description,
+                recourse.gain,
+                coverage,
+                len(recourse.also_covers),
+                recourse.norm,
+                recourse.median_edits,
+                recourse.median_distance,
+                recourse.share_valid,
+                " ".join(str(member.input) for member in recourse.covered),
+            ]
+        )
+    return rows
 
 
-def _located(path: Path, read: Callable[[], T]) -> T:
-    """What `read` returns; its complaint gets the file's name."""
-    try:
-        return read()
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    except RecursionError:  # a little less deep than what the JSON parser itself refuses
-        raise InputError(f"{path}: lists and objects must not be nested so deep") from None
+def curve_rows(explanation: Explanation) -> list[list[Cell]]:
+    """A header, then the share covered by the first 1, 2, … R recourses."""
+    return [["recourses", "coverage"], *([place + 1, share] for place, share in enumerate(explanation.coverage_curve))]
+
+
+def csv_text(rows: Iterable[Sequence[Cell]]) -> str:
+    """Rows as CSV; every row is one line, and text that a spreadsheet would run as a formula gets a quote before it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([_defused(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _defused(cell: Cell) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    words = " ".join("".join(char for char in cell if char.isprintable() or char.isspace()).split())
+    return f"'{words}" if words.startswith(_FORMULA_STARTS) else words

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from comrecgc.errors import InputError
-from comrecgc.explanation.recourse import CoveredInput, Scene
+from comrecgc.explanation.records import CoveredInput, Scene
 from comrecgc.graphs import Change, Graph, Point, edges_by_id, labels_by_id, layout_change
 from comrecgc.molecules import depict
 

@@ -1,1 +1,46 @@
-"""The steps of an explanation, one file each: settings, candidates, selection, verification, assembly, application."""
+"""The steps of an explanation: settings, inputs, candidates and choice of vectors, verification, assembly."""
+
+from comrecgc.pipeline.assembly import assemble, explain_recourses, run_figures
+from comrecgc.pipeline.clock import Clock
+from comrecgc.pipeline.inputs import (
+    Graphs,
+    ModelPair,
+    Progress,
+    RejectPlace,
+    Rejects,
+    Scores,
+    as_dataset,
+    over_labels_of,
+    with_label_names,
+)
+from comrecgc.pipeline.settings import PRESETS, PROBLEMS, SELECTIONS, ResolvedSettings, Settings
+from comrecgc.pipeline.vectors import Candidates, choose_recourses, find_candidates, one_edit_length
+from comrecgc.pipeline.verification import Verified, distances, verify
+
+__all__ = [
+    "PRESETS",
+    "PROBLEMS",
+    "SELECTIONS",
+    "Candidates",
+    "Clock",
+    "Graphs",
+    "ModelPair",
+    "Progress",
+    "RejectPlace",
+    "Rejects",
+    "ResolvedSettings",
+    "Scores",
+    "Settings",
+    "Verified",
+    "as_dataset",
+    "assemble",
+    "choose_recourses",
+    "distances",
+    "explain_recourses",
+    "find_candidates",
+    "one_edit_length",
+    "over_labels_of",
+    "run_figures",
+    "verify",
+    "with_label_names",
+]

@@ -1,4 +1,4 @@
-"""The explanation put together: figures, words, places on the map, reasons for what is left out."""
+"""From chosen recourses to the explanation: every claim verified, figures, words, the map, reasons for what is left out."""
 
 from __future__ import annotations
 
@@ -16,37 +16,77 @@ from comrecgc.explanation import (
     Explanation,
     Reason,
     RejectedInput,
-    RunFacts,
     Uncovered,
 )
 from comrecgc.molecules import is_valid_molecule
-from comrecgc.pipeline.inputs import Rejects
-from comrecgc.pipeline.settings import Settings
-from comrecgc.pipeline.verification import Entry, Verified
+from comrecgc.pipeline.clock import Clock
+from comrecgc.pipeline.inputs import ModelPair, RejectPlace, Rejects
+from comrecgc.pipeline.settings import ResolvedSettings
+from comrecgc.pipeline.vectors import Candidates
+from comrecgc.pipeline.verification import Entry, Verified, first_entries, verify
 from comrecgc.recourse import Cover, RecoursePairs, cover_of
 from comrecgc.recourse.ball import BallCover
+from comrecgc.recourse.pairs import FloatArray
 from comrecgc.wording import Words, describe_recourse
 
 LARGE_TRIVIAL_COVERAGE = 0.1
 """Share of inputs that "change nothing" may cover before a reader is warned."""
 
 
-def assemble(
-    settings: Settings,
+def explain_recourses(
+    settings: ResolvedSettings,
     rejects: Rejects,
-    verified: Verified,
-    entries: Sequence[Entry],
-    reasons: Sequence[Reason | None],
+    candidates: Candidates,
+    centres: FloatArray,
+    pairs: RecoursePairs,
+    models: ModelPair,
+    clock: Clock,
     *,
     words: Sequence[Words] | None = None,
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
-    facts: RunFacts | None = None,
+) -> tuple[Explanation, Verified]:
+    """The explanation that chosen vectors give, every claim in it confirmed by a plain forward pass.
+
+    Args:
+        settings: Resolved settings.
+        rejects: The inputs, embedded.
+        candidates: What was found around them, by whatever method.
+        centres: The chosen recourses, in order, `[R, d]`.
+        pairs: The pairs that may be used to cover inputs.
+        models: Classifier and embedder.
+        clock: Times the stages.
+        words: Words of each recourse, all of which are then kept; by default they are read off the edits, and recourses
+            that cover nothing new are left out.
+        warnings: What a reader must know, one sentence each.
+        notes: What the run did, one sentence each.
+    """
+    keep_all = words is not None
+    verified = verify(candidates, pairs, centres, rejects, models, settings, keep_all=keep_all)
+    verified, entries = first_entries(verified, candidates, rejects, models, settings, keep_all=keep_all)
+    clock.lap("verification")
+    covered = verified.cover.first >= 0
+    reasons = reasons_for(settings, candidates.pairs, covered, complete=candidates.complete)
+    explanation = assemble(settings, rejects, verified, entries, reasons, words=words, warnings=warnings, notes=notes)
+    clock.lap("words")
+    return explanation, verified
+
+
+def assemble(
+    settings: ResolvedSettings,
+    rejects: Rejects,
+    verified: Verified,
+    entries: Sequence[Entry] = (),
+    reasons: Sequence[Reason | None] = (),
+    *,
+    words: Sequence[Words] | None = None,
+    warnings: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> Explanation:
     """The explanation of a verified cover.
 
     Args:
-        settings: Complete settings.
+        settings: Resolved settings.
         rejects: The inputs.
         verified: The recourses and what they cover.
         entries: Every covered input as its first recourse covers it.
@@ -54,7 +94,6 @@ def assemble(
         words: Words of each recourse; by default read off the edits of what it covers.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
-        facts: Versions, seconds and memory.
     """
     dataset, cover = rejects.dataset, verified.cover
     positions = map_positions([entry.vector for entry in entries])
@@ -66,26 +105,28 @@ def assemble(
         also = np.flatnonzero(cover.covers[place] & (cover.first < place))
         recourses.append(
             CommonRecourse(
-                vector=tuple(cover.centres[place].tolist()),
                 summary=said.summary,
+                vector=tuple(cover.centres[place].tolist()),
                 description=said.description,
                 covered=tuple(_member(entries[k], rejects, positions[k]) for k in rows),
                 also_covers=tuple(rejects.indices[also].tolist()),
                 share_valid=_share_valid(members, dataset),
             )
         )
-    figures = run_figures(cover, settings.radius, float(np.mean(verified.trivial >= 0)) if len(rejects.graphs) else 0.0)
+    figures = run_figures(cover, settings.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
     return Explanation(
         dataset=dataset.name,
         parameters=settings.parameters(),
         metrics=figures,
         inputs={
             int(index): RejectedInput(graph, 1 - float(probability))
-            for index, graph, probability in zip(rejects.indices, rejects.graphs, rejects.probability, strict=True)
+            for index, graph, probability in zip(
+                rejects.indices, rejects.graphs, rejects.scores.probability, strict=True
+            )
         },
         recourses=tuple(recourses),
         uncovered=tuple(
-            Uncovered(input=int(rejects.indices[i]), reason=reason) for i, reason in enumerate(reasons) if reason
+            Uncovered(input=rejects.index(RejectPlace(i)), reason=reason) for i, reason in enumerate(reasons) if reason
         ),
         label_names=dataset.label_names,
         class_names=dataset.class_names,
@@ -93,7 +134,8 @@ def assemble(
         is_molecular=dataset.is_molecular,
         warnings=(*warnings, *_trivial_warning(figures, settings)),
         notes=tuple(notes),
-        facts=facts or RunFacts(),
+        recourse=settings.recourse,
+        changes=settings.changes,
     )
 
 
@@ -120,7 +162,7 @@ def run_figures(cover: Cover, delta: float, trivial_coverage: float) -> dict[str
 
 
 def reasons_for(
-    settings: Settings, pairs: RecoursePairs, covered: npt.NDArray[np.bool_], *, complete: bool
+    settings: ResolvedSettings, pairs: RecoursePairs, covered: npt.NDArray[np.bool_], *, complete: bool
 ) -> list[Reason | None]:
     """Why each input is not covered; None for one that is.
 
@@ -128,26 +170,25 @@ def reasons_for(
     recourses. One that an unfinished search found no counterfactual of fell to the budget of time.
 
     Args:
-        settings: Complete settings.
+        settings: Resolved settings.
         pairs: All pairs the search found.
         covered: Which inputs are covered, `[num_inputs]`.
         complete: Whether the search ended of itself.
     """
     open_pairs = pairs.subset(~covered[pairs.inputs])
-    reached = np.zeros(len(covered), dtype=np.int64)
     further = None
     if len(open_pairs):
         more = BallCover(
-            delta=settings.radius,
+            delta=settings.delta,
             num_recourses=settings.num_recourses,
-            directional=bool(settings.directional),
+            directional=settings.directional,
             num_exchanges=0,
             num_seeds=1024,
             num_starts=8,
         )
         centres = more.centres(open_pairs, np.random.default_rng([settings.seed, 3]))
-        further = cover_of(open_pairs, centres, settings.radius)
-    state = Cover(np.zeros((1, pairs.width), np.float32), np.where(covered, reached, -1)[None, :])
+        further = cover_of(open_pairs, centres, settings.delta)
+    state = Cover(np.zeros((1, pairs.width), np.float32), np.where(covered, 0, -1)[None, :])
     reasons = metrics.why_not_covered(state, pairs, further)
     if complete:
         return reasons
@@ -170,7 +211,7 @@ def map_positions(vectors: Sequence[npt.NDArray[np.float32]]) -> list[tuple[floa
 
 def _member(entry: Entry, rejects: Rejects, position: tuple[float, float]) -> CoveredInput:
     return CoveredInput(
-        input=int(rejects.indices[entry.input]),
+        input=rejects.index(entry.place),
         probability=entry.probability,
         distance=entry.distance,
         num_edits=len(entry.path),
@@ -183,7 +224,7 @@ def _member(entry: Entry, rejects: Rejects, position: tuple[float, float]) -> Co
 def _words(members: Sequence[Entry], rejects: Rejects) -> Words:
     dataset = rejects.dataset
     return describe_recourse(
-        [(rejects.graphs[member.input], member.path) for member in members],
+        [(rejects.graphs[member.place], member.path) for member in members],
         dataset.label_names,
         edge_label_names=dataset.edge_label_names,
         is_molecular=dataset.is_molecular,
@@ -200,9 +241,9 @@ def _share_valid(members: Sequence[Entry], dataset: GraphDataset) -> float | Non
         return None
 
 
-def _trivial_warning(figures: dict[str, float | int], settings: Settings) -> tuple[str, ...]:
+def _trivial_warning(figures: dict[str, float | int], settings: ResolvedSettings) -> tuple[str, ...]:
     share = figures["trivial_coverage"]
     if share <= LARGE_TRIVIAL_COVERAGE:
         return ()
     advice = "" if settings.directional else "; choose a smaller delta, or directional recourses only"
-    return (f"Changing nothing already covers {share:.1%} of the inputs at Δ = {settings.radius:.3g}{advice}.",)
+    return (f"Changing nothing already covers {share:.1%} of the inputs at Δ = {settings.delta:.3g}{advice}.",)

@@ -5,22 +5,21 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 import comrecgc
 from comrecgc.explanation import Explanation, RunFacts
 
 _PACKAGES = ("numba", "numpy", "scikit-learn", "torch", "torch-geometric")
-# What is left of the budget for choosing, checking and writing after the search:
-_CLOSING_SHARE = 0.25  # of it, but
-_MOST_CLOSING = 60.0  # no more seconds,
-_CLOSING_OF_INPUT = 0.003  # and some for every input,
-_LARGEST_SHARE = 0.6  # as long as the search has a fair part.
+# Choosing, checking and writing after the search take a part of the budget,
+_CLOSING_SHARE = 0.25  # but
+_MOST_CLOSING = 60.0  # no more seconds than these,
+_CLOSING_PER_INPUT = 0.003  # and some for every input;
+_SEARCH_SHARE = 0.4  # this share of what is left when the search begins is always for the search.
 
 
 class Clock:
-    """Times the stages of a run.
+    """Times the stages of a run and says when each must stop, so that every stage has some of the budget.
 
     Args:
         budget: Seconds for all stages together; None for no limit.
@@ -32,7 +31,8 @@ class Clock:
         self.started = self._lap if started is None else started
         self.seconds: dict[str, float] = {}
         self._budget = budget
-        self.deadline = self._deadline(0)
+        if started is not None:
+            self.seconds["reading"] = round(self._lap - started, 3)
 
     def lap(self, stage: str) -> None:
         """The time since the last lap belongs to this stage."""
@@ -40,15 +40,28 @@ class Clock:
         self.seconds[stage] = round(self.seconds.get(stage, 0.0) + now - self._lap, 3)
         self._lap = now
 
-    def make_room_for(self, num_inputs: int) -> None:
-        """Set the deadline of the search so that there is time to conclude on that many inputs."""
-        self.deadline = self._deadline(num_inputs)
+    def training_deadline(self, share: float) -> float | None:
+        """When a training that begins now must stop, as `time.monotonic()` counts.
 
-    def _deadline(self, num_inputs: int) -> float | None:
+        Args:
+            share: Its share of the time that is left.
+        """
+        return None if self._budget is None else time.monotonic() + share * self._left(self._budget)
+
+    def search_deadline(self, num_inputs: int) -> float | None:
+        """When a search that begins now must stop so that there is time to conclude.
+
+        Args:
+            num_inputs: How many inputs there are to conclude on.
+        """
         if self._budget is None:
             return None
-        closing = min(_CLOSING_SHARE * self._budget, _MOST_CLOSING) + _CLOSING_OF_INPUT * num_inputs
-        return self.started + self._budget - min(closing, _LARGEST_SHARE * self._budget)
+        left = self._left(self._budget)
+        closing = min(_CLOSING_SHARE * self._budget, _MOST_CLOSING) + _CLOSING_PER_INPUT * num_inputs
+        return time.monotonic() + max(left - closing, _SEARCH_SHARE * left)
+
+    def _left(self, budget: float) -> float:
+        return max(0.0, self.started + budget - time.monotonic())
 
     def stamped(
         self, explanation: Explanation, *, seed: int | None = None, model_accuracy: float | None = None
@@ -61,7 +74,7 @@ class Clock:
             peak_memory=peak_memory(),
             model_accuracy=model_accuracy,
         )
-        return replace(explanation, facts=facts)
+        return explanation.with_facts(facts)
 
 
 def versions() -> dict[str, str]:

@@ -1,38 +1,134 @@
-"""The user's graphs as a dataset, and its rejects; unseen graphs over the labels of those already seen."""
+"""What comes in: the user's graphs as a dataset, the graphs the model rejects, and the models that judge them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NewType
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
-from comrecgc.classifiers import Predictions
+from comrecgc.classifiers import Classifier, Predictions
 from comrecgc.datasets import GraphDataset, from_pyg
+from comrecgc.embedding import Embedder
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph
+from comrecgc.explanation import DatasetIndex
+from comrecgc.graphs import Constraint, Graph, GraphBatch
+from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.recourse.pairs import FloatArray
 
 Graphs = GraphDataset | Iterable[Any]
 """A `GraphDataset`, a PyG dataset or a list of PyG `Data`."""
 
+Progress = Callable[[str, int, int, str], None]
+"""Called with what is being done, how much is done, how much there is, and a word on how it goes."""
+
+RejectPlace = NewType("RejectPlace", int)
+"""Where a graph stands among the rejects. Its number in the dataset is a `DatasetIndex`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What the models say of some graphs in a plain forward pass.
+
+    Args:
+        probability: Probability of accept, `[n]`.
+        embedding: `z`, `[n, d]`; no columns without an embedder.
+        sizes: `|G|`, `[n]`.
+    """
+
+    probability: npt.NDArray[np.float64]
+    embedding: FloatArray
+    sizes: npt.NDArray[np.int32]
+
+    def __getitem__(self, rows: npt.NDArray[np.int64]) -> Scores:
+        return Scores(self.probability[rows], self.embedding[rows], self.sizes[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPair:
+    """The classifier to be explained and the embedder that measures distances, if any is needed."""
+
+    classifier: Classifier
+    embedder: Embedder | None = None
+
+    def scores(self, graphs: GraphBatch | Iterable[Graph]) -> Scores:
+        """A plain forward pass of both models."""
+        batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
+        probability = np.asarray(self.classifier.accept_probability(batch), dtype=np.float64)
+        return Scores(probability, self.embed(batch), sizes_of(batch))
+
+    def embed(self, batch: GraphBatch) -> FloatArray:
+        """`z` of every graph, `[n, d]`."""
+        if self.embedder is None:
+            return np.zeros((len(batch), 0), dtype=np.float32)
+        return np.asarray(self.embedder.embed(batch), dtype=np.float32)
+
+    def scorer(
+        self,
+        num_labels: int,
+        *,
+        constraint: Constraint | None = None,
+        device: torch.device | str = "cpu",
+        num_threads: int = 1,
+    ) -> NeighbourhoodScorer:
+        """Scores everything one edit away, with these models.
+
+        Args:
+            num_labels: Size of the label alphabet.
+            constraint: Which edits are allowed.
+            device: Where torch models run.
+            num_threads: Threads of the fast path.
+        """
+        return NeighbourhoodScorer(
+            self.classifier, self.embedder, num_labels, constraint=constraint, device=device, num_threads=num_threads
+        )
+
+
+def sizes_of(batch: GraphBatch) -> npt.NDArray[np.int32]:
+    """`|G|` of every graph, `[n]`."""
+    return (batch.node_counts() + batch.edge_counts()).astype(np.int32)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rejects:
-    """The inputs of a run.
+    """The graphs that the classifier rejects: the inputs of a run.
 
     Args:
         dataset: The dataset they come from.
         indices: Index in it of each, `[n]`.
         graphs: The graphs, with fresh ids.
-        probability: Probability of accept of each, `[n]`.
+        scores: What a plain pass says of them; the embedding has no columns until `embedded`.
     """
 
     dataset: GraphDataset
     indices: npt.NDArray[np.int64]
     graphs: Sequence[Graph]
-    probability: npt.NDArray[np.float64]
+    scores: Scores
+
+    @classmethod
+    def of(cls, dataset: GraphDataset, predictions: Predictions) -> Rejects:
+        """The rejects among the graphs of a dataset."""
+        indices = predictions.rejects
+        graphs = [dataset.graphs[i].fresh() for i in indices.tolist()]
+        probability = np.asarray(predictions.probability, dtype=np.float64)[indices]
+        empty = np.zeros((len(graphs), 0), dtype=np.float32)
+        sizes = np.array([graph.size for graph in graphs], dtype=np.int32)
+        return cls(dataset=dataset, indices=indices, graphs=graphs, scores=Scores(probability, empty, sizes))
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def embedded(self, models: ModelPair) -> Rejects:
+        """The same with their embeddings, which are computed here and nowhere else."""
+        embedding = models.embed(GraphBatch.from_graphs(self.graphs)) if self else np.zeros((0, 1), dtype=np.float32)
+        return replace(self, scores=replace(self.scores, embedding=embedding))
+
+    def index(self, place: RejectPlace) -> DatasetIndex:
+        """The index in the dataset of the graph at a place."""
+        return DatasetIndex(int(self.indices[place]))
 
 
 def as_dataset(graphs: Graphs, label_names: Iterable[str] | None = None) -> tuple[GraphDataset, bool]:
@@ -65,19 +161,8 @@ def _have_two_classes(graphs: list[Any]) -> bool:
     return len(values) == 2 or values <= {0.0, 1.0}
 
 
-def rejects_of(dataset: GraphDataset, predictions: Predictions) -> Rejects:
-    """The graphs the classifier rejects."""
-    indices = predictions.rejects
-    return Rejects(
-        dataset=dataset,
-        indices=indices,
-        graphs=[dataset.graphs[i].fresh() for i in indices.tolist()],
-        probability=np.asarray(predictions.probability, dtype=np.float64)[indices],
-    )
-
-
 def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
-    """Unseen graphs over the labels of the graphs an explanation was found on.
+    """Unseen graphs over the labels of the graphs an explanation was found on, matched by their features.
 
     Args:
         dataset: The unseen graphs.
@@ -97,8 +182,7 @@ def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
         if len(unknown):
             name = dataset.label_names[unknown[0]]
             raise InputError(f"Unseen graphs must have node features seen in fit (got {name!r} in graph {index})")
-    graphs = tuple(Graph(labels[graph.labels], graph.edges, graph.edge_labels) for graph in dataset.graphs)
-    return replace(dataset, graphs=graphs, label_names=known.label_names, features=known.features)
+    return replace(dataset, graphs=_relabelled(dataset, labels), label_names=known.label_names, features=known.features)
 
 
 def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> GraphDataset:
@@ -116,5 +200,8 @@ def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> Graph
     if unknown:
         raise InputError(f"The graphs must have node labels the run knows, {', '.join(names)} (got {unknown[0]!r})")
     labels = np.array([names.index(name) if name in names else -1 for name in dataset.label_names], dtype=np.int32)
-    graphs = tuple(Graph(labels[graph.labels], graph.edges, graph.edge_labels) for graph in dataset.graphs)
-    return replace(dataset, graphs=graphs, label_names=names, features=None)
+    return replace(dataset, graphs=_relabelled(dataset, labels), label_names=names, features=None)
+
+
+def _relabelled(dataset: GraphDataset, labels: npt.NDArray[np.int32]) -> tuple[Graph, ...]:
+    return tuple(Graph(labels[graph.labels], graph.edges, graph.edge_labels) for graph in dataset.graphs)

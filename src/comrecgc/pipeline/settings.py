@@ -1,15 +1,17 @@
-"""What a run is asked to do: every parameter checked, and what a preset leaves open filled in."""
+"""What a run is asked to do: one record of all parameters, checked when made and passed whole from then on."""
 
 from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from comrecgc.errors import InputError
+from comrecgc.explanation import CHANGES, RECOURSES
+from comrecgc.graphs import Constraint
 
 PRESETS = ("default", "paper")
 PROBLEMS = ("fcr", "fc")
@@ -17,23 +19,24 @@ SELECTIONS = ("ball", "dbscan")
 AUTO = "auto"
 
 PAPER_DELTA = 0.02
+_CHOICES = {
+    "preset": PRESETS,
+    "problem": PROBLEMS,
+    "selection": SELECTIONS,
+    "recourse": RECOURSES,
+    "changes": CHANGES,
+}
 _WALK_ONLY = ("num_heads", "num_steps", "teleport")
-_NOT_THE_ANSWER = ("jobs",)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How far a counterfactual may lie from its input, `θ`, and its vector from a recourse, `Δ`."""
-
-    theta: float
-    delta: float
+_NOT_PARAMETERS = ("jobs", "recourse", "changes")  # the last two have a place of their own in an explanation
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Parameters of a run.
+    """Parameters of a run, some of them perhaps open until the data is known.
 
     Args:
+        recourse: Kind of recourse: "vectors" of the embedding or rewrite "rules".
+        changes: Which changes are allowed: "any", "connected", "plausible" or "confirmed".
         theta: `θ`, the largest normalised distance of a counterfactual.
         delta: `Δ`, how near a recourse must come to cover an input; "auto" is half the median length of a one-edit
             recourse on the data, and 0.02 under the paper's preset.
@@ -49,9 +52,11 @@ class Settings:
         time_budget: Seconds for the whole run; what is found by then is the answer. None for as long as it takes.
         jobs: Cores to use, None for all; the answer does not depend on it.
         seed: Seed of all draws.
-        constraint: Which edits are allowed, in words; None for all.
+        constraint: Which edits are allowed; None for all.
     """
 
+    recourse: str = "vectors"
+    changes: str = "any"
     theta: float = 0.1
     delta: float | str = AUTO
     num_recourses: int = 100
@@ -65,7 +70,7 @@ class Settings:
     time_budget: float | None = None
     jobs: int | None = None
     seed: int = 0
-    constraint: str | None = None
+    constraint: Constraint | None = None
 
     def __post_init__(self) -> None:
         _check_positive("theta", self.theta)
@@ -76,7 +81,7 @@ class Settings:
         for name in ("num_recourses", "num_heads", "num_steps"):
             _check_count(name, getattr(self, name), least=1)
         _check_count("random_state", self.seed, least=0)
-        for name, allowed in (("preset", PRESETS), ("problem", PROBLEMS), ("selection", SELECTIONS)):
+        for name, allowed in _CHOICES.items():
             value = getattr(self, name)
             if value not in allowed and not (name == "selection" and value is None):
                 raise InputError(f"{name} must be one of {', '.join(allowed)} (got {value!r})")
@@ -89,44 +94,73 @@ class Settings:
         if self.jobs is not None:
             _check_count("jobs", self.jobs, least=1)
 
-    def completed(self, one_edit_length: float | None) -> Settings:
+    def resolved(self, one_edit_length: float | None = None) -> ResolvedSettings:
         """The same with nothing left open.
 
         Args:
             one_edit_length: Median length of a one-edit recourse on the data; None or 0 where there is none, and then an
                 automatic `Δ` is a fifth of `θ`, the paper's ratio.
         """
-        is_auto = self.delta == AUTO and self.preset != "paper"
+        of_paper = self.preset == "paper"
         delta = self.delta
-        if delta == AUTO:
-            delta = (
-                PAPER_DELTA if self.preset == "paper" else one_edit_length / 2 if one_edit_length else self.theta / 5
-            )
-        return replace(
-            self,
-            delta=float(delta),
-            selection=self.selection or ("dbscan" if self.preset == "paper" else "ball"),
-            directional=is_auto if self.directional is None else bool(self.directional),
-        )
+        if isinstance(delta, str):
+            delta = PAPER_DELTA if of_paper else one_edit_length / 2 if one_edit_length else self.theta / 5
+        values = {field.name: getattr(self, field.name) for field in fields(self)} | {
+            "delta": float(delta),
+            "selection": self.selection or ("dbscan" if of_paper else "ball"),
+            "directional": self.has_automatic_delta if self.directional is None else bool(self.directional),
+        }
+        return ResolvedSettings(**values)
 
     @property
-    def radius(self) -> float:
-        """`Δ` as a number, once the settings are complete."""
-        assert not isinstance(self.delta, str)
-        return self.delta
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(self.theta, self.radius)
+    def has_automatic_delta(self) -> bool:
+        """Whether `Δ` is to be measured on the data."""
+        return self.delta == AUTO and self.preset != "paper"
 
     @property
     def num_jobs(self) -> int:
         return self.jobs or available_cores()
 
     def parameters(self) -> dict[str, Any]:
-        """What determines the answer, for the explanation."""
-        left_out = _NOT_THE_ANSWER if self.preset == "paper" else (*_NOT_THE_ANSWER, *_WALK_ONLY)
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        """What determines the answer, as plain values for the explanation."""
+        left_out = _NOT_PARAMETERS if self.preset == "paper" else (*_NOT_PARAMETERS, *_WALK_ONLY)
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
+        return values | {"constraint": None if self.constraint is None else repr(self.constraint)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSettings(Settings):
+    """Settings with nothing left open: `Δ` is a number, and selection and direction are decided."""
+
+    delta: float
+    selection: str
+    directional: bool
+
+
+# Limits are kept a little inside `θ`, `Δ` and one half, so that rounding never decides what is claimed: another batch,
+# machine or precision changes probabilities and normalised distances by a few 10⁻⁶. Each stage leaves more room than the
+# next needs: what was chosen is confirmed, and what was confirmed is shown.
+
+CHOSEN = 2.4e-5
+"""Room that search and selection leave."""
+
+CLAIMED = 1.8e-5
+"""Room that a claim has when a plain pass confirms it."""
+
+SHOWN = 1.2e-5
+"""Room that it has when the very graph its edits lead to is looked at once more."""
+
+_SMALL = 1e-3  # of smaller limits the room is a share
+
+
+def inside(limit: float, room: float) -> float:
+    """`θ` or `Δ` less the room."""
+    return limit - room * min(1.0, limit / _SMALL)
+
+
+def accepted(room: float) -> float:
+    """The probability of accept that is needed: one half and the room."""
+    return 0.5 + room
 
 
 def available_cores() -> int:

@@ -6,72 +6,18 @@ the next pair or recourse that holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from comrecgc.classifiers import Classifier
-from comrecgc.embedding import Embedder
-from comrecgc.graphs import BoolArray, Constraint, EditPath, Graph, GraphBatch, apply_path
-from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.pipeline.candidates import Candidates
-from comrecgc.pipeline.margins import CHOSEN, CLAIMED, SHOWN, accepted, inside
-from comrecgc.pipeline.settings import Limits
+from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path
+from comrecgc.pipeline.inputs import ModelPair, RejectPlace, Rejects, Scores
+from comrecgc.pipeline.settings import CHOSEN, CLAIMED, SHOWN, ResolvedSettings, accepted, inside
+from comrecgc.pipeline.vectors import Candidates
 from comrecgc.recourse import Cover, RecoursePairs, cover_of
 from comrecgc.recourse.pairs import FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """What the models say of some graphs in a plain pass.
-
-    Args:
-        probability: Probability of accept, `[n]`.
-        embedding: `z`, `[n, d]`.
-        sizes: `|G|`, `[n]`.
-    """
-
-    probability: npt.NDArray[np.float64]
-    embedding: FloatArray
-    sizes: npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True, eq=False)
-class Models:
-    """The classifier to be explained and the embedder to measure with."""
-
-    classifier: Classifier
-    embedder: Embedder
-
-    def scorer(
-        self,
-        num_labels: int,
-        *,
-        constraint: Constraint | None = None,
-        device: torch.device | str = "cpu",
-        num_threads: int = 1,
-    ) -> NeighbourhoodScorer:
-        """Scores neighbourhoods with these models.
-
-        Args:
-            num_labels: Size of the label alphabet.
-            constraint: Which edits are allowed.
-            device: Where torch models run.
-            num_threads: Threads of the fast path.
-        """
-        return NeighbourhoodScorer(
-            self.classifier, self.embedder, num_labels, constraint=constraint, device=device, num_threads=num_threads
-        )
-
-    def scores(self, graphs: GraphBatch | Iterable[Graph]) -> Scores:
-        """A plain forward pass of both models."""
-        batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
-        sizes = (batch.node_counts() + batch.edge_counts()).astype(np.int32)
-        embedding = np.asarray(self.embedder.embed(batch), dtype=np.float32)
-        return Scores(np.asarray(self.classifier.accept_probability(batch), dtype=np.float64), embedding, sizes)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,10 +40,28 @@ class Verified:
     probability: npt.NDArray[np.float64]
     candidates: npt.NDArray[np.int64]
 
+    @classmethod
+    def nothing(cls, num_inputs: int) -> Verified:
+        """No recourse covers any input."""
+        none = np.zeros(0, dtype=np.int64)
+        empty, indices = np.zeros((0, 1), dtype=np.float32), none.astype(np.int32)
+        pairs = RecoursePairs(
+            input_embeddings=np.zeros((num_inputs, 1), dtype=np.float32),
+            input_sizes=np.zeros(num_inputs, dtype=np.int32),
+            candidate_embeddings=empty,
+            candidate_sizes=indices,
+            inputs=indices,
+            candidates=indices,
+            norms=np.zeros(0, dtype=np.float32),
+        )
+        cover = Cover(empty, np.zeros((0, num_inputs), dtype=np.int64))
+        trivial = np.full(num_inputs, -1, dtype=np.int64)
+        return cls(cover=cover, pairs=pairs, trivial=trivial, graphs=(), probability=np.zeros(0), candidates=none)
+
 
 def verify(
-    candidates: Candidates, pairs: RecoursePairs, centres: FloatArray, inputs: Sequence[Graph], models: Models,
-    limits: Limits, *, keep_all: bool = False,
+    candidates: Candidates, pairs: RecoursePairs, centres: FloatArray, rejects: Rejects, models: ModelPair,
+    settings: ResolvedSettings, *, keep_all: bool = False,
 ) -> Verified:  # fmt: skip
     """Confirm what the recourses cover.
 
@@ -105,20 +69,19 @@ def verify(
         candidates: What the search found.
         pairs: Those of its pairs that may be used.
         centres: The chosen recourses, `[R, d]`.
-        inputs: The rejected graphs.
+        rejects: The inputs, embedded.
         models: Classifier and embedder.
-        limits: `θ` and `Δ`.
+        settings: Resolved settings.
         keep_all: Keep recourses that cover nothing new as well.
     """
-    origins = models.scores(inputs) if len(inputs) else Scores(np.zeros(0), pairs.input_embeddings, pairs.input_sizes)
     with_zero = np.concatenate([centres, np.zeros((1, pairs.width), np.float32)])
-    needed = _needed(pairs, with_zero, inside(limits.delta, CHOSEN))
+    needed = _needed(pairs, with_zero, inside(settings.delta, CHOSEN))
     graphs = tuple(candidates.graph(int(candidate)) for candidate in needed)
     scores = (
         models.scores(graphs) if graphs else Scores(np.zeros(0), pairs.candidate_embeddings[:0], np.zeros(0, np.int32))
     )
-    confirmed = _confirmed(pairs, needed, origins, scores, limits.theta)
-    cover = cover_of(confirmed, with_zero, inside(limits.delta, CLAIMED))
+    confirmed = _confirmed(pairs, needed, rejects.scores, scores, settings.theta)
+    cover = cover_of(confirmed, with_zero, inside(settings.delta, CLAIMED))
     real = Cover(cover.centres[:-1], cover.pairs[:-1])
     return Verified(
         cover=real if keep_all else real.select(real.gains > 0),
@@ -167,7 +130,7 @@ class Entry:
     """One input as its first recourse covers it.
 
     Args:
-        input: Place among the inputs.
+        place: Place among the rejects.
         recourse: Place of the recourse.
         path: Edits from the input.
         graph: The graph they lead to.
@@ -176,7 +139,7 @@ class Entry:
         vector: `r(G, H)`, `[d]`.
     """
 
-    input: int
+    place: RejectPlace
     recourse: int
     path: EditPath
     graph: Graph
@@ -186,8 +149,8 @@ class Entry:
 
 
 def first_entries(
-    verified: Verified, candidates: Candidates, inputs: Sequence[Graph], models: Models,
-    limits: Limits, *, keep_all: bool = False,
+    verified: Verified, candidates: Candidates, rejects: Rejects, models: ModelPair,
+    settings: ResolvedSettings, *, keep_all: bool = False,
 ) -> tuple[Verified, list[Entry]]:  # fmt: skip
     """Every covered input with the edits that show it, each confirmed on the very graph the edits lead to.
 
@@ -197,9 +160,9 @@ def first_entries(
     Args:
         verified: What holds of the candidates.
         candidates: What the search found.
-        inputs: The rejected graphs.
+        rejects: The inputs, embedded.
         models: Classifier and embedder.
-        limits: `θ` and `Δ`.
+        settings: Resolved settings.
         keep_all: Keep recourses that cover nothing new as well.
     """
     kept: dict[int, Entry] = {}
@@ -212,10 +175,10 @@ def first_entries(
         rows = cover.pairs[first[open_inputs], open_inputs]
         shown = verified.candidates[verified.pairs.candidates[rows]]
         paths = [candidates.path(i, int(candidate)) for i, candidate in zip(open_inputs, shown, strict=True)]
-        entries = _entries(open_inputs, first[open_inputs], paths, inputs, models, verified.pairs)
-        holds = _hold(entries, cover.centres, limits)
-        kept |= {entry.input: entry for entry, held in zip(entries, holds, strict=True) if held}
-        failed = [(entry.recourse, entry.input) for entry, held in zip(entries, holds, strict=True) if not held]
+        entries = _entries(open_inputs, first[open_inputs], paths, rejects, models)
+        holds = _hold(entries, cover.centres, settings)
+        kept |= {entry.place: entry for entry, held in zip(entries, holds, strict=True) if held}
+        failed = [(entry.recourse, entry.place) for entry, held in zip(entries, holds, strict=True) if not held]
         verified = replace(verified, cover=_without(cover, failed))
     gains = (verified.cover.gains > 0) | keep_all
     place = np.cumsum(gains) - 1
@@ -227,19 +190,18 @@ def _entries(
     places: Sequence[int],
     recourses: npt.NDArray[np.int64],
     paths: Sequence[EditPath],
-    inputs: Sequence[Graph],
-    models: Models,
-    pairs: RecoursePairs,
+    rejects: Rejects,
+    models: ModelPair,
 ) -> list[Entry]:
-    graphs = [apply_path(inputs[i], path) for i, path in zip(places, paths, strict=True)]
-    scores = models.scores(graphs)
-    both = pairs.input_sizes[list(places)].astype(np.float64) + scores.sizes
-    steps = scores.embedding.astype(np.float64) - pairs.input_embeddings[list(places)]
+    graphs = [apply_path(rejects.graphs[i], path) for i, path in zip(places, paths, strict=True)]
+    scores, origins = models.scores(graphs), rejects.scores[np.array(places)]
+    both = origins.sizes.astype(np.float64) + scores.sizes
+    steps = scores.embedding.astype(np.float64) - origins.embedding
     vectors = (steps / both[:, None]).astype(np.float32)
     norms = np.linalg.norm(steps, axis=1) / both
     return [
         Entry(
-            input=i,
+            place=RejectPlace(place),
             recourse=int(recourses[k]),
             path=paths[k],
             graph=graphs[k],
@@ -247,15 +209,15 @@ def _entries(
             distance=float(norms[k]),
             vector=vectors[k],
         )
-        for k, i in enumerate(places)
+        for k, place in enumerate(places)
     ]
 
 
-def _hold(entries: Sequence[Entry], centres: FloatArray, limits: Limits) -> BoolArray:
+def _hold(entries: Sequence[Entry], centres: FloatArray, settings: ResolvedSettings) -> BoolArray:
     vectors = np.stack([entry.vector for entry in entries])
     chosen = centres[[entry.recourse for entry in entries]]
-    near = distances(vectors, chosen) <= inside(limits.delta, SHOWN)
-    close = np.array([entry.distance for entry in entries]) <= inside(limits.theta, SHOWN)
+    near = distances(vectors, chosen) <= inside(settings.delta, SHOWN)
+    close = np.array([entry.distance for entry in entries]) <= inside(settings.theta, SHOWN)
     return near & close & (np.array([entry.probability for entry in entries]) >= accepted(SHOWN))
 
 

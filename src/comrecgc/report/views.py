@@ -56,7 +56,7 @@ def recourse_views(explanation: Explanation) -> list[RecourseView]:
                 "gain": recourse.gain,
                 "bar": round(100 * recourse.gain / largest, 1),
                 "coverage": f"{coverage:.1%}",
-                "norm": f"{recourse.norm:.3g}",
+                "norm": "–" if recourse.norm is None else f"{recourse.norm:.3g}",
                 "edits": "–" if recourse.median_edits is None else f"{recourse.median_edits:g}",
                 "valid": "–" if recourse.share_valid is None else f"{recourse.share_valid:.0%}",
             },

@@ -1,17 +1,34 @@
 """Explanations as run folders: models found or trained, a search that can be resumed, figures that can be checked."""
 
-from comrecgc.runs.evaluation import Figure, evaluate_run
-from comrecgc.runs.folder import RunFolder
+from comrecgc.runs.evaluation import (
+    BORDERLINE,
+    Figure,
+    Witnesses,
+    evaluate_run,
+    load_witnesses,
+    recheck,
+    run_models,
+    stored_settings,
+)
+from comrecgc.runs.folder import REPORT, WITNESSES, RunFolder
 from comrecgc.runs.models import ModelFile, obtain_classifier, obtain_embedder
 from comrecgc.runs.run import apply_run, explain_dataset
 
 __all__ = [
+    "BORDERLINE",
+    "REPORT",
+    "WITNESSES",
     "Figure",
     "ModelFile",
     "RunFolder",
+    "Witnesses",
     "apply_run",
     "evaluate_run",
     "explain_dataset",
+    "load_witnesses",
     "obtain_classifier",
     "obtain_embedder",
+    "recheck",
+    "run_models",
+    "stored_settings",
 ]

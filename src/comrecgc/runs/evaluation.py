@@ -1,9 +1,13 @@
-"""Every figure of a run recomputed from its stored graphs and its models, by plain forward passes."""
+"""Every figure of a run recomputed from its stored graphs and its models, by plain forward passes.
+
+Most claims show their graph in `explanation.json`. Those that do not, `also_covers` and trivial coverage, have a witness in
+`witnesses.npz`: the counterfactual that proves the claim.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -13,19 +17,24 @@ from comrecgc.classifiers import load_classifier
 from comrecgc.embedding import load_embedder
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
-from comrecgc.graphs import BoolArray
-from comrecgc.pipeline.assembly import run_figures
-from comrecgc.pipeline.settings import Limits
-from comrecgc.pipeline.verification import Models, Scores, distances
+from comrecgc.graphs import BoolArray, GraphBatch
+from comrecgc.pipeline import ModelPair, Rejects, ResolvedSettings, Scores, Settings, Verified, distances, run_figures
 from comrecgc.recourse import Cover
 from comrecgc.runs.folder import WITNESSES
 from comrecgc.runs.models import ModelFile, checksum
-from comrecgc.runs.witnesses import TRIVIAL, Witnesses, load_witnesses
+from comrecgc.storage import load_arrays, refusing_damage, save_arrays
 from comrecgc.threads import reproducible
 
 _TOLERANCE = 1e-5  # of probabilities and distances: what another batch or machine may round differently
 
 BORDERLINE = "counterfactuals within 1e-5 of theta, delta or one half"
+
+
+TRIVIAL = -1
+"""Stands for the recourse "change nothing"."""
+
+_NAMES = ("labels", "edges", "node_ptr", "edge_ptr")
+_KINDS = {"claims": "i2", "labels": "i1", "edges": "i2", "node_ptr": "i1", "edge_ptr": "i1"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ def run_models(
     *,
     classifier: str | Path | None = None,
     embedder: str | Path | None = None,
-) -> Models:
+) -> ModelPair:
     """The models a run was made with.
 
     Args:
@@ -100,15 +109,16 @@ def run_models(
             paths[what] = Path(given)
         elif isinstance(entry, dict) and isinstance(entry.get("path"), str) and isinstance(entry.get("sha256"), str):
             paths[what] = ModelFile(entry["path"], entry["sha256"]).find(folder, what)
-        else:
+        elif what == "classifier" or (explanation.recourse == "vectors" and explanation.inputs):
             raise InputError(f"{folder} does not name its {what}: give its file with --{what}")
     names = explanation.label_names
-    return Models(
-        load_classifier(paths["classifier"], label_names=names), load_embedder(paths["embedder"], label_names=names)
+    return ModelPair(
+        load_classifier(paths["classifier"], label_names=names),
+        load_embedder(paths["embedder"], label_names=names) if "embedder" in paths else None,
     )
 
 
-def recheck(explanation: Explanation, models: Models, witnesses: Witnesses | None = None) -> list[Figure]:
+def recheck(explanation: Explanation, models: ModelPair, witnesses: Witnesses | None = None) -> list[Figure]:
     """The figures of an explanation, as stated and as its own graphs and the models say.
 
     Args:
@@ -123,7 +133,7 @@ def recheck(explanation: Explanation, models: Models, witnesses: Witnesses | Non
     covers, trivial = _all_claims(explanation, models, inputs, shown, witnesses)
     centres = _centres(explanation)
     cover = Cover(centres, np.where(covers, 0, -1))
-    recomputed: dict[str, float | None] = dict(run_figures(cover, _limits(explanation).delta, 0.0))
+    recomputed: dict[str, float | None] = dict(run_figures(cover, stored_settings(explanation).delta, 0.0))
     recomputed["trivial_coverage"] = trivial
     figures += [Figure("rejected inputs", len(explanation.inputs), int((inputs.probability <= 0.5).sum()))]
     figures += [
@@ -134,21 +144,22 @@ def recheck(explanation: Explanation, models: Models, witnesses: Witnesses | Non
     return figures
 
 
-def _limits(explanation: Explanation) -> Limits:
-    values = [explanation.parameters.get(name) for name in ("theta", "delta")]
-    if not all(isinstance(value, int | float) and value > 0 for value in values):
-        raise InputError(
-            f"The run must state theta and delta as positive numbers (got {values[0]!r} and {values[1]!r})"
-        )
-    return Limits(float(values[0] or 0), float(values[1] or 0))
+def stored_settings(explanation: Explanation) -> ResolvedSettings:
+    """The settings of a run, read back from its parameters; the constraint is left out."""
+    known = {field.name for field in fields(Settings)} - {"jobs", "time_budget", "constraint"}
+    values = {name: value for name, value in explanation.parameters.items() if name in known}
+    theta, delta = values.get("theta"), values.get("delta")
+    if theta is None or delta is None or isinstance(delta, str):
+        raise InputError(f"The run must state theta and delta as positive numbers (got {theta!r} and {delta!r})")
+    return Settings(**values, recourse=explanation.recourse, changes=explanation.changes).resolved()
 
 
 def _centres(explanation: Explanation) -> npt.NDArray[np.float32]:
-    width = len(explanation.recourses[0].vector) if explanation.recourses else 1
-    return np.array([recourse.vector for recourse in explanation.recourses], dtype=np.float32).reshape(-1, width)
+    vectors = [recourse.vector for recourse in explanation.recourses if recourse.vector is not None]
+    return np.array(vectors, dtype=np.float32).reshape(len(vectors), len(vectors[0]) if vectors else 1)
 
 
-def _shown_claims(explanation: Explanation, models: Models, inputs: Scores) -> tuple[BoolArray, list[Figure]]:
+def _shown_claims(explanation: Explanation, models: ModelPair, inputs: Scores) -> tuple[BoolArray, list[Figure]]:
     """Which of the counterfactuals shown hold, as `[R, num_inputs]`, and how far off what is said of them is."""
     place = {index: i for i, index in enumerate(explanation.inputs)}
     holds = np.zeros((len(explanation.recourses), len(place)), dtype=np.bool_)
@@ -159,15 +170,15 @@ def _shown_claims(explanation: Explanation, models: Models, inputs: Scores) -> t
     owners = np.array([place[member.input] for _, member in entries])
     recourses = np.array([r for r, _ in entries])
     accepted, lengths, gaps = _measure(inputs, owners, scores, _centres(explanation)[recourses])
-    limits = _limits(explanation)
-    fine = accepted & (lengths <= limits.theta) & (gaps <= limits.delta)
+    settings = stored_settings(explanation)
+    fine = accepted & (lengths <= settings.theta) & (gaps <= settings.delta)
     holds[recourses[fine], owners[fine]] = True
     stated = np.array([(member.probability, member.distance) for _, member in entries])
     same = np.abs(stated - np.stack([scores.probability, lengths], axis=1)).max(axis=1) <= _TOLERANCE * 10
     return holds, [
         Figure("counterfactuals accepted, within theta and delta", len(entries), int(fine.sum())),
         Figure("probabilities and distances as stated", len(entries), int(same.sum())),
-        Figure(BORDERLINE, None, int(_borderline(scores.probability, lengths, gaps, limits).sum())),
+        Figure(BORDERLINE, None, int(_borderline(scores.probability, lengths, gaps, settings).sum())),
     ]
 
 
@@ -175,17 +186,17 @@ def _borderline(
     probability: npt.NDArray[np.float64],
     lengths: npt.NDArray[np.float64],
     gaps: npt.NDArray[np.float64],
-    limits: Limits,
+    settings: ResolvedSettings,
 ) -> BoolArray:
     """Which counterfactuals come so near to a limit that another machine's rounding might decide otherwise."""
-    margins = np.stack([np.abs(probability - 0.5), np.abs(lengths - limits.theta), np.abs(gaps - limits.delta)])
+    margins = np.stack([np.abs(probability - 0.5), np.abs(lengths - settings.theta), np.abs(gaps - settings.delta)])
     near: BoolArray = margins.min(axis=0) <= _TOLERANCE
     return near
 
 
 def _all_claims(
     explanation: Explanation,
-    models: Models,
+    models: ModelPair,
     inputs: Scores,
     shown: BoolArray,
     witnesses: Witnesses | None,
@@ -204,10 +215,9 @@ def _all_claims(
     owners = np.array([place[index] for index in claims[:, 1].tolist()], dtype=np.int64)
     centres = np.concatenate([_centres(explanation), np.zeros((1, inputs.embedding.shape[1]), np.float32)])
     scores = models.scores(witnesses.graphs)
-    behind = Scores(scores.probability[claims[:, 2]], scores.embedding[claims[:, 2]], scores.sizes[claims[:, 2]])
-    accepted, lengths, gaps = _measure(inputs, owners, behind, centres[claims[:, 0]])
-    limits = _limits(explanation)
-    fine = accepted & (lengths <= limits.theta) & (gaps <= limits.delta)
+    accepted, lengths, gaps = _measure(inputs, owners, scores[claims[:, 2]], centres[claims[:, 0]])
+    settings = stored_settings(explanation)
+    fine = accepted & (lengths <= settings.theta) & (gaps <= settings.delta)
     witnessed = np.zeros((len(centres), len(place)), dtype=np.bool_)
     witnessed[claims[fine, 0], owners[fine]] = True  # the recourse −1 is the last row
     for r, i in also:
@@ -224,3 +234,52 @@ def _measure(
     gaps = distances(steps.astype(np.float32), centres)
     accepted: BoolArray = scores.probability > 0.5
     return accepted, np.linalg.norm(steps, axis=1), gaps
+
+
+@dataclass(frozen=True, eq=False)
+class Witnesses:
+    """Counterfactuals, and the claim that each proves.
+
+    Args:
+        graphs: The counterfactuals.
+        claims: Rows (recourse, index of the input in the dataset, place in `graphs`), `[n, 3]`.
+    """
+
+    graphs: GraphBatch
+    claims: npt.NDArray[np.int64]
+
+
+def witnesses_of(verified: Verified, rejects: Rejects) -> Witnesses:
+    """The counterfactuals by which recourses, and "change nothing", cover inputs."""
+    recourses, inputs = np.nonzero(verified.cover.covers)
+    rows = verified.cover.pairs[recourses, inputs]
+    trivial = np.flatnonzero(verified.trivial >= 0)
+    graphs = verified.pairs.candidates[np.concatenate([rows, verified.trivial[trivial]])]
+    used, place = np.unique(graphs, return_inverse=True)
+    claims = np.stack(
+        [
+            np.concatenate([recourses, np.full(len(trivial), TRIVIAL)]),
+            rejects.indices[np.concatenate([inputs, trivial])],
+            place,
+        ],
+        axis=1,
+    )
+    return Witnesses(GraphBatch.from_graphs(verified.graphs[i] for i in used), claims.astype(np.int64))
+
+
+def save_witnesses(witnesses: Witnesses, path: Path) -> None:
+    """Write them as plain arrays."""
+    arrays = {name: getattr(witnesses.graphs, name) for name in _NAMES}
+    if witnesses.graphs.edge_labels is not None:
+        arrays["edge_labels"] = witnesses.graphs.edge_labels
+    save_arrays(path, {"claims": witnesses.claims, **arrays}, compress=True)
+
+
+def load_witnesses(path: Path) -> Witnesses:
+    """Read them."""
+    arrays, _ = load_arrays(path, _KINDS, optional={"edge_labels": "i1"}, compressed=True, advice="")
+    with refusing_damage(path, advice=""):
+        claims = arrays.pop("claims")
+        graphs = GraphBatch(**arrays)
+        list(graphs)  # graphs that are none are found here
+        return Witnesses(graphs, claims)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 from platformdirs import user_cache_path
 
 from comrecgc.classifiers import (
@@ -21,10 +23,8 @@ from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, train_embedder
 from comrecgc.errors import InputError
 from comrecgc.graphs import fingerprint
-from comrecgc.pipeline.candidates import Progress
+from comrecgc.pipeline import Progress
 from comrecgc.storage import check_writable, facts_path, only_writer_of, reason_of, write_atomically
-
-QUICK = EmbedderTraining(effort=0.2)
 
 _M = TypeVar("_M", GraphClassifier, Greed)
 
@@ -75,12 +75,23 @@ def _bytes(path: Path) -> bytes:
         raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
 
 
+def data_fingerprint(dataset: GraphDataset, *, with_classes: bool = True) -> str:
+    """The same exactly for the same graphs, label names and features, and classes where these count."""
+    digest = hashlib.sha256(fingerprint(dataset.graphs).encode())
+    digest.update(json.dumps(dataset.label_names).encode())
+    digest.update(np.ascontiguousarray(dataset.feature_table).tobytes())
+    if with_classes:
+        digest.update(np.asarray(dataset.classes, dtype=np.int8).tobytes())
+    return digest.hexdigest()
+
+
 def obtain_classifier(
     dataset: GraphDataset,
     path: Path | None,
     folder: Path,
     *,
-    training: ClassifierTraining | None = None,
+    training: ClassifierTraining,
+    deadline: float | None = None,  # noqa: ARG001  until trainings know it
     progress: Progress | None = None,
 ) -> tuple[GraphClassifier, ModelFile]:
     """The classifier in a file, or one trained on the dataset, now or in an earlier run.
@@ -89,10 +100,10 @@ def obtain_classifier(
         dataset: The data it is for.
         path: A checkpoint; None to train.
         folder: The run folder, which gets a copy of what was trained.
-        training: How to train; by default as the paper does.
+        training: How to train.
+        deadline: When a training must stop, as `time.monotonic()` counts.
         progress: Called as the training goes on.
     """
-    training = training or ClassifierTraining()
     if path is not None:
         return load_classifier(path, label_names=dataset.label_names), ModelFile.of(path, folder)
 
@@ -102,8 +113,8 @@ def obtain_classifier(
             progress(f"training {training.model}", epoch.epoch, epoch.epochs, words)
 
     return _trained(
-        f"{training.model}-{training.epochs}-{training.patience}-{training.seed}",
-        dataset,
+        f"{dataset.name}-{training.model}",
+        [data_fingerprint(dataset), asdict(training)],
         folder / "classifier.safetensors",
         lambda out: train_classifier(dataset, training, out=out, resume=True, progress=report).model,
     )
@@ -114,7 +125,8 @@ def obtain_embedder(
     path: Path | None,
     folder: Path,
     *,
-    training: EmbedderTraining | None = None,
+    training: EmbedderTraining,
+    deadline: float | None = None,  # noqa: ARG001  until trainings know it
     progress: Progress | None = None,
 ) -> tuple[Greed, ModelFile]:
     """The embedder in a file, or one trained on the dataset, now or in an earlier run.
@@ -123,10 +135,10 @@ def obtain_embedder(
         dataset: The data it is for.
         path: A checkpoint; None to train.
         folder: The run folder, which gets a copy of what was trained.
-        training: How to train; by default quickly.
+        training: How to train.
+        deadline: When a training must stop, as `time.monotonic()` counts.
         progress: Called as the training goes on.
     """
-    training = training or QUICK
     if path is not None:
         return load_embedder(path, label_names=dataset.label_names), ModelFile.of(path, folder)
     facts = {"dataset": dataset.name, "label_names": list(dataset.label_names)}
@@ -136,8 +148,8 @@ def obtain_embedder(
             progress(f"embedder: {what}", done, total, word)
 
     return _trained(
-        f"greed-{training.effort:g}-{training.seed}",
-        dataset,
+        f"{dataset.name}-greed",
+        [data_fingerprint(dataset, with_classes=False), asdict(replace(training, jobs=1))],
         folder / "embedder.safetensors",
         lambda out: train_embedder(
             dataset.graphs, dataset.num_labels, training, out=out, resume=True, facts=facts, progress=report
@@ -145,24 +157,31 @@ def obtain_embedder(
     )
 
 
-def _copy(source: Path, target: Path) -> None:
-    contents = _bytes(source)
-    write_atomically(target, lambda file: file.write(contents))
+def _trained(name: str, key: list[Any], target: Path, train: Callable[[Path], _M]) -> tuple[_M, ModelFile]:
+    """Train in the cache, where an earlier or interrupted training of the same kind is taken up, and copy the result.
 
-
-def _trained(how: str, dataset: GraphDataset, target: Path, train: Callable[[Path], _M]) -> tuple[_M, ModelFile]:
-    """Train in the cache, where an earlier or interrupted training of the same kind is taken up, and copy the result."""
-    name = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset.name)
-    cached = user_cache_path("comrecgc") / "models" / f"{name}-{fingerprint(dataset.graphs)[:12]}-{how}.safetensors"
+    Args:
+        name: What the model is, for people who look into the cache.
+        key: All that the model depends on, as JSON values.
+        target: The copy for the run.
+        train: Trains into a file.
+    """
+    plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+    cached = user_cache_path("comrecgc") / "models" / f"{plain}-{digest}.safetensors"
     try:
         check_writable(cached.parent)
     except InputError:
         model = train(target)
     else:
-        with only_writer_of(
-            cached.with_suffix(".turn"), wait=True
-        ):  # whoever trains the same elsewhere does it for both
+        turn = cached.with_suffix(".turn")
+        with only_writer_of(turn, wait=True):  # whoever trains the same elsewhere does it for both
             model = train(cached)
-            for source, copy in ((facts_path(cached), facts_path(target)), (cached, target)):
-                _copy(source, copy)
+            _copy(facts_path(cached), facts_path(target))
+            _copy(cached, target)
     return model, ModelFile.of(target, target.parent)
+
+
+def _copy(source: Path, target: Path) -> None:
+    contents = _bytes(source)
+    write_atomically(target, lambda file: file.write(contents))

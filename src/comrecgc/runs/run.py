@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
 
 from comrecgc.classifiers import ClassifierTraining
 from comrecgc.datasets import GraphDataset
-from comrecgc.embedding import EmbedderTraining
+from comrecgc.embedding import Embedder, EmbedderTraining
 from comrecgc.errors import InputError
-from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.explainer import QUICK_TRAINING, apply_recourses, find_recourses
 from comrecgc.explanation import Explanation
-from comrecgc.graphs import Constraint, fingerprint
+from comrecgc.graphs import Constraint
 from comrecgc.molecules import Valence
-from comrecgc.pipeline.application import apply_recourses
-from comrecgc.pipeline.candidates import Progress
-from comrecgc.pipeline.inputs import with_label_names
-from comrecgc.pipeline.settings import Settings
+from comrecgc.pipeline import Clock, Progress, Settings, with_label_names
 from comrecgc.report import write_report
-from comrecgc.runs.evaluation import run_models
+from comrecgc.runs.evaluation import run_models, save_witnesses, stored_settings, witnesses_of
 from comrecgc.runs.folder import REPORT, WITNESSES, RunFolder
-from comrecgc.runs.models import QUICK, checksum, obtain_classifier, obtain_embedder
-from comrecgc.runs.witnesses import save_witnesses, witnesses_of
+from comrecgc.runs.models import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
 from comrecgc.threads import reproducible
 
 _MAY_CHANGE = ("jobs", "time_budget")  # between an interruption and going on
+_CLASSIFIER_SHARE = 0.3  # of the time that is left may go into training the classifier
 
 
 def explain_dataset(
@@ -36,7 +31,6 @@ def explain_dataset(
     *,
     classifier: Path | None = None,
     embedder: Path | None = None,
-    constraint: Constraint | None = None,
     classifier_training: ClassifierTraining | None = None,
     embedder_training: EmbedderTraining | None = None,
     resume: bool = False,
@@ -52,7 +46,6 @@ def explain_dataset(
         settings: Parameters of the run.
         classifier: A checkpoint; None trains one, or takes one trained on the same data before.
         embedder: A checkpoint; None trains one, or takes one trained on the same data before.
-        constraint: Which edits are allowed; None for all.
         classifier_training: How to train a classifier.
         embedder_training: How to train an embedder.
         resume: Go on with the run in the folder; a finished one is returned as it is.
@@ -61,55 +54,52 @@ def explain_dataset(
         started: When the time budget began, as `time.monotonic()` counts; None for now.
     """
     settings = settings or Settings()
-    started = time.monotonic() if started is None else started
-    classifier_training, embedder_training = classifier_training or ClassifierTraining(), embedder_training or QUICK
-    request = {name: value for name, value in asdict(settings).items() if name not in _MAY_CHANGE} | {
+    clock = Clock(settings.time_budget, started)
+    classifier_training, embedder_training = (
+        classifier_training or ClassifierTraining(),
+        embedder_training or QUICK_TRAINING,
+    )
+    asked = {field.name: getattr(settings, field.name) for field in fields(Settings) if field.name not in _MAY_CHANGE}
+    request = asked | {
         "dataset": dataset.name,
-        "graphs": fingerprint(dataset.graphs),
+        "data": data_fingerprint(dataset),
         "classifier": asdict(classifier_training) if classifier is None else checksum(classifier),
         "embedder": embedder_training.effort if embedder is None else checksum(embedder),
-        "constraint": None if constraint is None else repr(constraint),
+        "constraint": None if settings.constraint is None else repr(settings.constraint),
     }
     with RunFolder.open(out, request, resume=resume, overwrite=overwrite) as folder:
         if folder.is_finished:
             return Explanation.load(folder.path)
-        model, model_file = obtain_classifier(
-            dataset, classifier, folder.path, training=classifier_training, progress=progress
-        )
-        greed, greed_file = obtain_embedder(
-            dataset, embedder, folder.path, training=embedder_training, progress=progress
-        )
-        waited = time.monotonic() - started
-        explainer = CommonRecourseExplainer(model, greed, constraint=constraint, **_arguments(settings))
-        explainer.fit(dataset, progress=progress, checkpoint=folder.path, resume=resume, started=started)
-        save_witnesses(witnesses_of(explainer.verified_, explainer.rejects_), folder.path / WITNESSES)
+        files: dict[str, ModelFile] = {}
+        model, files["classifier"] = obtain_classifier(
+            dataset, classifier, folder.path, training=classifier_training,
+            deadline=clock.training_deadline(_CLASSIFIER_SHARE), progress=progress,
+        )  # fmt: skip
+        clock.lap("classifier")
+
+        def embedder_before(deadline: float | None) -> Embedder:
+            found, files["embedder"] = obtain_embedder(
+                dataset, embedder, folder.path, training=embedder_training, deadline=deadline, progress=progress
+            )
+            return found
+
+        with reproducible():
+            found = find_recourses(
+                settings, dataset, model, embedder_before,
+                clock=clock, progress=progress, checkpoint=folder.path, resume=resume,
+            )  # fmt: skip
+        save_witnesses(witnesses_of(found.verified, found.rejects), folder.path / WITNESSES)
         facts = {
             "request": folder.request,
-            "models": {"classifier": asdict(model_file), "embedder": asdict(greed_file)},
-            "search_curve": explainer.search_curve_,
+            "models": {what: asdict(file) for what, file in files.items()},
+            "search_curve": found.search_curve,
             WITNESSES: checksum(folder.path / WITNESSES),
         }
-        return _written(explainer.explanation_, folder, facts, waited)
-
-
-def _arguments(settings: Settings) -> dict[str, Any]:
-    """Settings as arguments of the explainer."""
-    arguments = asdict(settings)
-    arguments["random_state"] = arguments.pop("seed")
-    del arguments["constraint"]  # words; the rule itself goes beside them
-    return arguments
-
-
-def _written(explanation: Explanation, folder: RunFolder, facts: dict[str, Any], waited: float) -> Explanation:
-    """The explanation as it is on disk: the report first, then the files a manifest makes whole."""
-    now = time.monotonic()
-    write_report(explanation, folder.path / REPORT)
-    seconds = {"reading and training": round(waited, 3), **explanation.facts.seconds}
-    seconds["report"] = round(time.monotonic() - now, 3)
-    explanation = replace(explanation, facts=replace(explanation.facts, seconds=seconds, facts=facts))
-    explanation.save(folder.path)
-    folder.finish()
-    return explanation
+        explanation = found.explanation.with_facts(replace(found.explanation.facts, facts=facts))
+        write_report(explanation, folder.path / REPORT)  # the manifest, which makes the folder whole, comes last
+        explanation.save(folder.path)
+        folder.finish()
+        return explanation
 
 
 def apply_run(
@@ -137,19 +127,14 @@ def apply_run(
     explanation = Explanation.load(run)
     dataset = with_label_names(dataset, explanation.label_names)
     models = run_models(run, explanation, classifier=classifier, embedder=embedder)
-    settings = replace(_stored_settings(run, explanation), jobs=jobs, time_budget=time_budget)
-    constraint = _stored_constraint(explanation)
-    with reproducible():
-        scorer = models.scorer(dataset.num_labels, constraint=constraint, num_threads=settings.num_jobs)
-        return apply_recourses(explanation, dataset, models, scorer=scorer, settings=settings, progress=progress)
-
-
-def _stored_settings(run: Path, explanation: Explanation) -> Settings:
-    known = {field.name for field in fields(Settings)} - set(_MAY_CHANGE)
     try:
-        return Settings(**{k: v for k, v in explanation.parameters.items() if k in known}).completed(None)
+        settings = replace(
+            stored_settings(explanation), jobs=jobs, time_budget=time_budget, constraint=_stored_constraint(explanation)
+        )
     except InputError as error:
         raise InputError(f"{run}: the parameters of the run cannot be used: {error}") from error
+    with reproducible():
+        return apply_recourses(explanation, dataset, models, settings, progress=progress)
 
 
 def _stored_constraint(explanation: Explanation) -> Constraint | None:

@@ -1,10 +1,10 @@
-"""Where counterfactuals come from: the directed search, or the paper's walk. Both end as pairs within θ."""
+"""Vector recourse: counterfactual candidates from the directed search or the paper's walk, and the choice among them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,23 +12,22 @@ import numpy as np
 from comrecgc.embedding.ged import edit_path, ged_interval
 from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, simplify_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.pipeline.margins import CHOSEN, inside
-from comrecgc.pipeline.settings import Settings
-from comrecgc.recourse import RecoursePairs, pairs_within
+from comrecgc.pipeline.inputs import Progress, Rejects
+from comrecgc.pipeline.settings import CHOSEN, ResolvedSettings, inside
+from comrecgc.recourse import RecoursePairs, cover_of, pairs_within
 from comrecgc.recourse.ball import BallCover
+from comrecgc.recourse.clustering import RecourseClustering
+from comrecgc.recourse.fc import nearest_counterfactuals, with_counterfactuals
 from comrecgc.recourse.pairs import FloatArray
 from comrecgc.search import DirectedSearch, SearchProgress, SearchState
 from comrecgc.walk import Candidate, MultiHeadWalk, ShardedWalk
 
-Progress = Callable[[str, int, int, str], None]
-"""Called with what is being done, how much is done, how much there is, and a word on how it goes."""
-
+_MEASURED_INPUTS = 64
+_MEASURED_EDITS = 500
 _WALK_REACH = 1.0  # in θ: how far from their inputs heads go; nothing beyond θ can be a counterfactual
 _WALK_COST = 2  # elements of their inputs heads change at once, where that is enough: a leaf and its edge, or two edits
-_ENOUGH, _LOOKED_AT = (
-    0.9,
-    200,
-)  # share of the inputs that one edit turns into accepted ones, and of how many it is taken
+_ENOUGH = 0.9  # share of the inputs that one edit must turn into accepted ones for that,
+_LOOKED_AT = 200  # of so many inputs
 _MAX_CANDIDATES = 100_000
 _NUM_SHARDS = 2
 _CHECKPOINT_SECONDS = 10.0
@@ -56,62 +55,72 @@ class Candidates:
 
 
 def find_candidates(
-    settings: Settings,
+    settings: ResolvedSettings,
     scorer: NeighbourhoodScorer,
-    inputs: Sequence[Graph],
+    rejects: Rejects,
     *,
+    given: FloatArray | None = None,
     deadline: float | None = None,
     progress: Progress | None = None,
     checkpoint: Path | None = None,
     resume: bool = False,
 ) -> Candidates:
-    """Look for counterfactuals of the inputs as the preset says.
+    """Look for counterfactuals of the rejects as the preset says.
 
     Args:
-        settings: Complete settings.
+        settings: Resolved settings.
         scorer: Scores neighbourhoods.
-        inputs: The rejected graphs, with fresh ids.
+        rejects: The inputs, embedded.
+        given: Recourses known beforehand, `[R, d]`, for which the search looks instead of choosing its own.
         deadline: When to stop, as `time.monotonic()` counts.
         progress: Called as the search goes on.
         checkpoint: Folder that keeps an unfinished search; None keeps none.
         resume: Go on from what the folder holds.
     """
-    if settings.preset == "paper":
-        return _walked(settings, scorer, inputs, deadline, progress, checkpoint, resume)
-    state = directed_search(settings).run(
+    if given is None and settings.preset == "paper":
+        return _walked(settings, scorer, rejects, deadline, progress, checkpoint, resume)
+    search = DirectedSearch(theta=inside(settings.theta, CHOSEN), cover=ball_cover(settings))
+    if given is not None:
+        cover = GivenCentres(delta=inside(settings.delta, CHOSEN), given=given)
+        search = replace(search, cover=cover, head_effort=0.0)
+    state = search.run(
         scorer,
-        inputs,
+        rejects.graphs,
         seed=settings.seed,
         deadline=deadline,
-        progress=reporter(progress),
+        progress=_reporter(progress),
         checkpoint=None if checkpoint is None else checkpoint / "search.npz",
         resume=resume,
         checkpoint_seconds=_CHECKPOINT_SECONDS,
     )
-    return searched_candidates(state, inputs)
+    return _searched(state, rejects.graphs)
 
 
-def directed_search(settings: Settings, cover: BallCover | None = None) -> DirectedSearch:
-    """The search of the default preset.
+@dataclass(frozen=True, kw_only=True)
+class GivenCentres(BallCover):
+    """A cover whose centres are known beforehand.
 
     Args:
-        settings: Complete settings.
-        cover: How centres are chosen; by default by ball cover with the settings' limits.
+        given: The centres, `[R, d]`.
     """
-    cover = cover or ball_cover(settings)
-    return DirectedSearch(theta=inside(settings.theta, CHOSEN), cover=cover)
+
+    given: FloatArray
+
+    def centres_of(self, *_: object, **__: object) -> FloatArray:
+        """The given centres."""
+        return self.given
 
 
-def ball_cover(settings: Settings) -> BallCover:
-    """The ball cover of complete settings."""
+def ball_cover(settings: ResolvedSettings) -> BallCover:
+    """How the directed search and the `ball` selection choose recourses."""
     return BallCover(
-        delta=inside(settings.radius, CHOSEN),
+        delta=inside(settings.delta, CHOSEN),
         num_recourses=settings.num_recourses,
-        directional=bool(settings.directional),
+        directional=settings.directional,
     )
 
 
-def searched_candidates(state: SearchState, inputs: Sequence[Graph]) -> Candidates:
+def _searched(state: SearchState, inputs: Sequence[Graph]) -> Candidates:
     """What a directed search found: every input is paired with its own candidates only."""
     pairs = state.pairs()
     owners = pairs.inputs  # candidate j belongs to pair j
@@ -129,8 +138,8 @@ def searched_candidates(state: SearchState, inputs: Sequence[Graph]) -> Candidat
     )
 
 
-def reporter(progress: Progress | None) -> Callable[[SearchProgress], None] | None:
-    """Tells the progress of a search as that of a stage."""
+def _reporter(progress: Progress | None) -> Callable[[SearchProgress], None] | None:
+    """Reports the progress of a search as that of a stage."""
     if progress is None:
         return None
 
@@ -151,16 +160,16 @@ def shorter_path(graph: Graph, path: EditPath) -> EditPath:
 
 
 def _walked(
-    settings: Settings,
+    settings: ResolvedSettings,
     scorer: NeighbourhoodScorer,
-    inputs: Sequence[Graph],
+    rejects: Rejects,
     deadline: float | None,
     progress: Progress | None,
     checkpoint: Path | None,
     resume: bool,
 ) -> Candidates:
     """The paper's walk; every input is paired with every candidate within θ, whoever it was reached from."""
-    found: list[Candidate] = []
+    inputs, found = rejects.graphs, list[Candidate]()
     if inputs:
         walk = MultiHeadWalk(
             num_heads=min(settings.num_heads, len(inputs)),
@@ -176,10 +185,9 @@ def _walked(
             sharded.run(scorer, inputs, jobs=settings.num_jobs, resume=resume, deadline=deadline, bar=progress)
         )
     assert scorer.embedder is not None
-    origins = scorer.embedder.embed(GraphBatch.from_graphs(inputs))
     ends = scorer.embedder.embed(GraphBatch.from_graphs(candidate.graph for candidate in found))
     sizes = [candidate.graph.size for candidate in found]
-    pairs = pairs_within(origins, [graph.size for graph in inputs], ends, sizes, settings.theta)
+    pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, ends, sizes, settings.theta)
 
     def path(index: int, candidate: int) -> EditPath:
         reached = found[candidate]
@@ -218,3 +226,68 @@ def _bonds(graph: Graph) -> list[tuple[int, int, int]]:
     ends = np.sort(graph.labels[graph.edges], axis=1)
     rows = np.concatenate([ends, graph.edge_labels[:, None]], axis=1).tolist()
     return sorted((first, second, bond) for first, second, bond in rows)
+
+
+def one_edit_length(scorer: NeighbourhoodScorer, rejects: Rejects, seed: int) -> float:
+    """Median length of a one-edit recourse on some inputs, evenly spread; 0 where there is none.
+
+    Args:
+        scorer: Scores neighbourhoods.
+        rejects: The inputs, embedded.
+        seed: Seed of the draw of edits of large graphs.
+    """
+    if not rejects:
+        return 0.0
+    places = np.unique(np.linspace(0, len(rejects) - 1, _MEASURED_INPUTS).astype(int))
+    chosen, origins = [rejects.graphs[i] for i in places], rejects.scores.embedding[places]
+    rng = np.random.default_rng([seed, 1])
+    norms = [np.zeros(0)]
+    for origin, around in zip(
+        origins, scorer.score(chosen, probability=False, sample=_MEASURED_EDITS, rng=rng), strict=True
+    ):
+        assert around.embedding is not None
+        sizes = 2 * around.graph.size + around.table.size_changes()
+        norms.append(np.linalg.norm(around.embedding - origin, axis=1) / sizes)
+    lengths = np.concatenate(norms)
+    return float(np.median(lengths)) if len(lengths) else 0.0
+
+
+def choose_recourses(settings: ResolvedSettings, candidates: Candidates) -> tuple[FloatArray, RecoursePairs]:
+    """The recourses, in order, `[at most R, d]`, and the pairs that may be used to cover inputs.
+
+    Args:
+        settings: Resolved settings.
+        candidates: What the search found.
+    """
+    pairs = candidates.pairs
+    if settings.selection == "dbscan":
+        if settings.problem == "fc":
+            pairs = with_counterfactuals(pairs, nearest_counterfactuals(pairs))
+        return _clustered(settings, pairs), pairs
+    centres = candidates.centres
+    if centres is None:
+        # Balls cover at least what the paper's clusters would.
+        rng, clusters = np.random.default_rng([settings.seed, 2]), _clustered(settings, pairs)
+        centres = ball_cover(settings).centres(pairs, rng, previous=clusters)
+    if settings.problem == "fc":
+        # One counterfactual per covered input is at most T = |inputs| of them, so no coverage is lost.
+        cover = cover_of(pairs, centres, inside(settings.delta, CHOSEN))
+        covered = np.flatnonzero(cover.first >= 0)
+        pairs = with_counterfactuals(pairs, pairs.candidates[cover.pairs[cover.first[covered], covered]])
+    return centres, pairs
+
+
+def _clustered(settings: ResolvedSettings, pairs: RecoursePairs) -> FloatArray:
+    """Centroids of clusters; those within Δ of "change nothing" are left out where directions are asked for."""
+    clustering = RecourseClustering(
+        theta=settings.theta,
+        delta=settings.delta,
+        num_recourses=settings.num_recourses,
+        seed=settings.seed,
+        num_threads=settings.num_jobs,
+    )
+    centres = clustering.centres(pairs)
+    if not settings.directional:
+        return centres
+    longer: FloatArray = centres[np.linalg.norm(centres.astype(np.float64), axis=1) > settings.delta]
+    return longer

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from comrecgc.cli.demo import run_demo
 from comrecgc.datasets import load_planted
-from comrecgc.demo import run_demo
 from comrecgc.explanation import Explanation
 
 
@@ -14,7 +14,7 @@ def test_the_demo_finds_the_planted_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
-    monkeypatch.setattr("comrecgc.demo.load_planted", lambda: load_planted(num_graphs=240))
+    monkeypatch.setattr("comrecgc.datasets.load_planted", lambda: load_planted(num_graphs=240))
     explanation = run_demo(tmp_path / "demo", 0, effort=0.003, num_recourses=5)
     printed = capsys.readouterr().out
     assert explanation.facts.model_accuracy is not None

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from comrecgc.classifiers.classifier import FloatArray
-from comrecgc.graphs import AllowKinds, Graph, GraphBatch
+from comrecgc.graphs import AllowKinds, Edit, EditKind, EditPath, Graph, GraphBatch, apply_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.pipeline.candidates import max_walk_cost
+from comrecgc.pipeline.vectors import mapped_path, max_walk_cost, shorter_path
 
 INPUTS = [Graph([0] * size, [(i, i + 1) for i in range(size - 1)]) for size in range(2, 12)]
+
+INPUT = Graph([0, 1, 2], [[0, 1], [1, 2]])
+TO_A: EditPath = (Edit(EditKind.RELABEL, 2, 0),)
 
 
 class Counts:
@@ -33,3 +36,19 @@ def test_the_walk_stays_near_where_one_edit_is_enough(needed: int, expected: int
 def test_what_is_enough_depends_on_what_is_allowed() -> None:
     scorer = NeighbourhoodScorer(Counts(1), None, 2, constraint=AllowKinds(["add_edge"]))
     assert max_walk_cost(scorer, INPUTS, seed=0) is None
+
+
+def test_paths_are_simplified_unless_that_changes_a_bond() -> None:
+    detour: EditPath = (Edit(EditKind.REMOVE_EDGE, 0, 1), Edit(EditKind.ADD_EDGE, 0, 1), *TO_A)
+    assert shorter_path(INPUT, detour) == TO_A
+    double = Graph([0, 1, 2], [[0, 1], [1, 2]], [1, 0])
+    assert shorter_path(double, detour) == detour  # the bond it makes again is single
+    single = Graph([0, 1, 2], [[0, 1], [1, 2]], [0, 1])
+    assert shorter_path(single, detour) == TO_A
+
+
+def test_a_path_between_two_graphs_leads_there() -> None:
+    target = Graph([1, 0, 0, 2], [[0, 1], [1, 2], [2, 3]])
+    end = apply_path(INPUT, mapped_path(INPUT, target))
+    assert sorted(end.labels.tolist()) == sorted(target.labels.tolist())
+    assert end.num_edges == target.num_edges

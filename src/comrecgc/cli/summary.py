@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from comrecgc.explanation import Explanation
-from comrecgc.runs.folder import REPORT
+from comrecgc.runs import REPORT
 from comrecgc.terminal import err, out
 
 _SHOWN = 5
@@ -51,7 +51,7 @@ def recourse_table(explanation: Explanation) -> Table:
             str(recourse.gain),
             f"{coverage:.1%}",
             "" if recourse.median_edits is None else f"{recourse.median_edits:g}",
-            f"{recourse.norm:.3f}",
+            "" if recourse.norm is None else f"{recourse.norm:.3f}",
         ]
         table.add_row(*row, *([] if recourse.share_valid is None else [f"{recourse.share_valid:.0%}"]))
     return table
