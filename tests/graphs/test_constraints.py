@@ -3,6 +3,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import (
@@ -15,11 +16,13 @@ from comrecgc.graphs import (
     Graph,
     KeepConnected,
     MaxSize,
+    StayNear,
     allowed_edits,
     apply_edit,
     one_edit_table,
     to_networkx,
 )
+from tests.graphs.elements import elements_changed
 from tests.graphs.strategies import graphs
 
 
@@ -89,3 +92,17 @@ def test_constraints_change_neither_graph_nor_table() -> None:
     before = table.kind.tolist(), table.first.tolist(), table.second.tolist()
     AllOf(KeepConnected(), FreezeNodes({1}), MaxSize(nodes=3)).allowed(graph, table)
     assert (table.kind.tolist(), table.first.tolist(), table.second.tolist()) == before
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs(max_nodes=6), st.data())
+def test_costs_are_those_of_the_edited_graphs(start: Graph, data: st.DataObject) -> None:
+    graph = start
+    for _ in range(data.draw(st.integers(0, 6))):
+        table = one_edit_table(graph, 3)
+        graph = apply_edit(graph, table[data.draw(st.integers(0, len(table) - 1))])
+    table = one_edit_table(graph, 3)
+    expected = [elements_changed(start, apply_edit(graph, table[i])) for i in range(len(table))]
+    assert StayNear(start, 0).costs(graph, table).tolist() == expected
+    limit = data.draw(st.integers(1, 6))
+    assert StayNear(start, limit).allowed(graph, table).tolist() == [cost <= limit for cost in expected]

@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch, fingerprint
+from comrecgc.graphs import (
+    Edit,
+    EditKind,
+    Graph,
+    GraphBatch,
+    apply_path,
+    components,
+    edge_labels_by_id,
+    fingerprint,
+    neighbours_by_id,
+)
+
+CHAIN = Graph([0, 1, 2, 0], [[0, 1], [1, 2], [2, 3]], [0, 1, 2])
 
 
 def test_edges_are_stored_sorted_with_their_labels() -> None:
@@ -126,3 +138,15 @@ def test_numbers_that_do_not_fit_and_edges_in_two_rows_are_refused() -> None:
         Graph([0] * 6, [[0, 1, 2, 3], [4, 5, 3, 0]])
     with pytest.raises(InputError, match="Edge labels must be non-negative"):
         Graph([0, 0], [(0, 1)], [-1])
+
+
+def test_components_are_those_of_the_subgraph() -> None:
+    neighbours = neighbours_by_id(CHAIN)
+    assert components([0, 1, 3], neighbours) == [{0, 1}, {3}]
+    assert components([], neighbours) == []
+
+
+def test_edge_labels_follow_their_edges() -> None:
+    after = apply_path(CHAIN, (Edit(EditKind.REMOVE_NODE, 0),))
+    assert edge_labels_by_id(after) == {(1, 2): 1, (2, 3): 2}
+    assert edge_labels_by_id(Graph([0, 0], [[0, 1]])) == {}

@@ -4,7 +4,7 @@ import pytest
 
 from comrecgc.graphs import Edit, EditKind, Graph
 from comrecgc.molecules import BOND_NAMES, from_smiles
-from comrecgc.wording import Pattern, describe_recourse, pattern_of, representatives
+from comrecgc.wording import Pattern, describe_path, describe_recourse, pattern_of, representatives
 
 ELEMENTS = ("C", "N", "O", "H")
 C, N, O, H = range(4)
@@ -110,3 +110,23 @@ def test_representatives_are_small_and_diverse() -> None:
     assert representatives(patterns, sizes, 1) == [1]
     assert representatives(["a"], [1], 4) == [0]
     assert representatives([], [], 4) == []
+
+
+def test_every_edit_of_a_path_in_words() -> None:
+    nitro = Graph([0, 1, 2, 2], [(0, 1), (1, 2), (1, 3)])
+    path = [
+        Edit(EditKind.REMOVE_NODE, 2),
+        Edit(EditKind.REMOVE_NODE, 3),
+        Edit(EditKind.REMOVE_NODE, 1),
+        Edit(EditKind.ADD_NODE, 0, 2),
+        Edit(EditKind.RELABEL, 4, 1),
+    ]
+    assert describe_path(nitro, path, ["C", "N", "O"]) == [
+        "remove O 2",
+        "remove O 3",
+        "remove N 1",
+        "tie a new O to C 0",
+        "relabel O 4 to N",
+    ]
+    ring = [Edit(EditKind.ADD_EDGE, 2, 3), Edit(EditKind.REMOVE_EDGE, 0, 1)]
+    assert describe_path(nitro, ring, ["C", "N", "O"]) == ["join O 2 and O 3", "cut C 0 from N 1"]

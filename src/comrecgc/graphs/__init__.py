@@ -6,40 +6,45 @@ What needs torch is imported when first asked for, so that `from comrecgc.graphs
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from comrecgc.graphs.batch import GraphBatch, LongArray, fingerprint, pointers
-from comrecgc.graphs.changes import (
-    Change,
+from comrecgc.graphs.batch import GraphBatch, LongArray, pointers
+from comrecgc.graphs.constraints import (
+    AllOf,
+    AllowKinds,
+    Constraint,
+    FreezeNodes,
+    KeepConnected,
+    MaxSize,
+    StayNear,
+    allowed_edits,
+)
+from comrecgc.graphs.convert import from_networkx, to_data, to_networkx
+from comrecgc.graphs.edits import Edit, EditKind, EditTable, apply_edit, edited_batch, one_edit_table
+from comrecgc.graphs.familiarity import Familiarity
+from comrecgc.graphs.graph import (
+    BoolArray,
     EdgeIds,
+    Graph,
+    IntArray,
     components,
     edge_labels_by_id,
     edges_by_id,
     labels_by_id,
     neighbours_by_id,
 )
-from comrecgc.graphs.closeness import StayNear
-from comrecgc.graphs.constraints import AllOf, AllowKinds, Constraint, FreezeNodes, KeepConnected, MaxSize
-from comrecgc.graphs.convert import from_networkx, to_data, to_networkx
-from comrecgc.graphs.edits import Edit, EditKind, EditTable, apply_edit, one_edit_table
-from comrecgc.graphs.familiarity import Familiarity
-from comrecgc.graphs.graph import BoolArray, Graph, IntArray
-from comrecgc.graphs.identity import KeyArray, batch_keys, graph_key
+from comrecgc.graphs.identity import KeyArray, batch_keys, fingerprint, graph_key
 from comrecgc.graphs.ladder import ChangedGraphs, Ladder, Rung, graphs_with, rung_shares
 from comrecgc.graphs.layout import Point, centred, layout_change
-from comrecgc.graphs.neighbours import allowed_edits, edited_batch
-from comrecgc.graphs.path_arrays import path_arrays, read_paths
 from comrecgc.graphs.paths import (
+    Change,
     EditPath,
     apply_path,
     apply_paths,
-    describe_edit,
-    describe_path,
-    invert_path,
-    net_path,
+    path_arrays,
     path_cost,
     path_costs,
     path_graphs,
+    read_paths,
     simplify_path,
-    summarise_path,
 )
 
 if TYPE_CHECKING:
@@ -83,8 +88,6 @@ __all__ = [
     "batch_keys",
     "centred",
     "components",
-    "describe_edit",
-    "describe_path",
     "edge_labels_by_id",
     "edges_by_id",
     "edited_batch",
@@ -93,11 +96,9 @@ __all__ = [
     "graph_key",
     "graphs_with",
     "grouped_neighbours",
-    "invert_path",
     "labels_by_id",
     "layout_change",
     "neighbours_by_id",
-    "net_path",
     "one_edit_table",
     "path_arrays",
     "path_cost",
@@ -107,7 +108,6 @@ __all__ = [
     "read_paths",
     "rung_shares",
     "simplify_path",
-    "summarise_path",
     "to_data",
     "to_networkx",
 ]

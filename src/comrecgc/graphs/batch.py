@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -118,15 +117,6 @@ class GraphBatch:
             stop = max(fitting, start + 1)
             yield self.slice(start, stop)
             start = stop
-
-
-def fingerprint(graphs: Iterable[Graph]) -> str:
-    """Tells lists of graphs apart, node order and edge labels included, since edits speak of both."""
-    batch = GraphBatch.from_graphs(graphs)
-    digest = hashlib.sha256()
-    for array in (batch.labels, batch.edges, batch.node_ptr, batch.edge_ptr, batch.edge_labels):
-        digest.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _runs(starts: LongArray, ptr: LongArray) -> LongArray:

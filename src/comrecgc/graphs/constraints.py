@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from comrecgc import kernels
 from comrecgc.errors import InputError
-from comrecgc.graphs.edits import EditKind, EditTable
+from comrecgc.graphs.batch import LongArray
+from comrecgc.graphs.edits import EditKind, EditTable, one_edit_table
 from comrecgc.graphs.graph import BoolArray, Graph
 
 
@@ -19,6 +22,18 @@ class Constraint(Protocol):
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
         """Mask over the table (in positions of `graph`): True where the edit may be made."""
         ...
+
+
+def allowed_edits(graph: Graph, num_labels: int, constraint: Constraint | None = None) -> EditTable:
+    """The edits in `N(graph)` that the constraint allows.
+
+    Args:
+        graph: The graph to edit.
+        num_labels: Size of the label alphabet.
+        constraint: What edits are allowed; None allows all.
+    """
+    table = one_edit_table(graph, num_labels)
+    return table if constraint is None else table.select(constraint.allowed(graph, table))
 
 
 @dataclass(frozen=True, init=False)
@@ -114,3 +129,55 @@ class MaxSize:
         if self.edges is not None and graph.num_edges >= self.edges:
             mask &= ~adds_edge
         return mask
+
+
+@dataclass(frozen=True, eq=False)
+class StayNear:
+    """At most so many elements differ from those of one graph, a node being the same where its id is.
+
+    A relabelled node counts once, a node or an edge added or removed once each, what is undone not at all. Labels of edges are
+    not compared.
+
+    Args:
+        start: The graph edits began from.
+        max_cost: Elements that may differ.
+    """
+
+    start: Graph
+    max_cost: int
+
+    def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
+        within: BoolArray = self.costs(graph, table) <= self.max_cost
+        return within
+
+    def costs(self, graph: Graph, table: EditTable) -> LongArray:
+        """Elements in which `graph` after each edit differs from `start`, `[N]`."""
+        start, n = self.start, graph.num_nodes
+        ids = np.append(graph.ids, graph.next_id)  # the last is the node an edit adds
+        place = np.minimum(np.searchsorted(start.ids, ids), start.num_nodes - 1)
+        was_there = start.ids[place] == ids
+        was_there[n] = False
+        differs = was_there[:n] & (graph.labels != start.labels[place[:n]])
+
+        def was_edge(first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> BoolArray:
+            return was_there[first] & was_there[second] & np.isin(_pair_codes(place[first], place[second]), old_edges)
+
+        old_edges = _pair_codes(*start.edges.T)
+        same = int(was_there.sum()) + int(was_edge(*graph.edges.T).sum())
+        cost = int(differs.sum()) + graph.size + start.size - 2 * same
+        neighbour = np.full(n, -1, dtype=np.int32)
+        neighbour[graph.edges] = graph.edges[:, ::-1]
+        effects = kernels.edits.effects(table.kind, table.first, table.second, n, neighbour)
+        node, i, j, sign, gone = effects.T
+        edges = np.where(sign == 0, 0, sign * np.where(was_edge(i, j), -1, 1))
+        label_differs = (table.second != start.labels[place[node]]).astype(np.int64) - np.append(differs, 0)[node]
+        labels = np.where(node == n, 1, np.where((node >= 0) & was_there[node], label_differs, 0))
+        removed = np.where(gone >= 0, np.where(was_there[gone], 1, -1) - np.append(differs, 0)[gone], 0)
+        result: LongArray = cost + edges + labels + removed
+        return result
+
+
+def _pair_codes(first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> LongArray:
+    """One number for each pair of nodes, whichever comes first."""
+    codes: LongArray = (np.minimum(first, second).astype(np.int64) << 32) + np.maximum(first, second)
+    return codes

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import kernels
 from comrecgc.errors import InputError
+from comrecgc.graphs.batch import GraphBatch
 from comrecgc.graphs.graph import BoolArray, Graph, IntArray
 
 
@@ -83,8 +85,14 @@ class EditTable:
         return _SIZE_CHANGE[self.kind]
 
 
-_LARGEST_LABEL = 2**31 - 1
 _MOST_NODES = 5_000  # every pair of nodes is a possible edge: 0.4 GB at this size, four times that at twice it
+_RULES = {
+    EditKind.RELABEL: "Relabelling must give another, non-negative label",
+    EditKind.ADD_NODE: "A new node needs a non-negative label",
+    EditKind.REMOVE_NODE: "Only a node of degree 0 or 1 that is not the last node can be removed",
+    EditKind.ADD_EDGE: "An added edge must join two unjoined nodes",
+    EditKind.REMOVE_EDGE: "A removed edge must exist",
+}
 _SIZE_CHANGE = np.array([0, 2, -2, 1, -1], dtype=np.int32)  # by kind, of an edit in N(G)
 
 
@@ -127,74 +135,43 @@ def _non_edges(graph: Graph) -> IntArray:
 
 def apply_edit(graph: Graph, edit: Edit) -> Graph:
     """The graph after one edit; an edit that does not fit raises `InputError`."""
-    match edit.kind:
-        case EditKind.RELABEL:
-            return _relabel(graph, graph.position(edit.first), edit.second)
-        case EditKind.ADD_NODE:
-            return _add_node(graph, edit.first, edit.second)
-        case EditKind.REMOVE_NODE:
-            return _remove_node(graph, edit.first)
-        case EditKind.ADD_EDGE:
-            return _add_edge(graph, graph.position(edit.first), graph.position(edit.second))
-        case EditKind.REMOVE_EDGE:
-            return _remove_edge(graph, graph.position(edit.first), graph.position(edit.second))
-        case _:
-            raise InputError(f"The kind of an edit must be an EditKind (got {edit.kind!r})")
+    if edit.kind not in _RULES:
+        raise InputError(f"The kind of an edit must be an EditKind (got {edit.kind!r})")
+    kind, is_lone = EditKind(edit.kind), edit.kind == EditKind.ADD_NODE and edit.first == -1
+    first = -1 if is_lone else graph.position(edit.first)
+    second = graph.position(edit.second) if kind.joins_nodes else edit.second
+    labels, edges, source, fits = kernels.edits.edited(graph.labels, graph.edges, int(kind), first, second)
+    if not fits:
+        raise InputError(f"{_RULES[kind]} (got {kind.name.lower()} {edit.first}, {edit.second})")
+    ids, next_id = graph.ids, graph.next_id
+    if kind == EditKind.ADD_NODE:
+        ids, next_id = np.append(ids, np.int32(next_id)), next_id + 1
+    elif kind == EditKind.REMOVE_NODE:
+        ids = np.delete(ids, first)
+    # What an edit leaves as it is, the two graphs share.
+    labels = graph.labels if kind.joins_nodes else labels
+    edges = graph.edges if kind == EditKind.RELABEL else edges
+    return Graph.assemble(labels, edges, _edge_labels(graph, source), ids, next_id)
 
 
-def _relabel(graph: Graph, node: int, label: int) -> Graph:
-    if not 0 <= label <= _LARGEST_LABEL or label == graph.labels[node]:
-        raise InputError(f"Relabelling must give another, non-negative label (got {label} for node {graph.ids[node]})")
-    labels = graph.labels.copy()
-    labels[node] = label
-    return Graph.assemble(labels, graph.edges, graph.edge_labels, graph.ids, graph.next_id)
+def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = False) -> GraphBatch:
+    """The graph after each edit of the table, as one batch: graph `i` of the batch is the graph after `table[i]`.
+
+    Args:
+        graph: The graph the table belongs to.
+        table: Edits, in any order and number.
+        with_edge_labels: Carry edge labels too (if the graph has them); models rarely need them.
+    """
+    if len(table.ids) != graph.num_nodes:
+        raise InputError(f"The edits must be of this graph of {graph.num_nodes} nodes (got edits of {len(table.ids)})")
+    labels, edges, source, node_ptr, edge_ptr, misfit = kernels.edits.edited_batch(
+        graph.labels, graph.edges, table.kind, table.first, table.second
+    )
+    if misfit >= 0:
+        raise InputError(f"The edits must be of this graph: {table[misfit]} does not fit it")
+    return GraphBatch(labels, edges, node_ptr, edge_ptr, _edge_labels(graph, source) if with_edge_labels else None)
 
 
-def _add_node(graph: Graph, anchor_id: int, label: int) -> Graph:
-    if not 0 <= label <= _LARGEST_LABEL:
-        raise InputError(f"A new node needs a non-negative label (got {label})")
-    labels = np.append(graph.labels, np.int32(label))
-    ids = np.append(graph.ids, np.int32(graph.next_id))
-    edges, edge_labels = graph.edges, graph.edge_labels
-    if anchor_id != -1:
-        edges, edge_labels = _with_edge(edges, edge_labels, graph.position(anchor_id), graph.num_nodes)
-    return Graph.assemble(labels, edges, edge_labels, ids, graph.next_id + 1)
-
-
-def _remove_node(graph: Graph, node_id: int) -> Graph:
-    node = graph.position(node_id)
-    kept = (graph.edges != node).all(axis=1)
-    degree = graph.num_edges - int(kept.sum())
-    if degree > 1:
-        raise InputError(f"Only a node of degree 0 or 1 can be removed (got node {node_id} of degree {degree})")
-    if graph.num_nodes == 1:
-        raise InputError(f"The last node cannot be removed (got node {node_id})")
-    edges = graph.edges[kept]
-    edges = edges - (edges > node)
-    edge_labels = None if graph.edge_labels is None else graph.edge_labels[kept]
-    return Graph.assemble(np.delete(graph.labels, node), edges, edge_labels, np.delete(graph.ids, node), graph.next_id)
-
-
-def _add_edge(graph: Graph, i: int, j: int) -> Graph:
-    i, j = min(i, j), max(i, j)
-    if i == j or ((graph.edges[:, 0] == i) & (graph.edges[:, 1] == j)).any():
-        raise InputError(f"An added edge must join two unjoined nodes (got {graph.ids[i]}-{graph.ids[j]})")
-    edges, edge_labels = _with_edge(graph.edges, graph.edge_labels, i, j)
-    return Graph.assemble(graph.labels, edges, edge_labels, graph.ids, graph.next_id)
-
-
-def _remove_edge(graph: Graph, i: int, j: int) -> Graph:
-    i, j = min(i, j), max(i, j)
-    kept = (graph.edges[:, 0] != i) | (graph.edges[:, 1] != j)
-    if kept.all():
-        raise InputError(f"A removed edge must exist (got {graph.ids[i]}-{graph.ids[j]})")
-    edge_labels = None if graph.edge_labels is None else graph.edge_labels[kept]
-    return Graph.assemble(graph.labels, graph.edges[kept], edge_labels, graph.ids, graph.next_id)
-
-
-def _with_edge(edges: IntArray, edge_labels: IntArray | None, i: int, j: int) -> tuple[IntArray, IntArray | None]:
-    """Edges with `(i, j)`, `i < j`, put in its sorted place, labelled 0."""
-    place = int(np.searchsorted(edges[:, 0], i, side="left"))
-    place += int(np.searchsorted(edges[place:, 1][edges[place:, 0] == i], j))
-    with_edge = np.insert(edges, place, np.array([i, j], dtype=np.int32), axis=0)
-    return with_edge, None if edge_labels is None else np.insert(edge_labels, place, np.int32(0))
+def _edge_labels(graph: Graph, source: IntArray) -> IntArray | None:
+    """Labels of the edges that stand for these old ones; those of new edges (-1) are 0."""
+    return None if graph.edge_labels is None else np.append(graph.edge_labels, np.int32(0))[source]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from comrecgc.errors import InputError
 
 IntArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
+EdgeIds = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False, init=False, slots=True)
@@ -120,6 +122,48 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
+
+
+def labels_by_id(graph: Graph) -> dict[int, int]:
+    """Label of each node, by id."""
+    return dict(zip(graph.ids.tolist(), graph.labels.tolist(), strict=True))
+
+
+def edges_by_id(graph: Graph) -> set[EdgeIds]:
+    """Edges as pairs of ids, the smaller first."""
+    return {(i, j) for i, j in graph.ids[graph.edges].tolist()}
+
+
+def neighbours_by_id(graph: Graph) -> dict[int, list[int]]:
+    """Neighbours of each node, by id, increasing."""
+    neighbours: dict[int, list[int]] = {node: [] for node in graph.ids.tolist()}
+    for i, j in graph.ids[graph.edges].tolist():
+        neighbours[i].append(j)
+        neighbours[j].append(i)
+    return {node: sorted(around) for node, around in neighbours.items()}
+
+
+def components(nodes: Iterable[int], neighbours: dict[int, list[int]]) -> list[frozenset[int]]:
+    """Connected parts of the subgraph on some nodes, in order of their smallest node."""
+    left, parts = set(nodes), []
+    for start in sorted(left):
+        if start not in left:
+            continue
+        part, front = {start}, [start]
+        while front:
+            front = [node for at in front for node in neighbours[at] if node in left and node not in part]
+            part.update(front)
+        left -= part
+        parts.append(frozenset(part))
+    return parts
+
+
+def edge_labels_by_id(graph: Graph) -> dict[EdgeIds, int]:
+    """Edge label of each edge, by ids; none where the graph has no edge labels."""
+    if graph.edge_labels is None:
+        return {}
+    edges = [(i, j) for i, j in graph.ids[graph.edges].tolist()]
+    return dict(zip(edges, graph.edge_labels.tolist(), strict=True))
 
 
 def _store(

@@ -23,10 +23,9 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 from comrecgc.graphs.batch import GraphBatch, LongArray
 from comrecgc.graphs.constraints import Constraint, KeepConnected
-from comrecgc.graphs.edits import EditKind, EditTable
+from comrecgc.graphs.edits import EditKind, EditTable, edited_batch
 from comrecgc.graphs.familiarity import Familiarity
 from comrecgc.graphs.graph import BoolArray, Graph
-from comrecgc.graphs.neighbours import edited_batch
 
 
 class Rung(IntEnum):

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs.changes import components, neighbours_by_id
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.graph import Graph, components, neighbours_by_id
 
 Point = tuple[float, float]
 _FloatArray = npt.NDArray[np.float64]

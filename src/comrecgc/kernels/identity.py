@@ -15,30 +15,68 @@ ROUND = np.uint64(0x8EBC6AF09C88C6E3)
 @numba.njit(cache=True)
 def graph_key(labels, edges):  # type: ignore[no-untyped-def]
     """Key of a graph of node labels `[n]` and edges `[m, 2]`."""
-    n, m = len(labels), len(edges)
-    colours = np.empty(n, dtype=np.uint64)
+    n = len(labels)
+    colours, gathered = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
     for v in range(n):
-        colours[v] = mix(np.uint64(labels[v] + 1) * GOLDEN)
-    count = _num_distinct(colours)
-    gathered = np.empty(n, dtype=np.uint64)
-    rounds = np.uint64(0)
+        colours[v] = label_colour(labels[v])
+    before, rounds = 0, 0
     while True:
-        gathered[:] = np.uint64(0)
-        for e in range(m):
-            i, j = edges[e, 0], edges[e, 1]
-            gathered[i] += mix(colours[j] ^ ROUND)
-            gathered[j] += mix(colours[i] ^ ROUND)
-        for v in range(n):
-            colours[v] = mix(colours[v] * SELF + gathered[v])
-        rounds += np.uint64(1)
-        refined = _num_distinct(colours)
-        if refined == count:
+        count = _num_distinct(colours)
+        if count == before:
             break
-        count = refined
-    total = np.uint64(n) * NODES + np.uint64(m) * EDGES + rounds * GOLDEN
+        before = count
+        refine(colours, edges, gathered)
+        rounds += 1
+    total = np.uint64(0)
     for v in range(n):
-        total += mix(colours[v] + NODES)
-    return mix(total)
+        total += share_of_key(colours[v])
+    return key_of(total, n, len(edges), rounds)
+
+
+@numba.njit(cache=True, nogil=True)
+def refine(colours, edges, gathered):  # type: ignore[no-untyped-def]
+    """One round: every node takes a colour made of its own and the multiset of its neighbours'."""
+    gathered[:] = np.uint64(0)
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        gathered[i] += message(colours[j])
+        gathered[j] += message(colours[i])
+    for v in range(len(colours)):
+        colours[v] = mix(colours[v] * SELF + gathered[v])
+
+
+@numba.njit(inline="always")
+def label_colour(label):  # type: ignore[no-untyped-def]
+    """Colour of a node before the first round."""
+    return mix(np.uint64(label + 1) * GOLDEN)
+
+
+@numba.njit(inline="always")
+def message(colour):  # type: ignore[no-untyped-def]
+    """What a node of this colour adds to the sums of its neighbours."""
+    return mix(colour ^ ROUND)
+
+
+@numba.njit(inline="always")
+def share_of_key(colour):  # type: ignore[no-untyped-def]
+    """What a node of this colour adds to the key of its graph."""
+    return mix(colour + NODES)
+
+
+@numba.njit(inline="always")
+def key_of(total, num_nodes, num_edges, num_rounds):  # type: ignore[no-untyped-def]
+    """The key of a graph, from the sum of its nodes' shares."""
+    return mix(total + np.uint64(num_nodes) * NODES + np.uint64(num_edges) * EDGES + np.uint64(num_rounds) * GOLDEN)
+
+
+@numba.njit(inline="always")
+def slot_of(table, colour):  # type: ignore[no-untyped-def]
+    """Where a colour stands, or would, in a hash table `[2^k, 2]` of colours and numbers from 1 (0: free), never full."""
+    mask = np.uint64(len(table) - 1)
+    slot = colour & mask
+    while table[slot, 1] != 0 and table[slot, 0] != colour:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
 
 
 @numba.njit(cache=True)
@@ -52,7 +90,7 @@ def graph_keys(labels, edges, node_ptr, edge_ptr):  # type: ignore[no-untyped-de
     return keys
 
 
-@numba.njit(cache=True, inline="always")
+@numba.njit(inline="always")
 def mix(x):  # type: ignore[no-untyped-def]
     """Finaliser of splitmix64: a bijection of 64-bit words with full avalanche."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

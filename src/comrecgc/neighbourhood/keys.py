@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.graphs import EditKind, EditTable, Graph, KeyArray
-from comrecgc.kernels.identity import EDGES, GOLDEN, NODES, mix
+from comrecgc.kernels.identity import key_of, share_of_key, slot_of
 from comrecgc.neighbourhood.refinement import base_colours, begin, edited_pair, make_scratch, refine, restore
 
 _ADD_NODE, _REMOVE_NODE = int(EditKind.ADD_NODE), int(EditKind.REMOVE_NODE)
@@ -63,20 +63,17 @@ def _number(colour):  # type: ignore[no-untyped-def]
     size = 4
     while size < 2 * (n + 1):
         size *= 2
-    mask = np.uint64(size - 1)
     of, sizes, counts = np.empty((rounds, n), np.int32), np.zeros((rounds, n), np.int32), np.zeros(rounds, np.int32)
     slots, totals = np.zeros((rounds, size, 2), np.uint64), np.zeros(rounds, np.uint64)
     for r in range(rounds):
         for v in range(n):
-            place = colour[r, v] & mask
-            while slots[r, place, 1] != 0 and slots[r, place, 0] != colour[r, v]:
-                place = (place + np.uint64(1)) & mask
+            place = slot_of(slots[r], colour[r, v])
             if slots[r, place, 1] == 0:
                 counts[r] += 1
                 slots[r, place, 0], slots[r, place, 1] = colour[r, v], counts[r]
             of[r, v] = slots[r, place, 1] - np.uint64(1)
             sizes[r, of[r, v]] += 1
-            totals[r] += mix(colour[r, v] + NODES)
+            totals[r] += share_of_key(colour[r, v])
     return _Classes(of, sizes, counts, slots, totals)
 
 
@@ -112,14 +109,14 @@ def _fill_keys(base, m, kind, first, second, start, keys):  # type: ignore[no-un
             found = refine(ptr, neighbours, beside, r, pair, since, reach, colour, message, active, reached, mixed)
             since, reach = reach, found
             r += 1
-        total = totals[r] + np.uint64(nodes) * NODES + np.uint64(m + pair[2]) * EDGES + np.uint64(r) * GOLDEN
+        total = totals[r]
         for t in range(reach):
             v = active[t]
             if v < n:
-                total -= mix(base_colour[r, v] + NODES)
+                total -= share_of_key(base_colour[r, v])
             if v != gone:
-                total += mix(colour[r, v] + NODES)
-        keys[e] = mix(total)
+                total += share_of_key(colour[r, v])
+        keys[e] = key_of(total, nodes, m + pair[2], r)
         restore(base, r, reach, scratch)
     return len(kind)
 
@@ -145,7 +142,7 @@ def _num_distinct(  # type: ignore[no-untyped-def]
 
     They are those before the edit, less the classes whose nodes are all active now, and the new ones of active nodes.
     """
-    n, mask = of.shape[1], np.uint64(len(slots) - 1)
+    n = of.shape[1]
     if 3 * reach > n:  # so many are active that all may as well be counted
         count = 0
         for v in range(n + (nodes > n)):
@@ -163,9 +160,7 @@ def _num_distinct(  # type: ignore[no-untyped-def]
         v = active[t]
         if v == gone:
             continue
-        place = colour[r, v] & mask
-        while base_slots[r, place, 1] != 0 and base_slots[r, place, 0] != colour[r, v]:
-            place = (place + np.uint64(1)) & mask
+        place = slot_of(base_slots[r], colour[r, v])
         if base_slots[r, place, 1] != 0 and sizes[r, base_slots[r, place, 1] - np.uint64(1)] > 0:
             continue
         count += _is_new(colour[r, v], slots, stamps, tick)

@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 from comrecgc.graphs import EditKind, IntArray, KeyArray
+from comrecgc.kernels.identity import slot_of
 from comrecgc.neighbourhood.lanes import prefetch
 from comrecgc.neighbourhood.refinement import begin, edited_pair, refine, restore
 from comrecgc.neighbourhood.workspace import Workspace
@@ -138,9 +139,7 @@ def _assign(  # type: ignore[no-untyped-def]
     for t in range(count):
         v = active[t]
         wanted = colour[r + 1, v]
-        slot = wanted & mask
-        while table[slot, 1] != 0 and table[slot, 0] != wanted:
-            slot = (slot + np.uint64(1)) & mask
+        slot = slot_of(table, wanted)
         if v == gone:
             rows[r + 1, b, v] = -1
             continue
@@ -202,10 +201,7 @@ def _members(neighbours, base_ptr, r, v, i, j, sign, colour, room, rows, b, memb
 def forget(base, table, base_rows):  # type: ignore[no-untyped-def]
     """Forget all rows but those of the graph before any edit."""
     table[:] = 0
-    mask = np.uint64(len(table) - 1)
     for r in range(1, len(base_rows)):
         for v in range(len(base.labels)):
-            slot = base.colour[r, v] & mask
-            while table[slot, 1] != 0 and table[slot, 0] != base.colour[r, v]:
-                slot = (slot + np.uint64(1)) & mask
+            slot = slot_of(table, base.colour[r, v])
             table[slot, 0], table[slot, 1] = base.colour[r, v], np.uint64(base_rows[r, v] + 1)

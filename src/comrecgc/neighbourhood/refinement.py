@@ -13,13 +13,10 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs import EditKind, Graph, IntArray, KeyArray
-from comrecgc.kernels.identity import GOLDEN, ROUND, SELF, mix
+from comrecgc.graphs import Graph, IntArray, KeyArray
+from comrecgc.kernels import batches, edits, identity
 
 NodeArray = npt.NDArray[np.uint32]  # unsigned: compiled code need not look for negative indices
-
-_RELABEL, _ADD_NODE, _REMOVE_NODE, _ADD_EDGE, _REMOVE_EDGE = (int(kind) for kind in EditKind)
-
 
 _BESIDE = 4  # neighbours of a node that are looked at without asking how many it has
 
@@ -69,42 +66,26 @@ def base_colours(graph: Graph, num_rounds: int) -> BaseColours:
 
 @numba.njit(cache=True, nogil=True)
 def _base(labels, edges, num_rounds):  # type: ignore[no-untyped-def]
-    n, m = len(labels), len(edges)
-    ptr = np.zeros(n + 2, np.uint32)
-    for e in range(m):
-        ptr[edges[e, 0] + 1] += 1
-        ptr[edges[e, 1] + 1] += 1
-    for v in range(n + 1):
-        ptr[v + 1] += ptr[v]
-    place, neighbours = ptr[:n].copy(), np.empty(2 * m, np.uint32)
+    n = len(labels)
+    grouped, starts = batches.group_neighbours(edges, n + 1)
+    neighbours, ptr = grouped.astype(np.uint32), starts.astype(np.uint32)
     beside = np.full((n + 2, _BESIDE), n + 1, np.uint32)
-    for e in range(m):
-        for i, j in ((edges[e, 0], edges[e, 1]), (edges[e, 1], edges[e, 0])):
-            if place[i] - ptr[i] < _BESIDE:
-                beside[i, place[i] - ptr[i]] = j
-            neighbours[place[i]] = j
-            place[i] += 1
+    for v in range(n):
+        for p in range(ptr[v], min(ptr[v + 1], ptr[v] + np.uint32(_BESIDE))):
+            beside[v, p - ptr[v]] = neighbours[p]
     shape = (num_rounds + 1, n + 2)
     colour, message = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
     colour[:, n + 1] = ~np.uint64(0)
     for v in range(n):
-        colour[0, v] = label_colour(labels[v])
+        colour[0, v] = identity.label_colour(labels[v])
+    gathered = np.empty(n, np.uint64)
     for r in range(num_rounds + 1):
+        if r > 0:
+            colour[r, :n] = colour[r - 1, :n]
+            identity.refine(colour[r, :n], edges, gathered)
         for v in range(n):
-            message[r, v] = mix(colour[r, v] ^ ROUND)
-        if r < num_rounds:
-            for v in range(n):
-                gathered = np.uint64(0)
-                for p in range(ptr[v], ptr[v + 1]):
-                    gathered += message[r, neighbours[p]]
-                colour[r + 1, v] = mix(colour[r, v] * SELF + gathered)
+            message[r, v] = identity.message(colour[r, v])
     return ptr, neighbours, beside, colour, message
-
-
-@numba.njit(inline="always")
-def label_colour(label):  # type: ignore[no-untyped-def]
-    """Colour of a node before the first round."""
-    return mix(np.uint64(label + 1) * GOLDEN)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -121,28 +102,22 @@ def make_scratch(base):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def edited_pair(base, kind, first, second):  # type: ignore[no-untyped-def]
     """The edge `i, j` that comes (+1) or goes (-1) with an edit, and the node that goes; -1 where there is none."""
-    n = len(base.labels)
-    if kind == _ADD_NODE:
-        return first, n, 1, -1
-    if kind == _ADD_EDGE:
-        return first, second, 1, -1
-    if kind == _REMOVE_EDGE:
-        return first, second, -1, -1
-    if kind == _REMOVE_NODE:
-        tied = np.int64(base.neighbours[base.ptr[first]]) if base.ptr[first] < base.ptr[first + 1] else -1
-        return (first, tied, -1, first) if tied >= 0 else (-1, -1, 0, first)
-    return -1, -1, 0, -1
+    has_tie = kind == edits.REMOVE_NODE and base.ptr[first] < base.ptr[first + 1]
+    tied = np.int64(base.neighbours[base.ptr[first]]) if has_tie else -1
+    _, i, j, sign, gone = edits.effect(np.int64(kind), np.int64(first), np.int64(second), len(base.labels), tied)
+    return i, j, sign, gone
 
 
 @numba.njit(cache=True, nogil=True)
 def begin(kind, first, second, n, scratch):  # type: ignore[no-untyped-def]
     """Colours of the edited graph before the first round; the number of active nodes, among them one that goes."""
-    if kind in (_ADD_EDGE, _REMOVE_EDGE):
+    node, _, _, _, gone = edits.effect(np.int64(kind), np.int64(first), np.int64(second), n, -1)
+    if node >= 0:
+        scratch.colour[0, node] = identity.label_colour(second)
+        scratch.message[0, node] = identity.message(scratch.colour[0, node])
+    v = max(node, gone)
+    if v < 0:
         return 0
-    v = n if kind == _ADD_NODE else first
-    if kind != _REMOVE_NODE:
-        scratch.colour[0, v] = label_colour(second)
-        scratch.message[0, v] = mix(scratch.colour[0, v] ^ ROUND)
     scratch.active[0] = v
     scratch.reached[v] = 1
     return 1
@@ -175,15 +150,15 @@ def refine(ptr, neighbours, beside, r, pair, since, count, colour, message, acti
         )
         for p in range(ptr[v] + np.uint32(_BESIDE), ptr[v + 1]):
             gathered += message[r, neighbours[p]]
-        mixed[v] = colour[r, v] * SELF + gathered
+        mixed[v] = colour[r, v] * identity.SELF + gathered
     if i >= 0:
         factor = np.uint64(1) if sign > 0 else ~np.uint64(0)
         mixed[i] += factor * message[r, j]
         mixed[j] += factor * message[r, i]
     for t in range(count):
         v = active[t]
-        colour[r + 1, v] = mix(mixed[v])
-        message[r + 1, v] = mix(colour[r + 1, v] ^ ROUND)
+        colour[r + 1, v] = identity.mix(mixed[v])
+        message[r + 1, v] = identity.message(colour[r + 1, v])
     return count
 
 

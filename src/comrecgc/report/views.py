@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, Reason
-from comrecgc.graphs import describe_path
 from comrecgc.report.drawing import Pen
-from comrecgc.wording import pattern_of, representatives
+from comrecgc.wording import describe_path, pattern_of, representatives
 
 _EXAMPLES = 4
 _DRAWN_UNCOVERED = 24  # per reason
