@@ -1,0 +1,268 @@
+"""A panel: other classifiers, trained afresh on the same labels, that are asked about counterfactuals too.
+
+A counterfactual that only the explained model accepts may be a quirk of one training run. One that most of a panel
+accept, of other seeds, splits and architectures, is about the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from platformdirs import user_cache_path
+
+from comrecgc.classifiers import (
+    Classifier,
+    ClassifierTraining,
+    EpochReport,
+    GraphClassifier,
+    load_classifier,
+    split_dataset,
+    train_classifier,
+)
+from comrecgc.datasets import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.graphs import BoolArray, GraphBatch, fingerprint
+from comrecgc.storage import check_writable, facts_path, only_writer_of
+
+Progress = Callable[[str, int, int, str], None]
+
+_SEEDS_APART = 1000  # between panels; the seeds people give their own models are smaller
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelTraining:
+    """How the classifiers of a panel are trained: shorter than one to be explained, which costs a point of accuracy.
+
+    Args:
+        models: Architecture of each member.
+        epochs: Most epochs.
+        patience: Stop after so many epochs without a better validation accuracy.
+        learning_rate: Step size of Adam.
+        number: Which panel: panels of different numbers share no seed, so one can check what was chosen with another.
+    """
+
+    models: tuple[str, ...] = ("gcn", "gcn", "gin", "sage")
+    epochs: int = 200
+    patience: int = 80
+    learning_rate: float = 0.003
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise InputError("A panel needs at least one member (got none)")
+        if self.number < 0:
+            raise InputError(f"number must not be negative (got {self.number})")
+        self.members()  # checks the rest
+
+    def members(self) -> tuple[ClassifierTraining, ...]:
+        """The training of each member; its seed decides its split of the data too."""
+        return tuple(
+            ClassifierTraining(
+                model=model,
+                epochs=self.epochs,
+                patience=self.patience,
+                learning_rate=self.learning_rate,
+                seed=_SEEDS_APART * (self.number + 1) + place,
+            )
+            for place, model in enumerate(self.models)
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PanelMember:
+    """One classifier of a panel.
+
+    Args:
+        name: Its architecture and seed, or its file.
+        classifier: The model.
+        accuracy: Share of right answers on graphs it was not trained on; None if not known.
+    """
+
+    name: str
+    classifier: Classifier
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Classifiers that vote on graphs."""
+
+    members: tuple[PanelMember, ...]
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise InputError("A panel needs at least one member (got none)")
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def majority(self) -> int:
+        """Votes that are most of the panel: more than half, so three of four."""
+        return len(self.members) // 2 + 1
+
+    def votes(self, batch: GraphBatch) -> npt.NDArray[np.int8]:
+        """How many members accept each graph, `[B]`."""
+        votes = np.zeros(len(batch), dtype=np.int8)
+        for member in self.members:
+            votes += member.classifier.accept_probability(batch) > 0.5
+        return votes
+
+    def confirms(self, batch: GraphBatch) -> BoolArray:
+        """Whether most members accept each graph, `[B]`."""
+        confirmed: BoolArray = self.votes(batch) >= self.majority
+        return confirmed
+
+
+def load_panel(files: Sequence[str | Path], *, label_names: Sequence[str] | None = None) -> Panel:
+    """A panel of classifiers from files.
+
+    Args:
+        files: Checkpoints, as `load_classifier` takes them.
+        label_names: Names of the data's node labels; a classifier for another alphabet is refused.
+    """
+    loaded = [(Path(path).name, load_classifier(path, label_names=label_names)) for path in files]
+    return Panel(tuple(PanelMember(name=name, classifier=model, accuracy=_accuracy(model)) for name, model in loaded))
+
+
+def obtain_panel(
+    dataset: GraphDataset,
+    *,
+    files: Sequence[str | Path] = (),
+    training: PanelTraining | None = None,
+    has_classes: bool = True,
+    folder: Path | None = None,
+    jobs: int | None = None,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[Panel | None, str]:
+    """The panel for a dataset, and a sentence on it; no panel where there are no labels or no time, and why.
+
+    A panel that was trained before is taken from the cache; one that was interrupted goes on from where it was.
+
+    Args:
+        dataset: Graphs with their classes.
+        files: Checkpoints of one's own panel, instead of training one.
+        training: How to train.
+        has_classes: Whether the classes are real; a panel trained on made-up ones would say nothing.
+        folder: Where trained members are kept; None for the user's cache.
+        jobs: Members trained at the same time, None for two; the panel does not depend on it.
+        deadline: When to give up, as `time.monotonic()` counts.
+        progress: Called with the stage, members trained, members in all, and a word on how it goes.
+    """
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs must be at least 1 (got {jobs})")
+    if files:
+        panel = load_panel(files, label_names=dataset.label_names)
+        return panel, f"A panel of {len(panel)} given classifiers was asked too."
+    members = (training or PanelTraining()).members()
+    try:
+        if not has_classes:
+            raise InputError("the graphs have no classes to train it on")
+        for member in members:
+            split_dataset(dataset, np.random.default_rng(member.seed))
+    except InputError as error:
+        return None, f"There is no panel: {_lower(str(error))}."
+    try:
+        panel = _trained(dataset, members, folder, 2 if jobs is None else jobs, deadline, progress)
+    except _OutOfTimeError:
+        return None, "There is no panel: there was no time to train it."
+    return panel, _sentence(panel, dataset)
+
+
+class _OutOfTimeError(Exception):
+    """The deadline came before a member was trained."""
+
+
+def _trained(
+    dataset: GraphDataset,
+    members: Sequence[ClassifierTraining],
+    folder: Path | None,
+    jobs: int,
+    deadline: float | None,
+    progress: Progress | None,
+) -> Panel:
+    import joblib
+
+    paths = [_cached(dataset, member, folder) for member in members]
+    waiting = [place for place, path in enumerate(paths) if path is None or not path.exists()]
+    if len(waiting) < 2 or jobs == 1:
+        results = (_train(dataset, member, path, deadline) for member, path in zip(members, paths, strict=True))
+    else:  # what is in the cache is as quickly read by other processes
+        results = joblib.Parallel(n_jobs=min(jobs, len(waiting)), return_as="generator")(
+            joblib.delayed(_train)(dataset, member, path, deadline) for member, path in zip(members, paths, strict=True)
+        )
+    panel = []
+    for training, model in zip(members, results, strict=True):
+        name = f"{training.model} of seed {training.seed}"
+        panel.append(PanelMember(name=name, classifier=model, accuracy=_accuracy(model)))
+        if progress is not None:
+            progress("training the panel", len(panel), len(members), f"{name}: {panel[-1].accuracy:.1%}")
+    return Panel(tuple(panel))
+
+
+def _train(
+    dataset: GraphDataset, training: ClassifierTraining, path: Path | None, deadline: float | None
+) -> GraphClassifier:
+    """One member, trained now or before."""
+
+    def watch(_: EpochReport) -> None:
+        if deadline is not None and time.monotonic() > deadline:
+            raise _OutOfTimeError
+
+    if deadline is not None and time.monotonic() > deadline and (path is None or not path.exists()):
+        raise _OutOfTimeError
+    if path is None:
+        trained = train_classifier(dataset, training, progress=watch)
+        trained.model.facts = {"accuracy": trained.accuracy}
+        return trained.model
+    with only_writer_of(path.with_suffix(".turn"), wait=True):  # whoever trains the same elsewhere does it for both
+        try:
+            trained = train_classifier(dataset, training, out=path, resume=True, progress=watch)
+        except InputError:  # a damaged file: the cache can be made again
+            for stale in (path, facts_path(path), path.with_suffix(".training.safetensors")):
+                stale.unlink(missing_ok=True)
+            trained = train_classifier(dataset, training, out=path, progress=watch)
+    trained.model.facts = {"accuracy": trained.accuracy}
+    return trained.model
+
+
+def _cached(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> Path | None:
+    """Where a member is kept: a name that holds all that it depends on. None where nothing can be written."""
+    folder = user_cache_path("comrecgc") / "panels" if folder is None else folder
+    try:
+        check_writable(folder)
+    except InputError:
+        return None
+    digest = hashlib.sha256(f"{fingerprint(dataset.graphs)} {json.dumps(asdict(training))}".encode())
+    digest.update(json.dumps([dataset.name, dataset.label_names]).encode())
+    for array in (dataset.classes, dataset.feature_table):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    name = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset.name)
+    return folder / f"{name}-{training.model}-{training.seed}-{digest.hexdigest()[:16]}.safetensors"
+
+
+def _accuracy(model: GraphClassifier) -> float | None:
+    accuracy = getattr(model, "facts", {}).get("accuracy")
+    test = accuracy.get("test") if isinstance(accuracy, dict) else None
+    return float(test) if isinstance(test, int | float) else None
+
+
+def _sentence(panel: Panel, dataset: GraphDataset) -> str:
+    known = [member.accuracy for member in panel.members if member.accuracy is not None]
+    commonest = max(float(dataset.classes.mean()), 1 - float(dataset.classes.mean()))
+    return (
+        f"A panel of {len(panel)} classifiers was trained on the same labels: right on {min(known):.0%} to "
+        f"{max(known):.0%} of graphs they were not trained on, where always the same answer would be on {commonest:.0%}."
+    )
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
