@@ -23,8 +23,7 @@ import numpy as np
 
 from comrecgc.classifiers import ClassifierTraining, predict, train_classifier
 from comrecgc.datasets import GraphDataset, load_planted
-from comrecgc.datasets.planted_molecules import grow_molecule
-from comrecgc.datasets.toxicophores import ELEMENTS
+from comrecgc.datasets.planted_molecules import ELEMENTS, grow_molecule
 from comrecgc.embedding import EmbedderTraining, train_embedder
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Graph

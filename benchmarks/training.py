@@ -78,7 +78,7 @@ def plain_epoch(name: str, dataset: GraphDataset, split: Split) -> Callable[[], 
     data: list[Data] = dataset.to_pyg()
     train = DataLoader([data[i] for i in split.train], batch_size=SETTINGS.batch_size, shuffle=True)
     validation = DataLoader([data[i] for i in split.validation], batch_size=SETTINGS.batch_size)
-    model = PlainModel(name, dataset.feature_table.shape[1])
+    model = PlainModel(name, dataset.features.shape[1])
     optimiser = torch.optim.Adam(model.parameters(), lr=SETTINGS.learning_rate)
 
     def epoch() -> float:
@@ -97,7 +97,7 @@ def plain_epoch(name: str, dataset: GraphDataset, split: Split) -> Callable[[], 
 
 
 def our_epoch(name: str, dataset: GraphDataset, split: Split) -> Callable[[], object]:
-    features = dataset.num_labels if dataset.features is None else dataset.features
+    features = dataset.features
     graphs = ColouredGraphs(GraphBatch.from_graphs(dataset), 3)
     run = Run(
         GraphClassifier(name, features, hidden=SETTINGS.hidden),

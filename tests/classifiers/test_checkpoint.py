@@ -85,7 +85,7 @@ def test_missing_and_damaged_files_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", [[[1.0], [2.0]], "abc", [1.0, 2.0]])
-def test_a_feature_table_that_does_not_fit_is_refused(table: object, tmp_path: Path) -> None:
+def test_a_features_that_does_not_fit_is_refused(table: object, tmp_path: Path) -> None:
     save_classifier(GraphClassifier("gcn", 3), tmp_path / "a.safetensors", {"features": table})
     with pytest.raises(InputError, match=r"a\.json: features must"):
         load_classifier(tmp_path / "a.safetensors")

@@ -12,9 +12,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 from comrecgc.datasets import PlantedDataset, find_toxicophores, load_planted, true_recourses
+from comrecgc.datasets.planted_molecules import ELEMENTS
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, Graph, apply_edit, graph_key, to_networkx
-from comrecgc.molecules import is_valid_molecule, to_rdkit
+from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, graph_key, to_networkx
+from comrecgc.molecules import Group, from_smiles, is_valid_molecule, to_rdkit
 
 PATTERNS = {"nitro": "[N+](=O)[O-]", "epoxide": "C1OC1", "nitrosamine": "[NX3]-[NX2]=O"}
 
@@ -35,7 +36,7 @@ def test_half_of_the_molecules_are_rejected(planted: PlantedDataset) -> None:
     assert planted.classes.sum() == 300
     assert planted.is_molecular
     assert [bool(found) for found in planted.toxicophores] == (planted.classes == 0).tolist()
-    kinds = Counter(toxicophore.kind for found in planted.toxicophores for toxicophore in found)
+    kinds = Counter(toxicophore.name for found in planted.toxicophores for toxicophore in found)
     assert min(kinds.values()) > 100
     assert sum(len(found) == 2 for found in planted.toxicophores) > 50
 
@@ -62,7 +63,7 @@ def test_toxicophores_are_those_a_chemist_would_find(planted: PlantedDataset) ->
             for kind, pattern in patterns.items()
             for match in molecule.GetSubstructMatches(pattern)
         }
-        assert {(toxicophore.kind, frozenset(toxicophore.nodes)) for toxicophore in found} == matches
+        assert {(toxicophore.name, frozenset(toxicophore.nodes)) for toxicophore in found} == matches
 
 
 def test_bits_never_change(planted: PlantedDataset) -> None:
@@ -117,3 +118,37 @@ def test_subsets_carry_their_toxicophores(planted: PlantedDataset) -> None:
 def test_bad_choices(options: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=rf"^{message} must .* \(got -?1\)"):
         load_planted(**options)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "found"),
+    [
+        ("C[N+](=O)[O-]", [Group("nitro", (1, 2, 3))]),
+        ("c1ccccc1[N+](=O)[O-]", [Group("nitro", (6, 7, 8))]),
+        ("C1OC1C", [Group("epoxide", (1, 0, 2))]),
+        ("C1CCC2OC2C1", [Group("epoxide", (4, 3, 5))]),
+        ("CN(C)N=O", [Group("nitrosamine", (1, 3, 4))]),
+        ("O=NN(C)CC1CO1", [Group("epoxide", (7, 5, 6)), Group("nitrosamine", (2, 1, 0))]),
+        ("[O-][N+](=O)C[N+](=O)[O-]", [Group("nitro", (1, 0, 2)), Group("nitro", (4, 5, 6))]),
+        ("CC(=O)O", []),
+        ("CC=NO", []),
+        ("CN=O", []),
+        ("CNN", []),
+        ("CN(C)C=O", []),
+        ("C1CC1O", []),
+        ("C1COC1", []),
+        ("CON", []),
+        ("CON(C)OC", []),
+        ("C1NC1", []),
+        ("CN(C)N(C)O", []),
+    ],
+)
+def test_known_molecules(smiles: str, found: list[Group]) -> None:
+    pytest.importorskip("rdkit", reason="SMILES need rdkit")
+    assert find_toxicophores(from_smiles(smiles, ELEMENTS)) == tuple(found)
+
+
+def test_nodes_are_ids_not_positions() -> None:
+    pytest.importorskip("rdkit", reason="SMILES need rdkit")
+    graph = apply_edit(from_smiles("CC[N+](=O)[O-]", ELEMENTS), Edit(EditKind.REMOVE_NODE, 0))
+    assert find_toxicophores(graph) == (Group("nitro", (2, 3, 4)),)

@@ -35,7 +35,7 @@ def test_one_hot_columns_are_the_labels() -> None:
     assert dataset.name == "mine"
     assert list(dataset) == [Graph([0, 2, 0], [(0, 1), (1, 2)])] * 2
     assert dataset.label_names == ("0", "1", "2")  # column 1 is a label too, though no node has it
-    assert dataset.features is None
+    assert np.array_equal(dataset.features, np.eye(dataset.num_labels))
     assert dataset.classes.tolist() == [1, 0]
     assert dataset.notes == ()
 
@@ -44,7 +44,6 @@ def test_other_features_are_labels_by_their_distinct_rows() -> None:
     rows = torch.tensor([[2.5, -1.0], [0.0, 3.0], [2.5, -1.0]])
     dataset = from_pyg([data(x=rows)])
     assert dataset[0].labels.tolist() == [1, 0, 1]
-    assert dataset.features is not None
     assert dataset.features.tolist() == [[0.0, 3.0], [2.5, -1.0]]
     assert dataset.label_names == ("row 0", "row 1")
     assert torch.equal(dataset.to_pyg()[0].x, rows)

@@ -176,7 +176,7 @@ def as_classifier(
     adapted = AdaptedClassifier(
         model=model,
         call=call or _detect_call(model),
-        features=np.array(dataset.feature_table, dtype=np.float32),
+        features=np.array(dataset.features, dtype=np.float32),
         edge_features=None if edge_features is None else _edge_table(edge_features),
         output=output,
         kwargs=kwargs,

@@ -193,8 +193,7 @@ def split_dataset(dataset: GraphDataset, rng: np.random.Generator) -> Split:
 def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rng: np.random.Generator) -> Run:
     with torch.random.fork_rng(devices=[]):  # torch draws first weights from its global generator only
         torch.manual_seed(int(rng.integers(2**63)))
-        features = dataset.num_labels if dataset.features is None else dataset.features
-        model = GraphClassifier(training.model, features, hidden=training.hidden)
+        model = GraphClassifier(training.model, dataset.features, hidden=training.hidden)
     graphs = ColouredGraphs(GraphBatch.from_graphs(dataset), NUM_LAYERS)
     classes = dataset.classes.astype(np.int64)
     return Run(model, graphs, classes, train=split.train, validation=split.validation, rng=rng)
@@ -249,6 +248,6 @@ def _fingerprint(dataset: GraphDataset) -> str:
     """A hash of everything training sees."""
     batch = GraphBatch.from_graphs(dataset)
     digest = hashlib.sha256()
-    for array in (batch.labels, batch.edges, batch.node_ptr, dataset.classes, dataset.feature_table):
+    for array in (batch.labels, batch.edges, batch.node_ptr, dataset.classes, dataset.features):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]

@@ -5,20 +5,17 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from comrecgc.datasets.benchmarks import BENCHMARKS, load_benchmark
+from comrecgc.datasets.benchmarks import BENCHMARKS, from_tu_folder, load_benchmark
 from comrecgc.datasets.dataset import GraphDataset
-from comrecgc.datasets.planted import PlantedDataset, load_planted
+from comrecgc.datasets.planted import PlantedDataset, find_toxicophores, load_planted, true_recourses
 from comrecgc.datasets.pyg import from_pyg
 from comrecgc.datasets.smiles import from_smiles_table
-from comrecgc.datasets.toxicophores import Toxicophore, find_toxicophores, true_recourses
-from comrecgc.datasets.tu_dataset import from_tu_folder
 from comrecgc.errors import InputError
 
 __all__ = [
     "BENCHMARKS",
     "GraphDataset",
     "PlantedDataset",
-    "Toxicophore",
     "find_toxicophores",
     "from_pyg",
     "from_smiles_table",

@@ -1,20 +1,45 @@
-"""The paper's six benchmarks: which raw class is rejected, what the labels mean, and what is filtered out.
+"""The paper's six benchmarks and your own TU folder: two classes, named labels, rare labels dropped, bonds recognised.
 
-The molecules keep only labels that occur more than 50 times, as in the paper. With the released classifiers this
-gives one feature column per remaining label, in the order of the raw labels.
+The benchmarks of molecules keep only labels that occur more than 50 times, as in the paper. With the released classifiers
+this gives one feature column per remaining label, in the order of the raw labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
+
+import numpy as np
 
 from comrecgc.datasets.dataset import GraphDataset
 from comrecgc.datasets.sources import find_archive
-from comrecgc.datasets.tu import read_tu
-from comrecgc.datasets.tu_dataset import TUMeaning, make_dataset
+from comrecgc.datasets.tu import TUData, read_tu
 from comrecgc.errors import InputError
+from comrecgc.graphs import BoolArray, GraphBatch, IntArray, LongArray
+from comrecgc.molecules import BOND_NAMES
+
+
+@dataclass(frozen=True, kw_only=True)
+class TUMeaning:
+    """What the integers of a TU dataset stand for; what is not said here is taken from the archive's readme.
+
+    Args:
+        reject: Raw classes that mean reject; all others mean accept.
+        class_names: What reject and accept mean.
+        label_names: Name of each raw node label.
+        rare: Graphs with a node label that occurs at most this often in the whole dataset are dropped; None keeps all.
+    """
+
+    reject: Collection[int]
+    class_names: tuple[str, str]
+    label_names: Mapping[int, str] | None = None
+    rare: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rare is not None and self.rare < 0:
+            raise InputError(f"rare must not be negative (got {self.rare})")
+
 
 _RARE = 50
 
@@ -33,27 +58,28 @@ _ARCHIVES = {
     "imdb-multi": "IMDB-MULTI",
 }
 
-_MEANINGS: Mapping[str, TUMeaning] = MappingProxyType(
-    {
-        "aids": TUMeaning(reject={1}, class_names=("inactive", "active"), rare=_RARE),
-        "mutagenicity": TUMeaning(reject={0}, class_names=("mutagen", "nonmutagen"), rare=_RARE),
-        "nci1": TUMeaning(
-            reject={1},
-            class_names=("active", "inactive"),
-            label_names=dict(enumerate(_NCI1_ELEMENTS, start=1)),
-            rare=_RARE,
-        ),
-        "proteins": TUMeaning(
-            reject={2}, class_names=("non-enzyme", "enzyme"), label_names={0: "helix", 1: "sheet", 2: "turn"}
-        ),
-        # The archives name no genres; classes stand in the order the data's authors list them.
-        "imdb-binary": TUMeaning(reject={0}, class_names=("action", "romance"), label_names={0: "actor"}),
-        "imdb-multi": TUMeaning(reject={1}, class_names=("comedy", "romance or sci-fi"), label_names={0: "actor"}),
-    }
-)
+_MEANINGS = {
+    "aids": TUMeaning(reject={1}, class_names=("inactive", "active"), rare=_RARE),
+    "mutagenicity": TUMeaning(reject={0}, class_names=("mutagen", "nonmutagen"), rare=_RARE),
+    "nci1": TUMeaning(
+        reject={1},
+        class_names=("active", "inactive"),
+        label_names=dict(enumerate(_NCI1_ELEMENTS, start=1)),
+        rare=_RARE,
+    ),
+    "proteins": TUMeaning(
+        reject={2}, class_names=("non-enzyme", "enzyme"), label_names={0: "helix", 1: "sheet", 2: "turn"}
+    ),
+    # The archives name no genres; classes stand in the order the data's authors list them.
+    "imdb-binary": TUMeaning(reject={0}, class_names=("action", "romance"), label_names={0: "actor"}),
+    "imdb-multi": TUMeaning(reject={1}, class_names=("comedy", "romance or sci-fi"), label_names={0: "actor"}),
+}
 
 BENCHMARKS = tuple(_ARCHIVES)
 """Names of the benchmarks."""
+
+# How the collection's readmes write bonds: as valences, 4 being an aromatic bond in the file format they come from.
+_BONDS = {"1": 0, "2": 1, "3": 2, "4": 3, "1.5": 3} | {name: label for label, name in enumerate(BOND_NAMES)}
 
 
 def load_benchmark(name: str, root: str | Path | None = None) -> GraphDataset:
@@ -71,3 +97,92 @@ def load_benchmark(name: str, root: str | Path | None = None) -> GraphDataset:
         raise InputError(f"A benchmark is one of {', '.join(BENCHMARKS)} (got {name!r})")
     data = read_tu(find_archive(_ARCHIVES[key], root), _ARCHIVES[key])
     return make_dataset(data, _MEANINGS[key], name=key)
+
+
+def from_tu_folder(
+    path: str | Path, *, name: str | None = None, accept: int | None = None, rare: int | None = None
+) -> GraphDataset:
+    """Your own dataset in the TU format.
+
+    Args:
+        path: Folder or zip archive with `NAME_A.txt`, `NAME_graph_indicator.txt`, `NAME_graph_labels.txt` and,
+            if there are any, `NAME_node_labels.txt`, `NAME_edge_labels.txt` and `NAME_label_readme.txt`.
+        name: What to call it; the NAME of its files by default.
+        accept: The raw class that means accept; the larger of the two by default.
+        rare: Drop graphs with a node label that occurs at most this often in the whole dataset.
+    """
+    data = read_tu(path)
+    values = np.unique(data.targets).tolist()
+    if len(values) != 2:
+        raise InputError(f"{path} must have two classes (got {', '.join(map(str, values[:8]))})")
+    if accept is not None and accept not in values:
+        raise InputError(f"accept must be one of the classes {values[0]} and {values[1]} (got {accept})")
+    good = values[1] if accept is None else accept
+    bad = values[0] if good == values[1] else values[1]
+    reject_name, accept_name = (data.maps.classes.get(value, f"class {value}") for value in (bad, good))
+    meaning = TUMeaning(reject={bad}, class_names=(reject_name, accept_name), rare=rare)
+    return make_dataset(data, meaning, name=name or data.name)
+
+
+def make_dataset(data: TUData, meaning: TUMeaning, *, name: str) -> GraphDataset:
+    """The dataset with its integers read as `meaning` says."""
+    names = _label_names(data, meaning.label_names)
+    kept_labels, kept_graphs, note = _without_rare(data, names, meaning.rare)
+    new_label = np.cumsum(kept_labels, dtype=np.int32) - 1
+    edge_labels, edge_label_names = _edge_labels(data)
+    batch = data.batch
+    labels = np.maximum(new_label[batch.labels], 0)  # a dropped label only occurs in dropped graphs
+    batch = GraphBatch(labels, batch.edges, batch.node_ptr, batch.edge_ptr, edge_labels)
+    return GraphDataset(
+        name=name,
+        graphs=tuple(batch[graph] for graph in kept_graphs.tolist()),
+        classes=(~np.isin(data.targets, list(meaning.reject)))[kept_graphs].astype(np.int8),
+        label_names=tuple(label for label, kept in zip(names, kept_labels, strict=True) if kept),
+        class_names=meaning.class_names,
+        edge_label_names=edge_label_names,
+        notes=data.notes + note,
+    )
+
+
+def _without_rare(
+    data: TUData, names: Sequence[str], at_most: int | None
+) -> tuple[BoolArray, LongArray, tuple[str, ...]]:
+    """Mask of labels kept, indices of graphs without any other, and a note on what was dropped."""
+    counts = np.bincount(data.batch.labels, minlength=len(names))
+    kept = counts > (-1 if at_most is None else at_most)
+    num_rare = np.add.reduceat(~kept[data.batch.labels], data.batch.node_ptr[:-1], dtype=np.int64)
+    graphs = np.flatnonzero(num_rare == 0)
+    if kept.all():
+        return kept, graphs, ()
+    if len(graphs) == 0:
+        raise InputError(f"rare must leave some graphs of {data.name} (got {at_most}: every graph has a rarer label)")
+    rare = ", ".join(name for name, is_kept in zip(names, kept, strict=True) if not is_kept)
+    note = f"{len(num_rare) - len(graphs)} graphs with labels that occur at most {at_most} times were dropped: {rare}."
+    return kept, graphs, (note,)
+
+
+def _label_names(data: TUData, names: Mapping[int, str] | None) -> tuple[str, ...]:
+    if data.label_values.shape[1] == 0:
+        return ((names or {}).get(0, "node"),)
+    return _names(data.label_values, data.maps.nodes if names is None else (names,))
+
+
+def _names(values: LongArray, maps: Sequence[Mapping[int, str]]) -> tuple[str, ...]:
+    """Name of each row of raw labels; several components are joined, and a value without a name names itself."""
+    columns = list(maps) + [{}] * values.shape[1]
+    return tuple(
+        "/".join(column.get(value, str(value)) for column, value in zip(columns, row, strict=False))
+        for row in values.tolist()
+    )
+
+
+def _edge_labels(data: TUData) -> tuple[IntArray | None, tuple[str, ...] | None]:
+    """Edge labels and their names; where the names are bonds, in the order the molecules of this package use."""
+    labels, values = data.batch.edge_labels, data.edge_label_values
+    if labels is None or values is None:
+        return None, None
+    names = _names(values, data.maps.edges)
+    if not data.maps.edges or not all(name in _BONDS for name in names):
+        return labels, names
+    bonds = np.array([_BONDS[name] for name in names], dtype=np.int32)
+    return bonds[labels], BOND_NAMES[: bonds.max(initial=-1) + 1]

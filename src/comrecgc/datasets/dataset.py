@@ -1,4 +1,4 @@
-"""A dataset: graphs over one label alphabet, each with a class, reject (0) or accept (1)."""
+"""A dataset: graphs over one label alphabet, each with a class, reject (0) or accept (1); and what its readers share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, to_data
+from comrecgc.graphs import Graph, LongArray, to_data
 from comrecgc.molecules import are_elements
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class GraphDataset(Sequence[Graph]):
         label_names: Name of each node label; its length is the size of the alphabet.
         class_names: What classes 0 and 1 mean.
         edge_label_names: Name of each edge label, if edges have labels.
-        features: Feature row a model sees for each label, `[num_labels, width]`; one-hot by default.
+        features: Feature row a model sees for each label, `[num_labels, width]`; one-hot where None is given.
         notes: What reading did to the data (graphs dropped, duplicates merged …), one sentence each.
     """
 
@@ -40,7 +40,7 @@ class GraphDataset(Sequence[Graph]):
     label_names: tuple[str, ...]
     class_names: tuple[str, str] = ("reject", "accept")
     edge_label_names: tuple[str, ...] | None = None
-    features: npt.NDArray[np.float32] | None = None
+    features: npt.NDArray[np.float32] = None  # type: ignore[assignment] # set when built
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -52,7 +52,9 @@ class GraphDataset(Sequence[Graph]):
         largest = max((int(graph.labels.max()) for graph in self.graphs), default=-1)
         if largest >= len(self.label_names):
             raise InputError(f"Every node label needs a name (got {len(self.label_names)} names, label {largest})")
-        if self.features is not None and len(self.features) != len(self.label_names):
+        if self.features is None:
+            object.__setattr__(self, "features", np.eye(len(self.label_names), dtype=np.float32))
+        if len(self.features) != len(self.label_names):
             raise InputError(f"Every label needs a feature row (got {len(self.features)} of {len(self.label_names)})")
         object.__setattr__(self, "classes", classes.astype(np.int8))
 
@@ -60,11 +62,6 @@ class GraphDataset(Sequence[Graph]):
     def num_labels(self) -> int:
         """Size of the node label alphabet."""
         return len(self.label_names)
-
-    @property
-    def feature_table(self) -> npt.NDArray[np.float32]:
-        """Feature row of each label, `[num_labels, width]`."""
-        return np.eye(self.num_labels, dtype=np.float32) if self.features is None else self.features
 
     @property
     def num_nodes(self) -> int:
@@ -87,7 +84,7 @@ class GraphDataset(Sequence[Graph]):
     def to_pyg(self) -> list[Data]:
         """The graphs as PyG `Data` with features `x`, both directions of every edge, and class `y`."""
         pairs = zip(self.graphs, self.classes, strict=True)
-        return [to_data(graph, self.feature_table, target=int(target)) for graph, target in pairs]
+        return [to_data(graph, self.features, target=int(target)) for graph, target in pairs]
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -107,3 +104,27 @@ class GraphDataset(Sequence[Graph]):
             f"GraphDataset({self.name!r}, graphs={len(self)}, nodes={self.num_nodes}, edges={self.num_edges}, "
             f"labels={self.num_labels}, accept={int(self.classes.sum())})"
         )
+
+
+def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongArray, LongArray, tuple[str, ...]]:
+    """Each undirected edge once.
+
+    Args:
+        pairs: Two different nodes in each row, `[E, 2]`.
+        num_nodes: Number of nodes of all graphs.
+
+    Returns:
+        The edges with `i < j`, sorted, `[M, 2]`; the row each was first seen in, `[M]`; the edge of each row, `[E]`;
+        a note on each thing that was not as it should be.
+    """
+    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    keys, first_row, edge_of_row = np.unique(low * num_nodes + high, return_index=True, return_inverse=True)
+    edges = np.stack([keys // num_nodes, keys % num_nodes], axis=1)
+    num_directed = len(np.unique(pairs[:, 0] * num_nodes + pairs[:, 1]))
+    repeated, one_way = len(pairs) - num_directed, 2 * len(edges) - num_directed
+    notes = []
+    if repeated:
+        notes.append(f"{repeated} of {len(pairs)} rows of edges repeated an earlier row and were merged.")
+    if one_way:
+        notes.append(f"{one_way} of {len(edges)} edges were listed in one direction only and taken as undirected.")
+    return edges, first_row, edge_of_row, tuple(notes)

@@ -1,4 +1,7 @@
-"""The planted dataset: molecules rejected for a toxic group that was put there, so the true recourses are known."""
+"""The planted dataset: molecules rejected for a toxic group that was put there, so the true recourses are known.
+
+Toxic groups are defined by elements and connections alone, because that is all a graph classifier sees.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from comrecgc.datasets.dataset import GraphDataset
-from comrecgc.datasets.planted_molecules import grow_molecule
-from comrecgc.datasets.toxicophores import ELEMENTS, Toxicophore, find_toxicophores
+from comrecgc.datasets.planted_molecules import ELEMENTS, KINDS, C, grow_molecule
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, graph_key
-from comrecgc.molecules import BOND_NAMES
+from comrecgc.graphs import Edit, EditKind, Graph, graph_key
+from comrecgc.molecules import BOND_NAMES, Group, Molecule
 
 _NUM_NODES = range(10, 31)
 
@@ -25,7 +27,7 @@ class PlantedDataset(GraphDataset):
         toxicophores: The toxic groups of each graph; none in an accepted one.
     """
 
-    toxicophores: tuple[tuple[Toxicophore, ...], ...]
+    toxicophores: tuple[tuple[Group, ...], ...]
 
     def subset(self, indices: Iterable[int]) -> PlantedDataset:
         """The graphs at the given indices, in that order."""
@@ -71,3 +73,35 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600) -> PlantedDataset:
         edge_label_names=BOND_NAMES[:3],
         toxicophores=toxicophores,
     )
+
+
+def find_toxicophores(graph: Graph) -> tuple[Group, ...]:
+    """Every nitro group, epoxide and nitrosamine in a graph over the planted dataset's elements, in node ids, sorted."""
+    return tuple(sorted(group for group in Molecule(graph, ELEMENTS).groups if group.name in KINDS))
+
+
+def true_recourses(toxicophore: Group) -> dict[str, tuple[Edit, ...]]:
+    """Ways to remove a toxic group and leave a valid molecule: what is done, and the edits that do it.
+
+    Done to every toxic group of a planted molecule, in any combination, they leave none.
+    """
+    remove, relabel, cut = EditKind.REMOVE_NODE, EditKind.RELABEL, EditKind.REMOVE_EDGE
+    match toxicophore:
+        case Group("nitro", (nitrogen, first, second)):
+            return {
+                "remove the nitro group": (Edit(remove, first), Edit(remove, second), Edit(remove, nitrogen)),
+                "make it a carboxylic acid": (Edit(relabel, nitrogen, C),),
+            }
+        case Group("epoxide", (oxygen, first, second)):
+            return {
+                "open the ring": (Edit(cut, first, oxygen),),
+                "open the ring on the other side": (Edit(cut, second, oxygen),),
+                "make it a cyclopropane": (Edit(relabel, oxygen, C),),
+                "remove the oxygen": (Edit(cut, first, oxygen), Edit(remove, oxygen)),
+            }
+        case Group("nitrosamine", (_, nitrogen, oxygen)):
+            return {
+                "remove the nitroso group": (Edit(remove, oxygen), Edit(remove, nitrogen)),
+                "make it a formamide": (Edit(relabel, nitrogen, C),),
+            }
+    raise AssertionError(f"not a toxicophore: {toxicophore}")

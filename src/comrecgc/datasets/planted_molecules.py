@@ -11,18 +11,24 @@ whose doubles are the plain top bits of the bit stream, so that the same seed gi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from comrecgc.datasets.toxicophores import BR, CL, KINDS, C, F, Kind, N, O, S
 from comrecgc.graphs import Graph
 
+Kind = Literal["nitro", "epoxide", "nitrosamine"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+ELEMENTS = ("C", "O", "N", "S", "F", "Cl", "Br")
+"""Label names of the planted dataset."""
+
+C, O, N, S, F, CL, BR = range(len(ELEMENTS))
 _VALENCE = {C: 4, O: 2, N: 3, S: 2, F: 1, CL: 1, BR: 1}
 _T = TypeVar("_T")
 
 
-class Molecule:
+class _Builder:
     """A molecule under construction."""
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -86,8 +92,8 @@ def pick(rng: np.random.Generator, options: Sequence[_T]) -> _T:
     return options[int(rng.random() * len(options))]
 
 
-Group = Callable[[Molecule], object]
-Fragment = Callable[[Molecule, int | None], object]
+Group = Callable[[_Builder], object]
+Fragment = Callable[[_Builder, int | None], object]
 
 
 def _chain(*labels: int) -> Group:
@@ -101,7 +107,7 @@ def _ring(labels: Sequence[int], orders: Sequence[int]) -> Fragment:
 def _carbonyl(*then: int) -> Group:
     """A new C=O, bound on by a single bond, with further atoms in a row behind it."""
 
-    def grow(molecule: Molecule) -> None:
+    def grow(molecule: _Builder) -> None:
         carbon = molecule.add(C, molecule.site())
         molecule.add(O, carbon, 2)
         molecule.chain(then, carbon)
@@ -110,7 +116,7 @@ def _carbonyl(*then: int) -> Group:
 
 
 def _both(*groups: Group) -> Group:
-    def grow(molecule: Molecule) -> None:
+    def grow(molecule: _Builder) -> None:
         for group in groups:
             group(molecule)
 
@@ -122,56 +128,56 @@ def _ring_group(labels: Sequence[int]) -> Group:
     return lambda molecule: molecule.ring(labels, [1] * len(labels), molecule.site())
 
 
-def _ketone(molecule: Molecule) -> None:
+def _ketone(molecule: _Builder) -> None:
     molecule.add(O, molecule.site(2), 2)
 
 
-def _oxime(molecule: Molecule) -> None:
+def _oxime(molecule: _Builder) -> None:
     molecule.add(O, molecule.add(N, molecule.site(2), 2))
 
 
-def _nitrile(molecule: Molecule) -> None:
+def _nitrile(molecule: _Builder) -> None:
     molecule.add(N, molecule.add(C, molecule.site()), 3)
 
 
-def _dimethylamine(molecule: Molecule) -> None:
+def _dimethylamine(molecule: _Builder) -> None:
     nitrogen = molecule.add(N, molecule.site())
     molecule.add(C, nitrogen)
     molecule.add(C, nitrogen)
 
 
-def _urea(molecule: Molecule) -> None:
+def _urea(molecule: _Builder) -> None:
     carbon = molecule.chain([N, C], molecule.site())
     molecule.add(O, carbon, 2)
     molecule.add(N, carbon)
 
 
-def _carbamic_acid(molecule: Molecule) -> None:
+def _carbamic_acid(molecule: _Builder) -> None:
     carbon = molecule.chain([N, C], molecule.site())
     molecule.add(O, carbon, 2)
     molecule.add(O, carbon)
 
 
-def _formamide(molecule: Molecule) -> None:
+def _formamide(molecule: _Builder) -> None:
     nitrogen = molecule.chain([N], molecule.site())
     molecule.add(C, nitrogen)
     molecule.add(O, molecule.add(C, nitrogen), 2)
 
 
-def _nitro(molecule: Molecule) -> None:
+def _nitro(molecule: _Builder) -> None:
     nitrogen = molecule.add(N, molecule.site())
     molecule.add(O, nitrogen, 2)
     molecule.free[nitrogen] = 1  # charged, so it carries a fourth bond
     molecule.free[molecule.add(O, nitrogen)] = 0  # charged too, so it carries no second one
 
 
-def _nitrosamine(molecule: Molecule) -> None:
+def _nitrosamine(molecule: _Builder) -> None:
     amine = molecule.add(N, molecule.site())
     molecule.add(C, amine)
     molecule.add(O, molecule.add(N, amine), 2)
 
 
-def _fused_epoxide(molecule: Molecule) -> None:
+def _fused_epoxide(molecule: _Builder) -> None:
     """An oxygen across a bond between two carbons; a ring of its own where there is no such bond."""
     open_bonds = molecule.saturated_bonds()
     if not open_bonds:
@@ -226,7 +232,7 @@ _HARMLESS: dict[Kind, tuple[Group, ...]] = {
 
 def grow_molecule(rng: np.random.Generator, *, toxic: bool) -> Graph:
     """One molecule, with one or two toxic groups or with harmless ones of the same atoms."""
-    molecule = Molecule(rng)
+    molecule = _Builder(rng)
     pick(rng, _SKELETON)(molecule, None)
     for _ in range(pick(rng, (0, 1, 1, 2))):
         linker = pick(rng, _LINKERS)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.datasets.dataset import ClassArray, GraphDataset
-from comrecgc.datasets.edges import merge_directions
+from comrecgc.datasets.dataset import ClassArray, GraphDataset, merge_directions
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, IntArray, LongArray, pointers
 
@@ -103,16 +102,17 @@ def _array(tensor: Any) -> npt.NDArray[Any]:
     return (dense.float() if dense.dtype == torch.bfloat16 else dense).numpy()
 
 
-def _alphabet(graphs: list[Any], counts: list[int]) -> tuple[IntArray, FloatArray | None, list[str]]:
-    """Label of every node, feature row of each label (None for one-hot), and their names."""
+def _alphabet(graphs: list[Any], counts: list[int]) -> tuple[IntArray, FloatArray, list[str]]:
+    """Label of every node, feature row of each label, and their names."""
     if all(graph.x is None for graph in graphs):
-        return np.zeros(sum(counts), dtype=np.int32), None, ["node"]
+        return np.zeros(sum(counts), dtype=np.int32), np.eye(1, dtype=np.float32), ["node"]
     for index, graph in enumerate(graphs):
         if (graph.x is None) != (graphs[0].x is None):
             raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_presence(graph.x)})")
     rows = np.concatenate([_features(graph, index, graphs[0]) for index, graph in enumerate(graphs)])
     if ((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all():
-        return rows.argmax(axis=1).astype(np.int32), None, [str(column) for column in range(rows.shape[1])]
+        width = rows.shape[1]
+        return rows.argmax(axis=1).astype(np.int32), np.eye(width, dtype=np.float32), list(map(str, range(width)))
     labels, features = _distinct_rows(rows)
     if len(features) > MAX_LABELS:
         rule = f"x must be one-hot or have at most {MAX_LABELS} distinct rows in all, as labels are a finite alphabet"

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-import urllib.request
 import zipfile
 from collections.abc import Iterator
-from http.client import HTTPException
 from pathlib import Path
 
 from platformdirs import user_cache_path
-from rich.console import Console
-from rich.progress import DownloadColumn, Progress
 
 from comrecgc.errors import InputError
 from comrecgc.storage import write_atomically
@@ -59,6 +55,8 @@ def _entries(folder: Path) -> list[str]:
 
 
 def _download(name: str, cache: Path, looked_in: list[Path]) -> Path:
+    from http.client import HTTPException
+
     from torch_geometric.datasets import TUDataset  # seconds to import, and only needed for the address
 
     url, target = f"{TUDataset.url}/{name}.zip", cache / f"{name}.zip"
@@ -75,6 +73,11 @@ def _download(name: str, cache: Path, looked_in: list[Path]) -> Path:
 
 def _fetch(url: str) -> bytes:
     """The zip archive at the address, with a bar on stderr."""
+    import urllib.request
+
+    from rich.console import Console
+    from rich.progress import DownloadColumn, Progress
+
     contents = io.BytesIO()
     with urllib.request.urlopen(url, timeout=_TIMEOUT) as response:
         size = int(response.headers.get("Content-Length") or 0)

@@ -243,7 +243,7 @@ def _cached(dataset: GraphDataset, training: ClassifierTraining, folder: Path | 
         return None
     digest = hashlib.sha256(f"{fingerprint(dataset.graphs)} {json.dumps(asdict(training))}".encode())
     digest.update(json.dumps([dataset.name, dataset.label_names]).encode())
-    for array in (dataset.classes, dataset.feature_table):
+    for array in (dataset.classes, dataset.features):
         digest.update(np.ascontiguousarray(array).tobytes())
     name = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset.name)
     return folder / f"{name}-{training.model}-{training.seed}-{digest.hexdigest()[:16]}.safetensors"

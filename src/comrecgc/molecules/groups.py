@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, edge_labels_by_id, edges_by_id, labels_by_id, neighbours_by_id
@@ -12,12 +12,23 @@ from comrecgc.graphs import Graph, edge_labels_by_id, edges_by_id, labels_by_id,
 _HALOGENS = frozenset({"F", "Cl", "Br", "I"})
 
 
-@dataclass(frozen=True)
-class Group:
-    """A named group and its atoms other than hydrogen, in node ids."""
+class Group(NamedTuple):
+    """A named group and its atoms other than hydrogen, in node ids.
+
+    | name        | nodes                                                                |
+    |-------------|----------------------------------------------------------------------|
+    | nitro       | nitrogen, then its two oxygens that are bound to nothing else        |
+    | epoxide     | oxygen, then the two carbons that close a three-ring with it         |
+    | nitrosamine | nitrogen of the amine, the nitrogen bound to it, the latter's oxygen |
+    | any other   | the atom it is found by, then the others                             |
+    """
 
     name: str
-    atoms: frozenset[int]
+    nodes: tuple[int, ...]
+
+    @property
+    def atoms(self) -> frozenset[int]:
+        return frozenset(self.nodes)
 
 
 class Molecule:
@@ -87,8 +98,10 @@ class Molecule:
         """Every functional group, those of more atoms first."""
         if not self.is_molecular:
             return ()
-        found = [group for find in _FINDERS for group in find(self)]
-        return tuple(sorted(dict.fromkeys(found), key=lambda group: -len(group.atoms)))
+        distinct: dict[tuple[str, frozenset[int]], Group] = {}
+        for group in (group for find in _FINDERS for group in find(self)):
+            distinct.setdefault((group.name, group.atoms), group)
+        return tuple(sorted(distinct.values(), key=lambda group: -len(group.nodes)))
 
     def ends(self, node: int, element: str) -> list[int]:
         """Neighbours of that element that are bound to nothing else, hydrogens aside."""
@@ -105,27 +118,28 @@ def _at_nitrogen(m: Molecule) -> Iterator[Group]:
         oxygens, around = m.ends(n, "O"), m.heavy(n)
         nitrogens = [other for other in around if m.names[other] == "N"]
         if len(oxygens) >= 2:
-            yield Group("nitro", frozenset({n, *oxygens[:2]}))
+            yield Group("nitro", (n, *oxygens[:2]))
         elif len(oxygens) == 1 and len(around) == 2 and nitrogens:
-            yield Group("nitrosamine", frozenset({n, *oxygens, nitrogens[0]}))
-            yield Group("nitroso", frozenset({n, *oxygens}))
+            yield Group("nitrosamine", (nitrogens[0], n, *oxygens))
+            yield Group("nitroso", (n, *oxygens))
         elif len(oxygens) == 1 and len(around) == 2 and m.bond(n, oxygens[0]) == "double":
-            yield Group("nitroso", frozenset({n, *oxygens}))
+            yield Group("nitroso", (n, *oxygens))
         elif len(around) == 2 and len(nitrogens) == 2 and (last := m.ends(n, "N")):
             inner = next((other for other in nitrogens if other not in last), last[-1])
             if len(m.neighbours[inner]) <= 2 and m.bond(n, inner) != "single":  # a triazene has more there
-                yield Group("azide", frozenset({n, *nitrogens}))
+                yield Group("azide", (n, *nitrogens))
         elif len(around) == 1 and m.names[around[0]] == "C" and m.bond(n, around[0]) == "single":
-            yield Group("amine", frozenset({n}))
+            yield Group("amine", (n,))
 
 
 def _azo(m: Molecule) -> Iterator[Group]:
     for n in m.of("N"):
         for other in m.heavy(n):
             ends = [node for node in (*m.heavy(n), *m.heavy(other)) if node not in (n, other)]
-            chain = len(ends) == 2 and not {n, other} & m.rings and all(m.names[end] != "N" for end in ends)
-            if m.names[other] == "N" and n < other and chain and m.bond(n, other) == "double":
-                yield Group("azo", frozenset({n, other}))
+            is_pair = m.names[other] == "N" and n < other and m.bond(n, other) == "double"
+            is_chain = len(ends) == 2 and all(m.names[end] != "N" for end in ends)
+            if is_pair and is_chain and not {n, other} & m.rings:
+                yield Group("azo", (n, other))
 
 
 def _three_rings(m: Molecule) -> Iterator[Group]:
@@ -135,7 +149,7 @@ def _three_rings(m: Molecule) -> Iterator[Group]:
             for first in carbons:
                 for second in carbons:
                     if first < second and second in m.neighbours[first]:
-                        yield Group(name, frozenset({node, first, second}))
+                        yield Group(name, (node, first, second))
 
 
 def _at_carbon(m: Molecule) -> Iterator[Group]:
@@ -144,41 +158,41 @@ def _at_carbon(m: Molecule) -> Iterator[Group]:
         by_element = {name: [node for node in around if m.names[node] == name] for name in ("O", "N", "F")}
         ends = m.ends(c, "O")
         if len(around) == 3 and len(by_element["O"]) == 2 and ends:
-            yield Group("carboxyl" if len(ends) == 2 else "ester", frozenset({c, *by_element["O"]}))
+            yield Group("carboxyl" if len(ends) == 2 else "ester", (c, *by_element["O"]))
         elif len(around) == 3 and len(ends) == 1 and len(by_element["N"]) == 1 and not {c} & m.aromatic:
-            yield Group("amide", frozenset({c, *ends, *by_element["N"]}))
+            yield Group("amide", (c, *ends, *by_element["N"]))
         elif len(by_element["F"]) >= 3:
-            yield Group("trifluoromethyl", frozenset({c, *by_element["F"][:3]}))
+            yield Group("trifluoromethyl", (c, *by_element["F"][:3]))
         elif len(around) == 2 and (nitrogens := m.ends(c, "N")) and m.bond(c, nitrogens[0]) == "triple":
-            yield Group("nitrile", frozenset({c, nitrogens[0]}))
+            yield Group("nitrile", (c, nitrogens[0]))
         elif len(around) == 1 and m.names[around[0]] == "O" and len(m.heavy(around[0])) == 2:
-            yield Group("methoxy", frozenset({c, around[0]}))
+            yield Group("methoxy", (c, around[0]))
         elif len(around) == 1 and m.names[around[0]] == "C" and m.bond(c, around[0]) == "single":
-            yield Group("methyl", frozenset({c}))
+            yield Group("methyl", (c,))
 
 
 def _at_oxygen(m: Molecule) -> Iterator[Group]:
     for o in m.of("O"):
         around = m.heavy(o)
         if len(around) == 1 and m.names[around[0]] == "C" and (bond := m.bond(o, around[0])) in ("single", "double"):
-            yield Group("hydroxyl" if bond == "single" else "carbonyl", frozenset({o}))
+            yield Group("hydroxyl" if bond == "single" else "carbonyl", (o,))
 
 
 def _at_sulphur_and_phosphorus(m: Molecule) -> Iterator[Group]:
     for s in m.of("S"):
         oxygens = m.ends(s, "O")
         if len(oxygens) >= 2:
-            yield Group("sulfonate" if len(oxygens) > 2 else "sulfonyl", frozenset({s, *oxygens}))
+            yield Group("sulfonate" if len(oxygens) > 2 else "sulfonyl", (s, *oxygens))
     for p in m.of("P"):
         oxygens = [node for node in m.heavy(p) if m.names[node] == "O"]
         if len(oxygens) >= 3:
-            yield Group("phosphate", frozenset({p, *oxygens}))
+            yield Group("phosphate", (p, *oxygens))
 
 
 def _halogens(m: Molecule) -> Iterator[Group]:
     for node, name in m.names.items():
         if name in _HALOGENS and len(m.heavy(node)) == 1:
-            yield Group("halogen", frozenset({node}))
+            yield Group("halogen", (node,))
 
 
 _FINDERS: tuple[Callable[[Molecule], Iterator[Group]], ...] = (

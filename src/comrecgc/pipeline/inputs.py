@@ -168,15 +168,15 @@ def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
         dataset: The unseen graphs.
         known: The graphs the models were tried on.
     """
-    if dataset.label_names == known.label_names and np.array_equal(dataset.feature_table, known.feature_table):
+    if dataset.label_names == known.label_names and np.array_equal(dataset.features, known.features):
         return dataset
-    if dataset.feature_table.shape[1] != known.feature_table.shape[1]:
+    if dataset.features.shape[1] != known.features.shape[1]:
         raise InputError(
-            f"Unseen graphs must have node features of width {known.feature_table.shape[1]}, as those of fit "
-            f"(got {dataset.feature_table.shape[1]})"
+            f"Unseen graphs must have node features of width {known.features.shape[1]}, as those of fit "
+            f"(got {dataset.features.shape[1]})"
         )
-    place = {row.tobytes(): label for label, row in enumerate(known.feature_table)}
-    labels = np.array([place.get(row.tobytes(), -1) for row in dataset.feature_table], dtype=np.int32)
+    place = {row.tobytes(): label for label, row in enumerate(known.features)}
+    labels = np.array([place.get(row.tobytes(), -1) for row in dataset.features], dtype=np.int32)
     for index, graph in enumerate(dataset.graphs):
         unknown = graph.labels[labels[graph.labels] < 0]
         if len(unknown):

@@ -79,7 +79,7 @@ def data_fingerprint(dataset: GraphDataset, *, with_classes: bool = True) -> str
     """The same exactly for the same graphs, label names and features, and classes where these count."""
     digest = hashlib.sha256(fingerprint(dataset.graphs).encode())
     digest.update(json.dumps(dataset.label_names).encode())
-    digest.update(np.ascontiguousarray(dataset.feature_table).tobytes())
+    digest.update(np.ascontiguousarray(dataset.features).tobytes())
     if with_classes:
         digest.update(np.asarray(dataset.classes, dtype=np.int8).tobytes())
     return digest.hexdigest()
