@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.terminal import bars
+from comrecgc.terminal import Lines, bars
 
 
 def test_bars_go_to_stderr_with_count_and_word(capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,3 +21,25 @@ def test_without_work_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> 
     with bars():
         pass
     assert capsys.readouterr().err == ""
+
+
+def test_off_a_terminal_a_line_comes_every_few_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 1.0, 6.0, 7.0, 8.0, 9.0])
+    monkeypatch.setattr("comrecgc.terminal.time.monotonic", lambda: next(clock))
+    lines = Lines(5.0)
+    for done in (1, 2, 3, 4):  # at 0, 1, 6 and 7 seconds
+        lines("sweep", done, 9, "going well")
+    assert capsys.readouterr().err.splitlines() == ["sweep: 1/9, going well", "sweep: 3/9, going well"]
+    lines("round 1", 0, 2)
+    lines("round 1", 2, 2)
+    assert capsys.readouterr().err.splitlines() == ["sweep: 4/9, going well", "round 1: 0/2", "round 1: 2/2"]
+    lines.stop()
+    assert capsys.readouterr().err == ""
+
+
+def test_off_a_terminal_the_first_line_does_not_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    with bars() as bar:
+        bar("training", 1, 300)
+        assert "training: 1/300" in capsys.readouterr().err

@@ -1,8 +1,9 @@
-"""What a person at a terminal sees: progress on stderr, errors in one line."""
+"""What a person at a terminal sees: progress on stderr, as bars or, where it is no terminal, as plain lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -10,6 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+LINE_SECONDS = 5.0
+"""Time between two plain lines of the same stage."""
+
+Report = Callable[..., None]
+"""Called with what is being done, how much is done, how much there is, and perhaps a word on how it goes."""
 
 
 class Bars:
@@ -33,9 +40,37 @@ class Bars:
             self._progress.stop()
 
 
+class Lines:
+    """Progress as plain lines: one when a stage begins, one when it is done, and one every few seconds between."""
+
+    def __init__(self, seconds: float = LINE_SECONDS) -> None:
+        self._seconds = seconds
+        self._what = ""
+        self._next = 0.0
+        self._waiting = ""
+
+    def __call__(self, what: str, done: int, total: int, word: str = "") -> None:
+        """Print a line if it is time for one."""
+        line = f"{what}: {done}/{total}" + (f", {word}" if word else "")
+        now = time.monotonic()
+        if what != self._what:
+            self.stop()  # the last word of the stage before
+        elif now < self._next and done < total:
+            self._waiting = line
+            return
+        err.print(line, markup=False, soft_wrap=True)
+        self._what, self._next, self._waiting = what, now + self._seconds, ""
+
+    def stop(self) -> None:
+        """Print what was held back."""
+        if self._waiting:
+            err.print(self._waiting, markup=False, soft_wrap=True)
+        self._waiting = ""
+
+
 @contextmanager
-def bars() -> Iterator[Bars]:
-    """Progress bars on stderr while the block runs."""
+def bars() -> Iterator[Report]:
+    """Progress on stderr while the block runs."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -43,8 +78,7 @@ def bars() -> Iterator[Bars]:
         TextColumn("{task.fields[word]}", markup=False),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
     )
-    progress = Progress(*columns, console=err)
-    shown = Bars(progress)
+    shown = Bars(Progress(*columns, console=err)) if err.is_terminal else Lines()
     try:
         yield shown
     finally:

@@ -237,6 +237,16 @@ def test_report_writes_the_page_again(
     assert str(page) in capsys.readouterr().out
 
 
+def test_explain_and_report_write_the_same_page(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = finished / "report.html"
+    written = page.read_bytes()
+    assert run(monkeypatch, "report", finished) == 0
+    assert page.read_bytes() == written
+    assert b"{&#39;" not in written  # a Python dict
+    assert b"request: theta" in written
+    assert b"models: classifier: sha256" in written
+
+
 def test_apply_uses_the_recourses_on_unseen_graphs(
     finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

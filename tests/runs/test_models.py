@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from comrecgc.classifiers import ClassifierTraining
@@ -54,3 +56,22 @@ def test_a_changed_or_missing_file_is_named(tmp_path: Path) -> None:
         file.find(tmp_path, "classifier")
     with pytest.raises(InputError, match="Cannot read"):
         obtain_classifier(DATASET, path, tmp_path, training=TRAINING)
+
+
+def test_whatever_a_model_depends_on_is_in_its_cache_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
+    classes = DATASET.classes.copy()
+    classes[0] = 1 - classes[0]
+    features = np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32)
+    runs = [
+        (DATASET, TRAINING),
+        (replace(DATASET, classes=classes), TRAINING),  # a class corrected in a table
+        (replace(DATASET, features=features), TRAINING),
+        (DATASET, replace(TRAINING, learning_rate=0.02)),
+        (DATASET, replace(TRAINING, hidden=5)),
+    ]
+    sums = {
+        obtain_classifier(dataset, None, tmp_path / str(run), training=training)[1].sha256
+        for run, (dataset, training) in enumerate(runs)
+    }
+    assert len(sums) == len(runs)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
 
@@ -133,12 +134,10 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
 
     check_format(parse(text, Head).format)
     document = parse(text, _Document)
-    inputs = {
-        DatasetIndex(record.input): _at(
-            f"inputs[{place}]", lambda record=record: RejectedInput(_graph(record), record.reject_probability)
-        )
-        for place, record in enumerate(document.inputs)
-    }
+    inputs: dict[int, RejectedInput] = {}
+    for place, record in enumerate(document.inputs):
+        with _within(f"inputs[{place}]"):
+            inputs[record.input] = RejectedInput(_graph(record), record.reject_probability)
     if len(inputs) < len(document.inputs):
         raise InputError("inputs must name every input once")
     labels = LabelWords(document.label_names)
@@ -169,15 +168,12 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
     return explanation
 
 
-def _recourse(
-    where: str, record: _Recourse, inputs: dict[DatasetIndex, RejectedInput], labels: LabelWords
-) -> CommonRecourse:
+def _recourse(where: str, record: _Recourse, inputs: Mapping[int, RejectedInput], labels: LabelWords) -> CommonRecourse:
     members = tuple(
         _member(f"{where}.covered[{place}]", member, inputs, labels) for place, member in enumerate(record.covered)
     )
-    recourse = _at(
-        where,
-        lambda: CommonRecourse(
+    with _within(where):
+        recourse = CommonRecourse(
             summary=record.summary,
             vector=None if record.vector is None else tuple(record.vector),
             rule=record.rule,
@@ -186,8 +182,7 @@ def _recourse(
             covered=members,
             also_covers=tuple(record.also_covers),
             share_valid=record.share_valid,
-        ),
-    )
+        )
     if record.gain != recourse.gain:
         raise InputError(f"{where}.gain must be the number of inputs in covered, {recourse.gain} (got {record.gain})")
     length = recourse.norm
@@ -198,29 +193,27 @@ def _recourse(
     return recourse
 
 
-def _member(where: str, record: _Member, inputs: dict[DatasetIndex, RejectedInput], labels: LabelWords) -> CoveredInput:
+def _member(where: str, record: _Member, inputs: Mapping[int, RejectedInput], labels: LabelWords) -> CoveredInput:
     index = DatasetIndex(record.input)
     if index not in inputs:
         raise InputError(f"{where}.input must be the index of an input (got {index})")
-    edits = tuple(
-        _at(f"{where}.edits[{place}]", lambda words=words: labels.edit(words))
-        for place, words in enumerate(record.edits)
-    )
+    edits = []
+    for place, words in enumerate(record.edits):
+        with _within(f"{where}.edits[{place}]"):
+            edits.append(labels.edit(words))
     next_id = inputs[index].graph.num_nodes + sum(edit.kind == EditKind.ADD_NODE for edit in edits)
-    return _at(
-        where,
-        lambda: CoveredInput(
+    with _within(where):
+        return CoveredInput(
             input=index,
             probability=record.probability,
             distance=record.distance,
             num_edits=record.num_edits,
-            edits=edits,
+            edits=tuple(edits),
             counterfactual=_counterfactual(record.counterfactual, next_id),
             position=record.position,
             site=record.site,
             cost=record.cost,
-        ),
-    )
+        )
 
 
 def _graph(record: _Graph) -> Graph:
@@ -235,10 +228,11 @@ def _counterfactual(record: _Counterfactual, next_id: int) -> Graph:
     return Graph.assemble(graph.labels, graph.edges, graph.edge_labels, ids, next_id)
 
 
-def _at(where: str, make: Callable[[], T]) -> T:
-    """What `make` returns; its complaint gets the place in the file."""
+@contextmanager
+def _within(where: str) -> Iterator[None]:
+    """Complaints within the block get the place in the file."""
     try:
-        return make()
+        yield
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
 

@@ -144,7 +144,9 @@ def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
 
 def curve_rows(explanation: Explanation) -> list[list[Cell]]:
     """A header, then the share covered by the first 1, 2, … R recourses."""
-    return [["recourses", "coverage"], *([place + 1, share] for place, share in enumerate(explanation.coverage_curve))]
+    rows: list[list[Cell]] = [["recourses", "coverage"]]
+    rows += [[place + 1, share] for place, share in enumerate(explanation.coverage_curve)]
+    return rows
 
 
 def csv_text(rows: Iterable[Sequence[Cell]]) -> str:

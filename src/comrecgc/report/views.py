@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,10 +166,10 @@ def tables(explanation: Explanation) -> list[dict[str, Any]]:
     run: list[tuple[str, str]] = [("seed", "–" if facts.seed is None else str(facts.seed))]
     if facts.peak_memory is not None:
         run.append(("peak memory", f"{facts.peak_memory / 2**20:.0f} MiB"))
-    run += [(str(name), _value(value)) for name, value in facts.facts.items()]
+    run += _rows(facts.facts)
     return [
-        {"name": "Parameters", "rows": [(name, _value(value)) for name, value in explanation.parameters.items()]},
-        {"name": "Figures", "rows": [(name, _value(value)) for name, value in explanation.metrics.items()]},
+        {"name": "Parameters", "rows": _rows(explanation.parameters)},
+        {"name": "Figures", "rows": _rows(explanation.metrics)},
         {"name": "Seconds", "rows": [(stage, f"{seconds:.1f}") for stage, seconds in facts.seconds.items()]},
         {"name": "Versions", "rows": list(facts.versions.items())},
         {"name": "Run", "rows": run},
@@ -204,6 +204,17 @@ def _pen(explanation: Explanation) -> Pen:
 def clipped(name: str) -> str:
     """A name short enough for a line."""
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+def _rows(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
+    """Names and values; what is in an object within gets the object's name before its own."""
+    rows: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            rows += _rows(value, f"{above}{name}: ")
+        else:
+            rows.append((f"{above}{name}", _value(value)))
+    return rows
 
 
 def _value(value: object) -> str:
