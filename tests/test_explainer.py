@@ -14,6 +14,8 @@ from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation, Reason
 from comrecgc.graphs import AllowKinds, EditKind, Graph, apply_path
+from comrecgc.pipeline import Settings
+from comrecgc.runs import ModelFile, explain_dataset
 from comrecgc.search import DirectedSearch
 from tests.stubs import Always, AvoidsLabel, Histogram, small_dataset
 
@@ -146,6 +148,33 @@ def test_nothing_rejected_is_an_answer() -> None:
     found = explainer().set_params(model=Always(0.9, 3)).fit(DATASET).explanation_
     assert (found.recourses, len(found.inputs), found.coverage) == ((), 0, 0.0)
     assert "no rejects to explain" in found.warnings[0]
+
+
+def test_no_embedder_is_trained_where_nothing_is_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("an embedder was trained for nothing")
+
+    monkeypatch.setattr("comrecgc.explainer.train_embedder", refuse)
+    monkeypatch.setattr("comrecgc.runs.models.train_embedder", refuse)
+    found = CommonRecourseExplainer(Always(0.9, 3)).fit(DATASET)
+    assert found.explanation_.recourses == ()
+    assert found.embedder_ is None
+    monkeypatch.setattr("comrecgc.runs.run.obtain_classifier", lambda *_, **__: (Always(0.9, 3), ModelFile("c", "0")))
+    explanation = explain_dataset(DATASET, tmp_path, Settings(jobs=1))
+    assert "no rejects to explain" in explanation.warnings[0]
+
+
+def test_rejects_are_reported_before_the_embedder_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages: list[tuple[str, int, int, str]] = []
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("comrecgc.explainer.train_embedder", stop)
+    with pytest.raises(KeyboardInterrupt):
+        CommonRecourseExplainer(Always(0.1, 3)).fit(DATASET, progress=lambda *at: stages.append(at))
+    assert [stage[:3] for stage in stages] == [("rejected graphs", 24, 24)]
+    assert "rejects all 24 graphs" in stages[0][3]
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])

@@ -137,6 +137,20 @@ def find_recourses(
     )
 
 
+def explain(model: Classifier | Callable[..., Any], graphs: Graphs, **options: Any) -> Explanation:
+    """Explain a classifier in one call.
+
+    Args:
+        model: The classifier, as for `CommonRecourseExplainer`.
+        graphs: A PyG dataset, a list of PyG `Data` or a `GraphDataset`.
+        options: Any other argument of `CommonRecourseExplainer`.
+    """
+    unknown = sorted(set(options) - set(_parameter_names()))
+    if unknown:
+        raise InputError(f"Options are {', '.join(_parameter_names()[1:])} (got {unknown[0]!r})")
+    return CommonRecourseExplainer(model, **options).fit(graphs).explanation_
+
+
 def apply_recourses(
     explanation: Explanation,
     dataset: GraphDataset,

@@ -194,6 +194,14 @@ def test_models_are_trained_where_none_are_given(
     assert run(monkeypatch, "evaluate", folder) == 0
 
 
+def test_a_run_that_found_nothing_for_lack_of_time_says_so_and_exits_with_3(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *options, "--out", tmp_path / "run", "--time-budget", 1e-6) == 3
+    assert "nothing was found: the time budget of 1e-06 s ended the search" in capsys.readouterr().err
+    assert not Explanation.load(tmp_path / "run").recourses
+
+
 def test_evaluate_agrees_with_an_honest_run_and_finds_a_dishonest_one(
     finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

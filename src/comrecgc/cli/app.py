@@ -12,7 +12,6 @@ import typer
 
 from comrecgc import __version__
 from comrecgc.errors import InputError
-from comrecgc.storage import reason_of
 from comrecgc.terminal import err, out
 
 app = typer.Typer(
@@ -42,6 +41,8 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except OSError as error:
             if error.errno not in _STORAGE:
                 raise
+            from comrecgc.storage import reason_of
+
             where = f"Cannot write {error.filename}" if error.filename else "Cannot write"
             err.print(f"error: {where}: {reason_of(error)}", markup=False, soft_wrap=True)
             raise typer.Exit(2) from None

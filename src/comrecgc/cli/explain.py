@@ -23,7 +23,7 @@ from comrecgc.cli.app import (
     guarded,
 )
 from comrecgc.errors import InputError
-from comrecgc.terminal import bars
+from comrecgc.terminal import bars, err
 
 
 class Problem(StrEnum):
@@ -101,10 +101,14 @@ def explain(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
     data_root: DataRoot = None,
 ) -> None:
-    """Find the common recourses of a classifier on a dataset; models that are not given are trained, once."""
+    """Find the common recourses of a classifier on a dataset; models that are not given are trained, once.
+
+    Exit code 3 means that the time budget ended the search before anything was found.
+    """
     started = time.monotonic()
     from comrecgc.cli.summary import print_summary
     from comrecgc.datasets import load_dataset
+    from comrecgc.explanation import Reason
     from comrecgc.molecules import Valence
     from comrecgc.pipeline import Settings
     from comrecgc.runs import explain_dataset
@@ -141,6 +145,9 @@ def explain(
             started=started,
         )
     print_summary(explanation, folder)
+    if not explanation.recourses and any(entry.reason == Reason.OUT_OF_TIME for entry in explanation.uncovered):
+        err.print(f"nothing was found: the time budget of {time_budget:g} s ended the search", soft_wrap=True)
+        raise typer.Exit(3)
 
 
 def _delta(text: str) -> float | str:

@@ -2,6 +2,7 @@
 
 from comrecgc.explanation.checks import CHANGES, RECOURSES
 from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.folder import load_explanation
 from comrecgc.explanation.records import (
     CommonRecourse,
     CoveredInput,
@@ -31,4 +32,5 @@ __all__ = [
     "Scene",
     "StoredRule",
     "Uncovered",
+    "load_explanation",
 ]

@@ -142,7 +142,7 @@ class Explanation:
         """The explanation in a run folder, checked against the manifest's checksums and for consistency."""
         from comrecgc.explanation.folder import load_explanation
 
-        return load_explanation(Path(folder))
+        return load_explanation(folder)
 
     def __repr__(self) -> str:
         return (

@@ -76,12 +76,13 @@ def save_explanation(explanation: Explanation, folder: Path) -> None:
     )
 
 
-def load_explanation(folder: Path) -> Explanation:
-    """Read a run folder.
+def load_explanation(folder: str | Path) -> Explanation:
+    """The explanation in a run folder, checked against the manifest's checksums and for consistency.
 
     Raises:
         InputError: If a file is missing, does not fit its checksum, or says what cannot be.
     """
+    folder = Path(folder)
     text = _bytes(folder / MANIFEST)
     with _naming(folder / MANIFEST):
         manifest = parse(text, _Manifest)
