@@ -1,0 +1,107 @@
+"""The house rules that can be checked: data flows one way, packages have front doors, tests mirror the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import comrecgc
+
+SOURCE = Path(comrecgc.__file__).parent
+TESTS = Path(__file__).parent
+
+# From what knows least to what knows most. A package may import those above it in this list, and only those.
+ORDER = [
+    "errors", "threads", "kernels", "storage", "graphs", "molecules", "datasets", "classifiers", "embedding",
+    "neighbourhood", "selection", "recourse", "metrics", "evidence", "rules", "search", "walk", "baselines", "explanation",
+    "wording", "pipeline", "report", "explainer", "runs", "experiments", "engine", "terminal", "cli",
+]  # fmt: skip
+
+# Modules behind a front door that others may still reach for, and why.
+BACK_DOORS: dict[str, str] = {
+    "kernels": "a kernel is compiled when its module is imported, so each is imported by name where it is needed",
+    "embedding.ged": "edit distances are a package within the package",
+}
+
+# Packages that still go past front doors.
+UNFINISHED = ("metrics", "neighbourhood", "pipeline", "search")
+
+# Tests that belong to no single module.
+ACROSS = {
+    "test_architecture.py": "the whole source",
+    "test_init.py": "the public names",
+    "test_documents.py": "the documents run",
+    "report/test_browser.py": "the page in a browser",
+    "datasets/test_load_dataset.py": "the front door of datasets",
+    "neighbourhood/test_models.py": "every model the fast path knows",
+    "fuzz": "readers against hostile files",
+    "trust": "kills, disks, locks, numerics, security",
+}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Modules of the project that a file imports, without the project's name, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            names = [node.module or ""]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        yield from (name.removeprefix("comrecgc.") for name in names if name.startswith("comrecgc."))
+
+
+def package_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def modules() -> Iterator[Path]:
+    yield from (
+        path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE or not path.name.startswith("__")
+    )
+
+
+def test_every_package_has_its_place() -> None:
+    assert {package_of(path) for path in modules()} <= set(ORDER)
+
+
+def test_data_flows_one_way() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for path in modules()
+        for name in imports(path)
+        if (above := name.partition(".")[0]) != package_of(path) and ORDER.index(above) > ORDER.index(package_of(path))
+    ]
+    assert not wrong
+
+
+def test_packages_are_entered_by_the_front_door() -> None:
+    past = [
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for path in modules()
+        for name in imports(path)
+        if "." in name
+        and name.partition(".")[0] != package_of(path)
+        and package_of(path) not in UNFINISHED
+        and not any(name == door or name.startswith(f"{door}.") for door in BACK_DOORS)
+    ]
+    assert not past
+
+
+def test_a_folder_has_at_least_two_files_and_is_at_most_two_deep() -> None:
+    folders = {path.parent for path in modules()} - {SOURCE}
+    assert not [folder.name for folder in folders if len(list(folder.glob("*.py"))) < 2]
+    assert not [path for path in modules() if len(path.relative_to(SOURCE).parts) > 3]
+
+
+def test_tests_mirror_the_source() -> None:
+    found = [path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")]
+    astray = []
+    for test in found:
+        module = SOURCE / test.parent / test.name.removeprefix("test_")
+        across = test.as_posix() in ACROSS or test.parts[0] in ACROSS
+        if not (across or module.exists() or module.with_suffix("").is_dir()):
+            astray.append(test.as_posix())
+    assert not astray
