@@ -24,6 +24,34 @@ def test_nitro_group_gets_its_charges_back() -> None:
     assert to_smiles(neutral, ELEMENTS) == "C[N+](=O)[O-]"
 
 
+@pytest.mark.parametrize(
+    "smiles",
+    [
+        "c1cc[nH]c1",  # a hydrogen on the nitrogen
+        "Cn1cccc1",
+        "c1cnc[nH]1",
+        "Cn1c(=O)c2c(ncn2C)n(C)c1=O",
+        "c1ccc2[nH]ccc2c1",
+        "c1ccn2cccc2c1",  # a nitrogen in two rings
+        "C[n+]1ccccc1",  # a charge on it
+        "[O-][n+]1ccccc1",
+        "Cn1c(=O)[nH]c2ccccc21",  # the hydrogen rather than a charge
+        "c1ccoc1",
+    ],
+)
+def test_aromatic_nitrogens_get_their_hydrogens_and_charges_back(smiles: str) -> None:
+    from rdkit import Chem
+
+    graph = from_smiles(smiles, ELEMENTS)
+    assert is_valid_molecule(graph, ELEMENTS)
+    assert to_smiles(graph, ELEMENTS) == Chem.CanonSmiles(smiles)
+
+
+def test_an_aromatic_ring_without_alternating_bonds_is_no_molecule() -> None:
+    five_carbons = Graph([0] * 5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], [3] * 5)
+    assert not is_valid_molecule(five_carbons, ELEMENTS)
+
+
 def test_an_impossible_molecule_is_said_to_be_so() -> None:
     chlorine = from_smiles("CCl", ELEMENTS)
     crowded = apply_edit(chlorine, Edit(EditKind.ADD_NODE, 1, 0))

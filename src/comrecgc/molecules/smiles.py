@@ -89,11 +89,14 @@ def to_rdkit(graph: Graph, label_names: Sequence[str]) -> Mol:
 
 
 def is_valid_molecule(graph: Graph, label_names: Sequence[str]) -> bool:
-    """Whether rdkit accepts the graph as a molecule: valences, aromaticity, kekulisation."""
+    """Whether rdkit accepts the graph as a molecule: valences, Kekulé structure, and that aromatic bonds are aromatic."""
     chem = _rdkit()
     molecule = to_rdkit(graph, label_names)
+    aromatic = [bond.GetIdx() for bond in molecule.GetBonds() if bond.GetIsAromatic()]
     with _silent():
-        return bool(chem.SanitizeMol(molecule, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE)
+        if chem.SanitizeMol(molecule, catchErrors=True) != chem.SanitizeFlags.SANITIZE_NONE:
+            return False
+    return all(molecule.GetBondWithIdx(index).GetIsAromatic() for index in aromatic)
 
 
 def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:
@@ -106,15 +109,60 @@ def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:
 
 
 def _restore_charges(molecule: Any) -> None:
-    def bonds(atom: Any) -> float:
-        return float(sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()))
+    """Put back the usual charges, and the hydrogens of aromatic nitrogens; graphs store neither."""
+    charged = {atom.GetIdx() for atom in molecule.GetAtoms() if _is_ammonium(atom)} | _settle_aromatic_nitrogens(
+        molecule
+    )
+    for index in sorted(charged):
+        atom = molecule.GetAtomWithIdx(index)
+        atom.SetFormalCharge(1)
+        oxygens = [a for a in atom.GetNeighbors() if a.GetSymbol() == "O" and a.GetDegree() == 1 and _bonds(a) == 1]
+        for oxygen in oxygens[:1]:
+            oxygen.SetFormalCharge(-1)
 
+
+def _is_ammonium(atom: Any) -> bool:
+    """Whether this is a nitrogen with four bonds, none of them aromatic."""
+    return atom.GetSymbol() == "N" and not atom.GetIsAromatic() and _bonds(atom) == 4
+
+
+def _bonds(atom: Any) -> float:
+    return float(sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()))
+
+
+# How much it is worth that an aromatic atom takes part in a ring double bond: a carbon has to; a nitrogen of two bonds that
+# does not has a hydrogen, as in pyrrole; one of three bonds that does is charged, as in pyridinium.
+_CARBON, _PYRIDINE, _PYRIDINIUM = 1000, 1, -10
+
+
+def _settle_aromatic_nitrogens(molecule: Any) -> set[int]:
+    """Give aromatic nitrogens their hydrogens; the indices of those that are charged.
+
+    Double bonds in aromatic rings are a matching. The one of greatest worth is a Kekulé structure if there is any.
+    """
+    worth: dict[int, int] = {}
     for atom in molecule.GetAtoms():
-        if atom.GetSymbol() == "N" and bonds(atom) == 4:
-            atom.SetFormalCharge(1)
-            oxygens = [a for a in atom.GetNeighbors() if a.GetSymbol() == "O" and a.GetDegree() == 1 and bonds(a) == 1]
-            for oxygen in oxygens[:1]:
-                oxygen.SetFormalCharge(-1)
+        outside = [bond for bond in atom.GetBonds() if not bond.GetIsAromatic()]
+        if not atom.GetIsAromatic() or any(bond.GetBondTypeAsDouble() > 1 for bond in outside):
+            continue
+        if atom.GetSymbol() in ("C", "N"):
+            nitrogen = _PYRIDINE if atom.GetDegree() < 3 else _PYRIDINIUM
+            worth[atom.GetIdx()] = _CARBON if atom.GetSymbol() == "C" else nitrogen
+    if all(value == _CARBON for value in worth.values()):
+        return set()
+    import networkx as nx
+
+    rings: nx.Graph[int] = nx.Graph()
+    for bond in molecule.GetBonds():
+        i, j = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        if bond.GetIsAromatic() and i in worth and j in worth:
+            rings.add_edge(i, j, weight=worth[i] + worth[j])
+    matched = {atom for pair in nx.max_weight_matching(rings) for atom in pair}
+    for index, value in worth.items():
+        if value == _PYRIDINE and index not in matched:
+            molecule.GetAtomWithIdx(index).SetNumExplicitHs(1)
+            molecule.GetAtomWithIdx(index).SetNoImplicit(True)
+    return {index for index, value in worth.items() if value == _PYRIDINIUM and index in matched}
 
 
 def _bond_types(chem: Any) -> list[Any]:
