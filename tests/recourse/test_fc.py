@@ -12,6 +12,7 @@ from comrecgc.recourse import (
     RandomisedGreedy,
     RecourseClustering,
     best_coverage,
+    exact_counterfactuals,
     nearest_counterfactuals,
     pairs_within,
     recourse_triples,
@@ -178,3 +179,44 @@ def test_degenerate_and_bad_arguments() -> None:
         RandomisedGreedy(num_counterfactuals=1).run(nothing[:, :2], np.random.default_rng(0))
     with pytest.raises(InputError, match="delta"):
         recourse_triples(empty, np.zeros((1, 5), dtype=np.float32), -1)
+
+
+def exact(triples: npt.NDArray[np.int64]) -> tuple[list[int], list[int]]:
+    answer = exact_counterfactuals(triples, 2, 2)
+    assert answer is not None
+    return answer[0].tolist(), answer[1].tolist()
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_counterfactuals_equal_brute_force(seed: int) -> None:
+    triples = random_triples(seed)
+    graphs, recourses = exact(triples)
+    assert len(graphs) <= 2
+    assert len(recourses) <= 2
+    covered = {i for i, r, h in triples.tolist() if r in recourses and h in graphs}
+    best = max(
+        brute_coverage(triples, set(some), 2) for some in itertools.combinations(sorted(set(triples[:, 2].tolist())), 2)
+    )
+    assert len(covered) == best
+
+
+def test_worked_example_exactly() -> None:
+    graphs, recourses = exact(WORKED_EXAMPLE)
+    assert graphs == [1, 3]
+    assert brute_coverage(WORKED_EXAMPLE[np.isin(WORKED_EXAMPLE[:, 1], recourses)], {1, 3}, 2) == 3
+
+
+def test_too_large_and_too_slow_and_nothing_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert exact(np.zeros((0, 3), dtype=np.int64)) == ([], [])
+    triples = random_triples(0, num_inputs=200, num_recourses=50, num_graphs=200)
+    assert exact_counterfactuals(triples, 2, 2, time_limit=1e-6) is None
+    monkeypatch.setattr("comrecgc.selection.exact.MAX_ENTRIES", 1)
+    with pytest.raises(InputError, match=r"too large to prove; use the greedy one"):
+        best_coverage(NOT_PSEUDO_MODULAR, (1, 2, 3, 4), 2, exact=True)
+
+
+def test_bad_arguments_of_the_exact_choice_are_named() -> None:
+    with pytest.raises(InputError, match="triples"):
+        exact_counterfactuals(np.zeros((3, 2), dtype=np.int64), 1, 1)
+    with pytest.raises(InputError, match="num_counterfactuals"):
+        exact_counterfactuals(np.zeros((0, 3), dtype=np.int64), 1, -1)

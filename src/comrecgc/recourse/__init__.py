@@ -1,33 +1,33 @@
-"""Common recourses: pairs within θ, clusters and covers of their vectors, greedy and exact selection."""
+"""Common recourses as vectors: pairs within θ, balls and clusters of their vectors, what they cover; the FC problem."""
 
-from comrecgc.recourse.clustering import RecourseClustering
+from comrecgc.recourse.balls import BallCover, covered_inputs
+from comrecgc.recourse.clusters import RecourseClustering, dbscan
 from comrecgc.recourse.cover import Cover, cover_of
-from comrecgc.recourse.exact import exact_counterfactuals, exact_cover
 from comrecgc.recourse.fc import (
     RandomisedGreedy,
     best_coverage,
+    exact_counterfactuals,
     nearest_counterfactuals,
     recourse_triples,
     with_counterfactuals,
 )
-from comrecgc.recourse.greedy import GreedySelection, greedy_cover, greedy_cover_packed, pack
-from comrecgc.recourse.pairs import RecoursePairs, pairs_within
+from comrecgc.recourse.pairs import FloatArray, RecoursePairs, pairs_within, recourse_vectors
 
 __all__ = [
+    "BallCover",
     "Cover",
-    "GreedySelection",
+    "FloatArray",
     "RandomisedGreedy",
     "RecourseClustering",
     "RecoursePairs",
     "best_coverage",
     "cover_of",
+    "covered_inputs",
+    "dbscan",
     "exact_counterfactuals",
-    "exact_cover",
-    "greedy_cover",
-    "greedy_cover_packed",
     "nearest_counterfactuals",
-    "pack",
     "pairs_within",
     "recourse_triples",
+    "recourse_vectors",
     "with_counterfactuals",
 ]

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
-from comrecgc.recourse.distances import product_slack
-from comrecgc.recourse.pairs import FloatArray, RecoursePairs
+from comrecgc.recourse.pairs import FloatArray, RecoursePairs, product_slack
+
+BitArray = npt.NDArray[np.uint64]
+"""Sets of inputs: input `j` is bit `j % 64` of word `j // 64`, `[m, words]`."""
 
 _BLOCK = 1 << 15  # pairs whose vectors are held at once
 
@@ -89,3 +91,17 @@ def cover_of(pairs: RecoursePairs, centres: npt.ArrayLike, delta: float) -> Cove
             slack, chosen, shortest,
         )  # fmt: skip
     return Cover(points, chosen)
+
+
+def to_bits(flags: BoolArray) -> BitArray:
+    """Flags, `[m, num_inputs]`, as bits."""
+    words = np.zeros((len(flags), -(-flags.shape[1] // 64) * 8), dtype=np.uint8)
+    packed = np.packbits(flags, axis=1, bitorder="little")
+    words[:, : packed.shape[1]] = packed
+    return words.view("<u8").astype(np.uint64, copy=False)
+
+
+def from_bits(bits: BitArray, num_inputs: int) -> BoolArray:
+    """The inverse of `to_bits`."""
+    flags = np.unpackbits(bits.astype("<u8", copy=False).view(np.uint8), axis=1, bitorder="little")
+    return flags[:, :num_inputs].view(np.bool_)

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.graphs import IntArray
-from comrecgc.recourse.exact import exact_cover
-from comrecgc.recourse.greedy import greedy_cover
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs
+from comrecgc.selection import exact_cover, greedy_cover, solve_binary
 
 Triples = npt.NDArray[np.int64]
 
@@ -61,13 +60,7 @@ def recourse_triples(pairs: RecoursePairs, centres: FloatArray, delta: float) ->
         rows.append(near + begin)
         recourses.append(centre)
     found = np.concatenate(rows)
-    triples = np.empty((len(found), 3), dtype=np.int64)
-    triples[:, 0], triples[:, 1], triples[:, 2] = (
-        pairs.inputs[found],
-        np.concatenate(recourses),
-        pairs.candidates[found],
-    )
-    return triples
+    return np.stack([pairs.inputs[found], np.concatenate(recourses), pairs.candidates[found]], axis=1).astype(np.int64)
 
 
 def best_coverage(triples: Triples, counterfactuals: npt.ArrayLike, num_recourses: int, *, exact: bool = False) -> int:
@@ -79,6 +72,8 @@ def best_coverage(triples: Triples, counterfactuals: npt.ArrayLike, num_recourse
         num_recourses: `R`.
         exact: Solve the choice of recourses to optimality rather than greedily.
     """
+    from scipy.sparse import csr_array
+
     allowed = triples[np.isin(triples[:, 2], np.asarray(counterfactuals, dtype=np.int64))]
     if not len(allowed):
         return 0
@@ -86,11 +81,13 @@ def best_coverage(triples: Triples, counterfactuals: npt.ArrayLike, num_recourse
     inputs, element = np.unique(allowed[:, 0], return_inverse=True)
     if len(recourses) <= num_recourses:
         return len(inputs)
-    membership = np.zeros((len(recourses), len(inputs)), dtype=np.bool_)
-    membership[owner, element] = True
-    if exact:
-        return int(membership[exact_cover(membership, num_recourses)].any(axis=0).sum())
-    return int(greedy_cover(membership, num_recourses).gains.sum())
+    incidence = csr_array((np.ones(len(allowed), dtype=np.bool_), (owner, element)))
+    if not exact:
+        return int(greedy_cover(incidence, num_recourses).covered)
+    chosen = exact_cover(incidence, num_recourses)
+    if chosen is None:
+        raise InputError(f"The best choice among {len(recourses)} recourses is too large to prove; use the greedy one")
+    return len(np.unique(incidence[chosen].indices))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +120,7 @@ class RandomisedGreedy:
             triples: Rows (input, recourse, counterfactual), `[n, 3]`.
             rng: Source of the draws.
         """
-        if triples.ndim != 2 or triples.shape[1] != 3:
-            raise InputError(f"triples must be rows (input, recourse, counterfactual) (got shape {triples.shape})")
+        _check_triples(triples)
         chosen: list[int] = []
         reached = 0
         for _ in range(self.num_counterfactuals):
@@ -148,3 +144,58 @@ class RandomisedGreedy:
         )
         order = np.argsort(-values, kind="stable")[: self.num_counterfactuals]
         return others[order], values[order]
+
+
+def exact_counterfactuals(
+    triples: npt.NDArray[np.integer[Any]],
+    num_recourses: int,
+    num_counterfactuals: int,
+    *,
+    time_limit: float = 60.0,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+    """FC solved to optimality: at most `T` counterfactuals and `R` recourses that together cover the most inputs.
+
+    An input is covered when both parts of one of its triples are chosen (max 2-budget 2-cover, appendix C.3).
+
+    Args:
+        triples: Rows (input, recourse, counterfactual): the recourse takes the input to the counterfactual, `[n, 3]`.
+        num_recourses: `R`.
+        num_counterfactuals: `T`.
+        time_limit: Seconds.
+
+    Returns:
+        Counterfactuals and recourses chosen, each in increasing order; None if not proven in time or too large.
+    """
+    from scipy.sparse import coo_array
+
+    _check_triples(triples)
+    for name, budget in (("num_recourses", num_recourses), ("num_counterfactuals", num_counterfactuals)):
+        if budget < 0:
+            raise InputError(f"{name} must not be negative (got {budget})")
+    (inputs, covered), (recourses, by_recourse), (graphs, by_graph) = (
+        np.unique(column, return_inverse=True) for column in triples.T
+    )
+    # Variables: recourse chosen, counterfactual chosen, triple used, input covered.
+    counts = [len(recourses), len(graphs), len(triples), len(inputs)]
+    recourse, graph, triple, reached = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
+    rows = np.arange(2 * len(triples) + len(inputs))
+    needs_recourse, needs_graph, needs_triple = np.split(rows, [len(triples), 2 * len(triples)])
+    columns = [triple, recourse[by_recourse], triple, graph[by_graph], reached, triple, recourse, graph]
+    lines = [needs_recourse, needs_recourse, needs_graph, needs_graph, needs_triple, needs_triple[covered]]
+    lines += [np.full(len(recourse), len(rows)), np.full(len(graph), len(rows) + 1)]
+    signs = np.repeat([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0], [len(column) for column in columns])
+    chosen = solve_binary(
+        coo_array((signs, (np.concatenate(lines), np.concatenate(columns))), shape=(len(rows) + 2, sum(counts))),
+        np.append(np.zeros(len(rows)), [float(num_recourses), float(num_counterfactuals)]),
+        np.repeat([0.0, 1.0], [sum(counts) - len(reached), len(reached)]),
+        num_integers=len(recourse) + len(graph),
+        time_limit=time_limit,
+    )
+    if chosen is None:
+        return None
+    return graphs[chosen[graph] > 0.5].astype(np.int64), recourses[chosen[recourse] > 0.5].astype(np.int64)
+
+
+def _check_triples(triples: npt.NDArray[np.integer[Any]]) -> None:
+    if triples.ndim != 2 or triples.shape[1] != 3:
+        raise InputError(f"triples must be rows (input, recourse, counterfactual) (got shape {triples.shape})")

@@ -11,10 +11,34 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, IntArray
-from comrecgc.recourse.distances import product_slack
 
 FloatArray = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.integer[Any]] | BoolArray | slice
+
+
+def recourse_vectors(
+    origins: npt.NDArray[Any], sizes: npt.ArrayLike, ends: npt.NDArray[Any], other_sizes: npt.ArrayLike
+) -> npt.NDArray[Any]:
+    """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)`; its length is the normalised distance `d(G,H)`. Arguments broadcast.
+
+    Args:
+        origins: `z(G)`, `[…, d]`.
+        sizes: `|G|`, nodes and edges, `[…]`.
+        ends: `z(H)`, `[…, d]`.
+        other_sizes: `|H|`, `[…]`.
+    """
+    both = np.asarray(np.asarray(sizes) + np.asarray(other_sizes))
+    steps = ends - origins
+    vectors: npt.NDArray[Any] = steps / both.astype(steps.dtype)[..., None]
+    return vectors
+
+
+def product_slack(width: int) -> float:
+    """Bound on the rounding error of `‖a‖² + ‖b‖² − 2 a·b` relative to `‖a‖² + ‖b‖²`, for a single-precision `a·b`.
+
+    A sum of `width` terms loses at most `width` units in the last place; a few more are for rounding `a` and `b`.
+    """
+    return (width + 16) * 2.0**-23
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,7 +79,7 @@ class RecoursePairs:
         return int(self.input_embeddings.shape[1])
 
     def vectors(self, rows: Rows = slice(None)) -> FloatArray:
-        """Recourse vectors `r(G,H) = (z(H)−z(G)) / (|G|+|H|)` of the given pairs, `[len(rows), d]`."""
+        """Recourse vectors of the given pairs, `[len(rows), d]`: `recourse_vectors`, rounded once."""
         inputs, candidates = self.inputs[rows], self.candidates[rows]
         vectors = np.empty((len(inputs), self.width), dtype=np.float32)
         kernels.vectors.fill_vectors(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +13,16 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
-from comrecgc.recourse.centres import Owners, covered_inputs, covered_within, lengthen, refine_centres, shorten, unpack
-from comrecgc.recourse.greedy import greedy_cover, pack
-from comrecgc.recourse.pairs import FloatArray, RecoursePairs
+from comrecgc.recourse.cover import BitArray, from_bits, to_bits
+from comrecgc.recourse.pairs import FloatArray, RecoursePairs, product_slack
+from comrecgc.selection import greedy_cover
 
+Owners = npt.NDArray[np.int64]
+
+_BLOCK = 1 << 12  # vectors in one product
+_CENTRES = 512  # centres in one product
 _TIGHTER = 1 - 1e-5  # balls a hair smaller than Δ, so that no claim hangs on rounding
-_LONGER = 1 + 1e-3  # how much longer than Δ a directional centre is at least
+_LONGER = 1 + 1e-3  # how much longer than `longer_than` a centre is at least
 _PROMISE = 1.4  # radius, in Δ, within which vectors could come under one ball
 
 
@@ -35,7 +40,7 @@ class BallCover:
     Args:
         delta: Radius `Δ`.
         num_recourses: Centres to choose, at most.
-        directional: Only centres longer than `Δ`, whose balls exclude "change nothing".
+        longer_than: Only centres longer than this; with `Δ`, no ball holds "change nothing". None for any.
         num_seeds: Vectors that may be starts: half drawn uniformly, half spread evenly over the inputs.
         num_starts: Starts refined for each centre.
         reach: First radius of a refinement, in `Δ`.
@@ -46,7 +51,7 @@ class BallCover:
 
     delta: float
     num_recourses: int = 100
-    directional: bool = False
+    longer_than: float | None = None
     num_seeds: int = 4096
     num_starts: int = 16
     reach: float = 2.0
@@ -61,6 +66,8 @@ class BallCover:
                 raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
         if not 1 <= self.reach < math.inf:
             raise InputError(f"reach must be at least 1 (got {self.reach})")
+        if self.longer_than is not None and not 0 < self.longer_than < math.inf:
+            raise InputError(f"longer_than must be positive and finite (got {self.longer_than})")
         if self.num_exchanges < 0:
             raise InputError(f"num_exchanges must not be negative (got {self.num_exchanges})")
 
@@ -131,11 +138,11 @@ class _Problem:
         self.owners = owners
         self.num_inputs = num_inputs
         self.delta = config.delta * _TIGHTER
-        self.least_norm = config.delta * _LONGER if config.directional else 0.0
+        self.least_norm = 0.0 if config.longer_than is None else config.longer_than * _LONGER
         zero = np.zeros((1, vectors.shape[1]), dtype=np.float32)
         drawn = _draw_seeds(owners, config.num_seeds, rng)
         self.seeds = lengthen(np.concatenate([zero, known, vectors[drawn]]), self.least_norm)
-        self.promise, self.held = covered_within(
+        self.promise, self.held = bits_within(
             self.seeds, vectors, owners, num_inputs, (_PROMISE * config.delta, self.delta)
         )
 
@@ -196,10 +203,10 @@ class _Problem:
 
     def best_centre(self, wanted: BoolArray, also: FloatArray | None = None) -> tuple[FloatArray, int]:
         """The centre found to cover the most wanted inputs, and how many."""
-        unwanted = pack(~wanted[None, :])[0]
-        promise = kernels.cover.gains_of(self.promise, unwanted)
+        unwanted = to_bits(~wanted[None, :])[0]
+        promise = _gains(self.promise, unwanted)
         starts = self.seeds[np.argsort(-promise, kind="stable")[: self.config.num_starts]]
-        fullest = self.seeds[kernels.cover.gains_of(self.held, unwanted).argmax()]
+        fullest = self.seeds[_gains(self.held, unwanted).argmax()]
         starts = np.concatenate(
             [starts, fullest[None, :]] if also is None else [also[None, :], starts, fullest[None, :]]
         )
@@ -216,7 +223,7 @@ class _Problem:
 
     def covers(self, centres: FloatArray) -> BoolArray:
         """Which inputs each centre covers, `[m, num_inputs]`."""
-        return unpack(covered_inputs(centres, self.vectors, self.owners, self.num_inputs, self.delta), self.num_inputs)
+        return covered_inputs(centres, self.vectors, self.owners, self.num_inputs, self.delta)
 
 
 def _draw_seeds(owners: Owners, most: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -244,3 +251,123 @@ def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.rando
     place = np.empty_like(shuffled)
     place[shuffled] = np.arange(len(owners))
     return np.sort(by_owner[np.lexsort((place[by_owner], ranks))[:most]])
+
+
+def _gains(sets: BitArray, covered: BitArray) -> npt.NDArray[np.int64]:
+    """How many inputs each set has that are not covered, `[m]`."""
+    gains: npt.NDArray[np.int64] = np.bitwise_count(sets & ~covered).sum(axis=1, dtype=np.int64)
+    return gains
+
+
+def covered_inputs(
+    centres: FloatArray, vectors: FloatArray, owners: Owners, num_inputs: int, radius: float
+) -> BoolArray:
+    """Which inputs have a vector within `radius` of each centre, `[m, num_inputs]`.
+
+    Args:
+        centres: `[m, d]`.
+        vectors: `[n, d]`.
+        owners: Input of each vector, `[n]`.
+        num_inputs: How many inputs there are.
+        radius: Radius of the balls; a vector at exactly this distance is inside.
+    """
+    return from_bits(bits_within(centres, vectors, owners, num_inputs, (radius,))[0], num_inputs)
+
+
+def bits_within(
+    centres: FloatArray, vectors: FloatArray, owners: Owners, num_inputs: int, radii: Sequence[float]
+) -> list[BitArray]:
+    """The same as bits, for several radii at once.
+
+    A product in single precision rules out most vectors; double precision decides those near the surface of a ball.
+    """
+    sets = [np.zeros((len(centres), -(-num_inputs // 64)), dtype=np.uint64) for _ in radii]
+    slack = product_slack(vectors.shape[1])
+    squares = np.einsum("nd,nd->n", vectors, vectors)
+    for begin in range(0, len(centres), _CENTRES):
+        some = centres[begin : begin + _CENTRES]
+        sums = np.einsum("nd,nd->n", some, some)
+        for start in range(0, len(vectors), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            products = some @ vectors[block].T
+            for radius, marked in zip(radii, sets, strict=True):
+                part = marked[begin : begin + _CENTRES]
+                kernels.vectors.mark(
+                    products, some, sums, vectors[block], squares[block], owners[block], radius, slack, part
+                )
+    return sets
+
+
+def refine_centres(
+    starts: FloatArray,
+    vectors: FloatArray,
+    owners: Owners,
+    wanted: BoolArray,
+    delta: float,
+    *,
+    reach: float,
+    least_norm: float = 0.0,
+) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """Let every start drift to where its ball holds the most wanted inputs; the best centre seen and how many it holds.
+
+    Only vectors near the start are looked at, so a ball may hold more than is counted, never fewer.
+
+    Args:
+        starts: Where to start, `[m, d]`.
+        vectors: `[n, d]`.
+        owners: Input of each vector, not falling, `[n]`.
+        wanted: The inputs that count, `[num_inputs]`.
+        delta: Radius of the balls.
+        reach: First radius of the drift, in `delta`.
+        least_norm: Centres are kept at least this long.
+    """
+    rows = np.flatnonzero(wanted[owners])
+    vectors, owners = vectors[rows], owners[rows]
+    squares = np.einsum("nd,nd->n", vectors, vectors)
+    limit = np.float32(((reach + 1) * delta) ** 2)
+    products = starts @ vectors.T  # [m, n]
+    near = [  # a centre drifts about Δ from its start
+        np.flatnonzero(squares - 2 * product <= limit - start @ start)
+        for start, product in zip(starts, products, strict=True)
+    ]
+    best = starts.copy()
+    gains = np.zeros(len(starts), dtype=np.int64)
+    for s, local in enumerate(near):
+        for first in (reach, (1 + reach) / 2):  # a narrower drift finds denser, a wider one farther balls
+            centre, gain = kernels.vectors.drift(
+                starts[s], vectors[local], owners[local], np.float32(delta), np.float32(first), np.float32(least_norm)
+            )
+            if gain > gains[s]:
+                best[s], gains[s] = centre, gain
+    return best, gains
+
+
+def lengthen(centres: FloatArray, least_norm: float) -> FloatArray:
+    """The centres, those shorter than `least_norm` drawn out to that length; a zero goes along the first axis."""
+    longer = centres.copy()
+    kernels.vectors.lengthen(longer, np.float32(least_norm))
+    return longer
+
+
+def shorten(
+    centre: FloatArray, vectors: FloatArray, owners: Owners, kept: BoolArray, delta: float, *, least_norm: float = 0.0
+) -> FloatArray:
+    """A shorter centre whose ball still holds every kept input.
+
+    Args:
+        centre: `[d]`.
+        vectors: `[n, d]`.
+        owners: Input of each vector, not falling, `[n]`.
+        kept: Inputs that must stay covered, `[num_inputs]`; all have a vector within `delta` of the centre.
+        delta: Radius of the ball.
+        least_norm: The centre stays at least this long.
+    """
+    rows = np.flatnonzero(kept[owners])
+    apart = np.square(vectors[rows] - centre, dtype=np.float64).sum(axis=1)
+    inside = rows[apart <= (delta * (1 + 1e-6)) ** 2]  # no kept input is lost to rounding
+    # The shortest vector of each input leaves the centre the most room towards zero.
+    norms = np.einsum("nd,nd->n", vectors[inside], vectors[inside])
+    by_owner = inside[np.lexsort((norms, owners[inside]))]
+    _, first = np.unique(owners[by_owner], return_index=True)
+    shorter: FloatArray = kernels.vectors.shorten(centre, vectors[by_owner[first]], delta, np.float32(least_norm))
+    return shorter
