@@ -19,6 +19,7 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.sparse import csr_array
 from sklearn.cluster import DBSCAN
 
 import released
@@ -29,12 +30,12 @@ from comrecgc.recourse import (
     Cover,
     RecourseClustering,
     RecoursePairs,
-    greedy_cover_packed,
+    dbscan,
     nearest_counterfactuals,
     pairs_within,
     with_counterfactuals,
 )
-from comrecgc.recourse.dbscan import dbscan
+from comrecgc.selection import greedy_cover
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -68,10 +69,9 @@ def main() -> None:
     with timed("FC: nearest counterfactuals, DBSCAN, greedy, cover"):
         few = clustering.run(with_counterfactuals(pairs, nearest_counterfactuals(pairs)))
     print_figures(few, arguments.delta)
-    words = np.random.default_rng(0).integers(0, 2**64, size=(6, 100_000, 40), dtype=np.uint64)
-    sets = np.bitwise_and.reduce(words)  # each element in a set with probability 1/64
+    sets = csr_array(np.random.default_rng(0).random((100_000, 2560), dtype=np.float32) < 1 / 64)
     with timed("greedy choice of 100 among 100,000 random sets over 2,560"):
-        greedy_cover_packed(sets, 100)
+        greedy_cover(sets, 100)
     print(f"  peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2:.1f} GB")
 
 

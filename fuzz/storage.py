@@ -18,10 +18,10 @@ from tests.stubs import AvoidsLabel, Histogram, small_dataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, apply_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.recourse.ball import BallCover
+from comrecgc.recourse import BallCover
 from comrecgc.search import DirectedSearch
-from comrecgc.search.rounds import Searcher
-from comrecgc.search.storage import load_search, save_search
+from comrecgc.search.checkpoint import load_search, save_search
+from comrecgc.search.search import Searcher
 from comrecgc.walk import MultiHeadWalk, Walker
 from comrecgc.walk.storage import load_state, save_state
 from fuzz.choices import Choices

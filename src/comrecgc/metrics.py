@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
-from comrecgc.recourse.cover import Cover, cover_of
-from comrecgc.recourse.pairs import FloatArray, RecoursePairs
+from comrecgc.recourse import Cover, FloatArray, RecoursePairs, cover_of
 
 Selection = Callable[[RecoursePairs], npt.ArrayLike]
 """Chooses recourses, `[R, d]`, from the pairs it is shown."""

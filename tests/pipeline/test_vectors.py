@@ -6,7 +6,8 @@ import pytest
 from comrecgc.classifiers.classifier import FloatArray
 from comrecgc.graphs import AllowKinds, Edit, EditKind, EditPath, Graph, GraphBatch, apply_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.pipeline.vectors import mapped_path, max_walk_cost, shorter_path
+from comrecgc.pipeline.settings import Settings
+from comrecgc.pipeline.vectors import ball_cover, mapped_path, max_walk_cost, shorter_path
 
 INPUTS = [Graph([0] * size, [(i, i + 1) for i in range(size - 1)]) for size in range(2, 12)]
 
@@ -25,6 +26,16 @@ class Counts:
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
         counts = np.add.reduceat((batch.labels == 1).astype(np.int64), batch.node_ptr[:-1])
         return np.where(counts >= self.at_least, 0.9, 0.1)
+
+
+@pytest.mark.parametrize("delta", [0.0005, 0.01, 0.03])
+def test_directional_recourses_are_longer_than_delta_however_small_it_is(delta: float) -> None:
+    rng = np.random.default_rng(1)
+    vectors = (rng.normal(size=(200, 6)) * 0.4 * delta).astype(np.float32)
+    cover = ball_cover(Settings(theta=0.1, delta=delta, directional=True).resolved(None))
+    centres = cover.centres_of(vectors, np.repeat(np.arange(50), 4), 50, rng)
+    assert len(centres)
+    assert (np.linalg.norm(centres.astype(np.float64), axis=1) > delta).all()
 
 
 @pytest.mark.parametrize(("needed", "expected"), [(1, 2), (2, None)])

@@ -9,7 +9,7 @@ from comrecgc.pipeline.inputs import ModelPair, Rejects
 from comrecgc.pipeline.settings import ResolvedSettings, Settings
 from comrecgc.pipeline.vectors import Candidates
 from comrecgc.pipeline.verification import first_entries, verify
-from comrecgc.recourse.pairs import RecoursePairs
+from comrecgc.recourse import RecoursePairs
 from tests.stubs import AvoidsLabel, Histogram
 
 INPUT = Graph([0, 1, 2], [[0, 1], [1, 2]])

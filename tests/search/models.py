@@ -10,7 +10,7 @@ import numpy.typing as npt
 from comrecgc.datasets import load_planted
 from comrecgc.graphs import Constraint, Graph, GraphBatch, to_networkx
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.recourse.ball import BallCover
+from comrecgc.recourse import BallCover
 from comrecgc.search import DirectedSearch, SearchState
 from tests.neighbourhood.plain import random_classifier, random_greed
 from tests.walk import literal
@@ -91,7 +91,9 @@ def listed(state: SearchState) -> list[Any]:
     rows.append(None if state.centres is None else state.centres.tolist())
     for known in state.inputs:
         rows.append(sorted(known.expanded))
-        for leads in (known.found, known.frontier):
-            rows.append([array.tolist() for array in (leads.keys, leads.sizes, leads.probabilities, leads.embeddings)])
-            rows.append(leads.paths)
+        for graphs in (known.found, known.frontier):
+            rows.append(
+                [array.tolist() for array in (graphs.keys, graphs.sizes, graphs.probabilities, graphs.embeddings)]
+            )
+            rows.append(graphs.paths)
     return rows

@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from comrecgc.kernels import batches, cover, edits, identity, surroundings, tree, vectors
+    from comrecgc.kernels import batches, edits, identity, surroundings, tree, vectors
 
-__all__ = ["batches", "cover", "edits", "identity", "surroundings", "tree", "vectors"]
+__all__ = ["batches", "edits", "identity", "surroundings", "tree", "vectors"]
 
 
 def __getattr__(name: str) -> ModuleType:

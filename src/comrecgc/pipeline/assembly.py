@@ -24,9 +24,7 @@ from comrecgc.pipeline.inputs import ModelPair, RejectPlace, Rejects
 from comrecgc.pipeline.settings import ResolvedSettings
 from comrecgc.pipeline.vectors import Candidates
 from comrecgc.pipeline.verification import Entry, Verified, first_entries, verify
-from comrecgc.recourse import Cover, RecoursePairs, cover_of
-from comrecgc.recourse.ball import BallCover
-from comrecgc.recourse.pairs import FloatArray
+from comrecgc.recourse import BallCover, Cover, FloatArray, RecoursePairs, cover_of
 from comrecgc.wording import Words, describe_recourse
 
 LARGE_TRIVIAL_COVERAGE = 0.1
@@ -181,7 +179,7 @@ def reasons_for(
         more = BallCover(
             delta=settings.delta,
             num_recourses=settings.num_recourses,
-            directional=settings.directional,
+            longer_than=settings.delta if settings.directional else None,
             num_exchanges=0,
             num_seeds=1024,
             num_starts=8,

@@ -17,7 +17,7 @@ from comrecgc.errors import InputError
 from comrecgc.explanation import DatasetIndex
 from comrecgc.graphs import Constraint, Graph, GraphBatch
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.recourse.pairs import FloatArray
+from comrecgc.recourse import FloatArray
 
 Graphs = GraphDataset | Iterable[Any]
 """A `GraphDataset`, a PyG dataset or a list of PyG `Data`."""

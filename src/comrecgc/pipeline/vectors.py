@@ -14,11 +14,17 @@ from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, simplify_pa
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline.inputs import Progress, Rejects
 from comrecgc.pipeline.settings import CHOSEN, ResolvedSettings, inside
-from comrecgc.recourse import RecoursePairs, cover_of, pairs_within
-from comrecgc.recourse.ball import BallCover
-from comrecgc.recourse.clustering import RecourseClustering
-from comrecgc.recourse.fc import nearest_counterfactuals, with_counterfactuals
-from comrecgc.recourse.pairs import FloatArray
+from comrecgc.recourse import (
+    BallCover,
+    FloatArray,
+    RecourseClustering,
+    RecoursePairs,
+    cover_of,
+    nearest_counterfactuals,
+    normalised_distances,
+    pairs_within,
+    with_counterfactuals,
+)
 from comrecgc.search import DirectedSearch, SearchProgress, SearchState
 from comrecgc.walk import Candidate, MultiHeadWalk, ShardedWalk
 
@@ -116,7 +122,7 @@ def ball_cover(settings: ResolvedSettings) -> BallCover:
     return BallCover(
         delta=inside(settings.delta, CHOSEN),
         num_recourses=settings.num_recourses,
-        directional=settings.directional,
+        longer_than=settings.delta if settings.directional else None,
     )
 
 
@@ -246,8 +252,8 @@ def one_edit_length(scorer: NeighbourhoodScorer, rejects: Rejects, seed: int) ->
         origins, scorer.score(chosen, probability=False, sample=_MEASURED_EDITS, rng=rng), strict=True
     ):
         assert around.embedding is not None
-        sizes = 2 * around.graph.size + around.table.size_changes()
-        norms.append(np.linalg.norm(around.embedding - origin, axis=1) / sizes)
+        size = around.graph.size
+        norms.append(normalised_distances(origin, size, around.embedding, size + around.table.size_changes()))
     lengths = np.concatenate(norms)
     return float(np.median(lengths)) if len(lengths) else 0.0
 

@@ -16,8 +16,7 @@ from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path
 from comrecgc.pipeline.inputs import ModelPair, RejectPlace, Rejects, Scores
 from comrecgc.pipeline.settings import CHOSEN, CLAIMED, SHOWN, ResolvedSettings, accepted, inside
 from comrecgc.pipeline.vectors import Candidates
-from comrecgc.recourse import Cover, RecoursePairs, cover_of
-from comrecgc.recourse.pairs import FloatArray
+from comrecgc.recourse import Cover, FloatArray, RecoursePairs, cover_of, normalised_distances, recourse_vectors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,8 +104,13 @@ def _confirmed(
     """The pairs of the needed candidates that a plain pass puts within θ and accepts."""
     rows = np.flatnonzero(np.isin(pairs.candidates, needed))
     places = np.searchsorted(needed, pairs.candidates[rows])
-    both = origins.sizes[pairs.inputs[rows]].astype(np.float64) + scores.sizes[places]
-    norms = distances(origins.embedding[pairs.inputs[rows]], scores.embedding[places]) / both
+    owners = pairs.inputs[rows]
+    norms = normalised_distances(
+        origins.embedding[owners].astype(np.float64),
+        origins.sizes[owners],
+        scores.embedding[places],
+        scores.sizes[places],
+    )
     holds = (norms <= inside(theta, CLAIMED)) & (scores.probability[places] >= accepted(CLAIMED))
     return RecoursePairs(
         input_embeddings=origins.embedding,
@@ -195,10 +199,8 @@ def _entries(
 ) -> list[Entry]:
     graphs = [apply_path(rejects.graphs[i], path) for i, path in zip(places, paths, strict=True)]
     scores, origins = models.scores(graphs), rejects.scores[np.array(places)]
-    both = origins.sizes.astype(np.float64) + scores.sizes
-    steps = scores.embedding.astype(np.float64) - origins.embedding
-    vectors = (steps / both[:, None]).astype(np.float32)
-    norms = np.linalg.norm(steps, axis=1) / both
+    there = (origins.embedding, origins.sizes, scores.embedding.astype(np.float64), scores.sizes)
+    vectors, norms = recourse_vectors(*there).astype(np.float32), normalised_distances(*there)
     return [
         Entry(
             place=RejectPlace(place),

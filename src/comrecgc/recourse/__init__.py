@@ -11,7 +11,7 @@ from comrecgc.recourse.fc import (
     recourse_triples,
     with_counterfactuals,
 )
-from comrecgc.recourse.pairs import FloatArray, RecoursePairs, pairs_within, recourse_vectors
+from comrecgc.recourse.pairs import FloatArray, RecoursePairs, normalised_distances, pairs_within, recourse_vectors
 
 __all__ = [
     "BallCover",
@@ -26,6 +26,7 @@ __all__ = [
     "dbscan",
     "exact_counterfactuals",
     "nearest_counterfactuals",
+    "normalised_distances",
     "pairs_within",
     "recourse_triples",
     "recourse_vectors",

@@ -19,7 +19,7 @@ Rows = npt.NDArray[np.integer[Any]] | BoolArray | slice
 def recourse_vectors(
     origins: npt.NDArray[Any], sizes: npt.ArrayLike, ends: npt.NDArray[Any], other_sizes: npt.ArrayLike
 ) -> npt.NDArray[Any]:
-    """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)`; its length is the normalised distance `d(G,H)`. Arguments broadcast.
+    """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)` in the precision of the embeddings; arguments broadcast.
 
     Args:
         origins: `z(G)`, `[…, d]`.
@@ -27,10 +27,17 @@ def recourse_vectors(
         ends: `z(H)`, `[…, d]`.
         other_sizes: `|H|`, `[…]`.
     """
-    both = np.asarray(np.asarray(sizes) + np.asarray(other_sizes))
     steps = ends - origins
-    vectors: npt.NDArray[Any] = steps / both.astype(steps.dtype)[..., None]
+    vectors: npt.NDArray[Any] = steps / np.add(sizes, other_sizes, dtype=steps.dtype)[..., None]
     return vectors
+
+
+def normalised_distances(
+    origins: npt.NDArray[Any], sizes: npt.ArrayLike, ends: npt.NDArray[Any], other_sizes: npt.ArrayLike
+) -> npt.NDArray[np.float64]:
+    """`d(G,H) = ‖z(H)−z(G)‖ / (|G|+|H|)`, the length of `r(G,H)`; arguments as of `recourse_vectors`."""
+    distances: npt.NDArray[np.float64] = np.linalg.norm(ends - origins, axis=-1) / np.add(sizes, other_sizes)
+    return distances
 
 
 def product_slack(width: int) -> float:

@@ -19,7 +19,7 @@ from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import BoolArray, GraphBatch
 from comrecgc.pipeline import ModelPair, Rejects, ResolvedSettings, Scores, Settings, Verified, distances, run_figures
-from comrecgc.recourse import Cover
+from comrecgc.recourse import Cover, recourse_vectors
 from comrecgc.runs.folder import WITNESSES
 from comrecgc.runs.models import ModelFile, checksum
 from comrecgc.storage import load_arrays, refusing_damage, save_arrays
@@ -229,11 +229,11 @@ def _measure(
     inputs: Scores, owners: npt.NDArray[np.int64], scores: Scores, centres: npt.NDArray[np.float32]
 ) -> tuple[BoolArray, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Of each counterfactual: whether it is accepted, `d(G, H)`, and how far its vector is from the recourse."""
-    both = inputs.sizes[owners].astype(np.float64) + scores.sizes
-    steps = (scores.embedding.astype(np.float64) - inputs.embedding[owners]) / both[:, None]
-    gaps = distances(steps.astype(np.float32), centres)
+    vectors = recourse_vectors(
+        inputs.embedding[owners], inputs.sizes[owners], scores.embedding.astype(np.float64), scores.sizes
+    )
     accepted: BoolArray = scores.probability > 0.5
-    return accepted, np.linalg.norm(steps, axis=1), gaps
+    return accepted, np.linalg.norm(vectors, axis=1), distances(vectors.astype(np.float32), centres)
 
 
 @dataclass(frozen=True, eq=False)

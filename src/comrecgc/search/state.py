@@ -1,16 +1,109 @@
-"""Everything a search knows between two steps."""
+"""Everything a search knows between two steps: of each input the graphs reached from it, bounded in number."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from comrecgc.graphs import EditPath, LongArray, pointers
-from comrecgc.neighbourhood.neighbourhood import FloatArray
-from comrecgc.recourse.pairs import RecoursePairs
-from comrecgc.search.leads import InputState
+from comrecgc.graphs import BoolArray, EditPath, Graph, KeyArray, LongArray, pointers
+from comrecgc.neighbourhood import Neighbourhood
+from comrecgc.recourse import FloatArray, RecoursePairs, recourse_vectors
+
+
+@dataclass(frozen=True, eq=False)
+class ReachedGraphs:
+    """Graphs reached from one input.
+
+    Args:
+        keys: Identity of each graph, `[n]`.
+        sizes: `|H|`, `[n]`.
+        probabilities: Probability of accept, `[n]`.
+        embeddings: `z(H)`, `[n, d]`.
+        paths: Edits from the input to each graph.
+    """
+
+    keys: KeyArray
+    sizes: npt.NDArray[np.int32]
+    probabilities: FloatArray
+    embeddings: FloatArray
+    paths: tuple[EditPath, ...]
+
+    @classmethod
+    def none(cls, width: int) -> ReachedGraphs:
+        """No graphs, of embeddings of this width."""
+        empty = np.zeros(0, np.float32)
+        return cls(empty.astype(np.uint64), empty.astype(np.int32), empty, np.zeros((0, width), np.float32), ())
+
+    @classmethod
+    def from_neighbourhood(
+        cls, path: EditPath, neighbourhood: Neighbourhood, rows: npt.NDArray[np.intp]
+    ) -> ReachedGraphs:
+        """Some neighbours of the graph at the end of a path."""
+        assert neighbourhood.probability is not None
+        assert neighbourhood.embedding is not None
+        sizes = neighbourhood.graph.size + neighbourhood.table.size_changes()[rows]
+        return cls(
+            neighbourhood.keys[rows],
+            sizes.astype(np.int32),
+            neighbourhood.probability[rows],
+            neighbourhood.embedding[rows],
+            tuple((*path, neighbourhood.table[int(row)]) for row in rows),
+        )
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def from_columns(cls, columns: Iterable[npt.NDArray[Any]], paths: Iterable[EditPath]) -> ReachedGraphs:
+        """The inverse of `columns`."""
+        keys, sizes, probabilities, embeddings = columns
+        return cls(keys, sizes, probabilities, embeddings, tuple(paths))
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """All but the paths."""
+        return self.keys, self.sizes, self.probabilities, self.embeddings
+
+    def __add__(self, other: ReachedGraphs) -> ReachedGraphs:
+        """Both, each graph once: the first path to it stays."""
+        fresh = other.select(~np.isin(other.keys, self.keys))
+        joined = map(np.concatenate, zip(self.columns, fresh.columns, strict=True))
+        return ReachedGraphs.from_columns(joined, self.paths + fresh.paths)
+
+    def select(self, rows: npt.NDArray[np.intp] | BoolArray) -> ReachedGraphs:
+        """The graphs under a mask or at these rows, in this order."""
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return ReachedGraphs.from_columns(
+            (column[rows] for column in self.columns), (self.paths[row] for row in rows.tolist())
+        )
+
+
+@dataclass(eq=False)
+class InputState:
+    """An input and what is known around it.
+
+    Args:
+        graph: The input `G`.
+        embedding: `z(G)`, `[d]`.
+        found: Its counterfactuals within θ.
+        frontier: Graphs seen and not yet expanded.
+        expanded: Keys of the graphs whose neighbours were looked at with centres in sight.
+    """
+
+    graph: Graph
+    embedding: FloatArray
+    found: ReachedGraphs
+    frontier: ReachedGraphs
+    expanded: set[int] = field(default_factory=set)
+
+    def vectors(self, sizes: npt.NDArray[np.int32], embeddings: FloatArray) -> FloatArray:
+        """Recourse vectors from the input to graphs of these sizes and embeddings, `[n, d]`."""
+        return recourse_vectors(self.embedding, self.graph.size, embeddings, sizes)
 
 
 @dataclass(frozen=True)
@@ -33,7 +126,7 @@ class SearchProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Pursuit:
+class Task:
     """One input to work on in a round.
 
     Args:
@@ -65,7 +158,7 @@ class SearchState:
 
     inputs: list[InputState]
     seed: int
-    plan: list[Pursuit]
+    plan: list[Task]
     done: int = 0
     centres: FloatArray | None = None
     curve: list[float] = field(default_factory=list)

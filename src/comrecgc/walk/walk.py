@@ -19,6 +19,7 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, StayNear, apply_edit, batch_keys
 from comrecgc.neighbourhood import Neighbourhood, NeighbourhoodScorer
+from comrecgc.recourse import recourse_vectors
 from comrecgc.walk.pool import Candidate, CandidatePool
 from comrecgc.walk.transitions import Transitions
 
@@ -247,15 +248,13 @@ class Walker:
     def _recourse(self, head: Head) -> FloatArray:
         """`r(G,H)` of where the head stands."""
         origin = self.inputs[head.start]
-        result: FloatArray = (head.embedding - self.origins[head.start]) / (origin.size + head.graph.size)
-        return result
+        return recourse_vectors(self.origins[head.start], origin.size, head.embedding, head.graph.size)
 
     def _recourses(self, head: Head, around: Neighbourhood) -> FloatArray:
         """`r(G,v)` of every neighbour, `[N, width]`."""
         assert around.embedding is not None
-        sizes = self.inputs[head.start].size + around.graph.size + around.table.size_changes()
-        result: FloatArray = (around.embedding - self.origins[head.start]) / sizes[:, None].astype(np.float32)
-        return result
+        sizes = around.graph.size + around.table.size_changes()
+        return recourse_vectors(self.origins[head.start], self.inputs[head.start].size, around.embedding, sizes)
 
     def _count(self, state: WalkState) -> None:
         for head in state.heads:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,7 @@ import numpy as np
 
 from comrecgc.graphs import GraphBatch, fingerprint, path_arrays, pointers, read_paths
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.search.leads import InputState, Leads
-from comrecgc.search.state import Pursuit, SearchState
+from comrecgc.search.state import InputState, ReachedGraphs, SearchState, Task
 from comrecgc.storage import (
     Arrays,
     check_pointers,
@@ -27,20 +27,13 @@ from comrecgc.storage import (
 if TYPE_CHECKING:
     from comrecgc.search.search import DirectedSearch
 
-_KINDS = {
-    "plan": "i2",
-    "done": "i0",
-    "curve": "f1",
-    "ended": "b0",
-    "expanded": "u1",
-    "expanded_ptr": "i1",
-    **{f"{name}_ptr": "i1" for name in ("found", "frontier")},
-    **{f"{name}_keys": "u1" for name in ("found", "frontier")},
-    **{f"{name}_sizes": "i1" for name in ("found", "frontier")},
-    **{f"{name}_probabilities": "f1" for name in ("found", "frontier")},
-    **{f"{name}_embeddings": "f2" for name in ("found", "frontier")},
-    **{f"{name}_edits": "i2" for name in ("found", "frontier")},
-    **{f"{name}_path_ptr": "i1" for name in ("found", "frontier")},
+_COLUMNS = ("keys", "sizes", "probabilities", "embeddings")
+_KINDS = {"plan": "i2", "done": "i0", "curve": "f1", "ended": "b0", "expanded": "u1", "expanded_ptr": "i1"} | {
+    f"{name}_{column}": kind
+    for name in ("found", "frontier")
+    for column, kind in zip(
+        ("ptr", *_COLUMNS, "edits", "path_ptr"), ("i1", "u1", "i1", "f1", "f2", "i2", "i1"), strict=True
+    )
 }
 
 
@@ -77,9 +70,9 @@ def save_search(path: Path, state: SearchState, facts: dict[str, Any]) -> None:
         "curve": np.array(state.curve, dtype=np.float64),
         "ended": np.array(state.ended),
         "expanded": np.array([key for keys in expanded for key in keys], dtype=np.uint64),
-        "expanded_ptr": pointers(np.array([len(keys) for keys in expanded], dtype=np.int64)),
-        **_lead_arrays("found", [known.found for known in state.inputs]),
-        **_lead_arrays("frontier", [known.frontier for known in state.inputs]),
+        "expanded_ptr": pointers([len(keys) for keys in expanded]),
+        **_reached_arrays("found", [known.found for known in state.inputs]),
+        **_reached_arrays("frontier", [known.frontier for known in state.inputs]),
     }
     if state.centres is not None:
         arrays["centres"] = state.centres
@@ -98,21 +91,22 @@ def load_search(path: Path, fresh: SearchState, facts: dict[str, Any]) -> Search
     check_same_facts(path, theirs, facts)
     with refusing_damage(path):
         _check(arrays, fresh)
-        found, frontier = (_read_leads(name, arrays, len(fresh.inputs)) for name in ("found", "frontier"))
-        ends = arrays["expanded_ptr"].tolist()
-        keys = arrays["expanded"].tolist()
+        found, frontier = (_read_reached(name, arrays) for name in ("found", "frontier"))
+        expanded = [
+            set(arrays["expanded"][start:stop].tolist()) for start, stop in pairwise(arrays["expanded_ptr"].tolist())
+        ]
         inputs = [
-            InputState(known.graph, known.embedding, found[i], frontier[i], set(keys[ends[i] : ends[i + 1]]))
+            InputState(known.graph, known.embedding, found[i], frontier[i], expanded[i])
             for i, known in enumerate(fresh.inputs)
         ]
         return replace(
             fresh,
             inputs=inputs,
-            plan=[Pursuit(*row) for row in arrays["plan"].tolist()],
+            plan=[Task(*row) for row in arrays["plan"].tolist()],
             done=int(arrays["done"]),
             centres=arrays.get("centres"),
             curve=arrays["curve"].tolist(),
-            num_found=sum(len(leads) for leads in found),
+            num_found=sum(len(graphs) for graphs in found),
             ended=bool(arrays["ended"]),
             complete=bool(arrays["ended"]),  # a search cut short is kept as it was before that
         )
@@ -127,7 +121,7 @@ def _check(arrays: Arrays, fresh: SearchState) -> None:
         require(
             arrays[f"{name}_embeddings"].shape == (len(sizes), fresh.width), "embeddings are as wide as the inputs'"
         )
-        require(arrays[f"{name}_keys"].shape == probabilities.shape == sizes.shape, "every lead has all its columns")
+        require(arrays[f"{name}_keys"].shape == probabilities.shape == sizes.shape, "every graph has all its columns")
         require((sizes > 0).all(), "sizes are positive")
         require(((probabilities >= 0) & (probabilities <= 1)).all(), "probabilities lie in [0, 1]")
     check_pointers(arrays["expanded_ptr"], num_inputs, len(arrays["expanded"]))
@@ -140,24 +134,20 @@ def _check(arrays: Arrays, fresh: SearchState) -> None:
     require(((curve >= 0) & (curve <= 1)).all(), "coverage lies in [0, 1]")
 
 
-def _lead_arrays(name: str, leads: Sequence[Leads]) -> Arrays:
-    """Leads of all inputs, end to end."""
+def _reached_arrays(name: str, graphs: Sequence[ReachedGraphs]) -> Arrays:
+    """Graphs reached from all inputs, end to end."""
+    columns = map(np.concatenate, zip(*(reached.columns for reached in graphs), strict=True))
     return {
-        f"{name}_ptr": pointers(np.array([len(lead) for lead in leads], dtype=np.int64)),
-        f"{name}_keys": np.concatenate([lead.keys for lead in leads]),
-        f"{name}_sizes": np.concatenate([lead.sizes for lead in leads]),
-        f"{name}_probabilities": np.concatenate([lead.probabilities for lead in leads]),
-        f"{name}_embeddings": np.concatenate([lead.embeddings for lead in leads]),
-        **path_arrays(name, [path for lead in leads for path in lead.paths]),
+        f"{name}_ptr": pointers([len(reached) for reached in graphs]),
+        **{f"{name}_{column}": values for column, values in zip(_COLUMNS, columns, strict=True)},
+        **path_arrays(name, [path for reached in graphs for path in reached.paths]),
     }
 
 
-def _read_leads(name: str, arrays: Arrays, num_inputs: int) -> list[Leads]:
-    ends = arrays[f"{name}_ptr"].tolist()
-    paths = read_paths(name, arrays)
-    require(len(paths) == ends[-1], "every lead has a path")
-    keys, sizes, probabilities, embeddings = (
-        arrays[f"{name}_{column}"] for column in ("keys", "sizes", "probabilities", "embeddings")
-    )
-    parts = [slice(ends[i], ends[i + 1]) for i in range(num_inputs)]
-    return [Leads(keys[part], sizes[part], probabilities[part], embeddings[part], tuple(paths[part])) for part in parts]
+def _read_reached(name: str, arrays: Arrays) -> list[ReachedGraphs]:
+    paths, columns = read_paths(name, arrays), [arrays[f"{name}_{column}"] for column in _COLUMNS]
+    require(len(paths) == len(columns[0]), "every graph has a path")
+    return [
+        ReachedGraphs.from_columns((column[start:stop] for column in columns), paths[start:stop])
+        for start, stop in pairwise(arrays[f"{name}_ptr"].tolist())
+    ]

@@ -9,8 +9,8 @@ import pytest
 from comrecgc.errors import InputError
 from comrecgc.graphs import AllowKinds
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.search.rounds import Searcher
-from comrecgc.search.storage import load_search, save_search, search_facts
+from comrecgc.search.checkpoint import load_search, save_search, search_facts
+from comrecgc.search.search import Searcher
 from tests.search.models import INPUTS, Models, listed, scorer, search
 
 
