@@ -30,7 +30,7 @@ class GraphDataset(Sequence[Graph]):
         label_names: Name of each node label; its length is the size of the alphabet.
         class_names: What classes 0 and 1 mean.
         edge_label_names: Name of each edge label, if edges have labels.
-        features: Feature row a model sees for each label, `[num_labels, width]`; one-hot where None is given.
+        features: Feature row a model sees for each label, `[num_labels, width]`; one-hot unless given.
         notes: What reading did to the data (graphs dropped, duplicates merged …), one sentence each.
     """
 
@@ -40,7 +40,7 @@ class GraphDataset(Sequence[Graph]):
     label_names: tuple[str, ...]
     class_names: tuple[str, str] = ("reject", "accept")
     edge_label_names: tuple[str, ...] | None = None
-    features: npt.NDArray[np.float32] = None  # type: ignore[assignment] # set when built
+    features: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class GraphDataset(Sequence[Graph]):
         largest = max((int(graph.labels.max()) for graph in self.graphs), default=-1)
         if largest >= len(self.label_names):
             raise InputError(f"Every node label needs a name (got {len(self.label_names)} names, label {largest})")
-        if self.features is None:
+        if len(self.features) == 0:
             object.__setattr__(self, "features", np.eye(len(self.label_names), dtype=np.float32))
         if len(self.features) != len(self.label_names):
             raise InputError(f"Every label needs a feature row (got {len(self.features)} of {len(self.label_names)})")

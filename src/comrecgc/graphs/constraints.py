@@ -160,7 +160,8 @@ class StayNear:
         differs = was_there[:n] & (graph.labels != start.labels[place[:n]])
 
         def was_edge(first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> BoolArray:
-            return was_there[first] & was_there[second] & np.isin(_pair_codes(place[first], place[second]), old_edges)
+            known: BoolArray = np.isin(_pair_codes(place[first], place[second]), old_edges)
+            return known & was_there[first] & was_there[second]
 
         old_edges = _pair_codes(*start.edges.T)
         same = int(was_there.sum()) + int(was_edge(*graph.edges.T).sum())

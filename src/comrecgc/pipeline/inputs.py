@@ -200,7 +200,8 @@ def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> Graph
     if unknown:
         raise InputError(f"The graphs must have node labels the run knows, {', '.join(names)} (got {unknown[0]!r})")
     labels = np.array([names.index(name) if name in names else -1 for name in dataset.label_names], dtype=np.int32)
-    return replace(dataset, graphs=_relabelled(dataset, labels), label_names=names, features=None)
+    one_hot = np.eye(len(names), dtype=np.float32)
+    return replace(dataset, graphs=_relabelled(dataset, labels), label_names=names, features=one_hot)
 
 
 def _relabelled(dataset: GraphDataset, labels: npt.NDArray[np.int32]) -> tuple[Graph, ...]:
