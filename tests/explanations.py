@@ -118,7 +118,7 @@ def planted_explanation(num_graphs: int = 120, seed: int = 0) -> Explanation:
         if len(found) == 1 and index % 17:
             ways = list(true_recourses(found[0]).items())
             way, path = ways[0] if index % 3 else ways[1]
-            groups[f"{found[0].kind}: {way}"].append((index, path))
+            groups[f"{found[0].name}: {way}"].append((index, path))
     ordered = sorted(groups.values(), key=len, reverse=True)
     return explain(dataset, ordered, warnings=("13.0% of the inputs are covered by changing nothing.",))
 

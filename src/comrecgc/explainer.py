@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -205,6 +204,7 @@ def _scorer(
     )
 
 
+@dataclass(eq=False, repr=False)
 class CommonRecourseExplainer:
     """Global counterfactual explanation of a graph classifier by common recourses (COMRECGC, ICML 2025).
 
@@ -244,49 +244,25 @@ class CommonRecourseExplainer:
         verified_: Every recourse and pair a plain forward pass confirmed.
     """
 
-    explanation_: Explanation
-    embedder_: Embedder | None
-
-    def __init__(
-        self,
-        model: Classifier | Callable[..., Any],
-        embedder: Embedder | Callable[[Sequence[Graph]], Any] | EmbedderTraining | None = None,
-        *,
-        theta: float = 0.1,
-        delta: float | str = "auto",
-        num_recourses: int = 100,
-        problem: str = "fcr",
-        selection: str | None = None,
-        preset: str = "default",
-        directional: bool | None = None,
-        num_heads: int = 5,
-        num_steps: int = 50_000,
-        teleport: float = 0.05,
-        constraint: Constraint | None = None,
-        time_budget: float | None = None,
-        jobs: int | None = None,
-        device: torch.device | str = "cpu",
-        random_state: int = 0,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        self.model = model
-        self.embedder = embedder
-        self.theta = theta
-        self.delta = delta
-        self.num_recourses = num_recourses
-        self.problem = problem
-        self.selection = selection
-        self.preset = preset
-        self.directional = directional
-        self.num_heads = num_heads
-        self.num_steps = num_steps
-        self.teleport = teleport
-        self.constraint = constraint
-        self.time_budget = time_budget
-        self.jobs = jobs
-        self.device = device
-        self.random_state = random_state
-        self.label_names = label_names
+    model: Classifier | Callable[..., Any]
+    embedder: Embedder | Callable[[Sequence[Graph]], Any] | EmbedderTraining | None = None
+    _: KW_ONLY
+    theta: float = 0.1
+    delta: float | str = "auto"
+    num_recourses: int = 100
+    problem: str = "fcr"
+    selection: str | None = None
+    preset: str = "default"
+    directional: bool | None = None
+    num_heads: int = 5
+    num_steps: int = 50_000
+    teleport: float = 0.05
+    constraint: Constraint | None = None
+    time_budget: float | None = None
+    jobs: int | None = None
+    device: torch.device | str = "cpu"
+    random_state: int = 0
+    label_names: Sequence[str] | None = None
 
     def fit(
         self,
@@ -356,17 +332,16 @@ class CommonRecourseExplainer:
         return self
 
     def __repr__(self) -> str:
-        defaults = inspect.signature(type(self)).parameters
         shown = [type(self.model).__name__] + ([] if self.embedder is None else [type(self.embedder).__name__])
         shown += [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if name not in ("model", "embedder") and value is not defaults[name].default
+            f"{each.name}={getattr(self, each.name)!r}"
+            for each in fields(self)
+            if each.name not in ("model", "embedder") and getattr(self, each.name) is not each.default
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _settings(self) -> Settings:
-        names = {field.name for field in fields(Settings)} & set(_parameter_names())
+        names = {each.name for each in fields(Settings)} & set(_parameter_names())
         return Settings(**{name: getattr(self, name) for name in names}, seed=self.random_state)
 
     def _classifier(self, dataset: GraphDataset) -> Classifier:
@@ -383,4 +358,4 @@ class CommonRecourseExplainer:
 
 
 def _parameter_names() -> list[str]:
-    return list(inspect.signature(CommonRecourseExplainer).parameters)
+    return [each.name for each in fields(CommonRecourseExplainer)]

@@ -30,7 +30,6 @@ from comrecgc.explanation.records import (
     Uncovered,
 )
 from comrecgc.graphs import Edit, EditKind, Graph
-from comrecgc.metrics import Reason
 
 FORMAT = 2
 _READABLE = (1, 2)
@@ -83,11 +82,6 @@ class _Recourse(Struct, kw_only=True):
     share_valid: Number | None = None
 
 
-class _Uncovered(Struct):
-    input: Integer
-    reason: Reason
-
-
 class _Document(Struct, kw_only=True):
     format: Integer
     dataset: str
@@ -100,7 +94,7 @@ class _Document(Struct, kw_only=True):
     warnings: list[str]
     notes: list[str]
     recourses: list[_Recourse]
-    uncovered: list[_Uncovered]
+    uncovered: list[Uncovered]
     inputs: list[_Input]
     edge_label_names: list[str] | None = None
     recourse: str = "vectors"
@@ -149,7 +143,7 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
         recourses=tuple(
             _recourse(f"recourses[{place}]", record, inputs, labels) for place, record in enumerate(document.recourses)
         ),
-        uncovered=tuple(Uncovered(input=DatasetIndex(it.input), reason=it.reason) for it in document.uncovered),
+        uncovered=tuple(document.uncovered),
         label_names=tuple(document.label_names),
         class_names=document.class_names,
         edge_label_names=None if document.edge_label_names is None else tuple(document.edge_label_names),

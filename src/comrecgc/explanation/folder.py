@@ -8,7 +8,6 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -16,7 +15,6 @@ from comrecgc.errors import InputError
 from comrecgc.explanation.document import (
     FORMAT,
     Integer,
-    Number,
     check_format,
     decode_explanation,
     encode_explanation,
@@ -38,15 +36,9 @@ _COLUMNS = "recourse summary description gain coverage also_covers norm median_e
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
-class _Manifest(Struct, kw_only=True):
+class _Manifest(Struct):
     format: Integer
-    versions: dict[str, str]
-    seconds: dict[str, Number]
-    facts: dict[str, Any]
     sha256: dict[str, str]
-    seed: int | None = None
-    peak_memory: int | None = None
-    model_accuracy: Number | None = None
 
 
 def save_explanation(explanation: Explanation, folder: Path) -> None:
@@ -58,22 +50,9 @@ def save_explanation(explanation: Explanation, folder: Path) -> None:
     }
     for name, text in texts.items():
         write_text(folder / name, text)
-    facts = explanation.facts
-    write_json(
-        folder / MANIFEST,
-        {
-            "format": FORMAT,
-            "dataset": explanation.dataset,
-            "parameters": explanation.parameters,
-            "seed": facts.seed,
-            "versions": facts.versions,
-            "seconds": facts.seconds,
-            "peak_memory": facts.peak_memory,
-            "model_accuracy": facts.model_accuracy,
-            "facts": facts.facts,
-            "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()},
-        },
-    )
+    head = {"format": FORMAT, "dataset": explanation.dataset, "parameters": explanation.parameters}
+    checksums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    write_json(folder / MANIFEST, head | vars(explanation.facts) | {"sha256": checksums})
 
 
 def load_explanation(folder: str | Path) -> Explanation:
@@ -85,16 +64,8 @@ def load_explanation(folder: str | Path) -> Explanation:
     folder = Path(folder)
     text = _bytes(folder / MANIFEST)
     with _naming(folder / MANIFEST):
-        manifest = parse(text, _Manifest)
+        manifest, facts = parse(text, _Manifest), parse(text, RunFacts)
         check_format(manifest.format)
-        facts = RunFacts(
-            seed=manifest.seed,
-            versions=manifest.versions,
-            seconds=manifest.seconds,
-            peak_memory=manifest.peak_memory,
-            model_accuracy=manifest.model_accuracy,
-            facts=manifest.facts,
-        )
     contents = {name: _bytes(folder / name) for name in (EXPLANATION, RECOURSES, CURVE)}
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != manifest.sha256.get(name):

@@ -34,25 +34,8 @@ _NOT_PARAMETERS = ("jobs", "recourse", "changes")  # the last two have a place o
 class Settings:
     """Parameters of a run, some of them perhaps open until the data is known.
 
-    Args:
-        recourse: Kind of recourse: "vectors" of the embedding or rewrite "rules".
-        changes: Which changes are allowed: "any", "connected", "plausible" or "confirmed".
-        theta: `θ`, the largest normalised distance of a counterfactual.
-        delta: `Δ`, how near a recourse must come to cover an input; "auto" is half the median length of a one-edit
-            recourse on the data, and 0.02 under the paper's preset.
-        num_recourses: `R`, common recourses to choose, at most.
-        problem: "fcr", or "fc" where all counterfactuals come from a small set as well.
-        selection: "ball" or "dbscan"; None for the preset's own.
-        preset: "default" searches towards shared recourses; "paper" walks and clusters as the paper does.
-        directional: Only recourses longer than Δ, whose balls exclude "change nothing"; None for yes exactly where Δ is
-            "auto".
-        num_heads: `k`, heads of the paper's walk.
-        num_steps: `M`, its steps.
-        teleport: `τ`, its probability of going back to the inputs.
-        time_budget: Seconds for the whole run; what is found by then is the answer. None for as long as it takes.
-        jobs: Cores to use, None for all; the answer does not depend on it.
-        seed: Seed of all draws.
-        constraint: Which edits are allowed; None for all.
+    They are those of `CommonRecourseExplainer`, where each is explained; `seed` is its `random_state`, `recourse` the kind of
+    recourse, "vectors" or "rules", and `changes` what may be changed: "any", "connected", "plausible" or "confirmed".
     """
 
     recourse: str = "vectors"
