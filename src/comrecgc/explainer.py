@@ -162,14 +162,6 @@ def apply_recourses(
     """The recourses of an explanation with the rejects of another dataset that each covers.
 
     The search is the same as for finding recourses, with recourses that are known and do not move.
-
-    Args:
-        explanation: Recourses found before.
-        dataset: Unseen graphs over the same labels.
-        models: Classifier and embedder.
-        settings: Resolved settings of the run that found the recourses.
-        device: Where torch models run.
-        progress: Called as the search goes on.
     """
     clock = Clock(settings.time_budget)
     predictions = predict(models.classifier, dataset)
@@ -199,8 +191,13 @@ def apply_recourses(
 def _scorer(
     models: ModelPair, dataset: GraphDataset, settings: Settings, device: torch.device | str
 ) -> NeighbourhoodScorer:
-    return models.scorer(
-        dataset.num_labels, constraint=settings.constraint, device=device, num_threads=settings.num_jobs
+    return NeighbourhoodScorer(
+        models.classifier,
+        models.embedder,
+        dataset.num_labels,
+        constraint=settings.constraint,
+        device=device,
+        num_threads=settings.num_jobs,
     )
 
 

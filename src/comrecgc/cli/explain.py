@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -24,28 +23,6 @@ from comrecgc.cli.app import (
 )
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, err
-
-
-class Problem(StrEnum):
-    """What is asked."""
-
-    fcr = "fcr"
-    fc = "fc"
-
-
-class Selection(StrEnum):
-    """How recourses are chosen."""
-
-    ball = "ball"
-    dbscan = "dbscan"
-
-
-class Preset(StrEnum):
-    """How counterfactuals are found."""
-
-    default = "default"
-    paper = "paper"
-
 
 # The paper's θ where it is not 0.1.
 _THETA = {"proteins": 0.15}
@@ -76,13 +53,15 @@ def explain(
     steps: Annotated[int, typer.Option(min=1, help="M: steps of the paper's walk.")] = 50_000,
     teleport: Annotated[float, typer.Option(help="τ: how often the paper's walk goes back to the inputs.")] = 0.05,
     problem: Annotated[
-        Problem, typer.Option(help="fcr, or fc with no more counterfactuals than rejects.")
-    ] = Problem.fcr,
+        Literal["fcr", "fc"], typer.Option(help="fcr, or fc with no more counterfactuals than rejects.")
+    ] = "fcr",
     selection: Annotated[
-        Selection | None,
+        Literal["ball", "dbscan"] | None,
         typer.Option(help="How recourses are chosen.", show_default="ball; dbscan with --preset paper"),
     ] = None,
-    preset: Annotated[Preset, typer.Option(help="Directed search, or the paper's walk and clusters.")] = Preset.default,
+    preset: Annotated[
+        Literal["default", "paper"], typer.Option(help="Directed search, or the paper's walk and clusters.")
+    ] = "default",
     directional: Annotated[
         bool | None,
         typer.Option(
@@ -117,9 +96,9 @@ def explain(
         theta=_THETA.get(dataset.lower(), 0.1) if theta is None else theta,
         delta=_delta(delta),
         num_recourses=recourses,
-        problem=problem.value,
-        selection=None if selection is None else selection.value,
-        preset=preset.value,
+        problem=problem,
+        selection=selection,
+        preset=preset,
         directional=directional,
         num_heads=heads,
         num_steps=steps,

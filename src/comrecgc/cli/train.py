@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,20 +14,11 @@ train = typer.Typer(help="Train what an explanation needs: a classifier to expla
 app.add_typer(train, name="train", no_args_is_help=True)
 
 
-class Model(StrEnum):
-    """The classifiers of the paper."""
-
-    gcn = "gcn"
-    gat = "gat"
-    sage = "sage"
-    gin = "gin"
-
-
 @train.command("classifier")
 @guarded
 def train_classifier_command(
     dataset: Dataset,
-    model: Annotated[Model, typer.Option(help="Architecture.")] = Model.gcn,
+    model: Annotated[Literal["gcn", "gat", "sage", "gin"], typer.Option(help="Architecture.")] = "gcn",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -48,8 +38,8 @@ def train_classifier_command(
     from comrecgc.datasets import load_dataset
 
     loaded = load_dataset(dataset, root=data_root)
-    path = output or Path(f"{loaded.name}-{model.value}.safetensors")
-    settings = ClassifierTraining(model=model.value, epochs=epochs, patience=patience or None, seed=seed)
+    path = output or Path(f"{loaded.name}-{model}.safetensors")
+    settings = ClassifierTraining(model=model, epochs=epochs, patience=patience or None, seed=seed)
     with bars() as bar:
         trained = train_classifier(
             loaded,
@@ -57,14 +47,14 @@ def train_classifier_command(
             out=path,
             resume=resume,
             progress=lambda report: bar(
-                f"training {model.value}",
+                f"training {model}",
                 report.epoch,
                 report.epochs,
                 f"loss {report.loss:.3f}, validation {report.accuracy:.1%}, best {report.best_accuracy:.1%}",
             ),
         )
     accuracy = ", ".join(f"{name} {share:.1%}" for name, share in trained.accuracy.items())
-    out.print(f"{loaded.name} {model.value}: accuracy {accuracy} (epoch {trained.best_epoch} of {trained.epochs})")
+    out.print(f"{loaded.name} {model}: accuracy {accuracy} (epoch {trained.best_epoch} of {trained.epochs})")
     out.print(f"saved to {path}", soft_wrap=True, markup=False)
 
 

@@ -81,18 +81,7 @@ def assemble(
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Explanation:
-    """The explanation of a verified cover.
-
-    Args:
-        settings: Resolved settings.
-        rejects: The inputs.
-        verified: The recourses and what they cover.
-        entries: Every covered input as its first recourse covers it.
-        reasons: Why each input is not covered; None for one that is.
-        words: Words of each recourse; by default read off the edits of what it covers.
-        warnings: What a reader must know, one sentence each.
-        notes: What the run did, one sentence each.
-    """
+    """The explanation of a verified cover."""
     dataset, cover = rejects.dataset, verified.cover
     positions = map_positions([entry.vector for entry in entries])
     recourses = []
@@ -138,13 +127,7 @@ def assemble(
 
 
 def run_figures(cover: Cover, delta: float, trivial_coverage: float) -> dict[str, float | int]:
-    """The figures of a run by name.
-
-    Args:
-        cover: The recourses and what they cover.
-        delta: `Δ`.
-        trivial_coverage: Share of the inputs that "change nothing" covers.
-    """
+    """The figures of a run by name."""
     cost = metrics.cost(cover)
     return {
         "coverage": metrics.coverage(cover),

@@ -8,15 +8,13 @@ from typing import Any, NewType
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from comrecgc.classifiers import Classifier, Predictions
 from comrecgc.datasets import GraphDataset, from_pyg
 from comrecgc.embedding import Embedder
 from comrecgc.errors import InputError
 from comrecgc.explanation import DatasetIndex
-from comrecgc.graphs import Constraint, Graph, GraphBatch
-from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.recourse import FloatArray
 
 Graphs = GraphDataset | Iterable[Any]
@@ -65,26 +63,6 @@ class ModelPair:
         if self.embedder is None:
             return np.zeros((len(batch), 0), dtype=np.float32)
         return np.asarray(self.embedder.embed(batch), dtype=np.float32)
-
-    def scorer(
-        self,
-        num_labels: int,
-        *,
-        constraint: Constraint | None = None,
-        device: torch.device | str = "cpu",
-        num_threads: int = 1,
-    ) -> NeighbourhoodScorer:
-        """Scores everything one edit away, with these models.
-
-        Args:
-            num_labels: Size of the label alphabet.
-            constraint: Which edits are allowed.
-            device: Where torch models run.
-            num_threads: Threads of the fast path.
-        """
-        return NeighbourhoodScorer(
-            self.classifier, self.embedder, num_labels, constraint=constraint, device=device, num_threads=num_threads
-        )
 
 
 def sizes_of(batch: GraphBatch) -> npt.NDArray[np.int32]:
@@ -162,12 +140,7 @@ def _have_two_classes(graphs: list[Any]) -> bool:
 
 
 def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
-    """Unseen graphs over the labels of the graphs an explanation was found on, matched by their features.
-
-    Args:
-        dataset: The unseen graphs.
-        known: The graphs the models were tried on.
-    """
+    """Unseen graphs over the labels of the graphs an explanation was found on, matched by their features."""
     if dataset.label_names == known.label_names and np.array_equal(dataset.features, known.features):
         return dataset
     if dataset.features.shape[1] != known.features.shape[1]:

@@ -235,13 +235,7 @@ def _bonds(graph: Graph) -> list[tuple[int, int, int]]:
 
 
 def one_edit_length(scorer: NeighbourhoodScorer, rejects: Rejects, seed: int) -> float:
-    """Median length of a one-edit recourse on some inputs, evenly spread; 0 where there is none.
-
-    Args:
-        scorer: Scores neighbourhoods.
-        rejects: The inputs, embedded.
-        seed: Seed of the draw of edits of large graphs.
-    """
+    """Median length of a one-edit recourse on some inputs, evenly spread; 0 where there is none."""
     if not rejects:
         return 0.0
     places = np.unique(np.linspace(0, len(rejects) - 1, _MEASURED_INPUTS).astype(int))
@@ -259,12 +253,7 @@ def one_edit_length(scorer: NeighbourhoodScorer, rejects: Rejects, seed: int) ->
 
 
 def choose_recourses(settings: ResolvedSettings, candidates: Candidates) -> tuple[FloatArray, RecoursePairs]:
-    """The recourses, in order, `[at most R, d]`, and the pairs that may be used to cover inputs.
-
-    Args:
-        settings: Resolved settings.
-        candidates: What the search found.
-    """
+    """The recourses, in order, `[at most R, d]`, and the pairs that may be used to cover inputs."""
     pairs = candidates.pairs
     if settings.selection == "dbscan":
         if settings.problem == "fc":

@@ -62,17 +62,7 @@ def verify(
     candidates: Candidates, pairs: RecoursePairs, centres: FloatArray, rejects: Rejects, models: ModelPair,
     settings: ResolvedSettings, *, keep_all: bool = False,
 ) -> Verified:  # fmt: skip
-    """Confirm what the recourses cover.
-
-    Args:
-        candidates: What the search found.
-        pairs: Those of its pairs that may be used.
-        centres: The chosen recourses, `[R, d]`.
-        rejects: The inputs, embedded.
-        models: Classifier and embedder.
-        settings: Resolved settings.
-        keep_all: Keep recourses that cover nothing new as well.
-    """
+    """Confirm what the recourses cover."""
     with_zero = np.concatenate([centres, np.zeros((1, pairs.width), np.float32)])
     needed = _needed(pairs, with_zero, inside(settings.delta, CHOSEN))
     graphs = tuple(candidates.graph(int(candidate)) for candidate in needed)
@@ -160,14 +150,6 @@ def first_entries(
 
     Where the end of the edits does not hold (a mapping between two graphs cannot keep bonds, and a model may look at
     them), the claim is dropped and the next recourse that covers the input takes it.
-
-    Args:
-        verified: What holds of the candidates.
-        candidates: What the search found.
-        rejects: The inputs, embedded.
-        models: Classifier and embedder.
-        settings: Resolved settings.
-        keep_all: Keep recourses that cover nothing new as well.
     """
     kept: dict[int, Entry] = {}
     while True:

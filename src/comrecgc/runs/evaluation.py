@@ -93,14 +93,7 @@ def run_models(
     classifier: str | Path | None = None,
     embedder: str | Path | None = None,
 ) -> ModelPair:
-    """The models a run was made with.
-
-    Args:
-        folder: The run folder.
-        explanation: Its explanation.
-        classifier: Another file to take the classifier from.
-        embedder: Another file to take the embedder from.
-    """
+    """The models a run was made with."""
     named = explanation.facts.facts.get("models")
     paths = {}
     for what, given in (("classifier", classifier), ("embedder", embedder)):
