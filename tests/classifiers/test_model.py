@@ -36,7 +36,7 @@ def test_pyg_call_and_batch_call_agree(architecture: str) -> None:
     np.testing.assert_allclose(log_probabilities.exp().sum(dim=1).detach(), 1, atol=1e-5)
     probability = log_probabilities[:, 1].exp().detach().numpy()
     np.testing.assert_allclose(model.accept_probability(batch), probability, atol=1e-5)
-    alone = model(x[: batch.node_ptr[1]], torch.from_numpy(batch.slice(0, 1).edge_index()))
+    alone = model(x[: batch.node_ptr[1]], torch.from_numpy(batch.select([0]).edge_index()))
     torch.testing.assert_close(alone[0], log_probabilities[0])
 
 

@@ -86,21 +86,17 @@ def test_permuted_moves_labels_edges_and_edge_labels_together() -> None:
     assert turned.edge_labels.tolist() == [2, 1]
 
 
-def test_batch_round_trip_and_slices() -> None:
+def test_batch_round_trip_and_selections() -> None:
     graphs = [Graph([0, 1], [(0, 1)]), Graph([2], []), Graph([1, 1, 0], [(0, 2), (1, 2)])]
     batch = GraphBatch.from_graphs(graphs)
     assert list(batch) == graphs
     assert batch.graph_of_node().tolist() == [0, 0, 1, 2, 2, 2]
     assert batch.edge_index().tolist() == [[0, 3, 4, 1, 5, 5], [1, 5, 5, 0, 3, 4]]
-    assert list(batch.slice(1, 3)) == graphs[1:]
-    assert len(batch.slice(2, 2)) == 0
     assert list(batch.select([2, 0, 2])) == [graphs[2], graphs[0], graphs[2]]
     assert len(batch.select([])) == 0
     assert len(GraphBatch.from_graphs([])) == 0
     with pytest.raises(IndexError):
         batch[3]
-    with pytest.raises(InputError, match="Slice"):
-        batch.slice(0, 4)
 
 
 def test_batch_keeps_edge_labels_only_if_all_graphs_have_them() -> None:

@@ -90,7 +90,7 @@ class AdaptedClassifier:
         if self.call == "graphs":
             return [list(batch)], {}
         if self.call == "data_list":
-            return [[self._data(batch.slice(place, place + 1)) for place in range(len(batch))]], {}
+            return [[self._data(batch.select([place])) for place in range(len(batch))]], {}
         data = self._batch(batch)
         if self.call == "data":
             return [data], {}

@@ -13,18 +13,9 @@ from comrecgc.datasets.smiles import from_smiles_table
 from comrecgc.errors import InputError
 
 __all__ = [
-    "BENCHMARKS",
-    "GraphDataset",
-    "PlantedDataset",
-    "find_toxicophores",
-    "from_pyg",
-    "from_smiles_table",
-    "from_tu_folder",
-    "load_benchmark",
-    "load_dataset",
-    "load_planted",
-    "true_recourses",
-]
+    "BENCHMARKS", "GraphDataset", "PlantedDataset", "find_toxicophores", "from_pyg", "from_smiles_table",
+    "from_tu_folder", "load_benchmark", "load_dataset", "load_planted", "true_recourses",
+]  # fmt: skip
 
 _PLANTED = "planted"
 _TABLES = (".csv", ".tsv", ".smi")

@@ -15,7 +15,6 @@ from comrecgc.storage import write_atomically
 
 DATA_VARIABLE = "COMRECGC_DATA"
 _TIMEOUT = 30.0  # seconds without a byte
-_CHUNK = 1 << 16
 _MAX_DOWNLOAD = 64 << 20  # the largest benchmark is below 1 MB
 
 
@@ -72,24 +71,16 @@ def _download(name: str, cache: Path, looked_in: list[Path]) -> Path:
 
 
 def _fetch(url: str) -> bytes:
-    """The zip archive at the address, with a bar on stderr."""
+    """The zip archive at the address."""
     import urllib.request
 
-    from rich.console import Console
-    from rich.progress import DownloadColumn, Progress
-
-    contents = io.BytesIO()
     with urllib.request.urlopen(url, timeout=_TIMEOUT) as response:
         size = int(response.headers.get("Content-Length") or 0)
-        with Progress(*Progress.get_default_columns(), DownloadColumn(), console=Console(stderr=True)) as progress:
-            bar = progress.add_task(f"downloading {url.rpartition('/')[2]}", total=size or None)
-            while (chunk := response.read(_CHUNK)) and contents.tell() <= _MAX_DOWNLOAD:
-                contents.write(chunk)
-                progress.advance(bar, len(chunk))
-    if contents.tell() > _MAX_DOWNLOAD:
+        contents: bytes = response.read(_MAX_DOWNLOAD + 1)
+    if len(contents) > _MAX_DOWNLOAD:
         raise ValueError(f"it is larger than {_MAX_DOWNLOAD} bytes")
-    if size and contents.tell() != size:
-        raise ValueError(f"the connection ended after {contents.tell()} of {size} bytes")
-    if not zipfile.is_zipfile(contents):
+    if size and len(contents) != size:
+        raise ValueError(f"the connection ended after {len(contents)} of {size} bytes")
+    if not zipfile.is_zipfile(io.BytesIO(contents)):
         raise ValueError("what came is not a zip archive")
-    return contents.getvalue()
+    return contents

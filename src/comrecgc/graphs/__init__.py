@@ -1,12 +1,11 @@
 """What a graph is here: compact arrays, edits and their paths, identity, constraints, conversions. It knows no chemistry.
 
-What needs torch is imported when first asked for, so that `from comrecgc.graphs import Graph` is quick.
+`GraphTensors` needs torch and is imported when first asked for, so that `from comrecgc.graphs import Graph` is quick.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from comrecgc.graphs.batch import GraphBatch, LongArray, pointers
+from comrecgc.graphs.batch import GraphBatch, LongArray, grouped_neighbours, pointers
 from comrecgc.graphs.constraints import (
     AllOf,
     AllowKinds,
@@ -48,72 +47,22 @@ from comrecgc.graphs.paths import (
 )
 
 if TYPE_CHECKING:
-    from comrecgc.graphs.tensors import GraphTensors, grouped_neighbours
-
-_LAZY = {
-    "GraphTensors": "tensors",
-    "grouped_neighbours": "tensors",
-}
+    from comrecgc.graphs.tensors import GraphTensors
 
 __all__ = [
-    "AllOf",
-    "AllowKinds",
-    "BoolArray",
-    "Change",
-    "ChangedGraphs",
-    "Constraint",
-    "EdgeIds",
-    "Edit",
-    "EditKind",
-    "EditPath",
-    "EditTable",
-    "Familiarity",
-    "FreezeNodes",
-    "Graph",
-    "GraphBatch",
-    "GraphTensors",
-    "IntArray",
-    "KeepConnected",
-    "KeyArray",
-    "Ladder",
-    "LongArray",
-    "MaxSize",
-    "Point",
-    "Rung",
-    "StayNear",
-    "allowed_edits",
-    "apply_edit",
-    "apply_path",
-    "apply_paths",
-    "batch_keys",
-    "centred",
-    "components",
-    "edge_labels_by_id",
-    "edges_by_id",
-    "edited_batch",
-    "fingerprint",
-    "from_networkx",
-    "graph_key",
-    "graphs_with",
-    "grouped_neighbours",
-    "labels_by_id",
-    "layout_change",
-    "neighbours_by_id",
-    "one_edit_table",
-    "path_arrays",
-    "path_cost",
-    "path_costs",
-    "path_graphs",
-    "pointers",
-    "read_paths",
-    "rung_shares",
-    "simplify_path",
-    "to_data",
-    "to_networkx",
-]
+    "AllOf", "AllowKinds", "BoolArray", "Change", "ChangedGraphs", "Constraint", "EdgeIds", "Edit", "EditKind",
+    "EditPath", "EditTable", "Familiarity", "FreezeNodes", "Graph", "GraphBatch", "GraphTensors", "IntArray",
+    "KeepConnected", "KeyArray", "Ladder", "LongArray", "MaxSize", "Point", "Rung", "StayNear", "allowed_edits",
+    "apply_edit", "apply_path", "apply_paths", "batch_keys", "centred", "components", "edge_labels_by_id",
+    "edges_by_id", "edited_batch", "fingerprint", "from_networkx", "graph_key", "graphs_with", "grouped_neighbours",
+    "labels_by_id", "layout_change", "neighbours_by_id", "one_edit_table", "path_arrays", "path_cost", "path_costs",
+    "path_graphs", "pointers", "read_paths", "rung_shares", "simplify_path", "to_data", "to_networkx",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name != "GraphTensors":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    from comrecgc.graphs.tensors import GraphTensors
+
+    return GraphTensors

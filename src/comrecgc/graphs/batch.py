@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.errors import InputError
+from comrecgc import kernels
 from comrecgc.graphs.graph import Graph, IntArray
 
 LongArray = npt.NDArray[np.int64]
@@ -81,20 +81,6 @@ class GraphBatch:
         forward = self.edges.T
         return np.concatenate([forward, forward[::-1]], axis=1)
 
-    def slice(self, start: int, stop: int) -> GraphBatch:
-        """Graphs `start … stop-1` as a batch of their own."""
-        if not 0 <= start <= stop <= len(self):
-            raise InputError(f"Slice must lie in 0…{len(self)} (got {start}…{stop})")
-        node_ptr, edge_ptr = self.node_ptr[start : stop + 1], self.edge_ptr[start : stop + 1]
-        edges = slice(edge_ptr[0], edge_ptr[-1])
-        return GraphBatch(
-            self.labels[node_ptr[0] : node_ptr[-1]],
-            self.edges[edges] - node_ptr[0],
-            node_ptr - node_ptr[0],
-            edge_ptr - edge_ptr[0],
-            None if self.edge_labels is None else self.edge_labels[edges],
-        )
-
     def select(self, indices: npt.ArrayLike) -> GraphBatch:
         """The graphs at the given indices, in that order, repeats included."""
         chosen = np.asarray(indices, dtype=np.int64)
@@ -115,8 +101,14 @@ class GraphBatch:
         while start < len(self):
             fitting = int(np.searchsorted(self.node_ptr, self.node_ptr[start] + max_nodes, side="right")) - 1
             stop = max(fitting, start + 1)
-            yield self.slice(start, stop)
+            yield self.select(np.arange(start, stop))
             start = stop
+
+
+def grouped_neighbours(batch: GraphBatch) -> tuple[LongArray, LongArray]:
+    """The neighbours of every node, node after node, `[2M]`, and where each node's begin, `[N+1]`."""
+    neighbours, ptr = kernels.batches.group_neighbours(batch.edges, len(batch.labels))
+    return neighbours, ptr
 
 
 def _runs(starts: LongArray, ptr: LongArray) -> LongArray:

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from comrecgc import kernels
-from comrecgc.graphs.batch import GraphBatch, LongArray
+from comrecgc.graphs.batch import GraphBatch, grouped_neighbours
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,12 +60,6 @@ class GraphTensors:
         """Sum of `x` over the nodes of each graph, `[B, width]`."""
         result: Tensor = _GraphSum.apply(x, self)  # type: ignore[no-untyped-call]
         return result
-
-
-def grouped_neighbours(batch: GraphBatch) -> tuple[LongArray, LongArray]:
-    """The neighbours of every node, node after node, `[2M]`, and where each node's begin, `[N+1]`."""
-    neighbours, ptr = kernels.batches.group_neighbours(batch.edges, len(batch.labels))
-    return neighbours, ptr
 
 
 class _NeighbourSum(torch.autograd.Function):

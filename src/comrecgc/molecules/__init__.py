@@ -7,18 +7,6 @@ from comrecgc.molecules.plausibility import MolecularChemistry, ladder_of
 from comrecgc.molecules.smiles import from_smiles, is_valid_molecule, parse_smiles, to_rdkit, to_smiles
 
 __all__ = [
-    "BOND_NAMES",
-    "BOND_ORDERS",
-    "Group",
-    "MolecularChemistry",
-    "Molecule",
-    "Valence",
-    "are_elements",
-    "depict",
-    "from_smiles",
-    "is_valid_molecule",
-    "ladder_of",
-    "parse_smiles",
-    "to_rdkit",
-    "to_smiles",
-]
+    "BOND_NAMES", "BOND_ORDERS", "Group", "MolecularChemistry", "Molecule", "Valence", "are_elements", "depict",
+    "from_smiles", "is_valid_molecule", "ladder_of", "parse_smiles", "to_rdkit", "to_smiles",
+]  # fmt: skip
