@@ -23,7 +23,7 @@ from comrecgc.search import DirectedSearch
 from comrecgc.search.checkpoint import load_search, save_search
 from comrecgc.search.search import Searcher
 from comrecgc.walk import MultiHeadWalk, Walker
-from comrecgc.walk.storage import load_state, save_state
+from comrecgc.walk.checkpoint import load_state, save_state
 from fuzz.choices import Choices
 from fuzz.contract import emptied
 from fuzz.mutation import NUMBERS, TEXTS, json_bytes, mutated_bytes, mutated_json

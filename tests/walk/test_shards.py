@@ -14,10 +14,9 @@ import pytest
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import AllowKinds
-from comrecgc.walk import CandidatePool, MultiHeadWalk, ShardedWalk, Walker
-from comrecgc.walk.board import Board, shown
-from comrecgc.walk.pool import Candidate
-from comrecgc.walk.storage import load_state, save_state
+from comrecgc.walk import Candidate, CandidatePool, MultiHeadWalk, ShardedWalk, Walker
+from comrecgc.walk.checkpoint import load_state, save_state
+from comrecgc.walk.shards import progress_shown
 from tests.walk.killable import SCORER_INPUTS, listed, small_scorer
 
 WALK = MultiHeadWalk(num_heads=2, num_steps=40, teleport=0.1)
@@ -53,20 +52,19 @@ def test_a_bar_shows_all_shards_wherever_they_run(jobs: int) -> None:
 
 
 def test_a_bar_shows_the_speed_since_it_was_first_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.walk.board._SECONDS", 0.02)
-    walker = Walker(WALK, small_scorer(), SCORER_INPUTS)
-    state = walker.begin(np.random.default_rng(0))
-    words: list[str] = []
-    with shown(2, 1000, lambda *arguments: words.append(arguments[3])) as path:
-        board = Board(path, 2)
-        state.step = 500  # behind it when it is resumed
-        board.tell(1, state)
+    monkeypatch.setattr("comrecgc.walk.shards._SECONDS", 0.02)
+    calls: list[tuple[str, int, int, str]] = []
+    with progress_shown(2, 1000, lambda *arguments: calls.append(arguments)) as told:
+        assert told is not None
+        told[1] = 500, 7  # behind it when it is resumed
         time.sleep(0.3)
-        state.step = 530
-        board.tell(1, state)
+        told[1] = 530, 8
         time.sleep(0.1)
-    assert 20 < float(words[-1].split()[0]) < 100
-    assert board.totals() == (530, len(state.pool))
+    what, done, total, word = calls[-1]
+    assert (what, done, total) == ("walk", 530, 1000)
+    speed, _, found = word.partition(" steps/s, ")
+    assert 20 < float(speed) < 100
+    assert found == "8 candidates"
 
 
 def test_a_saved_state_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from comrecgc.graphs import (
 from comrecgc.molecules import Valence
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.walk import MultiHeadWalk, Walker
-from comrecgc.walk.transitions import Transitions
+from comrecgc.walk.neighbourhoods import NeighbourhoodCache
 from comrecgc.walk.walk import draw, teleport_distribution
 from tests.graphs.elements import elements_changed
 from tests.walk import literal
@@ -199,7 +199,7 @@ def test_heads_change_no_more_of_their_inputs_than_allowed(num_heads: int, max_c
 
 def test_what_heads_of_one_input_may_do_is_not_kept_for_those_of_another() -> None:
     twins = [Graph([0, 0, 1], [(0, 1), (1, 2)]).fresh(), Graph([0, 0, 0], [(0, 1), (1, 2)]).fresh()]
-    transitions = Transitions(scorer(), limits=[StayNear(graph, 1) for graph in twins])
+    transitions = NeighbourhoodCache(scorer(), limits=[StayNear(graph, 1) for graph in twins])
     near, far = transitions.of([twins[0], twins[0]], [0, 1], "probability", np.random.default_rng(0))
     (whole,) = scorer().score(twins[:1], limits=[StayNear(twins[0], 1)])
     assert len(near) == len(whole)
@@ -246,7 +246,7 @@ def test_a_lead_whose_neighbours_are_all_too_far_stays() -> None:
 
 def test_only_larger_neighbourhoods_are_sampled() -> None:
     small, large = INPUTS[3], Graph([0] * 12, [(i, i + 1) for i in range(11)])
-    transitions = Transitions(scorer(), sample=40)
+    transitions = NeighbourhoodCache(scorer(), sample=40)
     rng = np.random.default_rng(0)
     first, second = (transitions.of([large, small], [0, 1], "probability", rng) for _ in range(2))
     assert first[1] is second[1]  # from the cache
@@ -255,7 +255,7 @@ def test_only_larger_neighbourhoods_are_sampled() -> None:
     assert first[0].graph is large
     assert len(first[0]) <= 40
     assert set(first[0].keys.tolist()) != set(second[0].keys.tolist())
-    (everything,) = Transitions(scorer(), sample=None).of([large], [0], "probability", rng)
+    (everything,) = NeighbourhoodCache(scorer(), sample=None).of([large], [0], "probability", rng)
     assert len(everything) > 40
 
 

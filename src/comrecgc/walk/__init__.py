@@ -1,7 +1,6 @@
 """The multi-head vertex-reinforced random walk that finds counterfactual candidates."""
 
-from comrecgc.walk.pool import Candidate, CandidatePool
 from comrecgc.walk.shards import ShardedWalk
-from comrecgc.walk.walk import Head, MultiHeadWalk, Walker, WalkState
+from comrecgc.walk.walk import Candidate, CandidatePool, Head, MultiHeadWalk, Walker, WalkState
 
 __all__ = ["Candidate", "CandidatePool", "Head", "MultiHeadWalk", "ShardedWalk", "WalkState", "Walker"]

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
+import threading
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
+import numpy.typing as npt
 from joblib.externals.loky import get_reusable_executor
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, fingerprint
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.threads import reproducible
-from comrecgc.walk.board import Bar, Board, shown
-from comrecgc.walk.pool import CandidatePool
-from comrecgc.walk.storage import load_state, save_state
-from comrecgc.walk.walk import MultiHeadWalk, Progress, Walker, WalkState
+from comrecgc.walk.checkpoint import load_state, save_state
+from comrecgc.walk.walk import CandidatePool, MultiHeadWalk, Progress, Walker, WalkState
+
+Bar = Callable[[str, int, int, str], None]
+"""Called with what is done, how much of it, how much there is, and a word on how it goes (`comrecgc.terminal.Bars`)."""
+
+_SECONDS = 0.5  # between two calls of the bar
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,16 +75,16 @@ class ShardedWalk:
         """
         if jobs < 1:
             raise InputError(f"jobs must be at least 1 (got {jobs})")
-        with nullcontext() if bar is None else shown(self.num_shards, self.walk.num_steps, bar) as board:
+        with progress_shown(self.num_shards, self.walk.num_steps, bar) as told:
             if jobs == 1:
                 pools = [
                     # Shards in a row share the time that is left evenly.
-                    _run(self, shard, scorer, inputs, resume, _share(deadline, self.num_shards - shard), board)
+                    _run(self, shard, scorer, inputs, resume, _share(deadline, self.num_shards - shard), told)
                     for shard in range(self.num_shards)
                 ]
             else:
                 pools = joblib.Parallel(n_jobs=min(jobs, self.num_shards))(
-                    joblib.delayed(_run)(self, shard, scorer, inputs, resume, deadline, board, os.getpid())
+                    joblib.delayed(_run)(self, shard, scorer, inputs, resume, deadline, told, os.getpid())
                     for shard in range(self.num_shards)
                 )
                 get_reusable_executor().shutdown(wait=True)  # idle workers would keep the memory of a whole walk
@@ -157,19 +163,54 @@ def _run(
     inputs: Sequence[Graph],
     resume: bool,
     deadline: float | None,
-    path: Path | None,
+    told: npt.NDArray[np.int64] | None,
     parent: int | None = None,
 ) -> CandidatePool:
-    """One shard on one core; it tells the board at the path how far it is, and ends with its parent process."""
-    board = None if path is None else Board(path, sharded.num_shards)
+    """One shard on one core; it writes to `told` how far it is, and ends with its parent process."""
 
     def tell(state: WalkState) -> None:
         if parent is not None and os.getppid() != parent:
             os._exit(1)  # the parent was killed: nobody waits for this, and whoever resumes writes the same checkpoints
-        if board is not None:
-            board.tell(shard, state)
+        if told is not None:
+            told[shard] = state.step, len(state.pool)
 
     if parent is not None:
         scorer.num_threads = 1  # the cores are for the shards
     with reproducible():
         return sharded.run_shard(shard, scorer, inputs, resume=resume, deadline=deadline, progress=tell)
+
+
+@contextmanager
+def progress_shown(num_shards: int, num_steps: int, bar: Bar | None) -> Iterator[npt.NDArray[np.int64] | None]:
+    """While the block runs, show what shards write to the array given: steps done and candidates held, `[num_shards, 2]`.
+
+    The array is a file that all processes map; joblib hands it on as such.
+    """
+    if bar is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        told: npt.NDArray[np.int64] = np.memmap(Path(folder) / "told", np.int64, "w+", shape=(num_shards, 2))
+        begun: list[tuple[float, int]] = []  # when steps were first seen; a walk that is resumed has some behind it
+        over = threading.Event()
+
+        def show() -> None:
+            now, (steps, held) = time.monotonic(), told.sum(axis=0).tolist()
+            if steps and not begun:
+                begun.append((now, steps))
+            since, before = begun[0] if begun else (now, steps)
+            rate = (steps - before) / (now - since) if now > since else 0.0
+            bar("walk", steps, num_steps, f"{rate:.1f} steps/s, {held} candidates")
+
+        def watch() -> None:
+            while not over.wait(_SECONDS):
+                show()
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield told
+        finally:
+            over.set()
+            thread.join()
+            show()

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 
 import numpy as np
@@ -19,11 +19,8 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, StayNear, apply_edit, batch_keys
 from comrecgc.neighbourhood import Neighbourhood, NeighbourhoodScorer
-from comrecgc.recourse import recourse_vectors
-from comrecgc.walk.pool import Candidate, CandidatePool
-from comrecgc.walk.transitions import Transitions
-
-FloatArray = npt.NDArray[np.float32]
+from comrecgc.recourse import FloatArray, recourse_vectors
+from comrecgc.walk.neighbourhoods import NeighbourhoodCache
 
 _REDRAWS = 2  # moves of a lead beyond the distance limit before all its neighbours are measured
 
@@ -50,6 +47,79 @@ class Head:
     probability: float
     embedding: FloatArray
     path: EditPath = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Candidate:
+    """An accepted graph and how the walk came to it.
+
+    Args:
+        key: Identity of the graph.
+        graph: The graph, its ids those of its start.
+        probability: Probability of accept.
+        start: Index of the input the path begins at.
+        path: Edits from that input to the graph, as first walked.
+        visits: How often heads stood on it.
+    """
+
+    key: int
+    graph: Graph
+    probability: float
+    start: int
+    path: EditPath
+    visits: int = 1
+
+
+class CandidatePool:
+    """At most `capacity` candidates by graph identity; when there are too many, the least visited go, the newest first.
+
+    Clearing out waits until a tenth too many have gathered, so that adding stays cheap.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        if capacity < 1:
+            raise InputError(f"The candidate pool must hold at least 1 graph (got {capacity})")
+        self.capacity = capacity
+        self._candidates: dict[int, Candidate] = {}
+
+    def __len__(self) -> int:
+        return min(len(self._candidates), self.capacity)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """Candidates, most visited first, then in order of discovery."""
+        ordered = sorted(self._candidates.values(), key=lambda candidate: -candidate.visits)
+        return iter(ordered[: self.capacity])
+
+    def add(self, candidate: Candidate) -> None:
+        """Count the visits of a candidate; the first path to a graph stays."""
+        known = self._candidates.get(candidate.key)
+        if known is not None:
+            candidate = replace(known, visits=known.visits + candidate.visits)
+        self._candidates[candidate.key] = candidate
+        if len(self._candidates) > self.capacity + max(16, self.capacity // 10):
+            kept = {kept.key for kept in self}
+            self._candidates = {key: value for key, value in self._candidates.items() if key in kept}
+
+    def revisit(self, key: int) -> bool:
+        """Count one more visit of a known candidate; whether it was known."""
+        known = self._candidates.get(key)
+        if known is None:
+            return False
+        self._candidates[key] = replace(known, visits=known.visits + 1)
+        return True
+
+    def in_order_of_discovery(self) -> Iterable[Candidate]:
+        """All candidates held, uncut, as they came: what a checkpoint stores."""
+        return self._candidates.values()
+
+    @classmethod
+    def merged(cls, pools: Iterable[CandidatePool], capacity: int) -> CandidatePool:
+        """The union of several pools, visits added up."""
+        union = cls(capacity)
+        for pool in pools:
+            for candidate in pool:
+                union.add(candidate)
+        return union
 
 
 @dataclass(eq=False, slots=True)
@@ -162,7 +232,7 @@ class Walker:
         self.probabilities = scorer.classifier.accept_probability(batch)
         self.keys = batch_keys(batch)
         limits = None if walk.max_cost is None else [StayNear(graph, walk.max_cost) for graph in self.inputs]
-        self.transitions = Transitions(scorer, walk.cache_bytes, walk.sample, limits)
+        self.neighbourhoods = NeighbourhoodCache(scorer, walk.cache_bytes, walk.sample, limits)
 
     def begin(self, rng: np.random.Generator) -> WalkState:
         """The heads on different inputs drawn at random."""
@@ -201,7 +271,7 @@ class Walker:
 
     def _move_lead(self, state: WalkState, lead: int) -> None:
         head = state.heads[lead]
-        (around,) = self.transitions.of([head.graph], [head.start], "probability", state.rng)
+        (around,) = self.neighbourhoods.of([head.graph], [head.start], "probability", state.rng)
         assert around.probability is not None
         counts = np.fromiter(map(state.visits.get, around.keys.tolist(), repeat(0)), np.float64, len(around))
         weights = around.probability * (1 + counts)
@@ -231,7 +301,7 @@ class Walker:
         target = self._recourse(state.heads[lead])
         followers = [i for i in range(len(state.heads)) if i != lead]
         heads = [state.heads[i] for i in followers]
-        hoods = self.transitions.of(
+        hoods = self.neighbourhoods.of(
             [head.graph for head in heads], [head.start for head in heads], "embedding", state.rng
         )
         moves = {}

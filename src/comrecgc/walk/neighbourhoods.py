@@ -18,7 +18,7 @@ Name = tuple[int, bytes, bytes, bytes, bytes]
 
 
 @dataclass(eq=False)
-class Transitions:
+class NeighbourhoodCache:
     """Scores neighbourhoods through a least-recently-used cache.
 
     Args:

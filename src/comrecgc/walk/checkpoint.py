@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from comrecgc.graphs import Graph, apply_path, apply_paths, graph_key, path_arrays, read_paths
+from comrecgc.graphs import Graph, apply_paths, graph_key, path_arrays, read_paths
 from comrecgc.storage import Arrays, check_same_facts, load_arrays, refusing_damage, require, save_arrays
-from comrecgc.walk.pool import Candidate, CandidatePool
-from comrecgc.walk.walk import Head, WalkState
+from comrecgc.walk.walk import Candidate, CandidatePool, Head, WalkState
 
-_KINDS = {
-    "rng": "U0",
-    "step": "i0",
-    "starts": "i1",
-    "visited": "u1",
-    "visits": "i1",
-    **{f"{name}_keys": "u1" for name in ("head", "pool")},
-    **{f"{name}_starts": "i1" for name in ("head", "pool")},
-    **{f"{name}_probabilities": "f1" for name in ("head", "pool")},
-    **{f"{name}_edits": "i2" for name in ("head", "pool")},
-    **{f"{name}_path_ptr": "i1" for name in ("head", "pool")},
+_COLUMNS = {"keys": "u1", "starts": "i1", "probabilities": "f1", "edits": "i2", "path_ptr": "i1"}
+_KINDS = {"rng": "U0", "step": "i0", "starts": "i1", "visited": "u1", "visits": "i1"} | {
+    **{f"{name}_{column}": kind for name in ("head", "pool") for column, kind in _COLUMNS.items()},
     "head_embeddings": "f2",
     "pool_visits": "i1",
 }
@@ -39,18 +30,17 @@ def save_state(state: WalkState, path: Path, facts: dict[str, Any]) -> None:
         path: An `.npz` file.
         facts: What the walk is of; it is resumed only with the very same.
     """
+    found = list(state.pool.in_order_of_discovery())
     arrays: Arrays = {
         "rng": np.array(json.dumps(state.rng.bit_generator.state)),
         "step": np.array(state.step),
         "starts": state.starts,
         "visited": np.array(list(state.visits.keys()), dtype=np.uint64),
         "visits": np.array(list(state.visits.values()), dtype=np.int64),
-        "head_starts": np.array([head.start for head in state.heads], dtype=np.int64),
-        "head_keys": np.array([head.key for head in state.heads], dtype=np.uint64),
-        "head_probabilities": np.array([head.probability for head in state.heads], dtype=np.float64),
         "head_embeddings": np.stack([head.embedding for head in state.heads]),
-        **path_arrays("head", [head.path for head in state.heads]),
-        **pool_arrays(state.pool.in_order_of_discovery()),
+        "pool_visits": np.array([candidate.visits for candidate in found], dtype=np.int64),
+        **_arrays("head", state.heads),
+        **_arrays("pool", found),
     }
     save_arrays(path, arrays, facts)
 
@@ -78,21 +68,11 @@ def load_state(
         _check(arrays, len(inputs), heads)
         rng = np.random.default_rng()
         rng.bit_generator.state = json.loads(str(arrays["rng"]))
-        standing = [
-            Head(start, apply_path(inputs[start], path), key, probability, embedding, path)
-            for start, key, probability, embedding, path in zip(
-                *(arrays[f"head_{name}"].tolist() for name in ("starts", "keys", "probabilities")),
-                arrays["head_embeddings"],
-                read_paths("head", arrays),
-                strict=True,
-            )
-        ]
+        columns = zip(_rows("head", arrays, inputs), arrays["head_embeddings"], strict=True)
+        standing = [Head(**row, embedding=embedding) for row, embedding in columns]
         pool = CandidatePool(capacity)
-        candidates = read_pool(arrays, inputs)
-        keyed = [(head.key, head.graph) for head in standing] + [(each.key, each.graph) for each in candidates]
-        require(all(key == graph_key(graph) for key, graph in keyed), "keys must be those of the graphs")
-        for candidate in candidates:
-            pool.add(candidate)
+        for row, count in zip(_rows("pool", arrays, inputs), arrays["pool_visits"].tolist(), strict=True):
+            pool.add(Candidate(**row, visits=count))
         visits = Counter(dict(zip(arrays["visited"].tolist(), arrays["visits"].tolist(), strict=True)))
         return WalkState(rng, standing, arrays["starts"].astype(np.int64), pool, visits, int(arrays["step"]))
 
@@ -109,24 +89,23 @@ def _check(arrays: Arrays, num_inputs: int, heads: tuple[int, int] | None) -> No
         require((arrays[name] >= 0).all(), f"{name} must not be negative")
 
 
-def pool_arrays(candidates: Iterable[Candidate]) -> Arrays:
-    """Candidates as arrays; graphs are not stored, their paths lead to them."""
-    listed = list(candidates)
+def _arrays(name: str, places: Sequence[Head] | Sequence[Candidate]) -> Arrays:
+    """Where heads stand or candidates are; graphs are not stored, their paths lead to them."""
     return {
-        "pool_keys": np.array([candidate.key for candidate in listed], dtype=np.uint64),
-        "pool_probabilities": np.array([candidate.probability for candidate in listed], dtype=np.float64),
-        "pool_starts": np.array([candidate.start for candidate in listed], dtype=np.int64),
-        "pool_visits": np.array([candidate.visits for candidate in listed], dtype=np.int64),
-        **path_arrays("pool", [candidate.path for candidate in listed]),
+        f"{name}_keys": np.array([place.key for place in places], dtype=np.uint64),
+        f"{name}_starts": np.array([place.start for place in places], dtype=np.int64),
+        f"{name}_probabilities": np.array([place.probability for place in places], dtype=np.float64),
+        **path_arrays(name, [place.path for place in places]),
     }
 
 
-def read_pool(arrays: Arrays, inputs: Sequence[Graph]) -> list[Candidate]:
-    """The inverse of `pool_arrays`."""
-    keys, probabilities, starts, visits = (
-        arrays[f"pool_{name}"].tolist() for name in ("keys", "probabilities", "starts", "visits")
+def _rows(name: str, arrays: Arrays, inputs: Sequence[Graph]) -> list[dict[str, Any]]:
+    """The inverse of `_arrays`, with the graphs."""
+    keys, starts, probabilities = (
+        arrays[f"{name}_{column}"].tolist() for column in ("keys", "starts", "probabilities")
     )
-    paths = read_paths("pool", arrays)
+    paths = read_paths(name, arrays)
     graphs = apply_paths(inputs, starts, paths)
-    columns = zip(keys, graphs, probabilities, starts, paths, visits, strict=True)
-    return [Candidate(*each) for each in columns]
+    require(keys == [graph_key(graph) for graph in graphs], "keys must be those of the graphs")
+    names = ("key", "start", "probability", "path", "graph")
+    return [dict(zip(names, row, strict=True)) for row in zip(keys, starts, probabilities, paths, graphs, strict=True)]
