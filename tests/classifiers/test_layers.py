@@ -6,8 +6,7 @@ from torch import Tensor
 from torch.nn import Linear, ReLU, Sequential
 from torch_geometric.nn import conv as pyg
 
-from comrecgc.classifiers.layers import GATConv, GCNConv, GINConv, SAGEConv
-from comrecgc.classifiers.operations import from_edge_index
+from comrecgc.classifiers.model import GATConv, GCNConv, GINConv, SAGEConv, from_edge_index
 from comrecgc.graphs import Graph, GraphBatch, GraphTensors
 from tests.classifiers.data import random_batch
 

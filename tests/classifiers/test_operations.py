@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.classifiers.operations import attend, from_edge_index, pool_max, propagate
+from comrecgc.classifiers.model import attend, from_edge_index, pool_max, propagate
 from comrecgc.graphs import GraphTensors
 from tests.classifiers.data import random_batch
 
@@ -18,7 +18,7 @@ def numbers(graphs: GraphTensors, *width: int) -> torch.Tensor:
     return torch.randn(len(graphs.labels), *width, generator=torch.Generator().manual_seed(3))
 
 
-def test_propagate_is_a_matrix_product_on_both_paths(graphs: GraphTensors) -> None:
+def test_propagate_is_a_matrix_product(graphs: GraphTensors) -> None:
     n = len(graphs.labels)
     x, y, weights = (
         numbers(graphs, 4),
@@ -33,7 +33,7 @@ def test_propagate_is_a_matrix_product_on_both_paths(graphs: GraphTensors) -> No
     torch.testing.assert_close(propagate(x.requires_grad_(), y, graphs, weights), expected)
 
 
-def test_attend_is_a_softmax_over_neighbours_and_self_on_both_paths(graphs: GraphTensors) -> None:
+def test_attend_is_a_softmax_over_neighbours_and_self(graphs: GraphTensors) -> None:
     x, source, target = numbers(graphs, 4), 3 * numbers(graphs), numbers(graphs) - 1
     rows = []
     for node in range(len(x)):
@@ -45,7 +45,7 @@ def test_attend_is_a_softmax_over_neighbours_and_self_on_both_paths(graphs: Grap
     torch.testing.assert_close(attend(x.requires_grad_(), graphs, source, target, 0.2), expected)
 
 
-def test_pool_max_is_a_maximum_per_graph_on_both_paths(graphs: GraphTensors) -> None:
+def test_pool_max_is_a_maximum_per_graph(graphs: GraphTensors) -> None:
     x = numbers(graphs, 4) - 5  # all negative: a maximum that starts from 0 would be wrong
     expected = torch.stack([part.max(dim=0).values for part in torch.split(x, graphs.node_ptr.diff().tolist())])
     torch.testing.assert_close(pool_max(x, graphs), expected)

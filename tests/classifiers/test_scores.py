@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.classifiers.scores import as_scores, check_target_class, class_probability, detect_return_type
+from comrecgc.classifiers.adapter import as_scores, check_target_class, class_probability, detect_return_type
 from comrecgc.errors import InputError
 
 LOGITS = np.array([[2.0, -1.0], [-0.5, 3.0], [0.25, 0.0]])

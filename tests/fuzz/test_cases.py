@@ -18,8 +18,8 @@ from fuzz.choices import Choices
 from fuzz.contract import Target, emptied, outcome_of
 from fuzz.run import TARGETS
 
-from comrecgc.classifiers.checkpoint import load_classifier
-from comrecgc.embedding.checkpoint import load_embedder
+from comrecgc.classifiers import load_classifier
+from comrecgc.embedding import load_embedder
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, one_edit_table
 from comrecgc.storage import load_checked

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.classifiers import ClassifierTraining, GraphClassifier, train_classifier
-from comrecgc.classifiers.checkpoint import save_classifier
+from comrecgc.classifiers import ClassifierTraining, GraphClassifier, save_classifier, train_classifier
 from comrecgc.datasets import GraphDataset, load_planted
 from comrecgc.embedding import Greed, save_embedder
 from comrecgc.explainer import CommonRecourseExplainer

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from comrecgc import kernels
 from comrecgc.graphs import GraphBatch, LongArray, grouped_neighbours
 
 
@@ -70,9 +70,10 @@ class ColouredGraphs:
         self._labels = batch.labels.astype(np.int64)
         self._neighbours, self._neighbour_ptr = grouped_neighbours(batch)
         self._node_ptr = batch.node_ptr
-        self._colours = [_start(self._labels, np.diff(self._neighbour_ptr))]
-        for _ in range(num_rounds):
-            self._colours.append(_refine(self._colours[-1], self._neighbours, self._neighbour_ptr))
+        degrees = np.diff(self._neighbour_ptr)
+        first = self._labels * (degrees.max(initial=0) + 1) + degrees  # normalisation sees degrees too
+        keys = kernels.identity.colour_rounds(first, batch.edges, num_rounds)
+        self._colours = [np.unique(row, return_inverse=True)[1].astype(np.int64) for row in keys]
         # Row of each colour in the batch being made; -1 everywhere between batches.
         self._rows = [np.full(colours.max(initial=-1) + 1, -1, dtype=np.int64) for colours in self._colours]
 
@@ -85,14 +86,21 @@ class ColouredGraphs:
 
     def select(self, graphs: LongArray) -> StateBatch:
         """The graphs at these indices, in this order."""
-        nodes = _nodes_of(graphs, self._node_ptr)
-        found = [_distinct(nodes, colours, rows) for colours, rows in zip(self._colours, self._rows, strict=True)]
+        nodes = kernels.training.nodes_of(graphs, self._node_ptr)
+        found = [
+            kernels.training.distinct_states(nodes, colours, rows)
+            for colours, rows in zip(self._colours, self._rows, strict=True)
+        ]
         rounds = []
         for depth, (representatives, counts) in enumerate(found[1:]):
             place = (self._colours[depth], self._rows[depth])
-            own, neighbours, ptr = _edges_of(representatives, self._neighbours, self._neighbour_ptr, *place)
+            own, neighbours, ptr = kernels.training.edges_of(
+                representatives, self._neighbours, self._neighbour_ptr, *place
+            )
             rounds.append(Round(own, neighbours, ptr, counts, np.diff(ptr)))
-        members, member_ptr = _members(graphs, self._node_ptr, self._colours[-1], self._rows[-1], len(found[-1][0]))
+        members, member_ptr = kernels.training.members_of(
+            graphs, self._node_ptr, self._colours[-1], self._rows[-1], len(found[-1][0])
+        )
         first = found[0][0]
         for (representatives, _), colours, rows in zip(found, self._colours, self._rows, strict=True):
             rows[colours[representatives]] = -1
@@ -104,94 +112,3 @@ class ColouredGraphs:
         for start in range(0, len(order), size):
             chosen = order[start : start + size]
             yield chosen, self.select(chosen)
-
-
-def _start(labels: LongArray, degrees: LongArray) -> LongArray:
-    """Colours of round 0: one per pair of label and degree."""
-    return _ranks(labels * (degrees.max(initial=0) + 1) + degrees)
-
-
-def _refine(colours: LongArray, neighbours: LongArray, neighbour_ptr: LongArray) -> LongArray:
-    """Colours of the next round: one per colour and multiset of neighbours' colours, up to 64-bit chance."""
-    words = np.random.default_rng(0).integers(2**64, size=(2, colours.max(initial=-1) + 1), dtype=np.uint64)
-    keys = words[0][colours]
-    receivers = np.repeat(np.arange(len(colours)), np.diff(neighbour_ptr))
-    np.add.at(keys, receivers, words[1][colours[neighbours]])
-    return _ranks(keys)
-
-
-def _ranks(keys: np.ndarray) -> LongArray:
-    ranks: LongArray = np.unique(keys, return_inverse=True)[1].astype(np.int64)
-    return ranks
-
-
-@numba.njit(cache=True, nogil=True)
-def _nodes_of(graphs, node_ptr):  # type: ignore[no-untyped-def]
-    count = 0
-    for g in graphs:
-        count += node_ptr[g + 1] - node_ptr[g]
-    nodes = np.empty(count, dtype=np.int64)
-    place = 0
-    for g in graphs:
-        for v in range(node_ptr[g], node_ptr[g + 1]):
-            nodes[place] = v
-            place += 1
-    return nodes
-
-
-@numba.njit(cache=True, nogil=True)
-def _distinct(nodes, colours, rows):  # type: ignore[no-untyped-def]
-    """One node per colour, in order of appearance, and how many share it; `rows` gets the row of each colour."""
-    representatives = np.empty(len(nodes), dtype=np.int64)
-    counts = np.empty(len(nodes), dtype=np.int64)
-    n = 0
-    for v in nodes:
-        row = rows[colours[v]]
-        if row < 0:
-            row = n
-            rows[colours[v]] = row
-            representatives[row] = v
-            counts[row] = 0
-            n += 1
-        counts[row] += 1
-    return representatives[:n].copy(), counts[:n].copy()
-
-
-@numba.njit(cache=True, nogil=True)
-def _edges_of(representatives, neighbours, neighbour_ptr, colours, rows):  # type: ignore[no-untyped-def]
-    """Rows of the round before for each representative itself and for its neighbours: `own`, `neighbours`, their ptr."""
-    n = len(representatives)
-    ptr = np.zeros(n + 1, dtype=np.int64)
-    own = np.empty(n, dtype=np.int64)
-    for i in range(n):
-        v = representatives[i]
-        own[i] = rows[colours[v]]
-        ptr[i + 1] = ptr[i] + neighbour_ptr[v + 1] - neighbour_ptr[v]
-    found = np.empty(ptr[n], dtype=np.int64)
-    slot = 0
-    for v in representatives:
-        for e in range(neighbour_ptr[v], neighbour_ptr[v + 1]):
-            found[slot] = rows[colours[neighbours[e]]]
-            slot += 1
-    return own, found, ptr
-
-
-@numba.njit(cache=True, nogil=True)
-def _members(graphs, node_ptr, colours, rows, num_rows):  # type: ignore[no-untyped-def]
-    """The distinct rows of each graph, one graph after the other, and where each graph's begin."""
-    seen = np.full(num_rows, -1, dtype=np.int64)
-    ptr = np.zeros(len(graphs) + 1, dtype=np.int64)
-    count = 0
-    for g in graphs:
-        count += node_ptr[g + 1] - node_ptr[g]
-    members = np.empty(count, dtype=np.int64)
-    place = 0
-    for position, g in enumerate(graphs):
-        for v in range(node_ptr[g], node_ptr[g + 1]):
-            row = rows[colours[v]]
-            if seen[row] != position:
-                seen[row] = position
-                members[place] = row
-                place += 1
-        ptr[position + 1] = place
-    return members[:place].copy(), ptr

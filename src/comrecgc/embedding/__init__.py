@@ -1,8 +1,7 @@
 """Where "close" is decided: graph embeddings whose distances stand for graph edit distances."""
 
-from comrecgc.embedding.checkpoint import load_embedder, save_embedder
 from comrecgc.embedding.embedder import Embedder, as_embedder, normalised_distance
-from comrecgc.embedding.greed import Greed
+from comrecgc.embedding.greed import Greed, load_embedder, save_embedder
 from comrecgc.embedding.training import EmbedderTraining, held_out_errors, train_embedder
 
 __all__ = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,133 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from comrecgc.embedding.checkpoint import load_embedder, save_embedder
-from comrecgc.embedding.greed import Greed
-from comrecgc.embedding.notebook import Notebook, Progress, as_stored, partial_folder
+from comrecgc.embedding.greed import Greed, load_embedder, save_embedder
 from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphTensors, fingerprint, pointers
-from comrecgc.storage import check_output, facts_path, only_writer_of
+from comrecgc.storage import (
+    check_output,
+    facts_path,
+    load_arrays,
+    only_writer_of,
+    read_json,
+    reason_of,
+    refusing_damage,
+    remove_parts,
+    save_arrays,
+    write_json,
+)
 from comrecgc.threads import one_thread
+
+Progress = Callable[[str, int, int, str], None]
+"""Called with what is being done, how much is done, how much there is, and a word on how it goes."""
+
+_SETTINGS = "settings.json"
+_FIT = "fit.npz"
+
+
+def partial_folder(out: Path) -> Path:
+    """The folder an unfinished training keeps beside its output."""
+    return out.with_suffix(".partial")
+
+
+class TrainingFolder:
+    """The folder of an unfinished training, `<out>.partial`; without an output nothing is kept.
+
+    Args:
+        out: Where the trained embedder shall go.
+        settings: What determines the result; a training resumes only with the very same.
+        progress: Called as work proceeds.
+        resume: Go on from what the folder holds; otherwise it is emptied.
+    """
+
+    def __init__(self, out: Path | None, settings: dict[str, Any], progress: Progress | None, *, resume: bool) -> None:
+        self.folder = None if out is None else partial_folder(out)
+        self.progress = progress
+        if self.folder is None:
+            return
+        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
+            raise InputError(f"Cannot write to {self.folder}: a training keeps its checkpoints in a folder, not a link")
+        plan = self.folder / _SETTINGS
+        if not resume or not plan.exists():
+            self._empty()  # without its settings nobody knows what the rest is of
+        elif read_json(plan) != as_stored(settings):
+            raise InputError(f"{self.folder} is of a training with other settings or data: start anew without resuming")
+        remove_parts(self.folder)
+        write_json(plan, settings)
+
+    def say(self, what: str, done: int, total: int, word: str = "") -> None:
+        """Tell how the work proceeds."""
+        if self.progress is not None:
+            self.progress(what, done, total, word)
+
+    def groups(
+        self, name: str, generator: PairGenerator, graphs: Sequence[Graph], num_labels: int, seed: int
+    ) -> LabelledGroups:
+        """Labelled groups of the given graphs: made, or read back if they are kept already."""
+        path = None if self.folder is None else self.folder / f"{name}.npz"
+        if path is not None and path.exists():
+            arrays, _ = load_arrays(path)
+            with refusing_damage(path):
+                return LabelledGroups.from_arrays(arrays)
+        groups = generator.generate(
+            graphs,
+            num_labels,
+            seed=seed,
+            progress=lambda what, done, total: self.say(f"{what}, {name}", done, total),
+        )
+        if path is not None:
+            save_arrays(path, groups.arrays(), {})
+        return groups
+
+    def save_fit(self, model: Greed, optimiser: torch.optim.AdamW, step: int) -> None:
+        """Keep model and optimiser as they are after so many steps."""
+        if self.folder is None:
+            return
+        state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+        for index, moments in optimiser.state_dict()["state"].items():
+            state |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
+        save_arrays(self.folder / _FIT, arrays, {"step": step})
+
+    def load_fit(self, model: Greed, optimiser: torch.optim.AdamW) -> int:
+        """Put model and optimiser back to where they were kept last; the number of steps done."""
+        if self.folder is None or not (self.folder / _FIT).exists():
+            return 0
+        arrays, facts = load_arrays(self.folder / _FIT)
+        with refusing_damage(self.folder / _FIT):
+            state = {name: torch.from_numpy(array) for name, array in arrays.items()}
+            model.load_state_dict({name: state[f"model.{name}"] for name in model.state_dict()})
+            moments: dict[int, dict[str, Tensor]] = {}
+            for name, tensor in state.items():
+                if name.startswith("optimiser."):
+                    _, index, moment = name.split(".")
+                    moments.setdefault(int(index), {})[moment] = tensor
+            optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
+            return int(facts["step"])
+
+    def clear(self) -> None:
+        """Drop everything kept."""
+        if self.folder is not None and self.folder.is_dir():
+            self._empty()
+            with suppress(OSError):  # somebody else's file is in it
+                self.folder.rmdir()
+
+    def _empty(self) -> None:
+        """Drop what is in the folder; what says whose the rest is goes last, in case of a kill."""
+        if self.folder is None or not self.folder.is_dir():
+            return
+        remove_parts(self.folder)
+        for name in (_FIT, "train.npz", "test.npz", _SETTINGS):
+            try:
+                (self.folder / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"Cannot remove {self.folder / name}: {reason_of(error)}") from error
+
+
+def as_stored(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as JSON gives them back: tuples are lists."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,11 +253,11 @@ def _trained(
         return _finished(out, plan)
     started = time.monotonic()
     train, test = split_graphs(len(graphs), training.held_out, training.seed)
-    notes = Notebook(out, plan, progress, resume=resume)
-    groups = notes.groups("train", training.generator(), [graphs[i] for i in train], num_labels, training.seed)
+    folder = TrainingFolder(out, plan, progress, resume=resume)
+    groups = folder.groups("train", training.generator(), [graphs[i] for i in train], num_labels, training.seed)
     with one_thread():
-        model = _Fit(training, num_labels, groups, notes).run()
-    measured = notes.groups("test", _measured(training), [graphs[i] for i in test], num_labels, training.seed)
+        model = _Fit(training, num_labels, groups, folder).run()
+    measured = folder.groups("test", _measured(training), [graphs[i] for i in test], num_labels, training.seed)
     errors = held_out_errors(model, measured)
     model.facts = {
         **facts,
@@ -149,7 +268,7 @@ def _trained(
     }
     if out is not None:
         save_embedder(model, out, model.facts)
-        notes.clear()
+        folder.clear()
     return model
 
 
@@ -204,10 +323,12 @@ def interval_loss(distance: Tensor, intervals: Tensor) -> Tensor:
 class _Fit:
     """The optimisation: every step draws its groups from a generator of its own, so that it can be resumed anywhere."""
 
-    def __init__(self, training: EmbedderTraining, num_labels: int, groups: LabelledGroups, notes: Notebook) -> None:
+    def __init__(
+        self, training: EmbedderTraining, num_labels: int, groups: LabelledGroups, folder: TrainingFolder
+    ) -> None:
         self.training = training
         self.groups = groups
-        self.notes = notes
+        self.folder = folder
         self.intervals = torch.from_numpy(groups.intervals)
         self.pools = [groups.of_kind(kind) for kind in KINDS]
         with torch.random.fork_rng(devices=[]):
@@ -224,7 +345,7 @@ class _Fit:
         )
 
     def run(self) -> Greed:
-        first = self.notes.load_fit(self.model, self.optimiser)
+        first = self.folder.load_fit(self.model, self.optimiser)
         total = self.training.total_steps
         self.model.train()
         smoothed: float | None = None
@@ -232,9 +353,9 @@ class _Fit:
             loss = self._step(step, total)
             smoothed = loss if smoothed is None else 0.99 * smoothed + 0.01 * loss
             if (step + 1) % 25 == 0 or step + 1 == total:
-                self.notes.say("training", step + 1, total, f"loss {smoothed:.3f}")
+                self.folder.say("training", step + 1, total, f"loss {smoothed:.3f}")
             if (step + 1) % self.training.checkpoint_every == 0:
-                self.notes.save_fit(self.model, self.optimiser, step + 1)
+                self.folder.save_fit(self.model, self.optimiser, step + 1)
         return self.model.eval()
 
     def _step(self, step: int, total: int) -> float:

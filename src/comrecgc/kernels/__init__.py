@@ -11,9 +11,39 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from comrecgc.kernels import batches, edits, identity, surroundings, tree, vectors
+    from comrecgc.kernels import (
+        batches,
+        classifier,
+        edit_distance,
+        edited_colours,
+        edits,
+        greed,
+        identity,
+        neighbourhood,
+        relaxation,
+        rows,
+        surroundings,
+        training,
+        tree,
+        vectors,
+    )
 
-__all__ = ["batches", "edits", "identity", "surroundings", "tree", "vectors"]
+__all__ = [
+    "batches",
+    "classifier",
+    "edit_distance",
+    "edited_colours",
+    "edits",
+    "greed",
+    "identity",
+    "neighbourhood",
+    "relaxation",
+    "rows",
+    "surroundings",
+    "training",
+    "tree",
+    "vectors",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -45,6 +45,18 @@ def refine(colours, edges, gathered):  # type: ignore[no-untyped-def]
         colours[v] = mix(colours[v] * SELF + gathered[v])
 
 
+@numba.njit(cache=True, nogil=True)
+def colour_rounds(labels, edges, num_rounds):  # type: ignore[no-untyped-def]
+    """Colours of the nodes after rounds `0 … num_rounds`, `[num_rounds+1, n]`."""
+    colours, gathered = np.empty((num_rounds + 1, len(labels)), np.uint64), np.empty(len(labels), np.uint64)
+    for v in range(len(labels)):
+        colours[0, v] = label_colour(labels[v])
+    for r in range(num_rounds):
+        colours[r + 1] = colours[r]
+        refine(colours[r + 1], edges, gathered)
+    return colours
+
+
 @numba.njit(inline="always")
 def label_colour(label):  # type: ignore[no-untyped-def]
     """Colour of a node before the first round."""

@@ -1,46 +1,32 @@
-"""The fast path: edited graphs are compressed to recipes, on which the package's own models are computed."""
+"""The fast path: the package's own models on CPU, computed once for each distinct node state of the edited graphs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
+import numpy.typing as npt
 
-from comrecgc.classifiers.model import GraphClassifier
-from comrecgc.embedding.greed import Greed
-from comrecgc.graphs import EditTable, Graph, KeyArray
-from comrecgc.neighbourhood.classifier import (
-    ClassifierRoom,
-    ClassifierWeights,
-    classifier_begin,
-    classifier_probability,
-    classifier_room,
-    classifier_rows,
-    classifier_weights,
-    no_classifier,
-)
-from comrecgc.neighbourhood.generic import parts
-from comrecgc.neighbourhood.greed import (
-    GreedRoom,
-    GreedWeights,
-    greed_begin,
-    greed_embed,
-    greed_room,
-    greed_rows,
-    greed_weights,
-    no_greed,
-)
+from comrecgc import kernels
+from comrecgc.classifiers import GraphClassifier
+from comrecgc.embedding import Greed
+from comrecgc.graphs.edits import EditTable
+from comrecgc.graphs.graph import Graph
 from comrecgc.neighbourhood.neighbourhood import FloatArray, Neighbourhood
-from comrecgc.neighbourhood.recipes import Block, compress, compress_base, forget, make_block, make_table
-from comrecgc.neighbourhood.refinement import base_colours, make_scratch
-from comrecgc.neighbourhood.workspace import Workspace
+from comrecgc.neighbourhood.weights import classifier_weights, greed_weights
+
+if TYPE_CHECKING:
+    from comrecgc.kernels.classifier import ClassifierRoom, ClassifierWeights
+    from comrecgc.kernels.greed import GreedRoom, GreedWeights
+    from comrecgc.kernels.neighbourhood import Block
 
 _ROWS = 32_768  # remembered at once: enough to share most, few enough to stay in the caches
 _FEWEST_NODES = 600  # fewer are not worth another thread
-_NO_CLASSIFIER, _NO_GREED = no_classifier(), no_greed()
+_BLOCK_NODES = 1024  # edited nodes in a block
+_LINE = 64  # bytes of a cache line
+_MOST_ROOMS = 256
 
 
 class Piece(NamedTuple):
@@ -59,18 +45,8 @@ class Scores(NamedTuple):
     embedding: FloatArray | None
 
 
-class _Room(NamedTuple):
-    """Where a piece is computed: the table and number of rows that can be remembered, a block, and the models' rows."""
-
-    table: KeyArray
-    block: Block
-    capacity: int
-    classifier: ClassifierRoom
-    greed: GreedRoom
-
-
 class FastPath:
-    """Scores edits by those of the two models that can be computed on recipes.
+    """Scores edits by those of the two models that can be computed on distinct states.
 
     Args:
         classifier: The classifier, if it is one of the package's own.
@@ -79,16 +55,20 @@ class FastPath:
     """
 
     def __init__(self, classifier: GraphClassifier | None, embedder: Greed | None, max_nodes: int) -> None:
-        self.classifier = None if classifier is None else classifier_weights(classifier)
-        self.embedder = None if embedder is None else greed_weights(embedder)
-        self.output_width = 0 if embedder is None else embedder.output_width
         self.max_nodes = max_nodes
-        self._workspaces: list[Workspace] = []  # those not in use; to pop and to append are atomic
+        self.output_width = 0 if embedder is None else embedder.output_width
+        self._has = (classifier is not None, embedder is not None)
+        self._classifiers: list[ClassifierWeights] = []  # one that is not asked, and the one given
+        self._embedders: list[GreedWeights] = []
+        if any(self._has):
+            self._classifiers = [classifier_weights(None), classifier_weights(classifier)]
+            self._embedders = [greed_weights(None), greed_weights(embedder)]
+        self._buffers: list[_Buffers] = []  # those not in use; to pop and to append are atomic
 
     def pieces(self, known: Neighbourhood, *, probability: bool, embedding: bool, num_threads: int) -> list[Piece]:
         """What is to be scored of a neighbourhood, in as many pieces as it has threads."""
-        wants_probability = probability and known.probability is None and self.classifier is not None
-        wants_embedding = embedding and known.embedding is None and self.embedder is not None
+        wants_probability = probability and known.probability is None and self._has[0]
+        wants_embedding = embedding and known.embedding is None and self._has[1]
         if not wants_probability and not wants_embedding:
             return []
         nodes, num_edits = known.graph.num_nodes + 1, len(known)
@@ -99,91 +79,132 @@ class FastPath:
     def score(self, piece: Piece) -> Scores:
         """The scores of one piece; safe to call from several threads at once."""
         graph, table = piece.graph, piece.table
-        classifier = self.classifier if piece.probability and self.classifier is not None else _NO_CLASSIFIER
-        embedder = self.embedder if piece.embedding and self.embedder is not None else _NO_GREED
+        classifier, embedder = self._classifiers[piece.probability], self._embedders[piece.embedding]
         try:
-            workspace = self._workspaces.pop()
+            buffers = self._buffers.pop()
         except IndexError:
-            workspace = Workspace()
-        count, num_labels = len(table), max(len(classifier.inputs), len(embedder.inputs))
+            buffers = _Buffers()
         # Room is made for graphs a little larger, so that it is often there already.
-        size = (_rounded(graph.num_nodes), _rounded(graph.num_edges), 1 << count.bit_length())
-        key = (size, piece.probability, piece.embedding)
-        room = workspace.room(key, lambda: self._room(*size, num_labels, classifier, embedder, workspace))
-        probability = np.empty(count if piece.probability else 0, np.float32)
-        embedding = np.empty((count if piece.embedding else 0, embedder.output.shape[1]), np.float32)
-        base = base_colours(graph, len(room.block.rows) - 1)
-        _sweep(
-            *(base, table.kind, table.first, table.second, num_labels, room.table, room.block, room.capacity),
+        size = (_rounded(graph.num_nodes), _rounded(graph.num_edges), 1 << len(table).bit_length())
+        room = buffers.room((*size, piece.probability, piece.embedding), classifier, embedder, self.max_nodes)
+        probability = np.empty(len(table) if piece.probability else 0, np.float32)
+        embedding = np.empty((len(table) if piece.embedding else 0, embedder.output.shape[1]), np.float32)
+        base = kernels.edited_colours.base_colours(graph.labels, graph.edges, len(room.block.rows) - 1)
+        kernels.neighbourhood.sweep(
+            *(base, table.kind, table.first, table.second, room.num_labels, room.table, room.block, room.capacity),
             *(classifier, room.classifier, probability, embedder, room.greed, embedding),
         )
-        self._workspaces.append(workspace)
+        self._buffers.append(buffers)
         if embedding.shape[1] != self.output_width:
             embedding = embedding[:, : self.output_width].copy()
         return Scores(probability if piece.probability else None, embedding if piece.embedding else None)
 
-    def _room(
-        self,
-        num_nodes: int,
-        num_edges: int,
-        num_edits: int,
-        num_labels: int,
-        classifier: ClassifierWeights,
-        embedder: GreedWeights,
-        workspace: Workspace,
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_buffers": []}  # what is in them need not travel
+
+
+class _Room(NamedTuple):
+    """Where a piece is computed.
+
+    Args:
+        num_labels: Rows that stand for labels.
+        capacity: Rows that can be remembered.
+        table: A hash table for them: a colour and one more than its row, 0 where there is none, `[size, 2]`.
+        block: Some edited graphs.
+        classifier: Rows of the classifier.
+        greed: Rows of the embedder.
+    """
+
+    num_labels: int
+    capacity: int
+    table: npt.NDArray[np.uint64]
+    block: Block
+    classifier: ClassifierRoom
+    greed: GreedRoom
+
+
+class _Buffers:
+    """Memory of one thread, used again and again: fresh pages, and asking for them, cost more than small work on them."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, npt.NDArray[np.uint8]] = {}
+        self._rooms: dict[tuple[int, ...], _Room] = {}
+
+    def room(
+        self, key: tuple[int, ...], classifier: ClassifierWeights, embedder: GreedWeights, max_nodes: int
     ) -> _Room:
         """Room for the labels, the graph before the edit, and either everything or a few blocks at least."""
+        if key in self._rooms:
+            return self._rooms[key]
+        num_nodes, num_edges, num_edits = key[:3]
+        num_labels = max(len(classifier.inputs), len(embedder.inputs))
         num_rounds = max(classifier.num_rounds, len(embedder.first))
-        block = make_block(num_nodes, num_edges, num_edits, num_rounds, workspace)
-        size, rows = block.rows.shape[1], (num_nodes + 1) * num_rounds  # of an edited graph, if it shares none
-        held = min(num_edits, max(2 * size, min(_ROWS, self.max_nodes * num_rounds) // rows))
-        capacity = num_labels + rows * (1 + held)
-        return _Room(
-            make_table(capacity, workspace),
-            block,
+        size = max(1, min(num_edits, _BLOCK_NODES // (num_nodes + 1)))
+        rows = (num_nodes + 1) * num_rounds  # of an edited graph, if it shares none
+        capacity = num_labels + rows * (1 + min(num_edits, max(2 * size, min(_ROWS, max_nodes * num_rounds) // rows)))
+        shapes = kernels.neighbourhood.block_shapes(num_nodes, num_edges, size, num_rounds)
+        room = _Room(
+            num_labels,
             capacity,
-            classifier_room(classifier, num_nodes, capacity, workspace),
-            greed_room(embedder, num_nodes, capacity, size, workspace),
+            self.take("table", (1 << int(1.4 * capacity).bit_length(), 2), np.uint64),
+            kernels.neighbourhood.Block(**{name: self.take(name, shape, np.int32) for name, shape in shapes.items()}),
+            self._classifier(classifier, num_nodes, capacity if classifier.num_rounds else 0),
+            self._greed(embedder, num_nodes, capacity, size),
+        )
+        if len(self._rooms) >= _MOST_ROOMS:
+            self._rooms.clear()
+        self._rooms[key] = room
+        return room
+
+    def take(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
+        """An array with whatever was in it before, starting on a cache line; the last of that name is overwritten."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        buffer = self._buffers.get(name)
+        if buffer is None or len(buffer) < size:
+            fresh = np.empty(size + size // 4 + _LINE, dtype=np.uint8)
+            buffer = self._buffers[name] = fresh[-fresh.ctypes.data % _LINE :]
+            self._rooms.clear()  # they hold on to the buffer outgrown
+        return np.ndarray(shape, dtype, buffer)
+
+    def _classifier(self, weights: ClassifierWeights, num_nodes: int, capacity: int) -> ClassifierRoom:
+        kernel, width, labels = kernels.classifier, weights.inputs.shape[1], len(weights.inputs)
+        return kernel.ClassifierRoom(
+            states=self.take("classifier states", (capacity, width)),
+            sent=self.take("classifier sent", (capacity, width)),
+            own=self.take("classifier own", (capacity if weights.kind == kernel.SAGE else labels, width)),
+            scores=self.take("classifier scores", (capacity if weights.kind == kernel.GAT else labels, 2)),
+            summed=self.take("classifier summed", (1, width)),
+            nothing=np.zeros((1, width), np.float32),
+            weights=np.empty(num_nodes + 2, np.float32),
+            places=np.empty(num_nodes + 2, np.int32),
+        )
+
+    def _greed(self, weights: GreedWeights, num_nodes: int, capacity: int, size: int) -> GreedRoom:
+        width, rounds, hidden = weights.inputs.shape[1], len(weights.first), weights.hidden.shape[2]
+        capacity, size = (capacity, size) if rounds else (0, 0)
+        return kernels.greed.GreedRoom(
+            states=self.take("states", (capacity, width)),
+            sent=self.take("sent", (capacity, width)),
+            base_sums=self.take("base sums", (rounds + 1, width)),
+            base_hidden=self.take("base hidden", (1, hidden)),
+            pooled=self.take("pooled", (size * rounds, width)),
+            hidden=self.take("hidden", (size, hidden)),
+            summed=self.take("summed", (1, width)),
+            nothing=np.zeros((1, max(width, hidden, weights.output.shape[1])), np.float32),
+            weights=np.ones(num_nodes + 2, np.float32),
+            signs=np.ones(2 * (num_nodes + 2), np.float32),
+            places=np.empty(2 * (num_nodes + 2), np.int32),
         )
 
 
-def _rounded(count: int) -> int:
-    return -(-count // 8) * 8
-
-
-@numba.njit(cache=True, nogil=True)
-def _sweep(  # type: ignore[no-untyped-def]
-    base, kind, first, second, num_labels, table, block, capacity,
-    classifier, classifier_room, probability, embedder, greed_room, embedding,
-):  # fmt: skip
-    """Block by block: find the rows of the edited graphs, compute those that are fresh, and pool them."""
-    n, num_rounds, size = len(base.labels), block.rows.shape[0] - 1, block.rows.shape[1]
-    scratch = make_scratch(base)
-    table[:] = 0
-    used = compress_base(base, scratch, table, block, num_labels)
-    base_rows, num_base = block.rows[:, 0].copy(), used
-    if len(probability):
-        classifier_begin(classifier, classifier_room, block)
-    if len(embedding):
-        greed_begin(embedder, greed_room, block, n)
-    for start in range(0, len(kind), size):
-        stop = min(start + size, len(kind))
-        if used + (stop - start) * (n + 1) * num_rounds > capacity:
-            forget(base, table, base_rows)
-            used = num_base
-        used = compress(base, scratch, table, base_rows, kind, first, second, start, stop, block, used)
-        if len(probability):
-            classifier_rows(classifier, classifier_room, block)
-            classifier_probability(classifier, classifier_room, block, stop - start, n, probability, start)
-        if len(embedding):
-            greed_rows(embedder, greed_room, block)
-            greed_embed(embedder, greed_room, block, base_rows, stop - start, n, embedding, start)
+def parts(table: EditTable, size: int) -> Iterator[EditTable]:
+    """Consecutive runs of at most `size` edits."""
+    for start in range(0, len(table), size):
+        yield table.select(np.arange(start, min(start + size, len(table))))
 
 
 def with_scores(known: Neighbourhood, scores: Sequence[Scores]) -> Neighbourhood:
     """The neighbourhood with the scores of its pieces, in their order, added."""
-    if not scores:
-        return known
     probability = [part.probability for part in scores if part.probability is not None]
     embedding = [part.embedding for part in scores if part.embedding is not None]
     return Neighbourhood(
@@ -195,5 +216,9 @@ def with_scores(known: Neighbourhood, scores: Sequence[Scores]) -> Neighbourhood
     )
 
 
-def _joined(parts: Sequence[FloatArray]) -> FloatArray:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _rounded(count: int) -> int:
+    return -(-count // 8) * 8
+
+
+def _joined(rows: Sequence[FloatArray]) -> FloatArray:
+    return rows[0] if len(rows) == 1 else np.concatenate(rows)

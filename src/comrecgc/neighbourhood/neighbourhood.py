@@ -7,9 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs import BoolArray, EditTable, Graph, KeyArray
+from comrecgc import kernels
+from comrecgc.graphs.edits import EditTable
+from comrecgc.graphs.graph import BoolArray, Graph
+from comrecgc.graphs.identity import KeyArray
 
 FloatArray = npt.NDArray[np.float32]
+
+_FIRST_ROUNDS = 16
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,3 +47,25 @@ class Neighbourhood:
             probability=None if self.probability is None else self.probability[chosen],
             embedding=None if self.embedding is None else self.embedding[chosen],
         )
+
+
+def neighbour_keys(graph: Graph, table: EditTable) -> KeyArray:
+    """`graph_key` of the graph after each edit of the table, `[N]`, without building any edited graph.
+
+    Args:
+        graph: The graph the table belongs to.
+        table: Edits, in any order and number.
+    """
+    keys = np.empty(len(table), dtype=np.uint64)
+    done, num_rounds = 0, _FIRST_ROUNDS
+    while done < len(table):
+        base = kernels.edited_colours.base_colours(graph.labels, graph.edges, num_rounds)
+        edits = (table.kind, table.first, table.second)
+        done = kernels.edited_colours.fill_keys(base, graph.num_edges, *edits, done, keys)
+        num_rounds *= 2
+    return keys
+
+
+def first_of_each(keys: KeyArray) -> npt.NDArray[np.intp]:
+    """Indices of the first occurrence of each key, increasing."""
+    return np.sort(np.unique(keys, return_index=True)[1])

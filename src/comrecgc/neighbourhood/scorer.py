@@ -9,21 +9,18 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from comrecgc.classifiers.classifier import Classifier
-from comrecgc.classifiers.model import GraphClassifier
-from comrecgc.embedding.embedder import Embedder
-from comrecgc.embedding.greed import Greed
+from comrecgc.classifiers import Classifier, GraphClassifier
+from comrecgc.embedding import Embedder, Greed
 from comrecgc.errors import InputError
-from comrecgc.graphs import Constraint, EditTable, Graph, allowed_edits
-from comrecgc.neighbourhood.fast import FastPath, with_scores
-from comrecgc.neighbourhood.generic import parts, score_batches
-from comrecgc.neighbourhood.keys import first_of_each, neighbour_keys
-from comrecgc.neighbourhood.neighbourhood import Neighbourhood
+from comrecgc.graphs import Constraint, EditTable, Graph, GraphBatch, allowed_edits, edited_batch
+from comrecgc.neighbourhood.fast import FastPath, parts, with_scores
+from comrecgc.neighbourhood.neighbourhood import FloatArray, Neighbourhood, first_of_each, neighbour_keys
 
 _FEWEST_KEYS = 256  # edits whose keys are worth a thread
 
@@ -141,12 +138,12 @@ class NeighbourhoodScorer:
         if probability and known.probability is None:
             if self.classifier is None:
                 raise InputError("Probabilities need a classifier (got None)")
-            scores = score_batches(self.classifier.accept_probability, known.graph, known.table, self.max_nodes)
+            scores = _score_batches(self.classifier.accept_probability, known.graph, known.table, self.max_nodes)
             known = replace(known, probability=scores)
         if embedding and known.embedding is None:
             if self.embedder is None:
                 raise InputError("Embeddings need an embedder (got None)")
-            scores = score_batches(self.embedder.embed, known.graph, known.table, self.max_nodes)
+            scores = _score_batches(self.embedder.embed, known.graph, known.table, self.max_nodes)
             known = replace(known, embedding=scores)
         return known
 
@@ -203,3 +200,21 @@ def _is_own_embedder(model: object) -> TypeGuard[Greed]:
 def _is_single(model: torch.nn.Module) -> bool:
     """Whether all parameters are of single precision."""
     return all(tensor.dtype == torch.float32 for tensor in model.parameters())
+
+
+def _score_batches(
+    model: Callable[[GraphBatch], npt.NDArray[Any]], graph: Graph, table: EditTable, max_nodes: int
+) -> FloatArray:
+    """What any model says of the graph after each edit of the table, `[N, …]`, shown to it as batches of bounded size."""
+    if len(table) == 0:  # the graph itself tells the shape of a row
+        return _rows(model, GraphBatch.from_graphs([graph]))[:0]
+    size = max(1, max_nodes // (graph.num_nodes + 1))
+    batches = (edited_batch(graph, part, with_edge_labels=True) for part in parts(table, size))
+    return np.concatenate([_rows(model, batch) for batch in batches])
+
+
+def _rows(model: Callable[[GraphBatch], npt.NDArray[Any]], batch: GraphBatch) -> FloatArray:
+    rows = np.asarray(model(batch), dtype=np.float32)
+    if len(rows) != len(batch):
+        raise InputError(f"A model must give one row per graph (got shape {rows.shape} for {len(batch)} graphs)")
+    return rows

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comrecgc.embedding.ged import Effort, branch_bound, ged_interval, label_bound, linear_bound
+from comrecgc.embedding.ged import Effort, ged_interval
 from comrecgc.graphs import Graph
+from tests.embedding.ged.bounds import branch_bound, label_bound, linear_bound
 from tests.embedding.ged.oracle import exact_distance, molecule_like, tiny_pairs
 
 STAR = Graph([0, 1, 1, 1], [(0, 1), (0, 2), (0, 3)])

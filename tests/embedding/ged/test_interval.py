@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from comrecgc.embedding.ged import EFFORTS, Effort, GEDInterval, branch_bound, ged_interval, ged_intervals
+from comrecgc.embedding.ged import EFFORTS, Effort, GEDInterval, ged_interval, ged_intervals
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
+from tests.embedding.ged.bounds import branch_bound
 from tests.embedding.ged.oracle import exact_distance, molecule_like, tiny_pairs
 from tests.graphs.strategies import graphs, random_graph
 

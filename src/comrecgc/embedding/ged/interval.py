@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from comrecgc.embedding.ged.sides import LongArray
-from comrecgc.embedding.ged.solve import solve_pairs
+from comrecgc import kernels
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch, IntArray, pointers
+from comrecgc.graphs import Graph, GraphBatch, IntArray, LongArray, pointers
 
 Pair = tuple[Graph, Graph]
 
@@ -162,7 +161,7 @@ def _bracket(
 
     def run(start: int) -> int:
         part = slice(start, start + _CHUNK)
-        solve_pairs(
+        kernels.edit_distance.solve_pairs(
             batch.labels, batch.edges, batch.node_ptr, batch.edge_ptr, indices[part],
             maps, map_ptr[start : start + _CHUNK + 1], lower[part], upper[part],
             effort.sweeps, effort.ascents, effort.nodes, seed,

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.embedding.ged.growing import grow_mapping
-from comrecgc.embedding.ged.sides import adjacency, make_side, mapping_gain
 from comrecgc.graphs import Graph
+from comrecgc.kernels.edit_distance import adjacency, grow_mapping, pair_graph
+from comrecgc.kernels.relaxation import mapping_gain
 from tests.embedding.ged.oracle import molecule_like, tiny_pairs
 
 
 def grown(source: Graph, target: Graph) -> tuple[int, list[int]]:
     """Gain and mapping grown from the smaller graph into the larger."""
-    left, right = (make_side(graph.labels, graph.edges.astype(np.int64)) for graph in (source, target))
+    left, right = (pair_graph(graph.labels, graph.edges.astype(np.int64)) for graph in (source, target))
     joined = adjacency(right)
     image = grow_mapping(left, right, joined)
     return int(mapping_gain(left, right, joined, image)), image.tolist()

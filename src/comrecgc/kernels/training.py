@@ -1,14 +1,87 @@
-"""Loops over nodes and edges behind the classifiers: arrays in, arrays filled, nothing else.
+"""Training of graph classifiers: message passing over distinct states and its gradients, batch norm, Adam.
 
 Output row `i` receives from input rows `neighbours[neighbour_ptr[i] : neighbour_ptr[i + 1]]` and from its own input row
-`own[i]`. Over plain nodes `own[i]` is `i`; over distinct states (see `states.py`) it is where the node's state stands.
-All loops run in a fixed order on one thread, so results do not depend on the number of cores.
+`own[i]`. Over plain nodes `own[i]` is `i`; over distinct states it is where the node's state stands. All loops run in a
+fixed order on one thread, so results do not depend on the number of cores.
 """
 
 from __future__ import annotations
 
 import numba
 import numpy as np
+
+
+@numba.njit(cache=True, nogil=True)
+def nodes_of(graphs, node_ptr):  # type: ignore[no-untyped-def]
+    """The nodes of some graphs of a batch, one after the other."""
+    count = 0
+    for g in graphs:
+        count += node_ptr[g + 1] - node_ptr[g]
+    nodes = np.empty(count, dtype=np.int64)
+    place = 0
+    for g in graphs:
+        for v in range(node_ptr[g], node_ptr[g + 1]):
+            nodes[place] = v
+            place += 1
+    return nodes
+
+
+@numba.njit(cache=True, nogil=True)
+def distinct_states(nodes, colours, rows):  # type: ignore[no-untyped-def]
+    """One node per colour, in order of appearance, and how many share it; `rows` gets the row of each colour."""
+    representatives = np.empty(len(nodes), dtype=np.int64)
+    counts = np.empty(len(nodes), dtype=np.int64)
+    n = 0
+    for v in nodes:
+        row = rows[colours[v]]
+        if row < 0:
+            row = n
+            rows[colours[v]] = row
+            representatives[row] = v
+            counts[row] = 0
+            n += 1
+        counts[row] += 1
+    return representatives[:n].copy(), counts[:n].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def edges_of(representatives, neighbours, neighbour_ptr, colours, rows):  # type: ignore[no-untyped-def]
+    """Rows of the round before for each representative itself and for its neighbours: `own`, `neighbours`, their ptr."""
+    n = len(representatives)
+    ptr = np.zeros(n + 1, dtype=np.int64)
+    own = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        v = representatives[i]
+        own[i] = rows[colours[v]]
+        ptr[i + 1] = ptr[i] + neighbour_ptr[v + 1] - neighbour_ptr[v]
+    found = np.empty(ptr[n], dtype=np.int64)
+    slot = 0
+    for v in representatives:
+        for e in range(neighbour_ptr[v], neighbour_ptr[v + 1]):
+            found[slot] = rows[colours[neighbours[e]]]
+            slot += 1
+    return own, found, ptr
+
+
+@numba.njit(cache=True, nogil=True)
+def members_of(graphs, node_ptr, colours, rows, num_rows):  # type: ignore[no-untyped-def]
+    """The distinct rows of each graph, one graph after the other, and where each graph's begin."""
+    seen = np.full(num_rows, -1, dtype=np.int64)
+    ptr = np.zeros(len(graphs) + 1, dtype=np.int64)
+    count = 0
+    for g in graphs:
+        count += node_ptr[g + 1] - node_ptr[g]
+    members = np.empty(count, dtype=np.int64)
+    place = 0
+    for position, g in enumerate(graphs):
+        for v in range(node_ptr[g], node_ptr[g + 1]):
+            row = rows[colours[v]]
+            if seen[row] != position:
+                seen[row] = position
+                members[place] = row
+                place += 1
+        ptr[position + 1] = place
+    return members[:place].copy(), ptr
 
 
 @numba.njit(cache=True, nogil=True)

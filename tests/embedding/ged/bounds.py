@@ -1,4 +1,4 @@
-"""Lower bounds one at a time, from cheapest to tightest; `ged_interval` combines the first two with its own ascent."""
+"""Lower bounds one at a time, from cheapest to tightest: yardsticks for those of `ged_interval`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from comrecgc.embedding.ged.sides import Side, make_side
-from comrecgc.embedding.ged.solve import branch_assignment
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
+from comrecgc.kernels.edit_distance import PairGraph, branch_assignment, pair_graph
 
 _MARGIN = 1e-5  # of the LP solver's tolerance, before rounding up
 
@@ -47,14 +46,16 @@ def linear_bound(source: Graph, target: Graph) -> int:
     return max(0, int(np.ceil(size + answer.fun - _MARGIN)))
 
 
-def _sides(source: Graph, target: Graph) -> tuple[Side, Side]:
+def _sides(source: Graph, target: Graph) -> tuple[PairGraph, PairGraph]:
     """The two graphs, smaller first."""
     small, large = (target, source) if source.num_nodes > target.num_nodes else (source, target)
-    return make_side(small.labels, small.edges.astype(np.int64)), make_side(large.labels, large.edges.astype(np.int64))
+    return pair_graph(small.labels, small.edges.astype(np.int64)), pair_graph(
+        large.labels, large.edges.astype(np.int64)
+    )
 
 
 def _relaxation(
-    left: Side, right: Side
+    left: PairGraph, right: PairGraph
 ) -> tuple[npt.NDArray[np.float64], sp.csr_array[np.float64], npt.NDArray[np.float64]]:
     """Maximise `gain · z` under `matrix · z <= limit`: variables x[i, k], then y[edge of left, arc of right]."""
     n_left, n_right = len(left.labels), len(right.labels)

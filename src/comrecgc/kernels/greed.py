@@ -1,4 +1,4 @@
-"""The embeddings of edited graphs by GREED, computed on their recipes."""
+"""Embeddings of edited graphs by GREED, computed on distinct states."""
 
 from __future__ import annotations
 
@@ -6,18 +6,9 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+import numpy.typing as npt
 
-from comrecgc.embedding.greed import Greed
-from comrecgc.graphs import IntArray
-from comrecgc.neighbourhood.lanes import (
-    FloatArray,
-    padded,
-    padded_row,
-    positive_product,
-    positive_row_sum,
-    row_sum,
-)
-from comrecgc.neighbourhood.workspace import Workspace
+from comrecgc.kernels.rows import FloatArray, positive_product, positive_row_sum, row_sum
 
 
 class GreedWeights(NamedTuple):
@@ -78,61 +69,7 @@ class GreedRoom(NamedTuple):
     nothing: FloatArray
     weights: FloatArray
     signs: FloatArray
-    places: IntArray
-
-
-def greed_weights(model: Greed) -> GreedWeights:
-    """The weights of a network as they are now."""
-    weights = {name: tensor.cpu().double().numpy() for name, tensor in model.state_dict().items()}
-    layers = range(model.num_layers)
-    states = weights["pre.weight"].T + weights["pre.bias"]  # [num_labels, width]
-    first, second = (np.stack([padded(weights[f"convs.{i}.nn.{place}.weight"].T) for i in layers]) for place in (0, 2))
-    first_bias, second_bias = (
-        np.stack([padded_row(weights[f"convs.{i}.nn.{place}.bias"]) for i in layers]) for place in (0, 2)
-    )
-    blocks = weights["post.0.weight"].T.reshape(model.num_layers + 1, model.width, -1)
-    return GreedWeights(
-        inputs=padded(states, both=False),
-        messages=padded(states @ weights["convs.0.nn.0.weight"].T, both=False),
-        first=first,
-        first_bias=first_bias,
-        second=second,
-        second_bias=second_bias,
-        own=np.array([1 + weights[f"convs.{i}.eps"][0] for i in layers], dtype=np.float32),
-        label_hidden=padded(states @ blocks[0], both=False),
-        hidden=np.stack([padded(block) for block in blocks[1:]]),
-        hidden_bias=padded_row(weights["post.0.bias"]),
-        output=padded(weights["post.2.weight"].T),
-        output_bias=padded_row(weights["post.2.bias"]),
-    )
-
-
-def no_greed() -> GreedWeights:
-    """Stands for a network that is not asked."""
-    table, tables = np.zeros((0, 8), np.float32), np.zeros((0, 8, 8), np.float32)
-    row = np.zeros(8, np.float32)
-    return GreedWeights(table, table, tables, table, tables, table, row, table, tables, row, table, row)
-
-
-def greed_room(weights: GreedWeights, num_nodes: int, capacity: int, size: int, workspace: Workspace) -> GreedRoom:
-    """Room for `capacity` rows and blocks of `size` edits of a graph."""
-    take, width, rounds = workspace.take, weights.inputs.shape[1], len(weights.first)
-    nodes, hidden = num_nodes + 2, weights.hidden.shape[2]
-    capacity, size = (capacity, size) if rounds else (0, 0)
-    signs = np.ones(2 * nodes, np.float32)
-    return GreedRoom(
-        states=take("states", (capacity, width)),
-        sent=take("sent", (capacity, width)),
-        base_sums=take("base sums", (rounds + 1, width)),
-        base_hidden=take("base hidden", (1, hidden)),
-        pooled=take("pooled", (size * rounds, width)),
-        hidden=take("hidden", (size, hidden)),
-        summed=take("summed", (1, width)),
-        nothing=np.zeros((1, max(width, hidden, weights.output.shape[1])), np.float32),
-        weights=np.ones(nodes, np.float32),
-        signs=signs,
-        places=np.empty(2 * nodes, np.int32),
-    )
+    places: npt.NDArray[np.int32]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -172,27 +109,6 @@ def greed_rows(model, room, block):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _layer(  # type: ignore[no-untyped-def]
-    count, fresh, ptr, members, origins, keeps, weights, first_bias, second, second_bias, nothing, summed, sent, states,
-):  # fmt: skip
-    """States of one layer's rows; every second layer adds the state two rounds before."""
-    for k in range(count):
-        row_sum(members, ptr[k], ptr[k + 1] - ptr[k], weights, sent, first_bias, summed, 0)
-        if keeps:
-            positive_product(summed, 0, second, second_bias, states, origins[k], states, fresh[k])
-        else:
-            positive_product(summed, 0, second, second_bias, nothing, 0, states, fresh[k])
-
-
-@numba.njit(cache=True, nogil=True)
-def _send(count, fresh, states, first, nothing, sent):  # type: ignore[no-untyped-def]
-    """What the states contribute to the sums of the next layer."""
-    zeros = nothing[0]
-    for k in range(count):
-        positive_product(states, fresh[k], first, zeros, nothing, 0, sent, fresh[k])
-
-
-@numba.njit(cache=True, nogil=True)
 def greed_embed(model, room, block, base_rows, count, n, out, first):  # type: ignore[no-untyped-def]
     """The embeddings of the block's edited graphs, into the rows of `out` from `first` on."""
     num_rounds = len(model.first)
@@ -224,6 +140,27 @@ def greed_embed(model, room, block, base_rows, count, n, out, first):  # type: i
     output, output_bias = model.output, model.output_bias
     for b in range(count):
         positive_product(hidden, b, output, output_bias, nothing, 0, out, first + b)
+
+
+@numba.njit(cache=True, nogil=True)
+def _layer(  # type: ignore[no-untyped-def]
+    count, fresh, ptr, members, origins, keeps, weights, first_bias, second, second_bias, nothing, summed, sent, states,
+):  # fmt: skip
+    """States of one layer's rows; every second layer adds the state two rounds before."""
+    for k in range(count):
+        row_sum(members, ptr[k], ptr[k + 1] - ptr[k], weights, sent, first_bias, summed, 0)
+        if keeps:
+            positive_product(summed, 0, second, second_bias, states, origins[k], states, fresh[k])
+        else:
+            positive_product(summed, 0, second, second_bias, nothing, 0, states, fresh[k])
+
+
+@numba.njit(cache=True, nogil=True)
+def _send(count, fresh, states, first, nothing, sent):  # type: ignore[no-untyped-def]
+    """What the states contribute to the sums of the next layer."""
+    zeros = nothing[0]
+    for k in range(count):
+        positive_product(states, fresh[k], first, zeros, nothing, 0, sent, fresh[k])
 
 
 @numba.njit(cache=True, nogil=True)

@@ -16,9 +16,8 @@ import numpy.typing as npt
 import torch
 from torch.nn import BatchNorm1d
 
-from comrecgc.classifiers import kernels
-from comrecgc.classifiers.layers import LEAKY_SLOPE, GATConv, GCNConv, GINConv, SAGEConv
-from comrecgc.classifiers.model import GraphClassifier
+from comrecgc import kernels
+from comrecgc.classifiers.model import LEAKY_SLOPE, GATConv, GCNConv, GINConv, GraphClassifier, SAGEConv
 from comrecgc.classifiers.states import Round, StateBatch
 from comrecgc.graphs import LongArray
 
@@ -72,7 +71,7 @@ class Backprop:
         tape: list[Pull] = []
         logits = self._forward(batch, tape, training=True)
         grad = np.empty_like(logits)
-        loss = float(kernels.cross_entropy(logits, targets, grad))
+        loss = float(kernels.training.cross_entropy(logits, targets, grad))
         for pull in reversed(tape):
             grad = pull(grad)
         return loss
@@ -147,12 +146,12 @@ def _gcn(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pu
 def _gin(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
     gathered, pull_gather = _gather(x, edges)
     middle, pull_inner = block.linear("nn.0.weight", gathered)
-    kernels.add_relu(middle, block.values["nn.0.bias"])
+    kernels.training.add_relu(middle, block.values["nn.0.bias"])
     out, pull_outer = block.linear("nn.2.weight", middle)
 
     def pull(grad: Float32Array) -> Float32Array:
         grad = pull_outer(grad)
-        kernels.add_relu_backward(middle, grad, block.slopes["nn.0.bias"])
+        kernels.training.add_relu_backward(middle, grad, block.slopes["nn.0.bias"])
         return pull_gather(pull_inner(grad))
 
     return out, pull
@@ -162,11 +161,11 @@ def _sage(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, P
     sent, pull_sent = block.linear("lin_l.weight", x)
     kept, pull_kept = block.linear("lin_r.weight", x)
     out = np.empty((len(edges[2]), sent.shape[1]), dtype=x.dtype)
-    kernels.gather(*edges, sent, kept, out)
+    kernels.training.gather(*edges, sent, kept, out)
 
     def pull(grad: Float32Array) -> Float32Array:
         grad_sent, grad_kept = np.zeros_like(sent), np.zeros_like(kept)
-        kernels.gather_backward(*edges, grad, grad_sent, grad_kept)
+        kernels.training.gather_backward(*edges, grad, grad_sent, grad_kept)
         return pull_sent(grad_sent) + pull_kept(grad_kept)
 
     return out, pull
@@ -179,11 +178,11 @@ def _gat(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pu
     alpha, self_alpha = np.empty(len(edges[0]), dtype=x.dtype), np.empty(len(edges[2]), dtype=x.dtype)
     out = np.empty((len(edges[2]), x.shape[1]), dtype=x.dtype)
     saved = (*edges[:3], x, *scores, np.float32(LEAKY_SLOPE), alpha, self_alpha)
-    kernels.attend(*saved, out)
+    kernels.training.attend(*saved, out)
 
     def pull(grad: Float32Array) -> Float32Array:
         grad_x, grad_scores = np.zeros_like(x), [np.zeros_like(score) for score in scores]
-        kernels.attend_backward(*saved, grad, grad_x, *grad_scores)
+        kernels.training.attend_backward(*saved, grad, grad_x, *grad_scores)
         for (vector, slope), grad_score in zip(sides, grad_scores, strict=True):
             np.matmul(grad_score, x, out=slope)
             grad_x += np.multiply.outer(grad_score, vector)
@@ -195,11 +194,11 @@ def _gat(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pu
 def _gather(x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
     """What each state receives and keeps of `x`."""
     out = np.empty((len(edges[2]), x.shape[1]), dtype=x.dtype)
-    kernels.gather(*edges, x, x, out)
+    kernels.training.gather(*edges, x, x, out)
 
     def pull(grad: Float32Array) -> Float32Array:
         result = np.zeros_like(x)
-        kernels.gather_backward(*edges, grad, result, result)
+        kernels.training.gather_backward(*edges, grad, result, result)
         return result
 
     return out, pull
@@ -208,11 +207,11 @@ def _gather(x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
 def _pool_max(x: Float32Array, batch: StateBatch) -> tuple[Float32Array, Pull]:
     out = np.empty((len(batch), x.shape[1]), dtype=x.dtype)
     argmax = np.empty(out.shape, dtype=np.int64)
-    kernels.pool_max(batch.members, batch.member_ptr, x, out, argmax)
+    kernels.training.pool_max(batch.members, batch.member_ptr, x, out, argmax)
 
     def pull(grad: Float32Array) -> Float32Array:
         result = np.zeros_like(x)
-        kernels.pool_max_backward(argmax, grad, result)
+        kernels.training.pool_max_backward(argmax, grad, result)
         return result
 
     return out, pull
@@ -233,14 +232,14 @@ class _NormRelu:
         weight, bias = self.block.values["weight"], self.block.values["bias"]
         mean, variance = np.empty(x.shape[1]), np.empty(x.shape[1])
         out = np.empty_like(x)
-        nodes = kernels.normalise(x, counts, weight, bias, self.eps, mean, variance, out)
+        nodes = kernels.training.normalise(x, counts, weight, bias, self.eps, mean, variance, out)
         self.running_mean += self.momentum * (mean + self.bias_before - self.running_mean)
         self.running_var += self.momentum * (variance * (nodes / max(nodes - 1, 1)) - self.running_var)
 
         def pull(grad: Float32Array) -> Float32Array:
             result = np.empty_like(grad)
             slopes = (self.block.slopes["weight"], self.block.slopes["bias"])
-            kernels.normalise_backward(x, counts, weight, self.eps, mean, variance, out, grad, result, *slopes)
+            kernels.training.normalise_backward(x, counts, weight, self.eps, mean, variance, out, grad, result, *slopes)
             return result
 
         return out, pull

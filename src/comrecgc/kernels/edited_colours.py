@@ -1,8 +1,7 @@
-"""Weisfeiler-Leman colours of edited graphs, from those of the graph before the edit.
+"""Weisfeiler-Leman colours of edited graphs, from those of the graph before the edit, and the keys made of them.
 
 An edit changes colours only near its place: after round `r`, within `r` steps. So only the nodes that near are coloured
-anew, and neither the edited graph nor the colours that stay the same are ever built. Colours are those of
-`comrecgc.graphs.identity`.
+anew, and neither the edited graph nor the colours that stay the same are ever built.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs import Graph, IntArray, KeyArray
 from comrecgc.kernels import batches, edits, identity
 
+KeyArray = npt.NDArray[np.uint64]
 NodeArray = npt.NDArray[np.uint32]  # unsigned: compiled code need not look for negative indices
 
 _BESIDE = 4  # neighbours of a node that are looked at without asking how many it has
@@ -33,7 +32,7 @@ class BaseColours(NamedTuple):
         message: What each node adds to the sums of its neighbours, `[R+1, n+2]`; nobody adds nothing.
     """
 
-    labels: IntArray
+    labels: npt.NDArray[np.int32]
     ptr: NodeArray
     neighbours: NodeArray
     beside: NodeArray
@@ -59,13 +58,9 @@ class Scratch(NamedTuple):
     mixed: KeyArray
 
 
-def base_colours(graph: Graph, num_rounds: int) -> BaseColours:
-    """The colours of a graph after rounds `0 … num_rounds`."""
-    return BaseColours(graph.labels, *_base(graph.labels, graph.edges, num_rounds))
-
-
 @numba.njit(cache=True, nogil=True)
-def _base(labels, edges, num_rounds):  # type: ignore[no-untyped-def]
+def base_colours(labels, edges, num_rounds):  # type: ignore[no-untyped-def]
+    """The colours of a graph after rounds `0 … num_rounds`."""
     n = len(labels)
     grouped, starts = batches.group_neighbours(edges, n + 1)
     neighbours, ptr = grouped.astype(np.uint32), starts.astype(np.uint32)
@@ -73,19 +68,13 @@ def _base(labels, edges, num_rounds):  # type: ignore[no-untyped-def]
     for v in range(n):
         for p in range(ptr[v], min(ptr[v + 1], ptr[v] + np.uint32(_BESIDE))):
             beside[v, p - ptr[v]] = neighbours[p]
-    shape = (num_rounds + 1, n + 2)
-    colour, message = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
+    colour, message = np.zeros((num_rounds + 1, n + 2), np.uint64), np.zeros((num_rounds + 1, n + 2), np.uint64)
+    colour[:, :n] = identity.colour_rounds(labels, edges, num_rounds)
     colour[:, n + 1] = ~np.uint64(0)
-    for v in range(n):
-        colour[0, v] = identity.label_colour(labels[v])
-    gathered = np.empty(n, np.uint64)
     for r in range(num_rounds + 1):
-        if r > 0:
-            colour[r, :n] = colour[r - 1, :n]
-            identity.refine(colour[r, :n], edges, gathered)
         for v in range(n):
             message[r, v] = identity.message(colour[r, v])
-    return ptr, neighbours, beside, colour, message
+    return BaseColours(labels, ptr, neighbours, beside, colour, message)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -173,3 +162,135 @@ def restore(base, num_rounds, count, scratch):  # type: ignore[no-untyped-def]
         for t in range(count):
             v = active[t]
             colour[r, v], message[r, v] = base_colour[r, v], base_message[r, v]
+
+
+class _Classes(NamedTuple):
+    """The distinct colours of each round before the edit, numbered from 0.
+
+    Args:
+        of: Class of each node, `[R+1, n]`.
+        sizes: Nodes in each class, `[R+1, n]`.
+        counts: Number of classes, `[R+1]`.
+        slots: A hash table for each round, of colours and their classes, `[R+1, size, 2]`; classes count from 1 here.
+        totals: What all nodes together add to the key, `[R+1]`.
+    """
+
+    of: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    slots: KeyArray
+    totals: KeyArray
+
+
+@numba.njit(cache=True, nogil=True)
+def fill_keys(base, m, kind, first, second, start, keys):  # type: ignore[no-untyped-def]
+    """Keys from `start` on, up to the first edit that needs more rounds than `base` has; the index of that edit."""
+    n, last_round = len(base.labels), len(base.colour) - 1
+    ptr, neighbours, beside, base_colour = base.ptr, base.neighbours, base.beside, base.colour
+    scratch = make_scratch(base)
+    colour, message, active, reached, mixed = scratch
+    of, sizes, counts, base_slots, totals = _number(base_colour)
+    slots, stamps = np.zeros(base_slots.shape[1], np.uint64), np.zeros(base_slots.shape[1], np.int64)
+    tick = 0
+    for e in range(start, len(kind)):
+        pair = edited_pair(base, kind[e], first[e], second[e])
+        gone = pair[3]
+        nodes = n + (kind[e] == edits.ADD_NODE) - (kind[e] == edits.REMOVE_NODE)
+        since, reach, r, before = 0, begin(kind[e], first[e], second[e], n, scratch), 0, -1
+        while True:
+            # Colours told apart: once they are all different, or no more than a round before, they are stable.
+            tick += 1
+            if before == nodes:
+                break
+            count = _num_distinct(
+                r, gone, active, reach, nodes, colour, of, sizes, counts, base_slots, slots, stamps, tick
+            )
+            if count == before:
+                break
+            before = count
+            if r == last_round:
+                restore(base, r, reach, scratch)
+                return e
+            found = refine(ptr, neighbours, beside, r, pair, since, reach, colour, message, active, reached, mixed)
+            since, reach = reach, found
+            r += 1
+        total = totals[r]
+        for t in range(reach):
+            v = active[t]
+            if v < n:
+                total -= identity.share_of_key(base_colour[r, v])
+            if v != gone:
+                total += identity.share_of_key(colour[r, v])
+        keys[e] = identity.key_of(total, nodes, m + pair[2], r)
+        restore(base, r, reach, scratch)
+    return len(kind)
+
+
+@numba.njit(cache=True, nogil=True)
+def _number(colour):  # type: ignore[no-untyped-def]
+    rounds, n = colour.shape[0], colour.shape[1] - 2
+    size = 4
+    while size < 2 * (n + 1):
+        size *= 2
+    of, sizes, counts = np.empty((rounds, n), np.int32), np.zeros((rounds, n), np.int32), np.zeros(rounds, np.int32)
+    slots, totals = np.zeros((rounds, size, 2), np.uint64), np.zeros(rounds, np.uint64)
+    for r in range(rounds):
+        for v in range(n):
+            place = identity.slot_of(slots[r], colour[r, v])
+            if slots[r, place, 1] == 0:
+                counts[r] += 1
+                slots[r, place, 0], slots[r, place, 1] = colour[r, v], counts[r]
+            of[r, v] = slots[r, place, 1] - np.uint64(1)
+            sizes[r, of[r, v]] += 1
+            totals[r] += identity.share_of_key(colour[r, v])
+    return _Classes(of, sizes, counts, slots, totals)
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_new(colour, slots, stamps, tick):  # type: ignore[no-untyped-def]
+    """Whether a colour was not met before in this tick; now it was. A table with open addressing, never full."""
+    mask = np.uint64(len(slots) - 1)
+    place = colour & mask
+    while stamps[place] == tick and slots[place] != colour:
+        place = (place + np.uint64(1)) & mask
+    if stamps[place] == tick:
+        return False
+    stamps[place], slots[place] = tick, colour
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _num_distinct(  # type: ignore[no-untyped-def]
+    r, gone, active, reach, nodes, colour, of, sizes, counts, base_slots, slots, stamps, tick
+):
+    """Number of distinct colours after round `r`; `tick` is new in each call.
+
+    They are those before the edit, less the classes whose nodes are all active now, and the new ones of active nodes.
+    """
+    n = of.shape[1]
+    if 3 * reach > n:  # so many are active that all may as well be counted
+        count = 0
+        for v in range(n + (nodes > n)):
+            if v == gone:
+                continue
+            count += _is_new(colour[r, v], slots, stamps, tick)
+        return count
+    count = int(counts[r])
+    for t in range(reach):
+        v = active[t]
+        if v < n:
+            sizes[r, of[r, v]] -= 1
+            count -= sizes[r, of[r, v]] == 0
+    for t in range(reach):
+        v = active[t]
+        if v == gone:
+            continue
+        place = identity.slot_of(base_slots[r], colour[r, v])
+        if base_slots[r, place, 1] != 0 and sizes[r, base_slots[r, place, 1] - np.uint64(1)] > 0:
+            continue
+        count += _is_new(colour[r, v], slots, stamps, tick)
+    for t in range(reach):
+        v = active[t]
+        if v < n:
+            sizes[r, of[r, v]] += 1
+    return count

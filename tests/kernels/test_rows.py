@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from comrecgc.neighbourhood.lanes import padded, padded_row, padded_width, positive_product, positive_row_sum, row_sum
+from comrecgc.kernels.rows import padded, padded_row, padded_width, positive_product, positive_row_sum, row_sum
 
 WIDTHS = (8, 16, 24, 32, 64, 128)
 

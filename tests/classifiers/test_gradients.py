@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from comrecgc.classifiers.backprop import Backprop
+from comrecgc.classifiers.gradients import Backprop
 from comrecgc.classifiers.model import ARCHITECTURES, GraphClassifier
 from comrecgc.classifiers.states import ColouredGraphs
 from comrecgc.graphs import Graph, GraphBatch, GraphTensors

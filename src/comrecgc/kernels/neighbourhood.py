@@ -6,8 +6,7 @@ of, its own first, then those of its neighbours. Neighbours stand in the order o
 the colour alone and not on the graph that happened to show it first. The rows of round 0 are the labels.
 
 Edited graphs come in *blocks*, few enough that what is computed of a block is still in the cache of a core when it is
-used. Rows are remembered from block to block; a block brings recipes for its *fresh* rows, those not met before.
-"""
+used. Rows are remembered from block to block; a block brings recipes for its *fresh* rows, those not met before."""
 
 from __future__ import annotations
 
@@ -15,15 +14,16 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+import numpy.typing as npt
 
-from comrecgc.graphs import EditKind, IntArray, KeyArray
+from comrecgc.kernels.classifier import classifier_begin, classifier_probability, classifier_rows
+from comrecgc.kernels.edited_colours import begin, edited_pair, make_scratch, refine, restore
+from comrecgc.kernels.edits import ADD_NODE, RELABEL
+from comrecgc.kernels.greed import greed_begin, greed_embed, greed_rows
 from comrecgc.kernels.identity import slot_of
-from comrecgc.neighbourhood.lanes import prefetch
-from comrecgc.neighbourhood.refinement import begin, edited_pair, refine, restore
-from comrecgc.neighbourhood.workspace import Workspace
+from comrecgc.kernels.rows import prefetch
 
-_RELABEL, _ADD_NODE = int(EditKind.RELABEL), int(EditKind.ADD_NODE)
-_BLOCK_NODES = 1024  # edited nodes in a block
+IntArray = npt.NDArray[np.int32]
 
 
 class Block(NamedTuple):
@@ -50,25 +50,48 @@ class Block(NamedTuple):
     origins: IntArray
 
 
-def make_block(num_nodes: int, num_edges: int, num_edits: int, num_rounds: int, workspace: Workspace) -> Block:
-    """Room for the edited graphs of a graph, as many as make a good block."""
-    size, rounds = max(1, min(num_edits, _BLOCK_NODES // (num_nodes + 1))), num_rounds + 1
-    take, most = workspace.take, size * (num_nodes + 1)
-    return Block(
-        rows=take("rows", (rounds, size, num_nodes + 2), np.int32),
-        active=take("active", (size, num_nodes + 1), np.int32),
-        reach=take("reach", (rounds, size), np.int32),
-        num_fresh=take("num_fresh", (rounds,), np.int32),
-        fresh=take("fresh", (rounds, most), np.int32),
-        ptr=take("ptr", (rounds, most + 1), np.int32),
-        members=take("members", (rounds, most + size * 2 * (num_edges + 1) + 4), np.int32),
-        origins=take("origins", (rounds, most), np.int32),
-    )
+def block_shapes(num_nodes: int, num_edges: int, size: int, num_rounds: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the arrays of a block of `size` edits of one graph."""
+    rounds, most = num_rounds + 1, size * (num_nodes + 1)
+    return {
+        "rows": (rounds, size, num_nodes + 2),
+        "active": (size, num_nodes + 1),
+        "reach": (rounds, size),
+        "num_fresh": (rounds,),
+        "fresh": (rounds, most),
+        "ptr": (rounds, most + 1),
+        "members": (rounds, most + size * 2 * (num_edges + 1) + 4),
+        "origins": (rounds, most),
+    }
 
 
-def make_table(capacity: int, workspace: Workspace) -> KeyArray:
-    """A hash table for so many rows: a colour and one more than its row, 0 where there is none, `[size, 2]`."""
-    return workspace.take("table", (1 << int(1.4 * capacity).bit_length(), 2), np.uint64)
+@numba.njit(cache=True, nogil=True)
+def sweep(  # type: ignore[no-untyped-def]
+    base, kind, first, second, num_labels, table, block, capacity,
+    classifier, classifier_room, probability, embedder, greed_room, embedding,
+):  # fmt: skip
+    """Block by block: find the rows of the edited graphs, compute those that are fresh, and pool them."""
+    n, num_rounds, size = len(base.labels), block.rows.shape[0] - 1, block.rows.shape[1]
+    scratch = make_scratch(base)
+    table[:] = 0
+    used = compress_base(base, scratch, table, block, num_labels)
+    base_rows, num_base = block.rows[:, 0].copy(), used
+    if len(probability):
+        classifier_begin(classifier, classifier_room, block)
+    if len(embedding):
+        greed_begin(embedder, greed_room, block, n)
+    for start in range(0, len(kind), size):
+        stop = min(start + size, len(kind))
+        if used + (stop - start) * (n + 1) * num_rounds > capacity:
+            forget(base, table, base_rows)
+            used = num_base
+        used = compress(base, scratch, table, base_rows, kind, first, second, start, stop, block, used)
+        if len(probability):
+            classifier_rows(classifier, classifier_room, block)
+            classifier_probability(classifier, classifier_room, block, stop - start, n, probability, start)
+        if len(embedding):
+            greed_rows(embedder, greed_room, block)
+            greed_embed(embedder, greed_room, block, base_rows, stop - start, n, embedding, start)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -103,7 +126,7 @@ def compress(base, scratch, table, base_rows, kind, first, second, start, stop, 
         reach[0, b] = count
         for v in range(n + 2):
             rows[0, b, v] = base_rows[0, v]
-        if kind[e] == _RELABEL or kind[e] == _ADD_NODE:
+        if kind[e] == RELABEL or kind[e] == ADD_NODE:
             rows[0, b, active[0]] = second[e]
         elif pair[3] >= 0:
             rows[0, b, pair[3]] = -1

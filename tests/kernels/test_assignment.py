@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from comrecgc.embedding.ged.assignment import COLUMN_OF, COLUMN_PRICE, ROW_PRICE, assign, make_workspace
+from comrecgc.kernels.relaxation import COLUMN_OF, COLUMN_PRICE, ROW_PRICE, assign, make_scratch
 
 
 def test_toy_answer() -> None:
-    work = make_workspace(3)
+    work = make_scratch(3)
     cost = np.array([[1.0, 2.0, 9.0], [1.0, 5.0, 9.0]])
     assert assign(cost, 2, 3, work.prices, work.places) == 3.0
     assert work.places[COLUMN_OF, :2].tolist() == [1, 0]
@@ -17,7 +17,7 @@ def test_toy_answer() -> None:
 @pytest.mark.parametrize("kind", ["real", "integer", "signed", "constant"])
 def test_equals_scipy_and_prices_prove_it(kind: str) -> None:
     rng = np.random.default_rng(0)
-    work = make_workspace(12)
+    work = make_scratch(12)
     for _ in range(200):
         columns = int(rng.integers(1, 13))
         rows = int(rng.integers(1, columns + 1))
@@ -40,7 +40,7 @@ def test_equals_scipy_and_prices_prove_it(kind: str) -> None:
 
 
 def test_reads_only_the_corner_it_is_given() -> None:
-    work = make_workspace(4)
+    work = make_scratch(4)
     cost = np.full((4, 4), -100.0)
     cost[:2, :3] = [[3.0, 1.0, 2.0], [1.0, 1.0, 5.0]]
     assert assign(cost, 2, 3, work.prices, work.places) == 2.0

@@ -11,8 +11,7 @@ matching of its arcs; the best assignment of branches then bounds the gain from 
 
 Shares are improved first by levelling slack between the two ends (never worsens the bound), then by subgradient steps
 of Polyak's length towards the best known mapping. On the way, whatever could not be part of a better mapping is struck
-out by its reduced cost, which can make the bound stronger than the relaxation itself.
-"""
+out by its reduced cost, which can make the bound stronger than the relaxation itself."""
 
 from __future__ import annotations
 
@@ -22,10 +21,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.embedding.ged.assignment import COLUMN_OF, COLUMN_PRICE, ROW_PRICE, Workspace, assign, make_workspace
-from comrecgc.embedding.ged.sides import mapping_gain
-
 FloatArray = npt.NDArray[np.float64]
+LongArray = npt.NDArray[np.int64]
 
 IMPOSSIBLE = -1e6  # share of an arc pair that no better mapping can use
 _FORBIDDEN = 1e6  # cost of a branch that no better mapping can use
@@ -33,6 +30,22 @@ MARGIN = 1e-6  # rounding errors stay far below it, steps of the integer gain fa
 _LEVELLINGS = 5
 _STEP = 2.0
 _PATIENCE = 15
+
+# Rows of the two arrays: few arrays are passed about because compiled code counts references to each.
+ROW_PRICE, COLUMN_PRICE, _DISTANCE = 0, 1, 2
+COLUMN_OF, _ROW_OF, _PARENT, _SETTLED = 0, 1, 2, 3
+
+
+class AssignmentScratch(NamedTuple):
+    """Scratch for assignments of up to `size` columns; holds the answer of the last one.
+
+    Args:
+        prices: Prices of the rows, prices of the columns, and path lengths, `[3, size]`.
+        places: Column of each row, row of each column (-1: free), parents on paths, settled marks, `[4, size]`.
+    """
+
+    prices: npt.NDArray[np.float64]
+    places: LongArray
 
 
 class Dual(NamedTuple):
@@ -59,10 +72,10 @@ class Dual(NamedTuple):
     dead: npt.NDArray[np.bool_]
     stale: npt.NDArray[np.bool_]
     step: FloatArray
-    leader: Workspace
-    inner: Workspace
+    leader: AssignmentScratch
+    inner: AssignmentScratch
     block: FloatArray
-    picked: npt.NDArray[np.int64]
+    picked: LongArray
 
 
 @numba.njit(cache=True, nogil=True)
@@ -83,8 +96,8 @@ def make_dual(left, right):  # type: ignore[no-untyped-def]
         np.zeros((n_left, n_right), dtype=np.bool_),
         np.ones((n_left, n_right), dtype=np.bool_),
         np.array([_STEP, 0.0, 0.0]),
-        make_workspace(n_right),
-        make_workspace(degree),
+        make_scratch(n_right),
+        make_scratch(degree),
         np.zeros((degree, degree)),
         np.zeros((arcs_left + 1, 2), dtype=np.int64),
     )
@@ -309,3 +322,102 @@ def _pick_arc_pairs(left, right, dual):  # type: ignore[no-untyped-def]
                 picked[count, 0], picked[count, 1] = a, b
                 count += 1
     return count
+
+
+@numba.njit(cache=True, nogil=True)
+def make_scratch(size):  # type: ignore[no-untyped-def]
+    """Scratch for assignments of up to `size` columns."""
+    return AssignmentScratch(np.zeros((3, size)), np.zeros((4, size), dtype=np.int64))
+
+
+@numba.njit(cache=True, nogil=True)
+def assign(cost, rows, columns, prices, places):  # type: ignore[no-untyped-def]
+    """Give every row its own column at least total cost, by shortest augmenting paths.
+
+    Afterwards `places[COLUMN_OF, i]` is the column of row `i`, and `prices[ROW_PRICE, i] + prices[COLUMN_PRICE, j]` is
+    at most `cost[i, j]`, column prices are at most 0, and all prices add up to the cost returned.
+
+    Args:
+        cost: Its first `rows × columns` cells are the problem; no more rows than columns.
+        rows: Number of rows.
+        columns: Number of columns.
+        prices: Of a `AssignmentScratch` with at least as many columns.
+        places: Of the same workspace.
+    """
+    for j in range(columns):
+        prices[COLUMN_PRICE, j] = 0.0
+        places[_ROW_OF, j] = -1
+    unassigned = 0
+    for i in range(rows):
+        cheapest, column = np.inf, -1
+        for j in range(columns):
+            if cost[i, j] < cheapest:
+                cheapest, column = cost[i, j], j
+            elif cost[i, j] == cheapest and places[_ROW_OF, column] != -1 and places[_ROW_OF, j] == -1:
+                column = j
+        prices[ROW_PRICE, i] = cheapest
+        if places[_ROW_OF, column] == -1:
+            places[_ROW_OF, column], places[COLUMN_OF, i] = i, column
+        else:
+            places[COLUMN_OF, i] = -1
+            unassigned += 1
+    if unassigned:
+        for i in range(rows):
+            if places[COLUMN_OF, i] == -1:
+                _augment(cost, columns, i, prices, places)
+    total = 0.0
+    for i in range(rows):
+        total += prices[ROW_PRICE, i]
+    for j in range(columns):
+        total += prices[COLUMN_PRICE, j]
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def _augment(cost, columns, start, prices, places):  # type: ignore[no-untyped-def]
+    """Find row `start` a column along a shortest path of reassignments (Dijkstra on reduced costs)."""
+    for j in range(columns):
+        prices[_DISTANCE, j] = cost[start, j] - prices[ROW_PRICE, start] - prices[COLUMN_PRICE, j]
+        places[_PARENT, j] = start
+        places[_SETTLED, j] = 0
+    while True:
+        nearest, column = np.inf, -1
+        for j in range(columns):
+            if not places[_SETTLED, j]:
+                length = prices[_DISTANCE, j]
+                if length < nearest or (length == nearest and places[_ROW_OF, j] == -1):
+                    nearest, column = length, j
+        row = places[_ROW_OF, column]
+        if row == -1:
+            break
+        places[_SETTLED, column] = 1
+        base = nearest - prices[ROW_PRICE, row]
+        for j in range(columns):
+            if not places[_SETTLED, j]:
+                through = base + cost[row, j] - prices[COLUMN_PRICE, j]
+                if through < prices[_DISTANCE, j]:
+                    prices[_DISTANCE, j] = through
+                    places[_PARENT, j] = row
+    prices[ROW_PRICE, start] += nearest
+    for j in range(columns):
+        if places[_SETTLED, j]:
+            prices[COLUMN_PRICE, j] -= nearest - prices[_DISTANCE, j]
+            prices[ROW_PRICE, places[_ROW_OF, j]] += nearest - prices[_DISTANCE, j]
+    while True:
+        row = places[_PARENT, column]
+        places[_ROW_OF, column] = row
+        column, places[COLUMN_OF, row] = places[COLUMN_OF, row], column
+        if row == start:
+            break
+
+
+@numba.njit(cache=True, nogil=True)
+def mapping_gain(left, right, joined, image):  # type: ignore[no-untyped-def]
+    """Equal labels + 2 · edges kept when left node `i` goes to right node `image[i]`; `joined` belongs to the right."""
+    gain = 0
+    for i in range(len(left.labels)):
+        if left.labels[i] == right.labels[image[i]]:
+            gain += 1
+        for a in range(left.ptr[i], left.ptr[i + 1]):
+            gain += joined[image[i], image[left.head[a]]]  # every kept edge is met from both ends
+    return gain

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from comrecgc.graphs import EditKind, EditTable, Graph, IntArray, allowed_edits, edited_batch
-from comrecgc.neighbourhood.recipes import Block, compress, compress_base, forget, make_block, make_table
-from comrecgc.neighbourhood.refinement import base_colours, make_scratch
-from comrecgc.neighbourhood.workspace import Workspace
+from comrecgc.kernels.edited_colours import base_colours, make_scratch
+from comrecgc.kernels.neighbourhood import Block, block_shapes, compress, compress_base, forget
 from tests.graphs.strategies import random_graph
 
 NUM_LABELS = 3
@@ -50,12 +49,14 @@ class Recipes:
                 self.rounds[row], self.origins[row] = r, int(block.origins[r, k])
 
 
-def recipes_of(graph: Graph, table: EditTable, num_rounds: int, workspace: Workspace | None = None) -> Recipes:
-    workspace = workspace or Workspace()
-    base = base_colours(graph, num_rounds)
-    scratch, rows = make_scratch(base), make_table((len(table) + 1) * (graph.num_nodes + 1) * num_rounds, workspace)
-    block = make_block(graph.num_nodes, graph.num_edges, len(table), num_rounds, workspace)
-    rows[:] = 0
+def recipes_of(graph: Graph, table: EditTable, num_rounds: int, dirt: int = 0) -> Recipes:
+    """The recipes, computed in memory that holds `dirt`."""
+    base = base_colours(graph.labels, graph.edges, num_rounds)
+    size = min(len(table), 1024 // (graph.num_nodes + 1))
+    shapes = block_shapes(graph.num_nodes, graph.num_edges, size, num_rounds)
+    block = Block(**{name: np.full(shape, dirt, np.int32) for name, shape in shapes.items()})
+    rows = np.zeros((1 << (2 * (len(table) + 1) * (graph.num_nodes + 1) * num_rounds).bit_length(), 2), np.uint64)
+    scratch = make_scratch(base)
     recipes = Recipes()
     used = compress_base(base, scratch, rows, block, NUM_LABELS)
     recipes.take(block, 1)
@@ -135,8 +136,8 @@ def test_a_recipe_does_not_depend_on_who_shows_it_first() -> None:
 def test_what_was_met_can_be_forgotten() -> None:
     """All but the graph before the edit, whose rows keep their numbers."""
     graph = random_graph(np.random.default_rng(4), 10, 3, 0.3)
-    base = base_colours(graph, 2)
-    table = make_table(100, Workspace())
+    base = base_colours(graph.labels, graph.edges, 2)
+    table = np.zeros((256, 2), np.uint64)
     base_rows = np.arange(36, dtype=np.int32).reshape(3, 12)
     colours = {int(base.colour[r, v]): (r, v) for r in (1, 2) for v in range(10)}
     forget(base, table, base_rows)
@@ -147,13 +148,12 @@ def test_what_was_met_can_be_forgotten() -> None:
         assert base.colour[r, (row - 1) % 12] == base.colour[r, v]
 
 
-def test_a_workspace_can_be_used_again() -> None:
+def test_memory_can_be_used_again() -> None:
     rng = np.random.default_rng(3)
-    workspace = Workspace()
     for num_nodes in (12, 5, 14):
         graph = random_graph(rng, num_nodes, 3, 0.3)
         table = allowed_edits(graph, 3)
-        again, fresh = recipes_of(graph, table, 4, workspace), recipes_of(graph, table, 4)
+        again, fresh = recipes_of(graph, table, 4, dirt=77), recipes_of(graph, table, 4)
         assert again.members == fresh.members
         for one_rows, other_rows in zip(again.rows, fresh.rows, strict=True):
             np.testing.assert_array_equal(one_rows, other_rows)

@@ -5,7 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from comrecgc.classifiers import kernels
+from comrecgc.kernels import training as kernels
 
 
 def test_adam_takes_the_steps_of_torch() -> None:

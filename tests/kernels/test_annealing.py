@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.embedding.ged.annealing import anneal
-from comrecgc.embedding.ged.sides import Side, adjacency, complete, make_side, mapping_gain
 from comrecgc.graphs import Graph
+from comrecgc.kernels.edit_distance import PairGraph, adjacency, anneal, complete, pair_graph
+from comrecgc.kernels.relaxation import mapping_gain
 from tests.embedding.ged.oracle import exact_distance, molecule_like, tiny_pairs
 
 
-def side(graph: Graph) -> Side:
-    made: Side = make_side(graph.labels, graph.edges.astype(np.int64))
+def side(graph: Graph) -> PairGraph:
+    made: PairGraph = pair_graph(graph.labels, graph.edges.astype(np.int64))
     return made
 
 
