@@ -10,6 +10,7 @@ one graph and inserts the other counts.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,8 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.datasets import load_dataset
-from comrecgc.embedding.ged import Effort, branch_bound, ged_interval, linear_bound
+from comrecgc.embedding.ged import Effort, ged_interval
 from comrecgc.graphs import Graph, to_networkx
+
+sys.path.append(str(Path(__file__).parents[1]))
+from tests.embedding.ged.bounds import branch_bound, linear_bound
 
 Pairs = list[tuple[Graph, Graph]]
 Bounds = tuple[float, float]  # lower, upper

@@ -23,8 +23,8 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv, global_max_pool
 
 from comrecgc.classifiers import ClassifierTraining, GraphClassifier, Split, split_dataset
-from comrecgc.classifiers.run import Run
 from comrecgc.classifiers.states import ColouredGraphs
+from comrecgc.classifiers.training import Run
 from comrecgc.datasets import GraphDataset, load_dataset
 from comrecgc.graphs import GraphBatch
 

@@ -317,3 +317,26 @@ def test_a_single_graph_is_enough_to_try_a_model_on() -> None:
     assert (classifier.num_scores, classifier.return_type) == (2, "raw")
     with pytest.raises(InputError, match=r"node labels 0…2 \(got 3\)"):
         classifier.accept_probability(GraphBatch.from_graphs([Graph([3], [])]))
+
+
+class EdgesFirst(torch.nn.Module):
+    """A module whose arguments come in another order than PyG's."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.lin = torch.nn.Linear(width, 2)
+
+    def forward(self, edge_index: torch.Tensor, nodes: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
+        assert edge_index.shape[0] == 2
+        pooled = torch.zeros(int(batch.max()) + 1, nodes.shape[1]).index_add(0, batch, nodes)
+        return self.lin(pooled)  # type: ignore[no-any-return]
+
+
+def test_arguments_in_another_order_are_found_by_their_names() -> None:
+    dataset = DATASET
+    model = EdgesFirst(dataset.num_labels)
+    counts = np.stack([np.bincount(graph.labels, minlength=dataset.num_labels) for graph in dataset])
+    with torch.no_grad():
+        expected = torch.softmax(model.lin(torch.from_numpy(counts).float()), dim=1)[:, 1]
+    found = predict(as_classifier(model, dataset), dataset).probability
+    np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -199,3 +200,14 @@ def test_a_file_name_that_cannot_be_used_is_refused_before_training(tmp_path: Pa
 def test_bad_settings_are_refused(setting: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=f"^{words}$"):
         ClassifierTraining(**setting)  # type: ignore[arg-type]
+
+
+def test_a_deadline_is_kept_with_the_best_epoch_until_then() -> None:
+    dataset = marked_dataset()
+    training = ClassifierTraining(epochs=100_000, patience=None)
+    train_classifier(dataset, replace(training, epochs=1))  # whatever has to be compiled is
+    started = time.monotonic()
+    trained = train_classifier(dataset, training, deadline=started + 2)
+    assert 1.5 < time.monotonic() - started < 3
+    assert 1 <= trained.best_epoch <= trained.epochs < 100_000
+    assert train_classifier(dataset, training, deadline=0.0).epochs == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, train_emb
 from comrecgc.embedding.pairs import PairGenerator
 from comrecgc.embedding.training import held_out_errors, interval_loss, split_graphs
 from comrecgc.errors import InputError
+from comrecgc.graphs import GraphBatch
 
 TINY = EmbedderTraining(effort=0.002, num_layers=2, width=16, head_widths=(16,), checkpoint_every=5)
 GRAPHS = load_planted().graphs[:40]
@@ -105,3 +107,28 @@ def test_input_graphs_are_untouched(uninterrupted: Greed) -> None:
     assert list(GRAPHS) == list(fresh)
     assert all(np.array_equal(a.ids, b.ids) for a, b in zip(GRAPHS, fresh, strict=True))
     assert not uninterrupted.training
+
+
+@pytest.mark.parametrize("seconds", [0.0, 4.0])
+def test_a_deadline_is_kept_with_a_usable_embedder(seconds: float) -> None:
+    train_embedder(GRAPHS, NUM_LABELS, TINY)  # whatever has to be compiled is
+    started = time.monotonic()
+    model = train_embedder(GRAPHS, NUM_LABELS, EmbedderTraining(), deadline=started + seconds)
+    assert time.monotonic() - started < 1.1 * seconds + 1.5
+    assert model.facts["cut_short"]
+    embeddings = model.embed(GraphBatch.from_graphs(GRAPHS[:5]))
+    assert np.isfinite(embeddings).all()
+    assert len(np.unique(embeddings.round(4), axis=0)) > 1
+
+
+def test_a_distant_deadline_changes_nothing(uninterrupted: Greed) -> None:
+    model = train_embedder(GRAPHS, NUM_LABELS, TINY, deadline=time.monotonic() + 3600)
+    assert weights(model) == weights(uninterrupted)
+    assert not model.facts["cut_short"]
+
+
+def test_what_was_cut_short_is_not_taken_for_finished(tmp_path: Path, uninterrupted: Greed) -> None:
+    out = tmp_path / "greed.safetensors"
+    train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, deadline=time.monotonic())
+    assert train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True, deadline=0.0).facts["cut_short"]
+    assert weights(train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True)) == weights(uninterrupted)

@@ -207,9 +207,13 @@ class AdaptedClassifier:
         if self.call == "data":
             return [data], {}
         named = {} if self.edge_features is None else {"edge_attr": data.edge_attr}
-        if "batch" in _parameters(self.model):
-            return [data.x, data.edge_index], {"batch": data.batch, **named}
-        return [data.x, data.edge_index, data.batch], named
+        parameters = _parameters(self.model)
+        if "batch" in parameters:
+            named["batch"] = data.batch
+        nodes = _node_parameter(parameters, {*named, *self.kwargs})
+        if nodes is not None:  # by name: a model may take them in any order
+            return [], {nodes: data.x, "edge_index": data.edge_index, **named}
+        return [data.x, data.edge_index, *([] if "batch" in named else [data.batch])], named
 
     def _batch(self, batch: GraphBatch) -> Batch:
         """The graphs as one PyG `Batch` of new tensors, on the model's device."""
@@ -347,6 +351,19 @@ def _parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def _node_parameter(parameters: Mapping[str, inspect.Parameter], others: set[str]) -> str | None:
+    """Which parameter takes the node features, if `edge_index` and `batch` are known by their names."""
+    by_name = [name for name, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    left = [
+        name
+        for name in by_name
+        if name not in {"edge_index", *others} and parameters[name].default is inspect.Parameter.empty
+    ]
+    if "edge_index" not in by_name or "batch" not in by_name:
+        return None
+    return "x" if "x" in by_name else left[0] if left else None
 
 
 def _choose(answer: Any, output: int | str | None) -> Any:

@@ -228,6 +228,7 @@ def train_classifier(
     resume: bool = False,
     progress: Callable[[EpochReport], None] | None = None,
     checkpoint_seconds: float = 10.0,
+    deadline: float | None = None,
 ) -> TrainedClassifier:
     """Train a classifier on a dataset.
 
@@ -242,12 +243,13 @@ def train_classifier(
         resume: Go on from what an earlier run with the same `out` left; start afresh where it left nothing.
         progress: Called after every epoch.
         checkpoint_seconds: How often the run is written down.
+        deadline: When to be done, in seconds of `time.monotonic`; the best epoch until then is kept, of at least one.
     """
     out = None if out is None else Path(out)
     if out is not None:
         check_output(out)
     with nullcontext() if out is None else only_writer_of(out, facts_path(out), _checkpoint_path(out)):
-        return _trained(dataset, training, out, progress, resume=resume, checkpoint_seconds=checkpoint_seconds)
+        return _trained(dataset, training, out, progress, checkpoint_seconds, deadline, resume=resume)
 
 
 def _trained(
@@ -255,9 +257,10 @@ def _trained(
     training: ClassifierTraining,
     out: Path | None,
     progress: Callable[[EpochReport], None] | None,
+    checkpoint_seconds: float,
+    deadline: float | None,
     *,
     resume: bool,
-    checkpoint_seconds: float,
 ) -> TrainedClassifier:
     facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": asdict(training)}
     checkpoint = None if out is None else _checkpoint_path(out)
@@ -272,7 +275,7 @@ def _trained(
         run.save(checkpoint, facts)  # from here on resuming means this run, not what an earlier one left
     started = written = time.monotonic()
     with threadpool_limits(limits=1, user_api="blas"):
-        while not _is_over(run, training):
+        while not _is_over(run, training) and (run.epoch == 0 or deadline is None or time.monotonic() < deadline):
             loss, accuracy = run.advance(training.batch_size, training.learning_rate)
             if checkpoint is not None and time.monotonic() - written >= checkpoint_seconds:
                 run.save(checkpoint, facts)

@@ -11,9 +11,11 @@ Embedding a graph costs far more than comparing two embeddings, so pairs come in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +34,8 @@ from comrecgc.graphs import (
 )
 
 KINDS = ("far", "near", "chain", "path")
+
+_Item = TypeVar("_Item")
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and how much there is."""
@@ -108,43 +112,87 @@ class PairGenerator:
     jobs: int = 1
 
     def generate(
-        self, graphs: Sequence[Graph], num_labels: int, *, seed: int, progress: Progress | None = None
+        self,
+        graphs: Sequence[Graph],
+        num_labels: int,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+        deadline: float | None = None,
     ) -> LabelledGroups:
-        """Labelled groups from the given graphs alone."""
+        """Labelled groups from the given graphs alone.
+
+        Args:
+            graphs: The graphs.
+            num_labels: Size of their label alphabet.
+            seed: Of everything random.
+            progress: Called as work proceeds.
+            deadline: When to stop, in seconds of `time.monotonic`: groups not labelled by then are left out.
+        """
+        started = time.monotonic()
+        drawn_by, labelled_by = (
+            None if deadline is None else started + share * (deadline - started) for share in (0.25, 0.85)
+        )
         rng = np.random.default_rng([seed, 1])
         members: list[list[Graph]] = []
         kinds: list[int] = []
         for kind, groups in (
             ("far", self._far(graphs, rng)),
-            ("near", self._near(graphs, rng)),
-            ("chain", self._chains(graphs, num_labels, rng)),
+            ("near", self._near(graphs, rng, drawn_by)),
+            ("chain", self._chains(graphs, num_labels, rng, drawn_by)),
         ):
             members += groups
             kinds += [KINDS.index(kind)] * len(groups)
-        label = _Labeller(self.effort, seed, self.jobs, progress)
-        pairs, intervals = label.all_pairs(members)
-        paths, path_pairs, path_intervals = self._paths(members, kinds, pairs, intervals, rng)
+        pairs = [list(combinations(range(len(group)), 2)) for group in members]
+        labels = self._labels(members, pairs, seed, progress, labelled_by)
+        members, kinds, pairs = ([column[g] for g in labels] for column in (members, kinds, pairs))  # type: ignore[assignment]
+        intervals = list(labels.values())
+        paths, path_pairs, path_intervals = self._paths(members, kinds, pairs, intervals, rng, deadline)
         members += paths
         kinds += [KINDS.index("path")] * len(paths)
         return _pack(members, kinds, pairs + path_pairs, [_bounds(group) for group in intervals] + path_intervals)
+
+    def _labels(
+        self,
+        groups: list[list[Graph]],
+        pairs: list[list[tuple[int, int]]],
+        seed: int,
+        progress: Progress | None,
+        deadline: float | None,
+    ) -> dict[int, list[GEDInterval]]:
+        """Edit distances of the pairs of each group; groups are taken in random order, so that some of each kind are done."""
+        order = np.random.default_rng([seed, 3]).permutation(len(groups)).tolist()
+        flat = [(groups[g][i], groups[g][j]) for g in order for i, j in pairs[g]]
+        ptr = pointers([len(pairs[g]) for g in order])
+        size = 2000 if deadline is None else 32 * self.jobs
+        solved: list[GEDInterval] = []
+        for start in _until(range(0, len(flat), size), deadline, least=-(-int(ptr[1]) // size) if groups else 0):
+            solved += ged_intervals(flat[start : start + size], effort=self.effort, jobs=self.jobs, seed=seed)
+            if progress is not None:
+                progress("edit distances", len(solved), len(flat))
+        done = {g: solved[ptr[k] : ptr[k + 1]] for k, g in enumerate(order) if ptr[k + 1] <= len(solved)}
+        return {g: done[g] for g in sorted(done)}
 
     def _far(self, graphs: Sequence[Graph], rng: np.random.Generator) -> list[list[Graph]]:
         size = min(self.far_size, len(graphs))
         return [[graphs[i] for i in rng.choice(len(graphs), size, replace=False)] for _ in range(self.num_far)]
 
-    def _near(self, graphs: Sequence[Graph], rng: np.random.Generator) -> list[list[Graph]]:
+    def _near(self, graphs: Sequence[Graph], rng: np.random.Generator, deadline: float | None) -> list[list[Graph]]:
         features = local_counts(graphs)
         groups = []
-        for centre in rng.choice(len(graphs), self.num_near, replace=self.num_near > len(graphs)):
+        centres = rng.choice(len(graphs), self.num_near, replace=self.num_near > len(graphs))
+        for centre in _until(centres, deadline):
             nearest = np.argsort(np.abs(features - features[centre]).sum(axis=1), kind="stable")
             reach = nearest[1 : 3 * self.near_size]  # some way out, so that groups differ
             others = rng.choice(reach, min(self.near_size - 1, len(reach)), replace=False)
             groups.append([graphs[centre], *(graphs[i] for i in others)])
         return groups
 
-    def _chains(self, graphs: Sequence[Graph], num_labels: int, rng: np.random.Generator) -> list[list[Graph]]:
+    def _chains(
+        self, graphs: Sequence[Graph], num_labels: int, rng: np.random.Generator, deadline: float | None
+    ) -> list[list[Graph]]:
         starts = rng.integers(0, len(graphs), self.num_chains)
-        return [random_chain(graphs[start], num_labels, self.chain_size, rng) for start in starts]
+        return [random_chain(graphs[start], num_labels, self.chain_size, rng) for start in _until(starts, deadline)]
 
     def _paths(
         self,
@@ -153,6 +201,7 @@ class PairGenerator:
         pairs: list[list[tuple[int, int]]],
         intervals: list[list[GEDInterval]],
         rng: np.random.Generator,
+        deadline: float | None,
     ) -> tuple[list[list[Graph]], list[list[tuple[int, int]]], list[npt.NDArray[np.float32]]]:
         """Groups of the graphs on optimal edit paths, with their exact distances."""
         solved = [
@@ -164,7 +213,7 @@ class PairGenerator:
         ]
         chosen = rng.permutation(len(solved))[: self.num_paths]
         groups, group_pairs, bounds = [], [], []
-        for index in chosen:
+        for index in _until(chosen, deadline):
             first, second, interval = solved[index]
             stations = path_graphs(first, edit_path(first, second, interval.mapping, rng=rng))
             costs = path_costs(stations)
@@ -200,26 +249,12 @@ def local_counts(graphs: Sequence[Graph]) -> npt.NDArray[np.float32]:
     return counts
 
 
-class _Labeller:
-    """Edit distances of many groups in one parallel call."""
-
-    def __init__(self, effort: str, seed: int, jobs: int, progress: Progress | None) -> None:
-        self.effort = effort
-        self.seed = seed
-        self.jobs = jobs
-        self.progress = progress
-
-    def all_pairs(self, groups: list[list[Graph]]) -> tuple[list[list[tuple[int, int]]], list[list[GEDInterval]]]:
-        pairs = [list(combinations(range(len(group)), 2)) for group in groups]
-        flat = [(group[i], group[j]) for group, members in zip(groups, pairs, strict=True) for i, j in members]
-        solved = []
-        block = 2000
-        for start in range(0, len(flat), block):
-            solved += ged_intervals(flat[start : start + block], effort=self.effort, jobs=self.jobs, seed=self.seed)
-            if self.progress is not None:
-                self.progress("edit distances", min(start + block, len(flat)), len(flat))
-        ptr = pointers([len(members) for members in pairs])
-        return pairs, [solved[ptr[g] : ptr[g + 1]] for g in range(len(groups))]
+def _until(items: Iterable[_Item], deadline: float | None, *, least: int = 1) -> Iterator[_Item]:
+    """The items until the deadline has passed, but at least so many."""
+    for count, item in enumerate(items):
+        if deadline is not None and count >= least and time.monotonic() >= deadline:
+            return
+        yield item
 
 
 def _bounds(intervals: list[GEDInterval]) -> npt.NDArray[np.float32]:

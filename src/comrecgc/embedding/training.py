@@ -37,6 +37,8 @@ Progress = Callable[[str, int, int, str], None]
 
 _SETTINGS = "settings.json"
 _FIT = "fit.npz"
+_SHARES = (0.4, 0.85, 0.95)  # of the time until a deadline: labels made, network fitted, errors measured
+_WARM_UP = 20  # steps whose time says how many more there is time for
 
 
 def partial_folder(out: Path) -> Path:
@@ -75,9 +77,15 @@ class TrainingFolder:
             self.progress(what, done, total, word)
 
     def groups(
-        self, name: str, generator: PairGenerator, graphs: Sequence[Graph], num_labels: int, seed: int
+        self,
+        name: str,
+        generator: PairGenerator,
+        graphs: Sequence[Graph],
+        num_labels: int,
+        seed: int,
+        deadline: float | None,
     ) -> LabelledGroups:
-        """Labelled groups of the given graphs: made, or read back if they are kept already."""
+        """Labelled groups of the given graphs: made by the deadline, or read back if they are kept already."""
         path = None if self.folder is None else self.folder / f"{name}.npz"
         if path is not None and path.exists():
             arrays, _ = load_arrays(path)
@@ -88,8 +96,9 @@ class TrainingFolder:
             num_labels,
             seed=seed,
             progress=lambda what, done, total: self.say(f"{what}, {name}", done, total),
+            deadline=deadline,
         )
-        if path is not None:
+        if path is not None and (deadline is None or time.monotonic() < deadline):  # else they may not be all
             save_arrays(path, groups.arrays(), {})
         return groups
 
@@ -214,8 +223,11 @@ def train_embedder(
     resume: bool = False,
     facts: dict[str, Any] | None = None,
     progress: Progress | None = None,
+    deadline: float | None = None,
 ) -> Greed:
     """Train an embedder, and save it if asked.
+
+    Without a deadline, or with one far enough away, the same graphs and settings give the same weights.
 
     Args:
         graphs: The dataset's graphs.
@@ -225,9 +237,11 @@ def train_embedder(
         resume: Go on from a checkpoint of the same training, if there is one.
         facts: What else to save with it, such as label names.
         progress: Called as work proceeds.
+        deadline: When to be done, in seconds of `time.monotonic`. Where time is short there are fewer labels and steps.
 
     Returns:
-        The embedder in evaluation mode; `facts["held_out"]` has its errors on graphs never trained on.
+        The embedder in evaluation mode; `facts["held_out"]` has its errors on graphs never trained on, and
+        `facts["cut_short"]` says whether the deadline left out labels or steps.
     """
     if len(graphs) < 10:
         raise InputError(f"Training an embedder needs at least 10 graphs (got {len(graphs)})")
@@ -235,7 +249,7 @@ def train_embedder(
     if out is not None:
         check_output(out)
     with nullcontext() if out is None else only_writer_of(out, facts_path(out)):
-        return _trained(graphs, num_labels, training, out, facts or {}, progress, resume=resume)
+        return _trained(graphs, num_labels, training, out, facts or {}, progress, deadline, resume=resume)
 
 
 def _trained(
@@ -245,25 +259,35 @@ def _trained(
     out: Path | None,
     facts: dict[str, Any],
     progress: Progress | None,
+    deadline: float | None,
     *,
     resume: bool,
 ) -> Greed:
     plan = {**settings(training), "num_labels": num_labels, "graphs": fingerprint(graphs)}
     if resume and out is not None and out.exists() and not partial_folder(out).exists():
-        return _finished(out, plan)
+        finished = _finished(out, plan)
+        if deadline is not None or not finished.facts.get("cut_short"):
+            return finished
     started = time.monotonic()
+    labelled, fitted, measured_by = (
+        None if deadline is None else started + share * (deadline - started) for share in _SHARES
+    )
     train, test = split_graphs(len(graphs), training.held_out, training.seed)
     folder = TrainingFolder(out, plan, progress, resume=resume)
-    groups = folder.groups("train", training.generator(), [graphs[i] for i in train], num_labels, training.seed)
+    groups = folder.groups(
+        "train", training.generator(), [graphs[i] for i in train], num_labels, training.seed, labelled
+    )
+    cut_short = labelled is not None and time.monotonic() >= labelled
     with one_thread():
-        model = _Fit(training, num_labels, groups, folder).run()
-    measured = folder.groups("test", _measured(training), [graphs[i] for i in test], num_labels, training.seed)
-    errors = held_out_errors(model, measured)
+        model, is_whole = _Fit(training, num_labels, groups, folder).run(fitted)
+    others = [graphs[i] for i in test]
+    measured = folder.groups("test", _measured(training), others, num_labels, training.seed, measured_by)
     model.facts = {
         **facts,
         "training": plan,
         "train_graphs": train.tolist(),
-        "held_out": errors,
+        "held_out": held_out_errors(model, measured),
+        "cut_short": cut_short or not is_whole,
         "seconds": round(time.monotonic() - started, 1),
     }
     if out is not None:
@@ -344,19 +368,24 @@ class _Fit:
             self.model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
         )
 
-    def run(self) -> Greed:
-        first = self.folder.load_fit(self.model, self.optimiser)
-        total = self.training.total_steps
+    def run(self, deadline: float | None = None) -> tuple[Greed, bool]:
+        """The fitted network, and whether all steps were done; where time is short the schedule has fewer."""
+        first, total = self.folder.load_fit(self.model, self.optimiser), self.training.total_steps
+        started, step = time.monotonic(), first
         self.model.train()
         smoothed: float | None = None
-        for step in range(first, total):
+        while step < total and (deadline is None or step == first or time.monotonic() < deadline):
             loss = self._step(step, total)
+            step += 1
             smoothed = loss if smoothed is None else 0.99 * smoothed + 0.01 * loss
-            if (step + 1) % 25 == 0 or step + 1 == total:
-                self.folder.say("training", step + 1, total, f"loss {smoothed:.3f}")
-            if (step + 1) % self.training.checkpoint_every == 0:
-                self.folder.save_fit(self.model, self.optimiser, step + 1)
-        return self.model.eval()
+            if deadline is not None and step == first + _WARM_UP:
+                now = time.monotonic()
+                total = min(total, step + int(0.95 * (deadline - now) * _WARM_UP / (now - started)))
+            if step % 25 == 0 or step == total:
+                self.folder.say("training", step, total, f"loss {smoothed:.3f}")
+            if step % self.training.checkpoint_every == 0:
+                self.folder.save_fit(self.model, self.optimiser, step)
+        return self.model.eval(), step >= self.training.total_steps
 
     def _step(self, step: int, total: int) -> float:
         for group in self.optimiser.param_groups:
