@@ -5,12 +5,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
+from torch.nn import Linear, ReLU, Sequential
+from torch_geometric.nn import conv as pyg
 
 from comrecgc.classifiers import GraphClassifier, load_classifier, predict
-from comrecgc.classifiers.model import ARCHITECTURES
+from comrecgc.classifiers.model import (
+    ARCHITECTURES,
+    GATConv,
+    GCNConv,
+    GINConv,
+    SAGEConv,
+    attend,
+    from_edge_index,
+    pool_max,
+    propagate,
+)
 from comrecgc.datasets import load_dataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.graphs import Graph, GraphBatch, GraphTensors
 from tests.classifiers.data import random_batch
 
 REJECTS = {"nci1": 1971, "mutagenicity": 2438, "aids": 1473, "proteins": 366}
@@ -96,3 +109,144 @@ def test_unknown_labels_and_bad_settings_are_refused() -> None:
         GraphClassifier("gcn", 3, hidden=0)
     with pytest.raises(InputError, match=r"got shape \(3,\)"):
         GraphClassifier("gcn", np.ones(3, dtype=np.float32))
+
+
+PAIRS = {
+    "gcn": (GCNConv, pyg.GCNConv),
+    "gat": (GATConv, pyg.GATConv),
+    "sage": (SAGEConv, pyg.SAGEConv),
+    "gin": (GINConv, lambda i, o: pyg.GINConv(Sequential(Linear(i, o), ReLU(), Linear(o, o)))),
+}
+
+
+def twins(name: str, batch: GraphBatch) -> tuple[torch.nn.Module, torch.nn.Module, Tensor, GraphTensors, Tensor]:
+    torch.manual_seed(1)
+    ours, theirs = PAIRS[name][0](5, 7), PAIRS[name][1](5, 7)
+    ours.load_state_dict(theirs.state_dict())
+    with torch.no_grad():
+        for bias in (p for n, p in ours.named_parameters() if n.endswith("bias")):
+            bias.uniform_(-1, 1)  # PyG starts some at 0, which would hide a mistake
+    theirs.load_state_dict(ours.state_dict())
+    return ours, theirs, torch.randn(len(batch.labels), 5), GraphTensors.from_batch(batch), _edge_index(batch)
+
+
+def _edge_index(batch: GraphBatch) -> Tensor:
+    return torch.from_numpy(batch.edge_index())
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("seed", range(3))
+def test_output_equals_pyg(name: str, seed: int) -> None:
+    ours, theirs, x, graphs, edge_index = twins(name, random_batch(seed))
+    expected = theirs(x, edge_index)
+    torch.testing.assert_close(ours(x, graphs), expected, atol=1e-5, rtol=1e-5)
+    with torch.no_grad():  # the compiled path
+        torch.testing.assert_close(ours(x, graphs), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_gradients_equal_pyg(name: str) -> None:
+    ours, theirs, x, graphs, edge_index = twins(name, random_batch(4))
+    weight = torch.randn(len(x), 7)
+    gradients = []
+    for output, module in ((ours(x.requires_grad_(), graphs), ours), (theirs(x, edge_index), theirs)):
+        named = dict(module.named_parameters())
+        found = torch.autograd.grad((output * weight).sum(), [x, *named.values()])
+        gradients.append(dict(zip(["x", *named], found, strict=True)))
+    assert gradients[0].keys() == gradients[1].keys()
+    for key, gradient in gradients[0].items():
+        torch.testing.assert_close(gradient, gradients[1][key], atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_graph_without_edges(name: str) -> None:
+    ours, theirs, x, graphs, edge_index = twins(name, GraphBatch.from_graphs([Graph([0, 1], []), Graph([2], [])]))
+    torch.testing.assert_close(ours(x, graphs), theirs(x, edge_index), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_directed_edges_in_any_order_mean_what_they_mean_to_pyg(name: str) -> None:
+    ours, theirs, x, _, _ = twins(name, GraphBatch.from_graphs([Graph([0] * 4, [])]))
+    edge_index = torch.tensor([[3, 0, 1, 0, 2], [0, 1, 2, 2, 0]])
+    graphs = from_edge_index(edge_index, 4)
+    torch.testing.assert_close(ours(x, graphs), theirs(x, edge_index), atol=1e-5, rtol=1e-5)
+
+
+def test_gcn_by_hand() -> None:
+    conv = GCNConv(1, 1)
+    with torch.no_grad():
+        conv.lin.weight.fill_(2.0)
+        conv.bias.fill_(0.5)
+    graphs = GraphTensors.from_batch(GraphBatch.from_graphs([Graph([0, 0], [(0, 1)])]))
+    # Both nodes have degree 2 with their self-loop: (1 + 3) / 2 * 2 + 0.5.
+    assert conv(torch.tensor([[1.0], [3.0]]), graphs).flatten().tolist() == pytest.approx([4.5, 4.5])
+
+
+@pytest.fixture
+def graphs() -> GraphTensors:
+    return GraphTensors.from_batch(random_batch(0))
+
+
+def numbers(graphs: GraphTensors, *width: int) -> torch.Tensor:
+    return torch.randn(len(graphs.labels), *width, generator=torch.Generator().manual_seed(3))
+
+
+def test_propagate_is_a_matrix_product(graphs: GraphTensors) -> None:
+    n = len(graphs.labels)
+    x, y, weights = (
+        numbers(graphs, 4),
+        numbers(graphs, 4) + 1,
+        (numbers(graphs) + 2, numbers(graphs), numbers(graphs) - 1),
+    )
+    adjacency = torch.zeros(n, n)
+    for node in range(n):
+        adjacency[node, graphs.neighbours[graphs.neighbour_ptr[node] : graphs.neighbour_ptr[node + 1]]] = 1
+    expected = weights[0].diag() @ adjacency @ weights[1].diag() @ x + weights[2].diag() @ y
+    torch.testing.assert_close(propagate(x, y, graphs, weights), expected)
+    torch.testing.assert_close(propagate(x.requires_grad_(), y, graphs, weights), expected)
+
+
+def test_attend_is_a_softmax_over_neighbours_and_self(graphs: GraphTensors) -> None:
+    x, source, target = numbers(graphs, 4), 3 * numbers(graphs), numbers(graphs) - 1
+    rows = []
+    for node in range(len(x)):
+        group = [node, *graphs.neighbours[graphs.neighbour_ptr[node] : graphs.neighbour_ptr[node + 1]].tolist()]
+        scores = torch.nn.functional.leaky_relu(source[group] + target[node], 0.2)
+        rows.append(torch.softmax(scores, dim=0) @ x[group])
+    expected = torch.stack(rows)
+    torch.testing.assert_close(attend(x, graphs, source, target, 0.2), expected)
+    torch.testing.assert_close(attend(x.requires_grad_(), graphs, source, target, 0.2), expected)
+
+
+def test_pool_max_is_a_maximum_per_graph(graphs: GraphTensors) -> None:
+    x = numbers(graphs, 4) - 5  # all negative: a maximum that starts from 0 would be wrong
+    expected = torch.stack([part.max(dim=0).values for part in torch.split(x, graphs.node_ptr.diff().tolist())])
+    torch.testing.assert_close(pool_max(x, graphs), expected)
+    torch.testing.assert_close(pool_max(x.requires_grad_(), graphs), expected)
+
+
+def test_pool_max_of_no_nodes_is_zero_and_nan_is_not_hidden() -> None:
+    graphs = from_edge_index(torch.zeros(2, 0, dtype=torch.int64), 3, torch.tensor([0, 0, 2]))
+    x = torch.tensor([[1.0], [float("nan")], [-2.0]])
+    pooled = pool_max(x, graphs).flatten().tolist()
+    assert np.isnan(pooled[0])
+    assert pooled[1:] == [0.0, -2.0]
+
+
+def test_arguments_in_another_memory_layout_give_the_same(graphs: GraphTensors) -> None:
+    x, ones = numbers(graphs, 4), torch.ones(len(graphs.labels))
+    strided = x.T.contiguous().T
+    torch.testing.assert_close(
+        propagate(strided, strided, graphs, (ones, ones, ones)), propagate(x, x, graphs, (ones,) * 3)
+    )
+    torch.testing.assert_close(pool_max(strided, graphs), pool_max(x, graphs))
+
+
+def test_edge_index_is_grouped_by_receiver_without_changing_it() -> None:
+    edge_index = torch.tensor([[2, 0, 1, 0], [0, 1, 0, 2]])
+    before = edge_index.clone()
+    graphs = from_edge_index(edge_index, 4, torch.tensor([0, 0, 0, 1]))
+    assert graphs.neighbours.tolist() == [2, 1, 0, 0]
+    assert graphs.neighbour_ptr.tolist() == [0, 2, 3, 4, 4]
+    assert graphs.node_ptr.tolist() == [0, 3, 4]
+    assert torch.equal(edge_index, before)
