@@ -159,11 +159,13 @@ class StayNear:
         was_there[n] = False
         differs = was_there[:n] & (graph.labels != start.labels[place[:n]])
 
-        def was_edge(first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> BoolArray:
-            known: BoolArray = np.isin(_pair_codes(place[first], place[second]), old_edges)
-            return known & was_there[first] & was_there[second]
+        joined = np.zeros((start.num_nodes, start.num_nodes), dtype=bool)
+        joined[start.edges[:, 0], start.edges[:, 1]] = joined[start.edges[:, 1], start.edges[:, 0]] = True
 
-        old_edges = _pair_codes(*start.edges.T)
+        def was_edge(first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> BoolArray:
+            known: BoolArray = joined[place[first], place[second]] & was_there[first] & was_there[second]
+            return known
+
         same = int(was_there.sum()) + int(was_edge(*graph.edges.T).sum())
         cost = int(differs.sum()) + graph.size + start.size - 2 * same
         neighbour = np.full(n, -1, dtype=np.int32)
@@ -176,9 +178,3 @@ class StayNear:
         removed = np.where(gone >= 0, np.where(was_there[gone], 1, -1) - np.append(differs, 0)[gone], 0)
         result: LongArray = cost + edges + labels + removed
         return result
-
-
-def _pair_codes(first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> LongArray:
-    """One number for each pair of nodes, whichever comes first."""
-    codes: LongArray = (np.minimum(first, second).astype(np.int64) << 32) + np.maximum(first, second)
-    return codes

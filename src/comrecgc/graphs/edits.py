@@ -164,8 +164,9 @@ def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = Fal
     """
     if len(table.ids) != graph.num_nodes:
         raise InputError(f"The edits must be of this graph of {graph.num_nodes} nodes (got edits of {len(table.ids)})")
+    with_edge_labels = with_edge_labels and graph.edge_labels is not None
     labels, edges, source, node_ptr, edge_ptr, misfit = kernels.edits.edited_batch(
-        graph.labels, graph.edges, table.kind, table.first, table.second
+        graph.labels, graph.edges, table.kind, table.first, table.second, with_edge_labels
     )
     if misfit >= 0:
         raise InputError(f"The edits must be of this graph: {table[misfit]} does not fit it")

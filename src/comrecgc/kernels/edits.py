@@ -48,11 +48,11 @@ def edited(old_labels, old_edges, kind, first, second):  # type: ignore[no-untyp
 
 
 @numba.njit(cache=True)
-def edited_batch(old_labels, old_edges, kind, first, second):  # type: ignore[no-untyped-def]
+def edited_batch(old_labels, old_edges, kind, first, second, with_source):  # type: ignore[no-untyped-def]
     """`edited` for every edit, end to end: labels, edges, sources, node and edge pointers, the first misfit or -1."""
     n, m, count = len(old_labels), len(old_edges), len(kind)
     labels, edges = np.empty(count * (n + 1), np.int32), np.empty((count * (m + 1), 2), np.int64)
-    source = np.empty(count * (m + 1), np.int32)
+    source = np.empty(count * (m + 1) if with_source else 0, np.int32)
     node_ptr, edge_ptr = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
     misfit = -1
     for e in range(count):
@@ -87,24 +87,28 @@ def _write(old_labels, old_edges, kind, first, second, offset, labels, edges, so
     if node == n:
         labels[place] = second
         place += 1
-    slot, lost = 0, 0
-    waits = sign > 0
-    for e in range(m):
-        a, b = old_edges[e, 0], old_edges[e, 1]
-        joined = a == i and b == j
-        if waits and (a > i or (a == i and b >= j)):
-            if joined:
-                return -1, -1
-            edges[slot, 0], edges[slot, 1], source[slot] = offset + i, offset + j, -1
-            slot, waits = slot + 1, False
-        if (sign < 0 and joined) or a == gone or b == gone:
-            lost += 1
-            continue
-        edges[slot, 0], edges[slot, 1], source[slot] = offset + a - (a > gone >= 0), offset + b - (b > gone >= 0), e
-        slot += 1
-    if waits:
-        edges[slot, 0], edges[slot, 1], source[slot] = offset + i, offset + j, -1
-        slot += 1
-    if (sign < 0 and lost == 0) or (gone >= 0 and (lost > 1 or n == 1)):
+    pos = 0  # where the edge that comes or goes has its place
+    while sign != 0 and pos < m and (old_edges[pos, 0] < i or (old_edges[pos, 0] == i and old_edges[pos, 1] < j)):
+        pos += 1
+    is_joined = pos < m and old_edges[pos, 0] == i and old_edges[pos, 1] == j
+    if (sign > 0 and is_joined) or (sign < 0 and not is_joined) or (gone >= 0 and n == 1):
         return -1, -1
-    return place, slot
+    for e in range(pos):
+        edges[e, 0], edges[e, 1] = offset + old_edges[e, 0], offset + old_edges[e, 1]
+    for e in range(min(pos, len(source))):
+        source[e] = e
+    slot = pos
+    if sign > 0:
+        edges[slot, 0], edges[slot, 1] = offset + i, offset + j
+        if len(source):
+            source[slot] = -1
+        slot += 1
+    for e in range(pos + (sign < 0), m):
+        a, b = old_edges[e, 0], old_edges[e, 1]
+        if a == gone or b == gone:
+            continue
+        edges[slot, 0], edges[slot, 1] = offset + a - (0 <= gone < a), offset + b - (0 <= gone < b)
+        if len(source):
+            source[slot] = e
+        slot += 1
+    return (-1, -1) if gone >= 0 and slot < m - 1 else (place, slot)

@@ -54,6 +54,12 @@ class Molecule:
         self.names = {node: label_names[label] for node, label in labels_by_id(graph).items()}
         self.neighbours = neighbours_by_id(graph)
         self._label_names = label_names
+        self._heavy = {
+            node: [other for other in around if self.names[other] != "H"] for node, around in self.neighbours.items()
+        }
+        self._by_element: dict[str, list[int]] = {}
+        for node, name in self.names.items():
+            self._by_element.setdefault(name, []).append(node)
         bonds = edge_labels_by_id(graph) if edge_label_names else {}
         self._bonds = {edge: edge_label_names[label] for edge, label in bonds.items()} if edge_label_names else {}
 
@@ -63,7 +69,7 @@ class Molecule:
 
     def heavy(self, node: int) -> list[int]:
         """Neighbours other than hydrogen."""
-        return [other for other in self.neighbours[node] if self.names[other] != "H"]
+        return self._heavy[node]
 
     @cached_property
     def rings(self) -> frozenset[int]:
@@ -110,7 +116,8 @@ class Molecule:
         ]
 
     def of(self, element: str) -> list[int]:
-        return [node for node, name in self.names.items() if name == element]
+        """Atoms of that element."""
+        return self._by_element.get(element, [])
 
 
 def _at_nitrogen(m: Molecule) -> Iterator[Group]:
