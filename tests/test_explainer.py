@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from pathlib import Path
 from typing import Any
 
@@ -310,6 +311,25 @@ def test_unseen_graphs_must_be_over_the_same_labels() -> None:
     strange[1].x[0] = 0.5
     with pytest.raises(InputError, match="node features seen in fit"):
         made.explain(strange)
+
+
+def test_the_budget_binds_the_training_of_the_embedder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    deadlines: list[float] = []
+
+    def train(*_: object, deadline: float, **__: object) -> None:
+        deadlines.append(deadline - time.monotonic())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("comrecgc.explainer.train_embedder", train)
+    monkeypatch.setattr("comrecgc.runs.models.train_embedder", train)
+    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / name)
+    with pytest.raises(KeyboardInterrupt):
+        CommonRecourseExplainer(MODEL, time_budget=100).fit(DATASET)
+    monkeypatch.setattr("comrecgc.runs.run.obtain_classifier", lambda *_, **__: (MODEL, ModelFile("c", "0")))
+    with pytest.raises(KeyboardInterrupt):
+        explain_dataset(DATASET, tmp_path / "run", Settings(time_budget=100))
+    assert all(40 < seconds <= 50 for seconds in deadlines)
+    assert len(deadlines) == 2
 
 
 def test_an_embedder_is_trained_where_none_is_given() -> None:

@@ -351,7 +351,9 @@ class CommonRecourseExplainer:
             given = as_embedder(self.embedder)
             return lambda _: given
         training = self.embedder or QUICK_TRAINING
-        return lambda _: train_embedder(dataset.graphs, dataset.num_labels, training, progress=progress)
+        return lambda deadline: train_embedder(
+            dataset.graphs, dataset.num_labels, training, progress=progress, deadline=deadline
+        )
 
 
 def _parameter_names() -> list[str]:

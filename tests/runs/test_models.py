@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,3 +76,18 @@ def test_whatever_a_model_depends_on_is_in_its_cache_key(tmp_path: Path, monkeyp
         for run, (dataset, training) in enumerate(runs)
     }
     assert len(sums) == len(runs)
+
+
+def test_a_training_cut_short_is_not_kept_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
+    kept = tmp_path / "cache" / "comrecgc" / "models"
+    long = replace(TRAINING, epochs=10**6, patience=None)
+    started = time.monotonic()
+    obtain_classifier(DATASET, None, tmp_path / "short", training=long, deadline=started + 1)
+    obtain_embedder(DATASET, None, tmp_path / "short", training=EmbedderTraining(effort=1.0), deadline=started + 3)
+    assert time.monotonic() - started < 20
+    assert (tmp_path / "short" / "classifier.safetensors").exists()
+    assert (tmp_path / "short" / "embedder.safetensors").exists()
+    assert not list(kept.glob("*.safetensors"))
+    obtain_classifier(DATASET, None, tmp_path / "whole", training=TRAINING, deadline=time.monotonic() + 600)
+    assert len(list(kept.glob("*.safetensors"))) == 1

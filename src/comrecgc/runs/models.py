@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -91,7 +93,7 @@ def obtain_classifier(
     folder: Path,
     *,
     training: ClassifierTraining,
-    deadline: float | None = None,  # noqa: ARG001  until trainings know it
+    deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[GraphClassifier, ModelFile]:
     """The classifier in a file, or one trained on the dataset, now or in an earlier run.
@@ -116,7 +118,8 @@ def obtain_classifier(
         f"{dataset.name}-{training.model}",
         [data_fingerprint(dataset), asdict(training)],
         folder / "classifier.safetensors",
-        lambda out: train_classifier(dataset, training, out=out, resume=True, progress=report).model,
+        lambda out: train_classifier(dataset, training, out=out, resume=True, progress=report, deadline=deadline).model,
+        deadline,
     )
 
 
@@ -126,7 +129,7 @@ def obtain_embedder(
     folder: Path,
     *,
     training: EmbedderTraining,
-    deadline: float | None = None,  # noqa: ARG001  until trainings know it
+    deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Greed, ModelFile]:
     """The embedder in a file, or one trained on the dataset, now or in an earlier run.
@@ -152,19 +155,32 @@ def obtain_embedder(
         [data_fingerprint(dataset, with_classes=False), asdict(replace(training, jobs=1))],
         folder / "embedder.safetensors",
         lambda out: train_embedder(
-            dataset.graphs, dataset.num_labels, training, out=out, resume=True, facts=facts, progress=report
+            dataset.graphs,
+            dataset.num_labels,
+            training,
+            out=out,
+            resume=True,
+            facts=facts,
+            progress=report,
+            deadline=deadline,
         ),
+        deadline,
     )
 
 
-def _trained(name: str, key: list[Any], target: Path, train: Callable[[Path], _M]) -> tuple[_M, ModelFile]:
+def _trained(
+    name: str, key: list[Any], target: Path, train: Callable[[Path], _M], deadline: float | None
+) -> tuple[_M, ModelFile]:
     """Train in the cache, where an earlier or interrupted training of the same kind is taken up, and copy the result.
+
+    With a deadline, what the cache does not have is trained in the run folder, and kept in the cache only if it is whole.
 
     Args:
         name: What the model is, for people who look into the cache.
         key: All that the model depends on, as JSON values.
         target: The copy for the run.
         train: Trains into a file.
+        deadline: When the training must stop, as `time.monotonic()` counts.
     """
     plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
@@ -172,16 +188,24 @@ def _trained(name: str, key: list[Any], target: Path, train: Callable[[Path], _M
     try:
         check_writable(cached.parent)
     except InputError:
-        model = train(target)
-    else:
-        turn = cached.with_suffix(".turn")
-        with only_writer_of(turn, wait=True):  # whoever trains the same elsewhere does it for both
+        return train(target), ModelFile.of(target, target.parent)
+    if deadline is None or cached.exists():
+        with only_writer_of(cached.with_suffix(".turn"), wait=True):  # who trains the same elsewhere does it for both
             model = train(cached)
-            _copy(facts_path(cached), facts_path(target))
-            _copy(cached, target)
+            _copy_model(cached, target)
+    else:
+        model = train(target)
+        if time.monotonic() < deadline and not model.facts.get("cut_short"):
+            _copy_model(target, cached)
     return model, ModelFile.of(target, target.parent)
 
 
-def _copy(source: Path, target: Path) -> None:
-    contents = _bytes(source)
-    write_atomically(target, lambda file: file.write(contents))
+def _copy_model(source: Path, target: Path) -> None:
+    """Weights and their facts; the weights, which make the copy whole, go last."""
+    for file, copy in ((facts_path(source), facts_path(target)), (source, target)):
+        contents = _bytes(file)
+        write_atomically(copy, functools.partial(_write, contents))
+
+
+def _write(contents: bytes, file: BinaryIO) -> None:
+    file.write(contents)
