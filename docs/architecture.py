@@ -50,8 +50,8 @@ def main(path: Path) -> None:
         f'<style>{COLOURS}{STYLE}</style><rect class="page" width="{WIDTH}" height="{height}" rx="8"/>',
         molecule(drawn.before, TOP + 10, "rejected"),
         molecule(drawn.after, height - TOP - 190, "accepted"),
-        f'<text class="note" x="120" y="{height / 2}">explainer.py tells this story</text>',
-        f'<text class="note" x="120" y="{height / 2 + 18}">storage, threads and errors lie below it</text>',
+        f'<text class="note" x="120" y="{height / 2}">explainer.py tells this story;</text>',
+        f'<text class="note" x="120" y="{height / 2 + 18}">storage and kernels lie below it</text>',
     ]
     for place, (name, what, kind) in enumerate(STATIONS):
         y = TOP + STEP * place

@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterator
-from enum import Enum
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
@@ -70,7 +69,7 @@ def _row(parameter: inspect.Parameter, kind: Any, info: ArgumentInfo | OptionInf
 
 
 def _values(kind: Any) -> str:
-    return "{" + ",".join(member.value for member in kind) + "}" if issubclass(kind, Enum) else _VALUES[kind]
+    return "{" + ",".join(get_args(kind)) + "}" if get_origin(kind) is Literal else _VALUES[kind]
 
 
 def _default(parameter: inspect.Parameter, info: ArgumentInfo | OptionInfo) -> str:
@@ -78,5 +77,5 @@ def _default(parameter: inspect.Parameter, info: ArgumentInfo | OptionInfo) -> s
         return "required"
     if isinstance(info.show_default, str):
         return info.show_default
-    default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
+    default = parameter.default
     return "" if default is None or default is False else f"`{default}`"

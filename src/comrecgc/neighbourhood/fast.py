@@ -12,8 +12,7 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.classifiers import GraphClassifier
 from comrecgc.embedding import Greed
-from comrecgc.graphs.edits import EditTable
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs import EditTable, Graph
 from comrecgc.neighbourhood.neighbourhood import FloatArray, Neighbourhood
 from comrecgc.neighbourhood.weights import classifier_weights, greed_weights
 

@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc import kernels
-from comrecgc.graphs.edits import EditTable
-from comrecgc.graphs.graph import BoolArray, Graph
-from comrecgc.graphs.identity import KeyArray
+from comrecgc.graphs import BoolArray, EditTable, Graph, KeyArray
 
 FloatArray = npt.NDArray[np.float32]
 
