@@ -6,9 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, EditKind, Graph, GraphBatch, allowed_edits, apply_edit, apply_path, one_edit_table
-from comrecgc.graphs.familiarity import Familiarity
-from comrecgc.graphs.ladder import ChangedGraphs, Ladder, Rung, num_components, rung_shares
+from comrecgc.graphs import (
+    ChangedGraphs,
+    Edit,
+    EditKind,
+    Familiarity,
+    Graph,
+    GraphBatch,
+    Ladder,
+    Rung,
+    allowed_edits,
+    apply_edit,
+    apply_path,
+    one_edit_table,
+    rung_shares,
+)
+from comrecgc.graphs.ladder import num_components
 from tests.graphs.oracles import plain_rung
 from tests.graphs.strategies import graphs
 
