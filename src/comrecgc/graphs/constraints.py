@@ -57,14 +57,11 @@ class KeepConnected:
     """Never split a component: an edge whose removal would disconnect its ends stays."""
 
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
-        removes = np.flatnonzero(table.of_kind(EditKind.REMOVE_EDGE))
+        removes = table.of_kind(EditKind.REMOVE_EDGE)
         mask = np.ones(len(table), dtype=bool)
-        if len(removes):
-            import networkx as nx  # a quarter of a second to import
-
-            bridges = {tuple(sorted(pair)) for pair in nx.bridges(nx.Graph(graph.edges.tolist()))}
-            ends = np.sort(np.stack([table.first[removes], table.second[removes]], axis=1), axis=1)
-            mask[removes] = [tuple(pair) not in bridges for pair in ends.tolist()]
+        if removes.any():
+            bridges = kernels.batches.bridges(graph.edges, graph.num_nodes)
+            mask[removes] = ~bridges[graph.edge_places(table.first[removes], table.second[removes])]
         return mask
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from comrecgc import kernels
 from comrecgc.errors import InputError
@@ -102,7 +101,7 @@ class Familiarity:
                 case EditKind.ADD_EDGE:
                     mask[of_kind] = tie[first, graph.labels[second]] & tie[second, graph.labels[first]]
                 case EditKind.REMOVE_EDGE:
-                    mask[of_kind] = cut[_edge_places(graph, first, second)]
+                    mask[of_kind] = cut[graph.edge_places(first, second)]
         return mask
 
     def __repr__(self) -> str:
@@ -118,10 +117,3 @@ class Familiarity:
 
 def _or_zero(edge_labels: IntArray | None, num_edges: int) -> IntArray:
     return np.zeros(num_edges, dtype=np.int32) if edge_labels is None else edge_labels
-
-
-def _edge_places(graph: Graph, first: IntArray, second: IntArray) -> npt.NDArray[np.intp]:
-    """Index of each edge, given by its ends, among the graph's edges."""
-    n = np.int64(graph.num_nodes)
-    codes = graph.edges[:, 0] * n + graph.edges[:, 1]  # increasing, as edges are sorted
-    return np.searchsorted(codes, np.minimum(first, second) * n + np.maximum(first, second))

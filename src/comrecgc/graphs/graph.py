@@ -92,6 +92,12 @@ class Graph:
             raise InputError(f"The graph has no node with id {node_id}")
         return position
 
+    def edge_places(self, first: IntArray, second: IntArray) -> npt.NDArray[np.intp]:
+        """Index in `edges` of the edge between each two positions, which must be joined."""
+        n = np.int64(self.num_nodes)
+        codes = self.edges[:, 0] * n + self.edges[:, 1]  # increasing, as edges are sorted
+        return np.searchsorted(codes, np.minimum(first, second) * n + np.maximum(first, second))
+
     def fresh(self) -> Graph:
         """The same graph as if read from data: ids are positions again."""
         return Graph.assemble(

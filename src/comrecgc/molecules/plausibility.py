@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 
 import numpy as np
@@ -53,7 +53,7 @@ class MolecularChemistry:
         batch = changed.after
         wrong = (touched & ~self.right_valences(batch)) | self._overloaded(batch)
         mask = ~graphs_with(batch, wrong)
-        if find_spec("rdkit") is None:
+        if not _has_rdkit():
             return mask
         asked = mask.copy()
         if not thorough:
@@ -115,6 +115,11 @@ class MolecularChemistry:
             else:
                 table[label, : 2 * max(allowed) + 1] = True
         return table
+
+
+@cache
+def _has_rdkit() -> bool:
+    return find_spec("rdkit") is not None
 
 
 def bonds_of_atoms(batch: GraphBatch) -> np.ndarray:

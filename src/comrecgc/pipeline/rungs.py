@@ -1,0 +1,93 @@
+"""The ladder of changes in a run: edits that keep to a rung, candidates that a panel confirms, and where results stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.evidence import Panel
+from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, rung_shares
+from comrecgc.pipeline.settings import ResolvedSettings, Settings
+from comrecgc.pipeline.vectors import Candidates, ball_cover
+
+_GRAPHS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judges:
+    """Who judges counterfactuals besides the model that is explained.
+
+    Args:
+        ladder: Says how a changed graph compares with the data.
+        panel: Other classifiers, asked about accepted graphs; None if there are none.
+        why_no_panel: Why there are none, as a sentence.
+    """
+
+    ladder: Ladder
+    panel: Panel | None = None
+    why_no_panel: str = "There is no panel."
+
+    def constraint(self, settings: Settings) -> Constraint | None:
+        """Edits that keep to the rung of the settings and to their own constraint."""
+        parts = [settings.constraint, self.ladder.constraint(Rung.parse(settings.changes))]
+        given = [part for part in parts if part is not None]
+        return None if not given else given[0] if len(given) == 1 else AllOf(*given)
+
+    def confirmed(self, candidates: Candidates, settings: ResolvedSettings) -> Candidates:
+        """The candidates the settings allow: all, or on the highest rung those that most of the panel accept."""
+        if settings.changes != str(Rung.CONFIRMED):
+            return candidates
+        panel = self.panel
+        if panel is None:
+            raise InputError(f"changes='confirmed' needs a panel. {self.why_no_panel}")
+        used, place = np.unique(candidates.pairs.candidates, return_inverse=True)
+        parts = [used[start : start + _GRAPHS_AT_ONCE].tolist() for start in range(0, len(used), _GRAPHS_AT_ONCE)]
+        votes = [panel.confirms(GraphBatch.from_graphs(map(candidates.graph, part))) for part in parts]
+        accepted: BoolArray = np.concatenate([np.zeros(0, dtype=bool), *votes])
+        pairs, centres = candidates.pairs.subset(accepted[place]), candidates.centres
+        if centres is not None:
+            centres = ball_cover(settings).centres(pairs, np.random.default_rng([settings.seed, 2]), previous=centres)
+        return replace(candidates, pairs=pairs, centres=centres)
+
+    def judge(self, before: Sequence[Graph], after: Sequence[Graph]) -> Verdicts:
+        """Where some counterfactuals stand.
+
+        Args:
+            before: The inputs.
+            after: What each became, nodes that are kept having the same ids.
+        """
+        changed = ChangedGraphs.from_graphs(before, after)
+        confirmed = None if self.panel is None else self.panel.confirms(changed.after)
+        return Verdicts(self.ladder.rungs(changed, confirmed=confirmed), confirmed)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """Where counterfactuals stand on the ladder.
+
+    Args:
+        rungs: The highest rung of each, `[n]`.
+        confirmed: Whether most of the panel accept each, whatever its rung, `[n]`; None without a panel.
+    """
+
+    rungs: npt.NDArray[np.int8]
+    confirmed: BoolArray | None
+
+    def shares(self, rows: Sequence[int] | slice = slice(None)) -> dict[str, float]:
+        """Share of some counterfactuals that reach each rung, and that the panel accepts."""
+        named = {
+            f"share_{rung}": share for rung, share in rung_shares(self.rungs[rows]).items() if rung != str(Rung.ANY)
+        }
+        if self.confirmed is None:
+            del named[f"share_{Rung.CONFIRMED}"]
+        return named
+
+    def coverage(self, num_inputs: int) -> dict[str, float]:
+        """Share of all inputs whose counterfactual most of the panel accept."""
+        if self.confirmed is None or num_inputs == 0:
+            return {}
+        return {"confirmed_coverage": float(self.confirmed.sum()) / num_inputs}
