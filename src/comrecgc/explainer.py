@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,12 +14,15 @@ from comrecgc.classifiers import Classifier, as_classifier, predict
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining, as_embedder, train_embedder
 from comrecgc.errors import InputError
+from comrecgc.evidence import Panel, load_panel, obtain_panel
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Constraint, Graph
+from comrecgc.molecules import ladder_of
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline import (
     Clock,
     Graphs,
+    Judges,
     ModelPair,
     Progress,
     Rejects,
@@ -40,10 +43,14 @@ from comrecgc.wording import Words
 QUICK_TRAINING = EmbedderTraining(effort=0.2)
 """How an embedder is trained where nobody says how."""
 
-_EMBEDDER_SHARE = 0.5  # of the time that is left may go into training the embedder
+_EMBEDDER_SHARE = 0.5  # of the time that is left may go into training the embedder,
+_PANEL_SHARE = 0.25  # and this share into training a panel
 
 ObtainEmbedder = Callable[[float | None], Embedder]
 """Loads or trains an embedder before a deadline (`time.monotonic()`); called only if there is something to explain."""
+
+ObtainPanel = Callable[[float | None], tuple[Panel | None, str]]
+"""Loads or trains a panel before a deadline, with a sentence on it; called only if there is something to explain."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,6 +62,7 @@ class Found:
         settings: The settings with nothing left open.
         models: Classifier and embedder; no embedder where none was needed.
         rejects: The inputs.
+        judges: The ladder of changes, and the panel if there is one.
         verified: Every recourse and pair that a plain forward pass confirmed.
         search_curve: Coverage as the search went on.
     """
@@ -63,6 +71,7 @@ class Found:
     settings: ResolvedSettings
     models: ModelPair
     rejects: Rejects
+    judges: Judges
     verified: Verified
     search_curve: tuple[float, ...] = ()
 
@@ -72,6 +81,7 @@ def find_recourses(
     dataset: GraphDataset,
     classifier: Classifier,
     obtain_embedder: ObtainEmbedder,
+    obtain_panel: ObtainPanel | None = None,
     *,
     clock: Clock,
     device: torch.device | str = "cpu",
@@ -87,6 +97,7 @@ def find_recourses(
         dataset: The graphs.
         classifier: The model to be explained.
         obtain_embedder: Gives the embedder, once there are rejects to embed.
+        obtain_panel: Gives the panel; None for none.
         clock: Times the stages and keeps the budget.
         device: Where torch models run.
         has_classes: Whether the classes of the dataset are true ones.
@@ -100,16 +111,24 @@ def find_recourses(
     accuracy = float((predictions.accepted == dataset.classes).mean()) if has_classes and len(dataset) else None
     if progress is not None:
         progress("rejected graphs", len(rejects), len(dataset), predictions.warning or "")
+    judges = Judges(ladder=ladder_of(dataset.graphs, dataset.label_names))
     clock.lap("inputs")
     if not rejects:
         resolved, nothing = settings.resolved(), Verified.nothing(0)
-        explanation = assemble(resolved, rejects, nothing, warnings=warnings, notes=notes)
+        explanation = assemble(resolved, rejects, nothing, judges, warnings=warnings, notes=notes)
         explanation = clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy)
         models = ModelPair(classifier)
-        return Found(explanation=explanation, settings=resolved, models=models, rejects=rejects, verified=nothing)
+        return Found(
+            explanation=explanation, settings=resolved, models=models, rejects=rejects, judges=judges, verified=nothing
+        )
+    if obtain_panel is not None:
+        panel, sentence = obtain_panel(clock.training_deadline(_PANEL_SHARE))
+        judges = replace(judges, panel=panel, why_no_panel=sentence)
+        notes.append(sentence)
+        clock.lap("panel")
     models = ModelPair(classifier, obtain_embedder(clock.training_deadline(_EMBEDDER_SHARE)))
     rejects = rejects.embedded(models)
-    scorer = _scorer(models, dataset, settings, device)
+    scorer = _scorer(models, dataset, settings, judges, device)
     resolved = settings.resolved(one_edit_length(scorer, rejects, settings.seed))
     clock.lap("embedder")
     candidates = find_candidates(
@@ -117,6 +136,7 @@ def find_recourses(
         deadline=clock.search_deadline(len(rejects)), progress=progress, checkpoint=checkpoint, resume=resume,
     )  # fmt: skip
     clock.lap("search")
+    candidates = judges.confirmed(candidates, resolved)
     centres, pairs = choose_recourses(resolved, candidates)
     clock.lap("selection")
     if settings.has_automatic_delta:
@@ -124,13 +144,14 @@ def find_recourses(
     if not candidates.complete:
         notes.append(f"The time budget of {settings.time_budget:g} s ended the search.")
     explanation, verified = explain_recourses(
-        resolved, rejects, candidates, centres, pairs, models, clock, warnings=warnings, notes=notes
+        resolved, rejects, candidates, centres, pairs, models, judges, clock, warnings=warnings, notes=notes
     )
     return Found(
         explanation=clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy),
         settings=resolved,
         models=models,
         rejects=rejects,
+        judges=judges,
         verified=verified,
         search_curve=candidates.curve,
     )
@@ -155,6 +176,7 @@ def apply_recourses(
     dataset: GraphDataset,
     models: ModelPair,
     settings: ResolvedSettings,
+    judges: Judges,
     *,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
@@ -175,12 +197,13 @@ def apply_recourses(
             raise InputError(f"Recourses must be vectors of the embedder's width, {width} (got {got} numbers)")
         centres[place] = recourse.vector
     candidates = find_candidates(
-        settings, _scorer(models, dataset, settings, device), rejects,
+        settings, _scorer(models, dataset, settings, judges, device), rejects,
         given=centres, deadline=clock.search_deadline(len(rejects)), progress=progress,
     )  # fmt: skip
     clock.lap("search")
+    candidates = judges.confirmed(candidates, settings)
     applied, _ = explain_recourses(
-        settings, rejects, candidates, centres, candidates.pairs, models, clock,
+        settings, rejects, candidates, centres, candidates.pairs, models, judges, clock,
         words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
         warnings=[predictions.warning] if predictions.warning else [],
         notes=[*dataset.notes, f"The recourses were found on {explanation.dataset}."],
@@ -189,13 +212,13 @@ def apply_recourses(
 
 
 def _scorer(
-    models: ModelPair, dataset: GraphDataset, settings: Settings, device: torch.device | str
+    models: ModelPair, dataset: GraphDataset, settings: Settings, judges: Judges, device: torch.device | str
 ) -> NeighbourhoodScorer:
     return NeighbourhoodScorer(
         models.classifier,
         models.embedder,
         dataset.num_labels,
-        constraint=settings.constraint,
+        constraint=judges.constraint(settings),
         device=device,
         num_threads=settings.num_jobs,
     )
@@ -212,6 +235,10 @@ class CommonRecourseExplainer:
             call that first.
         embedder: Where distances come from: an `Embedder`, a function of graphs, an `EmbedderTraining` to train one on the
             graphs of `fit`, or None to train one quickly.
+        changes: Which changes are allowed: "any", "connected" (no more components than before), "plausible" (every node
+            touched looks like the data) or "confirmed" (and most of a panel of other classifiers accept the result).
+        panel: The panel: a `Panel`, files of classifiers, or True to train one on the classes of the graphs. None has one
+            only where "confirmed" asks for it.
         theta: `θ`, the largest normalised distance of a counterfactual.
         delta: `Δ`, how near a recourse must come to cover a graph; "auto" is half the median length of a one-edit recourse
             on the data, and the paper's 0.02 under its preset.
@@ -237,6 +264,7 @@ class CommonRecourseExplainer:
         embedder_: The embedder, trained if need be; None where nothing was rejected.
         dataset_: The graphs of `fit`.
         rejects_: Those of them the model rejects.
+        judges_: The ladder of changes on those graphs, and the panel if there is one.
         settings_: The parameters with nothing left open, the `Δ` used among them.
         verified_: Every recourse and pair a plain forward pass confirmed.
     """
@@ -244,6 +272,8 @@ class CommonRecourseExplainer:
     model: Classifier | Callable[..., Any]
     embedder: Embedder | Callable[[Sequence[Graph]], Any] | EmbedderTraining | None = None
     _: KW_ONLY
+    changes: str = "any"
+    panel: Panel | Sequence[str | Path] | bool | None = None
     theta: float = 0.1
     delta: float | str = "auto"
     num_recourses: int = 100
@@ -285,12 +315,13 @@ class CommonRecourseExplainer:
         obtain_embedder = self._embedder_source(dataset, progress)
         with reproducible():
             found = find_recourses(
-                settings, dataset, classifier, obtain_embedder,
+                settings, dataset, classifier, obtain_embedder, self._panel_source(dataset, has_classes, progress),
                 clock=clock, device=self.device, has_classes=has_classes, progress=progress,
                 checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume,
             )  # fmt: skip
         self.explanation_, self.search_curve_, self.settings_ = found.explanation, found.search_curve, found.settings
         self.dataset_, self.rejects_, self.verified_ = dataset, found.rejects, found.verified
+        self.judges_ = found.judges
         self.classifier_, self.embedder_ = found.models.classifier, found.models.embedder
         return self
 
@@ -313,7 +344,7 @@ class CommonRecourseExplainer:
                 self.embedder_ = self._embedder_source(self.dataset_, progress)(None)
             models = ModelPair(self.classifier_, self.embedder_)
             return apply_recourses(
-                self.explanation_, dataset, models, self.settings_, device=self.device, progress=progress
+                self.explanation_, dataset, models, self.settings_, self.judges_, device=self.device, progress=progress
             )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
@@ -354,6 +385,27 @@ class CommonRecourseExplainer:
         return lambda deadline: train_embedder(
             dataset.graphs, dataset.num_labels, training, progress=progress, deadline=deadline
         )
+
+    def _panel_source(self, dataset: GraphDataset, has_classes: bool, progress: Progress | None) -> ObtainPanel | None:
+        given = self.changes == "confirmed" if self.panel is None else self.panel
+        if isinstance(given, bool):
+            return panel_source(dataset, has_classes=has_classes, jobs=self.jobs, progress=progress) if given else None
+        panel = given if isinstance(given, Panel) else load_panel(given, label_names=dataset.label_names)
+        return lambda _: (panel, f"A panel of {len(panel)} given classifiers was asked too.")
+
+
+def panel_source(
+    dataset: GraphDataset,
+    files: Sequence[str | Path] = (),
+    *,
+    has_classes: bool = True,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> ObtainPanel:
+    """Obtains a panel when it is called: from files, from the cache, or by training."""
+    return lambda deadline: obtain_panel(
+        dataset, files=files, has_classes=has_classes, jobs=jobs, deadline=deadline, progress=progress
+    )
 
 
 def _parameter_names() -> list[str]:

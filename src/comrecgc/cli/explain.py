@@ -70,6 +70,19 @@ def explain(
             show_default="directional where Δ is auto",
         ),
     ] = None,
+    changes: Annotated[
+        Literal["any", "connected", "plausible", "confirmed"],
+        typer.Option(
+            help="Which changes are allowed: connected adds no components, plausible touches no node that looks unlike the "
+            "data afterwards, confirmed is accepted by most of a panel too."
+        ),
+    ] = "any",
+    panel: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A classifier of the panel, once per file.", show_default="trained where changes are confirmed"
+        ),
+    ] = None,
     valence: Annotated[
         bool, typer.Option("--valence", help="Only edits that give no atom more bonds than it can carry.")
     ] = False,
@@ -99,6 +112,7 @@ def explain(
         problem=problem,
         selection=selection,
         preset=preset,
+        changes=changes,
         directional=directional,
         num_heads=heads,
         num_steps=steps,
@@ -118,6 +132,7 @@ def explain(
             settings,
             classifier=classifier,
             embedder=embedder,
+            panel=panel,
             resume=resume,
             overwrite=overwrite,
             progress=bar,

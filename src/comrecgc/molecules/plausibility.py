@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
+from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, ChangedGraphs, Familiarity, Graph, GraphBatch, Ladder, graphs_with
 from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, VALENCES, are_elements
 from comrecgc.molecules.smiles import is_valid_molecule
@@ -149,6 +151,39 @@ def ladder_of(graphs: Iterable[Graph], label_names: Sequence[str], *, min_seen: 
     graphs = list(graphs)
     chemistry = MolecularChemistry.of(graphs, label_names) if _are_molecules(graphs, label_names) else None
     return Ladder(familiarity=Familiarity.of(graphs, min_seen=min_seen), chemistry=chemistry)
+
+
+def ladder_facts(ladder: Ladder) -> dict[str, Any]:
+    """A ladder as JSON values, for a run folder."""
+    familiarity, chemistry = ladder.familiarity, ladder.chemistry
+    return {
+        "min_seen": familiarity.min_seen,
+        "edge_labels": familiarity.edge_labels,
+        "known": familiarity.known.astype("<u8").tobytes().hex(),
+        "explicit_hydrogens": chemistry.explicit_hydrogens if isinstance(chemistry, MolecularChemistry) else None,
+    }
+
+
+def ladder_from_facts(facts: object, label_names: Sequence[str]) -> Ladder:
+    """The ladder that `ladder_facts` wrote.
+
+    Args:
+        facts: What it wrote.
+        label_names: Name of each node label.
+    """
+    try:
+        assert isinstance(facts, dict)
+        known = np.frombuffer(bytes.fromhex(facts["known"]), dtype="<u8").astype(np.uint64)
+        familiarity = Familiarity(
+            known=np.sort(known), edge_labels=bool(facts["edge_labels"]), min_seen=int(facts["min_seen"])
+        )
+        hydrogens = facts["explicit_hydrogens"]
+    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"The ladder of changes must be as a run stores it (got {facts!r:.60})") from error
+    if hydrogens is None:
+        return Ladder(familiarity=familiarity)
+    chemistry = MolecularChemistry(label_names=tuple(label_names), explicit_hydrogens=bool(hydrogens))
+    return Ladder(familiarity=familiarity, chemistry=chemistry)
 
 
 def _are_molecules(graphs: Sequence[Graph], label_names: Sequence[str]) -> bool:

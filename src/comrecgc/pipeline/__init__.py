@@ -13,6 +13,7 @@ from comrecgc.pipeline.inputs import (
     over_labels_of,
     with_label_names,
 )
+from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import PRESETS, PROBLEMS, SELECTIONS, ResolvedSettings, Settings
 from comrecgc.pipeline.vectors import Candidates, choose_recourses, find_candidates, one_edit_length
 from comrecgc.pipeline.verification import Verified, distances, verify
@@ -24,6 +25,7 @@ __all__ = [
     "Candidates",
     "Clock",
     "Graphs",
+    "Judges",
     "ModelPair",
     "Progress",
     "RejectPlace",

@@ -21,6 +21,7 @@ from comrecgc.explanation import (
 from comrecgc.molecules import is_valid_molecule
 from comrecgc.pipeline.clock import Clock
 from comrecgc.pipeline.inputs import ModelPair, RejectPlace, Rejects
+from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import ResolvedSettings
 from comrecgc.pipeline.vectors import Candidates
 from comrecgc.pipeline.verification import Entry, Verified, first_entries, verify
@@ -38,6 +39,7 @@ def explain_recourses(
     centres: FloatArray,
     pairs: RecoursePairs,
     models: ModelPair,
+    judges: Judges,
     clock: Clock,
     *,
     words: Sequence[Words] | None = None,
@@ -53,6 +55,7 @@ def explain_recourses(
         centres: The chosen recourses, in order, `[R, d]`.
         pairs: The pairs that may be used to cover inputs.
         models: Classifier and embedder.
+        judges: Say where counterfactuals stand on the ladder of changes.
         clock: Times the stages.
         words: Words of each recourse, all of which are then kept; by default they are read off the edits, and recourses
             that cover nothing new are left out.
@@ -65,7 +68,9 @@ def explain_recourses(
     clock.lap("verification")
     covered = verified.cover.first >= 0
     reasons = reasons_for(settings, candidates.pairs, covered, complete=candidates.complete)
-    explanation = assemble(settings, rejects, verified, entries, reasons, words=words, warnings=warnings, notes=notes)
+    explanation = assemble(
+        settings, rejects, verified, judges, entries, reasons, words=words, warnings=warnings, notes=notes
+    )
     clock.lap("words")
     return explanation, verified
 
@@ -74,6 +79,7 @@ def assemble(
     settings: ResolvedSettings,
     rejects: Rejects,
     verified: Verified,
+    judges: Judges,
     entries: Sequence[Entry] = (),
     reasons: Sequence[Reason | None] = (),
     *,
@@ -84,6 +90,7 @@ def assemble(
     """The explanation of a verified cover."""
     dataset, cover = rejects.dataset, verified.cover
     positions = map_positions([entry.vector for entry in entries])
+    verdicts = judges.judge([rejects.graphs[entry.place] for entry in entries], [entry.graph for entry in entries])
     recourses = []
     for place in range(len(cover)):
         rows = [k for k, entry in enumerate(entries) if entry.recourse == place]
@@ -98,13 +105,14 @@ def assemble(
                 covered=tuple(_member(entries[k], rejects, positions[k]) for k in rows),
                 also_covers=tuple(rejects.indices[also].tolist()),
                 share_valid=_share_valid(members, dataset),
+                statistics=verdicts.shares(rows),
             )
         )
     figures = run_figures(cover, settings.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
     return Explanation(
         dataset=dataset.name,
         parameters=settings.parameters(),
-        metrics=figures,
+        metrics=figures | verdicts.shares() | verdicts.coverage(len(rejects)),
         inputs={
             int(index): RejectedInput(graph, 1 - float(probability))
             for index, graph, probability in zip(

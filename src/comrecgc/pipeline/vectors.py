@@ -194,6 +194,9 @@ def _walked(
     ends = scorer.embedder.embed(GraphBatch.from_graphs(candidate.graph for candidate in found))
     sizes = [candidate.graph.size for candidate in found]
     pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, ends, sizes, settings.theta)
+    if settings.changes != "any":  # only what was made from an input by allowed edits is known to stand on the rung
+        starts = np.array([candidate.start for candidate in found], dtype=np.int64)
+        pairs = pairs.subset(starts[pairs.candidates] == pairs.inputs)
 
     def path(index: int, candidate: int) -> EditPath:
         reached = found[candidate]

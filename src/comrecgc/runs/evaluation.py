@@ -7,18 +7,32 @@ Most claims show their graph in `explanation.json`. Those that do not, `also_cov
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.classifiers import load_classifier
+from comrecgc.classifiers import GraphClassifier, load_classifier, save_classifier
+from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import load_embedder
 from comrecgc.errors import InputError
+from comrecgc.evidence import Panel, load_panel
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import BoolArray, GraphBatch
-from comrecgc.pipeline import ModelPair, Rejects, ResolvedSettings, Scores, Settings, Verified, distances, run_figures
+from comrecgc.molecules import ladder_from_facts, ladder_of
+from comrecgc.pipeline import (
+    Judges,
+    ModelPair,
+    Rejects,
+    ResolvedSettings,
+    Scores,
+    Settings,
+    Verified,
+    distances,
+    run_figures,
+)
 from comrecgc.recourse import Cover, recourse_vectors
 from comrecgc.runs.folder import WITNESSES
 from comrecgc.runs.models import ModelFile, checksum
@@ -73,7 +87,8 @@ def evaluate_run(
     explanation = Explanation.load(folder)
     models = run_models(folder, explanation, classifier=classifier, embedder=embedder)
     with reproducible():
-        return recheck(explanation, models, _witnesses(folder, explanation))
+        judges = run_judges(folder, explanation) if "ladder" in explanation.facts.facts else None
+        return recheck(explanation, models, _witnesses(folder, explanation), judges)
 
 
 def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
@@ -111,13 +126,53 @@ def run_models(
     )
 
 
-def recheck(explanation: Explanation, models: ModelPair, witnesses: Witnesses | None = None) -> list[Figure]:
+def run_judges(folder: Path, explanation: Explanation, dataset: GraphDataset | None = None) -> Judges:
+    """The ladder of changes a run was made with, and its panel.
+
+    Args:
+        folder: The run folder.
+        explanation: Its explanation.
+        dataset: Graphs to make a ladder from where the run keeps none, as runs before there were ladders do.
+    """
+    facts = explanation.facts.facts
+    if "ladder" not in facts and dataset is not None and explanation.changes == "any":
+        return Judges(ladder=ladder_of(dataset.graphs, dataset.label_names))
+    files = facts.get("panel", [])
+    try:
+        paths = [ModelFile(str(file["path"]), str(file["sha256"])).find(folder, "panel") for file in files]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{folder}: the panel must be a list of files with their checksums") from error
+    return Judges(
+        ladder=ladder_from_facts(facts.get("ladder"), explanation.label_names),
+        panel=load_panel(paths, label_names=explanation.label_names) if paths else None,
+    )
+
+
+def save_panel(panel: Panel | None, folder: Path, label_names: Sequence[str]) -> list[ModelFile]:
+    """Write the members of a panel to the run folder."""
+    files = []
+    for place, member in enumerate(panel.members if panel is not None else ()):
+        if not isinstance(member.classifier, GraphClassifier):
+            raise InputError(
+                f"Only classifiers of this package can be kept with a run (got {member.name} in the panel)"
+            )
+        path = folder / f"panel-{place + 1}.safetensors"
+        accuracy = {} if member.accuracy is None else {"accuracy": {"test": member.accuracy}}
+        save_classifier(member.classifier, path, {"name": member.name, "label_names": list(label_names), **accuracy})
+        files.append(ModelFile.of(path, folder))
+    return files
+
+
+def recheck(
+    explanation: Explanation, models: ModelPair, witnesses: Witnesses | None = None, judges: Judges | None = None
+) -> list[Figure]:
     """The figures of an explanation, as stated and as its own graphs and the models say.
 
     Args:
         explanation: What was found.
         models: Classifier and embedder.
         witnesses: Counterfactuals behind `also_covers` and trivial coverage; without them these are taken as stated.
+        judges: The ladder of changes and the panel; without them the shares on each rung are not told.
     """
     inputs = models.scores(it.graph for it in explanation.inputs.values()) if explanation.inputs else None
     if inputs is None:
@@ -128,6 +183,13 @@ def recheck(explanation: Explanation, models: ModelPair, witnesses: Witnesses | 
     cover = Cover(centres, np.where(covers, 0, -1))
     recomputed: dict[str, float | None] = dict(run_figures(cover, stored_settings(explanation).delta, 0.0))
     recomputed["trivial_coverage"] = trivial
+    if judges is not None:
+        members = [member for recourse in explanation.recourses for member in recourse.covered]
+        verdicts = judges.judge(
+            [explanation.inputs[member.input].graph for member in members],
+            [member.counterfactual for member in members],
+        )
+        recomputed |= verdicts.shares() | verdicts.coverage(len(explanation.inputs))
     figures += [Figure("rejected inputs", len(explanation.inputs), int((inputs.probability <= 0.5).sum()))]
     figures += [
         Figure(name, float(value), recomputed.get(name))

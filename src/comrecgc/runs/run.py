@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
@@ -9,13 +10,13 @@ from comrecgc.classifiers import ClassifierTraining
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining
 from comrecgc.errors import InputError
-from comrecgc.explainer import QUICK_TRAINING, apply_recourses, find_recourses
+from comrecgc.explainer import QUICK_TRAINING, apply_recourses, find_recourses, panel_source
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Constraint
-from comrecgc.molecules import Valence
+from comrecgc.molecules import Valence, ladder_facts
 from comrecgc.pipeline import Clock, Progress, Settings, with_label_names
 from comrecgc.report import write_report
-from comrecgc.runs.evaluation import run_models, save_witnesses, stored_settings, witnesses_of
+from comrecgc.runs.evaluation import run_judges, run_models, save_panel, save_witnesses, stored_settings, witnesses_of
 from comrecgc.runs.folder import REPORT, WITNESSES, RunFolder
 from comrecgc.runs.models import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
 from comrecgc.threads import reproducible
@@ -31,6 +32,7 @@ def explain_dataset(
     *,
     classifier: Path | None = None,
     embedder: Path | None = None,
+    panel: Sequence[Path] | bool | None = None,
     classifier_training: ClassifierTraining | None = None,
     embedder_training: EmbedderTraining | None = None,
     resume: bool = False,
@@ -46,6 +48,8 @@ def explain_dataset(
         settings: Parameters of the run.
         classifier: A checkpoint; None trains one, or takes one trained on the same data before.
         embedder: A checkpoint; None trains one, or takes one trained on the same data before.
+        panel: Files of other classifiers that are asked about counterfactuals too, True to train some, or None for one only
+            where changes must be confirmed.
         classifier_training: How to train a classifier.
         embedder_training: How to train an embedder.
         resume: Go on with the run in the folder; a finished one is returned as it is.
@@ -67,6 +71,10 @@ def explain_dataset(
         "embedder": embedder_training.effort if embedder is None else checksum(embedder),
         "constraint": None if settings.constraint is None else repr(settings.constraint),
     }
+    if panel is None:
+        panel = settings.changes == "confirmed"
+    request["panel"] = panel if isinstance(panel, bool) else [checksum(path) for path in panel]
+    panel_files = () if isinstance(panel, bool) else panel
     with RunFolder.open(out, request, resume=resume, overwrite=overwrite) as folder:
         if folder.is_finished:
             return Explanation.load(folder.path)
@@ -86,12 +94,15 @@ def explain_dataset(
         with reproducible():
             found = find_recourses(
                 settings, dataset, model, embedder_before,
+                panel_source(dataset, panel_files, jobs=settings.jobs, progress=progress) if panel else None,
                 clock=clock, progress=progress, checkpoint=folder.path, resume=resume,
             )  # fmt: skip
         save_witnesses(witnesses_of(found.verified, found.rejects), folder.path / WITNESSES)
         facts = {
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
+            "panel": [asdict(file) for file in save_panel(found.judges.panel, folder.path, dataset.label_names)],
+            "ladder": ladder_facts(found.judges.ladder),
             "search_curve": found.search_curve,
             WITNESSES: checksum(folder.path / WITNESSES),
         }
@@ -134,7 +145,8 @@ def apply_run(
     except InputError as error:
         raise InputError(f"{run}: the parameters of the run cannot be used: {error}") from error
     with reproducible():
-        return apply_recourses(explanation, dataset, models, settings, progress=progress)
+        judges = run_judges(run, explanation, dataset)
+        return apply_recourses(explanation, dataset, models, settings, judges, progress=progress)
 
 
 def _stored_constraint(explanation: Explanation) -> Constraint | None:
