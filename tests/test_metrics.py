@@ -16,10 +16,8 @@ from comrecgc.graphs import GraphBatch
 from comrecgc.metrics import (
     Cost,
     Reason,
-    auto_delta,
     cost,
     coverage,
-    coverage_by_edits,
     coverage_curve,
     directional_coverage,
     held_out_coverage,
@@ -50,15 +48,6 @@ def test_toy_figures() -> None:
     assert directional_coverage(cover, 5.0) == 0
 
 
-def test_coverage_by_true_edits() -> None:
-    edits = np.array([[4, 2, -1, -1], [1, 0, 0, 0], [9, 9, 0, 9]])
-    assert coverage_by_edits(toy(), edits).tolist() == [0.25, 0.5, 0.75, 0.75, 0.75]
-    with pytest.raises(InputError, match="num_edits must be given for each pair"):
-        coverage_by_edits(toy(), edits[:2])
-    with pytest.raises(InputError, match="num_edits must not be negative"):
-        coverage_by_edits(toy(), -edits - 1)
-
-
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), delta=st.floats(0.01, 0.15))
 def test_figures_of_random_covers_agree(seed: int, delta: float) -> None:
@@ -70,8 +59,6 @@ def test_figures_of_random_covers_agree(seed: int, delta: float) -> None:
     for count in (1, 2, 5):
         assert curve[count - 1] == pytest.approx(coverage(cover.select(slice(0, count))))
     assert directional_coverage(cover, delta) <= coverage(cover)
-    known = coverage_by_edits(cover, np.where(cover.covers, 2, 0))
-    assert known.tolist() == [0, 0, pytest.approx(coverage(cover))]
     norms = np.linalg.norm(cover.centres, axis=1)
     shortest = [norms[column].min() for column in cover.covers.T if column.any()]
     assert cost(cover).total == pytest.approx(np.sum(shortest))
@@ -94,7 +81,6 @@ def test_nothing_chosen_and_no_inputs() -> None:
     assert cost(nothing) == cost(toy().select(slice(0, 0))) == Cost(0.0, 0.0, 0.0)
     assert coverage_curve(nothing).tolist() == []
     assert coverage_curve(nothing, 2).tolist() == [0, 0]
-    assert coverage_by_edits(nothing, np.zeros(nothing.pairs.shape, dtype=np.int64)).tolist() == [0]
     useless = Cover(np.ones((1, 5), dtype=np.float32), np.full((1, 3), -1))
     assert cost(useless) == Cost(0.0, 0.0, 0.0)
     empty = pairs_within(np.zeros((0, 5), dtype=np.float32), [], np.zeros((0, 5), dtype=np.float32), [], 0.1)
@@ -123,14 +109,6 @@ def test_held_out_inputs_are_not_seen() -> None:
     assert results[0].seen == pytest.approx(len(set(covered.tolist()) - unseen) / 24)
     with pytest.raises(InputError, match="share"):
         held_out_coverage(pairs, select, 0.03, share=1.0)
-
-
-def test_auto_delta_is_half_the_median() -> None:
-    assert auto_delta(np.array([0.01, 0.02, 0.5], dtype=np.float32)) == pytest.approx(0.01)
-    with pytest.raises(InputError, match="at least one"):
-        auto_delta(np.zeros(0, dtype=np.float32))
-    with pytest.raises(InputError, match="positive length"):
-        auto_delta(np.zeros(3, dtype=np.float32))
 
 
 def test_why_not_covered() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
-from comrecgc.recourse import Cover, FloatArray, RecoursePairs, cover_of
+from comrecgc.recourse import Cover, RecoursePairs, cover_of
 
 Selection = Callable[[RecoursePairs], npt.ArrayLike]
 """Chooses recourses, `[R, d]`, from the pairs it is shown."""
@@ -109,27 +108,6 @@ def trivial_coverage(pairs: RecoursePairs, delta: float) -> float:
     return coverage(cover_of(near, np.zeros((1, pairs.width), dtype=np.float32), delta))
 
 
-def coverage_by_edits(cover: Cover, num_edits: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float64]:
-    """Share of inputs covered by counterfactuals of at most 0, 1, 2, … true edits; the last is the coverage.
-
-    Args:
-        cover: The recourses.
-        num_edits: Edits from the input to the counterfactual of each of `cover.pairs`, `[R, num_inputs]`; what it has
-            where there is no pair does not count.
-    """
-    if num_edits.shape != cover.pairs.shape:
-        raise InputError(f"num_edits must be given for each pair, {cover.pairs.shape} (got shape {num_edits.shape})")
-    known = num_edits[cover.covers]
-    if known.size and known.min() < 0:
-        raise InputError(f"num_edits must not be negative where there is a pair (got {known.min()})")
-    beyond = int(known.max(initial=0)) + 1
-    if not len(cover):
-        return np.zeros(1)
-    fewest = np.where(cover.covers, num_edits, beyond).min(axis=0)
-    counts = np.bincount(fewest.astype(np.int64), minlength=beyond + 1)[:beyond]
-    return np.cumsum(counts) / max(1, cover.num_inputs)
-
-
 def held_out_coverage(
     pairs: RecoursePairs, select: Selection, delta: float, *, seed: int = 0, share: float = 0.2
 ) -> HeldOut:
@@ -149,20 +127,6 @@ def held_out_coverage(
     centres = select(pairs.subset(~unseen[pairs.inputs]))
     covered = cover_of(pairs, centres, delta).first >= 0
     return HeldOut(seen=_share(covered[~unseen]), unseen=_share(covered[unseen]))
-
-
-def auto_delta(one_edit_norms: FloatArray) -> float:
-    """Half the median length of a one-edit recourse: small enough to tell one edit from none.
-
-    Args:
-        one_edit_norms: `d(G,H)` of inputs and their one-edit neighbours, any number of them, `[n]`.
-    """
-    if not len(one_edit_norms):
-        raise InputError('delta="auto" needs at least one one-edit recourse (got none)')
-    delta = float(np.median(one_edit_norms)) / 2
-    if not delta > 0:
-        raise InputError(f'delta="auto" needs one-edit recourses of positive length (got a median of {2 * delta})')
-    return delta
 
 
 def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = None) -> list[Reason | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,19 +102,7 @@ class RecoursePairs:
 
     def subset(self, rows: Rows) -> RecoursePairs:
         """The pairs under a mask, a slice, or at increasing indices; inputs and candidates keep their numbers."""
-        return RecoursePairs(
-            input_embeddings=self.input_embeddings,
-            input_sizes=self.input_sizes,
-            candidate_embeddings=self.candidate_embeddings,
-            candidate_sizes=self.candidate_sizes,
-            inputs=self.inputs[rows],
-            candidates=self.candidates[rows],
-            norms=self.norms[rows],
-        )
-
-    def pointers(self) -> npt.NDArray[np.int64]:
-        """Where the pairs of each input begin, and the end, `[num_inputs + 1]`."""
-        return np.searchsorted(self.inputs, np.arange(self.num_inputs + 1)).astype(np.int64)
+        return replace(self, inputs=self.inputs[rows], candidates=self.candidates[rows], norms=self.norms[rows])
 
 
 def pairs_within(
