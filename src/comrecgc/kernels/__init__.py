@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from comrecgc.kernels import (
         batches,
+        changing,
         classifier,
+        composition,
         edit_distance,
         edited_colours,
         edits,
+        enumeration,
         greed,
         identity,
+        incremental,
         neighbourhood,
         relaxation,
         rows,
@@ -30,12 +34,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "batches",
+    "changing",
     "classifier",
+    "composition",
     "edit_distance",
     "edited_colours",
     "edits",
+    "enumeration",
     "greed",
     "identity",
+    "incremental",
     "neighbourhood",
     "relaxation",
     "rows",

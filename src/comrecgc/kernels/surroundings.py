@@ -11,13 +11,14 @@ _LABELS = np.uint64(2**32)  # an edge label and a neighbour label in one word
 
 
 @numba.njit(inline="always")
-def _term(edge_label, label):  # type: ignore[no-untyped-def]
+def neighbour_term(edge_label, label):  # type: ignore[no-untyped-def]
     """What a neighbour adds to the hash."""
     return mix((np.uint64(edge_label + 1) * _LABELS + np.uint64(label)) * GOLDEN ^ ROUND)
 
 
 @numba.njit(inline="always")
-def _hash(label, total):  # type: ignore[no-untyped-def]
+def node_hash(label, total):  # type: ignore[no-untyped-def]
+    """Hash of a node whose neighbours' terms add up to `total`."""
     return mix(mix(np.uint64(label + 1) * GOLDEN) * SELF + total)
 
 
@@ -26,8 +27,8 @@ def _sums(labels, edges, edge_labels):  # type: ignore[no-untyped-def]
     sums = np.zeros(len(labels), dtype=np.uint64)
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
-        sums[i] += _term(edge_labels[e], labels[j])
-        sums[j] += _term(edge_labels[e], labels[i])
+        sums[i] += neighbour_term(edge_labels[e], labels[j])
+        sums[j] += neighbour_term(edge_labels[e], labels[i])
     return sums
 
 
@@ -37,7 +38,7 @@ def hashes(labels, edges, edge_labels):  # type: ignore[no-untyped-def]
     sums = _sums(labels, edges, edge_labels)
     result = np.empty(len(labels), dtype=np.uint64)
     for v in range(len(labels)):
-        result[v] = _hash(labels[v], sums[v])
+        result[v] = node_hash(labels[v], sums[v])
     return result
 
 
@@ -61,22 +62,22 @@ def familiar_edits(labels, edges, edge_labels, num_labels, known):  # type: igno
     leaf, remove, cut = np.empty((num_labels, num_labels), np.bool_), np.ones(n, np.bool_), np.empty(m, np.bool_)
     for v in range(n):
         for label in range(num_labels):
-            relabel[v, label] = _is_known(known, _hash(label, sums[v]))
-            tie[v, label] = _is_known(known, _hash(labels[v], sums[v] + _term(0, label)))
+            relabel[v, label] = _is_known(known, node_hash(label, sums[v]))
+            tie[v, label] = _is_known(known, node_hash(labels[v], sums[v] + neighbour_term(0, label)))
     for label in range(num_labels):
         for other in range(num_labels):
-            leaf[label, other] = _is_known(known, _hash(label, _term(0, other)))
+            leaf[label, other] = _is_known(known, node_hash(label, neighbour_term(0, other)))
     for e in range(m):
         cut[e] = True
         for side in range(2):
             changed, beside = edges[e, side], edges[e, 1 - side]
-            rest = sums[beside] - _term(edge_labels[e], labels[changed])
-            alone = _is_known(known, _hash(labels[beside], rest))
+            rest = sums[beside] - neighbour_term(edge_labels[e], labels[changed])
+            alone = _is_known(known, node_hash(labels[beside], rest))
             remove[changed] &= alone
             cut[e] &= alone
             for label in range(num_labels):
                 if relabel[changed, label]:
                     relabel[changed, label] = _is_known(
-                        known, _hash(labels[beside], rest + _term(edge_labels[e], label))
+                        known, node_hash(labels[beside], rest + neighbour_term(edge_labels[e], label))
                     )
     return relabel, tie, leaf, remove, cut

@@ -1,13 +1,14 @@
 """All that knows chemistry: elements and bonds, valences, SMILES, functional groups, depictions. rdkit is imported where used."""
 
 from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, Valence, are_elements
+from comrecgc.molecules.bonding import Bonding, bonding_of
 from comrecgc.molecules.depiction import depict
 from comrecgc.molecules.groups import Group, Molecule
 from comrecgc.molecules.plausibility import MolecularChemistry, ladder_facts, ladder_from_facts, ladder_of
 from comrecgc.molecules.smiles import from_smiles, is_valid_molecule, parse_smiles, to_rdkit, to_smiles
 
 __all__ = [
-    "BOND_NAMES", "BOND_ORDERS", "Group", "MolecularChemistry", "Molecule", "Valence", "are_elements", "depict",
+    "BOND_NAMES", "BOND_ORDERS", "Bonding", "Group", "MolecularChemistry", "Molecule", "Valence", "are_elements", "bonding_of", "depict",
     "from_smiles", "is_valid_molecule", "ladder_facts", "ladder_from_facts", "ladder_of", "parse_smiles", "to_rdkit",
     "to_smiles",
 ]  # fmt: skip

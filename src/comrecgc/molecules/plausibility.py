@@ -68,7 +68,9 @@ class MolecularChemistry:
     def right_valences(self, batch: GraphBatch) -> BoolArray:
         """Which atoms carry as many bonds as they should, `[N]`."""
         bonds = bonds_of_atoms(batch)
-        right: BoolArray = self._right[batch.labels, np.minimum(2 * bonds, 2 * _MOST_BONDS).astype(np.int64)]
+        right: BoolArray = self.allowed_half_bonds[
+            batch.labels, np.minimum(2 * bonds, 2 * _MOST_BONDS).astype(np.int64)
+        ]
         right |= aromatic_atoms(batch)
         if self.explicit_hydrogens and {"N", "O"} <= set(self.label_names):
             right |= self._oxides(batch, bonds)
@@ -76,7 +78,7 @@ class MolecularChemistry:
 
     def _overloaded(self, batch: GraphBatch) -> BoolArray:
         """Atoms with more bonds than rdkit accepts, `[N]`."""
-        too_many: BoolArray = (bonds_of_atoms(batch) > self._most[batch.labels]) & ~aromatic_atoms(batch)
+        too_many: BoolArray = (bonds_of_atoms(batch) > self.most_bonds[batch.labels]) & ~aromatic_atoms(batch)
         return too_many
 
     def _valid_sources(self, changed: ChangedGraphs) -> BoolArray:
@@ -97,13 +99,13 @@ class MolecularChemistry:
         return oxides
 
     @cached_property
-    def _most(self) -> np.ndarray:
+    def most_bonds(self) -> np.ndarray:
         """Bonds an atom of each label may carry, `[L]`."""
         most = {name: max(allowed) for name, allowed in VALENCES.items()} | {"N": _CHARGED_NITROGEN}
         return np.array([most.get(name, np.inf) for name in self.label_names])
 
     @cached_property
-    def _right(self) -> BoolArray:
+    def allowed_half_bonds(self) -> BoolArray:
         """Whether an atom of each label may carry so many half bonds, `[L, halves]`."""
         table = np.zeros((len(self.label_names), 2 * _MOST_BONDS + 1), dtype=bool)
         for label, name in enumerate(self.label_names):
@@ -149,7 +151,7 @@ def ladder_of(graphs: Iterable[Graph], label_names: Sequence[str], *, min_seen: 
         min_seen: How often surroundings must occur to be familiar.
     """
     graphs = list(graphs)
-    chemistry = MolecularChemistry.of(graphs, label_names) if _are_molecules(graphs, label_names) else None
+    chemistry = MolecularChemistry.of(graphs, label_names) if are_molecules(graphs, label_names) else None
     return Ladder(familiarity=Familiarity.of(graphs, min_seen=min_seen), chemistry=chemistry)
 
 
@@ -186,7 +188,7 @@ def ladder_from_facts(facts: object, label_names: Sequence[str]) -> Ladder:
     return Ladder(familiarity=familiarity, chemistry=chemistry)
 
 
-def _are_molecules(graphs: Sequence[Graph], label_names: Sequence[str]) -> bool:
+def are_molecules(graphs: Sequence[Graph], label_names: Sequence[str]) -> bool:
     """Whether labels are elements and edge labels, where there are any, bonds."""
     largest = max(
         (int(graph.edge_labels.max(initial=0)) for graph in graphs if graph.edge_labels is not None), default=0

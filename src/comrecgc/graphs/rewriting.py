@@ -1,0 +1,269 @@
+"""A rule as a person or a stranger's program can carry it out: a pattern before, a pattern after, and which nodes are kept.
+
+It can be carried out where `before` maps one-to-one into a graph: labels equal, its edges present with equal edge labels, no neighbour of a
+closed node outside the map, and nodes that only `after` joins not joined. Carrying it out removes the mapped nodes that are not kept,
+relabels kept nodes, removes the edges that `after` lacks, and adds the new nodes and edges of `after`. Everything here is plain Python: it is
+what the compiled path is checked against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from comrecgc.errors import InputError
+from comrecgc.graphs.graph import Graph
+
+Edge = tuple[int, int]
+Site = tuple[int, ...]
+"""Node of the graph for each node of `before`."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A small labelled graph.
+
+    Args:
+        labels: Label of each node.
+        edges: Pairs of nodes, `i < j`, increasing.
+        edge_labels: Label of each edge; None where edges have no labels.
+    """
+
+    labels: tuple[int, ...]
+    edges: tuple[Edge, ...]
+    edge_labels: tuple[int, ...] | None
+
+    def __post_init__(self) -> None:
+        if any(not 0 <= i < j < len(self.labels) for i, j in self.edges) or len(set(self.edges)) < len(self.edges):
+            raise InputError(
+                f"Edges of a pattern must join two of its {len(self.labels)} nodes, once (got {self.edges})"
+            )
+        if self.edge_labels is not None and len(self.edge_labels) != len(self.edges):
+            raise InputError(
+                f"Every edge of a pattern needs a label (got {len(self.edge_labels)} of {len(self.edges)})"
+            )
+
+    @cached_property
+    def bonds(self) -> Mapping[Edge, int]:
+        """Label of every edge; 0 where edges have none."""
+        return dict(zip(self.edges, self.edge_labels or (0,) * len(self.edges), strict=True))
+
+    @cached_property
+    def neighbours(self) -> tuple[tuple[int, ...], ...]:
+        around: list[list[int]] = [[] for _ in self.labels]
+        for i, j in self.edges:
+            around[i].append(j)
+            around[j].append(i)
+        return tuple(map(tuple, around))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A change in a context, the same for every graph.
+
+    Args:
+        before: What it finds.
+        after: What it makes of it.
+        kept: Pairs (node of `before`, node of `after`) that are the same node, increasing.
+        closed: For each node of `before`, whether it must have no neighbour outside the map.
+        radius: Radius of the context around the anchors.
+        num_changes: Changes that it makes together.
+    """
+
+    before: Pattern
+    after: Pattern
+    kept: tuple[tuple[int, int], ...]
+    closed: tuple[bool, ...]
+    radius: int = 0
+    num_changes: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.closed) != len(self.before.labels):
+            raise InputError(f"closed must say it of every node (got {len(self.closed)} of {len(self.before.labels)})")
+        olds, news = [i for i, _ in self.kept], [j for _, j in self.kept]
+        within = all(0 <= i < len(self.before.labels) and 0 <= j < len(self.after.labels) for i, j in self.kept)
+        if not within or len(set(olds)) < len(olds) or len(set(news)) < len(news):
+            raise InputError(f"kept must pair nodes of before and after, each once (got {self.kept})")
+        if any(not self.closed[i] for i in range(len(self.before.labels)) if i not in olds):
+            raise InputError("Nodes that a rule removes must be closed")
+
+    @cached_property
+    def image(self) -> Mapping[int, int]:
+        """Node of `after` for every kept node of `before`."""
+        return dict(self.kept)
+
+    @cached_property
+    def cost(self) -> int:
+        """Elements that it changes: nodes and edges inserted, deleted or relabelled."""
+        before, after, image = self.before, self.after, self.image
+        cost = len(before.labels) + len(after.labels) - 2 * len(image)
+        cost += sum(before.labels[i] != after.labels[j] for i, j in image.items())
+        shared = [
+            (bond, after.bonds[_edge(image[i], image[j])])
+            for (i, j), bond in before.bonds.items()
+            if i in image and j in image and _edge(image[i], image[j]) in after.bonds
+        ]
+        return cost + len(before.edges) + len(after.edges) - 2 * len(shared) + sum(a != b for a, b in shared)
+
+    @cached_property
+    def grown(self) -> int:
+        """What it adds to the size of a graph."""
+        return len(self.after.labels) + len(self.after.edges) - len(self.before.labels) - len(self.before.edges)
+
+    @cached_property
+    def must_be_apart(self) -> tuple[Edge, ...]:
+        """Nodes of `before` that only `after` joins."""
+        back = {j: i for i, j in self.kept}
+        joined = {_edge(back[i], back[j]) for i, j in self.after.edges if i in back and j in back}
+        return tuple(sorted(joined - set(self.before.edges)))
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The nodes of `before` so that each, but the first of a part, follows a neighbour; those of rare shape first."""
+        todo, order = set(range(len(self.before.labels))), []
+        while todo:
+            beside = [i for i in todo if any(j in order for j in self.before.neighbours[i])]
+            pick = max(beside or todo, key=lambda i: (self.closed[i], len(self.before.neighbours[i]), -i))
+            todo.discard(pick)
+            order.append(pick)
+        return tuple(order)
+
+    def distance(self, graph: Graph) -> float:
+        """`cost / (|G| + |H|)` when carried out on a graph."""
+        return self.cost / (2 * graph.size + self.grown)
+
+
+class Surroundings:
+    """A graph as the matcher wants it: neighbours with edge labels, nodes by label."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.labels: list[int] = graph.labels.tolist()
+        self.around: list[dict[int, int]] = [{} for _ in self.labels]
+        bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
+        for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True):
+            self.around[i][j] = bond
+            self.around[j][i] = bond
+        self.of_label: dict[int, list[int]] = {}
+        for node, label in enumerate(self.labels):
+            self.of_label.setdefault(label, []).append(node)
+
+
+def find_sites(rule: Rule, where: Surroundings, within: frozenset[int] | None = None) -> Iterator[Site]:
+    """Every place where a rule can be carried out, in the order of the graph's nodes.
+
+    Args:
+        rule: The rule.
+        where: The graph.
+        within: Only places all of whose nodes are among these.
+    """
+    before, order = rule.before, rule.order
+    site = [-1] * len(before.labels)
+    used: set[int] = set()
+
+    def fits(node: int, target: int) -> bool:
+        if (
+            where.labels[target] != before.labels[node]
+            or target in used
+            or (within is not None and target not in within)
+        ):
+            return False
+        around = where.around[target]
+        degree = len(before.neighbours[node])
+        if len(around) < degree or (rule.closed[node] and len(around) > len(before.labels) - 1):
+            return False
+        for other in before.neighbours[node]:
+            if site[other] >= 0 and around.get(site[other], -1) != before.bonds[_edge(node, other)]:
+                return False
+        return not any(
+            site[i if j == node else j] in around
+            for i, j in rule.must_be_apart
+            if node in (i, j) and site[i if j == node else j] >= 0
+        )
+
+    def extend(depth: int) -> Iterator[Site]:
+        if depth == len(order):
+            if all(set(where.around[site[i]]) <= used for i in range(len(site)) if rule.closed[i]):
+                yield tuple(site)
+            return
+        node = order[depth]
+        beside = [other for other in before.neighbours[node] if site[other] >= 0]
+        targets = sorted(where.around[site[beside[0]]]) if beside else where.of_label.get(before.labels[node], [])
+        for target in targets:
+            if fits(node, target):
+                site[node] = target
+                used.add(target)
+                yield from extend(depth + 1)
+                used.discard(target)
+                site[node] = -1
+
+    return extend(0)
+
+
+def can_be_carried_out(rule: Rule, graph: Graph) -> bool:
+    """Whether there is a place for the rule in the graph."""
+    return next(find_sites(rule, Surroundings(graph)), None) is not None
+
+
+def distinct_sites(rule: Rule, where: Surroundings, most: int) -> list[Site]:
+    """Places of a rule, at most so many; of places that differ only by leaves that are alike, the first."""
+    twin: dict[tuple[int, int, int], list[int]] = {}
+    alias = list(range(len(where.labels)))
+    for node, around in enumerate(where.around):
+        if len(around) == 1:
+            ((anchor, bond),) = around.items()
+            twin.setdefault((anchor, bond, where.labels[node]), []).append(node)
+    for nodes in twin.values():
+        for node in nodes:
+            alias[node] = nodes[0]
+    seen, found = set(), []
+    for site in find_sites(rule, where):
+        name = tuple(alias[node] for node in site)
+        if name not in seen:
+            seen.add(name)
+            found.append(site)
+            if len(found) == most:
+                break
+    return found
+
+
+def carry_out(rule: Rule, graph: Graph, site: Site) -> Graph:
+    """The graph after the rule is carried out at a place; its nodes keep their ids, new ones take the next."""
+    before, after, image = rule.before, rule.after, rule.image
+    target = {site[i]: j for i, j in image.items()}
+    removed = {site[i] for i in range(len(site)) if i not in image}
+    labels = {node: label for node, label in enumerate(graph.labels.tolist()) if node not in removed}
+    labels |= {node: after.labels[j] for node, j in target.items()}
+    bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
+    edges = {
+        (i, j): bond
+        for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True)
+        if i not in removed and j not in removed
+    }
+    for i, j in before.edges:
+        edges.pop(_edge(site[i], site[j]), None)
+    place = {j: node for node, j in target.items()}
+    for j in range(len(after.labels)):
+        if j not in place:
+            place[j] = graph.num_nodes + sum(1 for k in range(j) if k not in image.values())
+            labels[place[j]] = after.labels[j]
+    for (i, j), bond in after.bonds.items():
+        edges[_edge(place[i], place[j])] = bond
+    nodes = sorted(labels)
+    rank = {node: k for k, node in enumerate(nodes)}
+    rows = sorted((rank[i], rank[j], bond) for (i, j), bond in edges.items())
+    ids = [int(graph.ids[node]) if node < graph.num_nodes else graph.next_id + node - graph.num_nodes for node in nodes]
+    return Graph.assemble(
+        np.array([labels[node] for node in nodes], np.int32),
+        np.array([row[:2] for row in rows], np.int32).reshape(-1, 2),
+        None if graph.edge_labels is None else np.array([row[2] for row in rows], np.int32),
+        np.array(ids, np.int32),
+        graph.next_id + len(after.labels) - len(image),
+    )
+
+
+def _edge(i: int, j: int) -> Edge:
+    return (i, j) if i < j else (j, i)

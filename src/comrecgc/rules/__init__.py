@@ -1,0 +1,39 @@
+"""Rules: changes in a context, the same for every graph; mined, composed, tabulated and chosen."""
+
+from comrecgc.rules.choice import (
+    KINDS,
+    HeldOut,
+    RuleChoice,
+    Wishes,
+    choose,
+    held_out,
+    held_out_success,
+    wilson_interval,
+)
+from comrecgc.rules.composition import Composition
+from comrecgc.rules.groups import Group
+from comrecgc.rules.mining import ACCEPTED, Judges, Workshop, log_odds
+from comrecgc.rules.reading import read_rule
+from comrecgc.rules.table import RuleTable, tabulate
+from comrecgc.rules.vocabulary import Vocabulary
+
+__all__ = [
+    "ACCEPTED",
+    "KINDS",
+    "Composition",
+    "Group",
+    "HeldOut",
+    "Judges",
+    "RuleChoice",
+    "RuleTable",
+    "Vocabulary",
+    "Wishes",
+    "Workshop",
+    "choose",
+    "held_out",
+    "held_out_success",
+    "log_odds",
+    "read_rule",
+    "tabulate",
+    "wilson_interval",
+]

@@ -1,0 +1,302 @@
+"""Composite rules: two or three changes made together, found by what each does alone.
+
+How much a change raises the log-odds of accept is roughly added when several are made together. So for every pair of rules the inputs that
+they should turn are predicted from what each does alone, the most promising pairs are made and scored for real, and what is still open
+decides which are tried next. Rules of three changes are pairs that worked, or came close, with one more.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc import kernels
+from comrecgc.rules.mining import ACCEPTED, Changes, FloatArray, IntArray, Judges, Progress, Workshop
+
+_PLACES = 3  # places of a rule in an input that take part in combinations
+_PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`kernels.changing.JOIN`)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Made:
+    """Several changes made together, and what came of it, one a row.
+
+    Args:
+        members: Keys of the single rules that the changes belong to, `[V, m]`.
+        input: Place among the inputs, `[V]`.
+        change: The changes, `[V, m, 4]`.
+        cost: Elements they change, `[V]`.
+        grown: What they add to the size of the graph, `[V]`.
+        margin: Log-odds of accept, `[V]`.
+        goal: Log-odds of what counts, `[V]`.
+        votes: Votes of the panel, `[V]`.
+    """
+
+    members: npt.NDArray[np.uint64]
+    input: IntArray
+    change: IntArray
+    cost: IntArray
+    grown: IntArray
+    margin: FloatArray
+    goal: FloatArray
+    votes: npt.NDArray[np.int8]
+
+    @classmethod
+    def of(cls, singles: Changes) -> Made:
+        """Single changes at radius 0."""
+        s = singles
+        return cls(
+            members=s.rule[:, :1], input=s.input, change=s.change, cost=s.cost, grown=s.grown, margin=s.margin, goal=s.goal, votes=s.votes
+        )  # fmt: skip
+
+    @staticmethod
+    def joined(parts: Sequence[Made]) -> Made:
+        """All of them."""
+        names = ("members", "input", "change", "cost", "grown", "margin", "goal", "votes")
+        return Made(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+    @cached_property
+    def rule(self) -> npt.NDArray[np.uint64]:
+        """Key of the rule that each row carries out, `[V]`: its single rules, and which of them share an anchor."""
+        return composite_keys(self.members, self.change)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Parts:
+    """Rules as parts of larger ones: their best places in every input.
+
+    Args:
+        made: What the places speak of.
+        place: Rows of `made`, best first, `[K, N, places]`; -1 where there are no more.
+        rise: How much the best place raises the log-odds of what counts, `[K, N]`; -inf where there is none.
+        cost: What that costs, `[K, N]`.
+        grown: What it adds to the size of the graph, `[K, N]`.
+    """
+
+    made: Made
+    place: npt.NDArray[np.int64]
+    rise: npt.NDArray[np.float32]
+    cost: npt.NDArray[np.int32]
+    grown: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+
+def composite_keys(members: npt.NDArray[np.uint64], change: IntArray) -> npt.NDArray[np.uint64]:
+    """Key of each row, `[V]`, whatever the order of its changes; a single change has the key of its rule."""
+    if members.shape[1] == 1:
+        return members[:, 0]
+    total = np.zeros(len(members), np.uint64)
+    for k in range(members.shape[1]):
+        beside = np.zeros(len(members), np.uint64)
+        for j in range(members.shape[1]):
+            shares = (change[:, j, 1] == change[:, k, 1]) & (change[:, j, 0] < _PAIRS) & (change[:, k, 0] < _PAIRS)
+            if j != k:
+                beside += np.where(shares, _mix(members[:, j]), np.uint64(0))
+        total += _mix(_mix(members[:, k]) + beside)
+    return _mix(total + np.uint64(members.shape[1]))
+
+
+def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Finaliser of splitmix64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composition:
+    """Search for composite rules.
+
+    Args:
+        num_parts: Single rules that are combined.
+        num_tried: Pairs made and scored in every round.
+        num_rounds: Rounds; those after the first look at what ten rules leave open.
+        num_extended: Pairs that are extended by a third change.
+        slack: Log-odds that a prediction may lack, in shares of what the input lacks.
+        most_changes: Changes of a rule at most.
+    """
+
+    num_parts: int = 400
+    num_tried: int = 300
+    num_rounds: int = 3
+    num_extended: int = 200
+    slack: float = 0.3
+    most_changes: int = 3
+
+    def search(
+        self,
+        singles: Changes,
+        base: FloatArray,
+        workshop: Workshop,
+        judges: Judges,
+        *,
+        progress: Progress | None = None,
+    ) -> list[Made]:
+        """Rules of two changes, and of three, as far as they were worth a try.
+
+        Args:
+            singles: Single changes, scored.
+            base: Log-odds of what counts, of every input as it is.
+            workshop: Makes and scores changes.
+            judges: Who is asked.
+            progress: Called as work proceeds.
+        """
+        if self.most_changes < 2 or not len(singles):
+            return []
+        state = _Search(self, singles, base, workshop, judges, progress)
+        single = state.parts(Made.of(singles), self.num_parts)
+        found = state.combine(single, single)
+        if found and self.most_changes > 2:
+            found += state.combine(state.parts(Made.joined(found), self.num_extended), single)
+        return found
+
+
+class _Search:
+    def __init__(
+        self,
+        config: Composition,
+        singles: Changes,
+        base: FloatArray,
+        workshop: Workshop,
+        judges: Judges,
+        progress: Progress | None,
+    ) -> None:
+        self.config, self.singles, self.base = config, singles, base
+        self.workshop, self.judges, self.progress = workshop, judges, progress
+        self.need = np.maximum(-base, 1e-6).astype(np.float32)
+        self.size = np.array([graph.size for graph in workshop.inputs])
+        self.theta = workshop.vocabulary.theta
+        accepted = singles.accepted
+        # What covers what so far: rules of one change, at radius 0.
+        self.sets = _sets(singles.rule[accepted, 0], singles.input[accepted])
+
+    def parts(self, made: Made, most: int) -> Parts:
+        """The rules that close most of the gaps to acceptance, over all inputs."""
+        names, rule = np.unique(made.rule, return_inverse=True)
+        rows = np.flatnonzero(np.isfinite(made.goal))
+        rise = made.goal[rows] - self.base[made.input[rows]]
+        order = np.lexsort((rows, -rise, made.input[rows], rule[rows]))
+        rows, rise = rows[order], rise[order]
+        of, at = rule[rows], made.input[rows]
+        first = np.flatnonzero(
+            np.r_[True, (of[1:] != of[:-1]) | (at[1:] != at[:-1])]
+        )  # best place of each rule in each input
+        share = np.clip(rise[first] / self.need[at[first]], 0.0, 1.0)
+        worth = np.bincount(of[first], share, minlength=len(names))
+        chosen = np.sort(np.argsort(-worth, kind="stable")[:most])
+        index = np.full(len(names), -1)
+        index[chosen] = np.arange(len(chosen))
+        kept = index[of[first]] >= 0
+        ends = np.append(first[1:], len(rows))[kept]
+        first = first[kept]
+        part, where = index[of[first]], at[first]
+        shape = (len(chosen), len(self.base))
+        place = np.full((*shape, _PLACES), -1, np.int64)
+        for k in range(_PLACES):
+            has = first + k < ends
+            place[part[has], where[has], k] = rows[first[has] + k]
+        rises, costs, growths = (
+            np.full(shape, -np.inf, np.float32),
+            np.zeros(shape, np.int32),
+            np.zeros(shape, np.int32),
+        )
+        rises[part, where] = rise[first]
+        costs[part, where], growths[part, where] = made.cost[rows[first]], made.grown[rows[first]]
+        return Parts(made=made, place=place, rise=rises, cost=costs, grown=growths)
+
+    def combine(self, left: Parts, right: Parts) -> list[Made]:
+        """The most promising combinations, scored; round after round, by what is still open."""
+        done: list[Made] = []
+        tried = np.zeros((len(left), len(right)), bool)
+        same = left is right
+        for round_ in range(self.config.num_rounds):
+            weight = self._open_weight() if round_ else np.ones(len(self.base), np.float32)
+            worth = kernels.composition.pair_worth(
+                left.rise, left.cost, left.grown, right.rise, right.cost, right.grown,
+                self.need, self.size, self.theta, weight, same,
+            )  # fmt: skip
+            worth[tried] = 0
+            flat = worth.ravel()
+            best = np.argsort(-flat, kind="stable")[: self.config.num_tried]
+            best = best[flat[best] > 0]
+            if not len(best):
+                break
+            pairs = np.stack(np.unravel_index(best, worth.shape), axis=1)
+            tried[pairs[:, 0], pairs[:, 1]] = True
+            made = self._make(left, right, pairs, same=same)
+            done.append(made)
+            accepted = made.goal > ACCEPTED
+            self.sets += _sets(made.rule[accepted], made.input[accepted])
+            if self.progress is not None:
+                stage = f"combining {made.members.shape[1]} changes"
+                self.progress(stage, round_ + 1, self.config.num_rounds, "")
+        return done
+
+    def _open_weight(self) -> npt.NDArray[np.float32]:
+        """Inputs that the best ten rules so far leave open count in full, the others a tenth."""
+        from scipy.sparse import csr_array
+
+        from comrecgc.selection import greedy_cover
+
+        counts = [len(items) for items in self.sets]
+        if not counts:
+            return np.ones(len(self.base), np.float32)
+        indices = np.concatenate(self.sets)
+        incidence = csr_array(
+            (np.ones(len(indices), bool), indices, np.cumsum([0, *counts])), shape=(len(counts), len(self.base))
+        )
+        weight = np.ones(len(self.base), np.float32)
+        for row in greedy_cover(incidence, 10).order.tolist():
+            weight[self.sets[row]] = 0.1
+        return weight
+
+    def _make(self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], *, same: bool) -> Made:
+        """Make and score pairs of rules at combinations of their best places, at the same anchor or apart."""
+        least = self.need * (1 - self.config.slack)
+        ones, others = [], []
+        for a, b in pairs.tolist():
+            cost, grown = left.cost[a] + right.cost[b], left.grown[a] + right.grown[b]
+            where = np.flatnonzero(
+                (left.rise[a] + right.rise[b] > least) & (cost <= self.theta * (2 * self.size + grown))
+            )
+            for x, y in itertools.product(range(_PLACES), repeat=2):
+                if same and a == b and x >= y:
+                    continue
+                one, other = left.place[a, where, x], right.place[b, where, y]
+                has = (one >= 0) & (other >= 0)
+                if x > 1 or y > 1:  # third places only where they bring the changes together
+                    anchors = left.made.change[one, :, 1] == right.made.change[other, :, 1]
+                    has &= anchors.any(axis=1) | (same and a == b)
+                ones.append(one[has])
+                others.append(other[has])
+        one, other = np.concatenate(ones), np.concatenate(others)
+        change = np.concatenate([left.made.change[one], right.made.change[other]], axis=1)
+        members = np.concatenate([left.made.members[one], right.made.members[other]], axis=1)
+        inputs = left.made.input[one]
+        margin, votes, goal = self.judges.judge(self.workshop, inputs, change)
+        kept = np.isfinite(margin)
+        return Made(
+            members=members[kept],
+            input=inputs[kept],
+            change=change[kept],
+            cost=(left.made.cost[one] + right.made.cost[other])[kept],
+            grown=(left.made.grown[one] + right.made.grown[other])[kept],
+            margin=margin[kept],
+            goal=goal[kept],
+            votes=votes[kept],
+        )
+
+
+def _sets(rules: npt.NDArray[np.int64] | npt.NDArray[np.uint64], inputs: IntArray) -> list[IntArray]:
+    """Inputs of each rule."""
+    order = np.lexsort((inputs, rules))
+    rules, inputs = rules[order], inputs[order]
+    starts = np.flatnonzero(np.r_[True, rules[1:] != rules[:-1]]) if len(rules) else []
+    return [np.unique(part) for part in np.split(inputs, starts[1:])] if len(rules) else []

@@ -1,0 +1,270 @@
+"""Mining: every change of every input within θ and on its rung, each scored once.
+
+A change is four numbers (`kernels.changing`); several made together are a row of them. Inputs are worked on by threads, block after
+block; what is found does not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc import kernels
+from comrecgc.classifiers import Classifier
+from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.rules.network import compiled_network
+from comrecgc.rules.vocabulary import Vocabulary, arrays_of, room_for
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int, str], None]
+
+ACCEPTED = 4e-5
+"""Log-odds beyond which a result counts as accepted: p > 0.50001, so that rounding cannot undo it."""
+NOT_ASKED = -1
+"""Votes of a panel that was not asked."""
+
+_BLOCK = 32  # inputs a thread takes at once
+_BUILT_NODES = 200_000  # nodes of changed graphs built at once for models that see graphs
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Changes:
+    """Changes of inputs, one a row.
+
+    Args:
+        input: Place among the inputs, `[V]`, not decreasing.
+        change: The change, `[V, k, 4]`.
+        cost: Elements that it changes, `[V]`.
+        grown: How much it adds to the size of the graph, `[V]`.
+        rule: Keys of its rule at radius 0 and 1, `[V, 2]`.
+        found: Keys of what it finds, `[V, 2]`.
+        margin: Log-odds of accept afterwards, `[V]`.
+        goal: Log-odds of what counts: `margin`, or the least of it and of what most of the panel say, `[V]`.
+        votes: Members of the panel that accept it, `[V]`; `NOT_ASKED` where nobody was asked.
+    """
+
+    input: IntArray
+    change: IntArray
+    cost: IntArray
+    grown: IntArray
+    rule: npt.NDArray[np.uint64]
+    found: npt.NDArray[np.uint64]
+    margin: FloatArray
+    goal: FloatArray
+    votes: npt.NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.input)
+
+    @cached_property
+    def accepted(self) -> npt.NDArray[np.bool_]:
+        """Which changes count as accepted, `[V]`."""
+        mask: npt.NDArray[np.bool_] = self.goal > ACCEPTED
+        return mask
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Workshop:
+    """Makes and scores changes of some inputs.
+
+    Args:
+        inputs: The graphs.
+        vocabulary: What changes may speak of.
+        jobs: Threads.
+    """
+
+    inputs: Sequence[Graph]
+    vocabulary: Vocabulary
+    jobs: int = 1
+
+    @cached_property
+    def _compiled(self) -> tuple[Any, Any, Any, Any]:
+        return self.vocabulary.compiled()
+
+    @cached_property
+    def _arrays(self) -> list[Any]:
+        return [arrays_of(graph) for graph in self.inputs]
+
+    def changes(self, judges: Judges, progress: Progress | None = None) -> Changes:
+        """Every single change of every input that stays within θ and on the rung, scored."""
+
+        def enumerate_block(start: int, stop: int, work: Any) -> list[Any]:
+            return [
+                kernels.enumeration.enumerate_changes(*self._arrays[i], work, *self._compiled)
+                for i in range(start, stop)
+            ]
+
+        parts = self._map(enumerate_block, "trying changes", progress)
+        counts = [len(part[0]) for part in parts]
+        size = np.concatenate([np.zeros((0, 2), np.int32), *(part[1] for part in parts)])
+        keys = np.concatenate([np.zeros((0, 4), np.uint64), *(part[2] for part in parts)])
+        inputs = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
+        change = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])[:, None, :]
+        margin, votes, goal = judges.judge(self, inputs, change, progress)
+        return Changes(
+            input=inputs,
+            change=change,
+            cost=size[:, 0],
+            grown=size[:, 1],
+            rule=keys[:, :2],
+            found=keys[:, 2:],
+            margin=margin,
+            goal=goal,
+            votes=votes,
+        )
+
+    def finds(self, wanted: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], IntArray]:
+        """Which inputs hold what a change could find: places in `wanted` (keys, increasing) and inputs, in pairs."""
+
+        def find_block(start: int, stop: int, work: Any) -> list[Any]:
+            keys = (kernels.enumeration.finds(*self._arrays[i], work, *self._compiled[:3]) for i in range(start, stop))
+            return [np.flatnonzero(np.isin(wanted, key)) for key in keys]
+
+        parts = self._map(find_block)
+        return (
+            np.concatenate([np.zeros(0, np.int64), *parts]),
+            np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts]),
+        )
+
+    def margins(
+        self,
+        classifier: Classifier,
+        inputs: IntArray,
+        changes: IntArray,
+        *,
+        progress: Progress | None = None,
+        stage: str = "scoring",
+    ) -> FloatArray:
+        """Log-odds of accept after each row of changes, `[V]`; NaN where they cannot be made together or leave the rung.
+
+        Args:
+            classifier: The model.
+            inputs: Whom each row changes, `[V]`.
+            changes: The changes, `[V, k, 4]`.
+            progress: Called as work proceeds.
+            stage: What it is told.
+        """
+        network = compiled_network(classifier)
+        order = np.argsort(inputs, kind="stable")
+        bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
+        margins = np.full(len(inputs), np.nan)
+
+        def score_block(start: int, stop: int, work: Any) -> list[None]:
+            states = None if network is None else kernels.incremental.new_states(work, network)
+            for i in range(start, stop):
+                rows = order[bounds[i] : bounds[i + 1]]
+                if not len(rows):
+                    continue
+                if network is not None:
+                    margins[rows] = kernels.incremental.score_changes(
+                        *self._arrays[i], work, changes[rows], network, states, *self._compiled
+                    )
+                    continue
+                fits = rows[kernels.incremental.check_changes(*self._arrays[i], work, changes[rows], *self._compiled)]
+                most = max(1, _BUILT_NODES // (self.inputs[i].num_nodes + 8))
+                for first in range(0, len(fits), most):
+                    part = fits[first : first + most]
+                    batch, _ = self._built(i, changes[part], work)
+                    margins[part] = log_odds(classifier.accept_probability(batch))
+            return []
+
+        self._map(score_block, stage, progress, jobs=1 if network is None else None)
+        return margins
+
+    def built(self, inputs: IntArray, changes: IntArray) -> tuple[GraphBatch, list[IntArray]]:
+        """The graphs after each row of changes, and which node each of their nodes was (-1 for new ones)."""
+        work = room_for(self.inputs)
+        graphs, origins = [], []
+        for i, row in zip(inputs.tolist(), changes, strict=True):
+            batch, origin = self._built(i, row[None], work)
+            graphs.append(batch[0])
+            origins.append(origin)
+        return GraphBatch.from_graphs(graphs), origins
+
+    def _built(self, i: int, changes: IntArray, work: Any) -> tuple[GraphBatch, IntArray]:
+        _, groups, hydrogens, _ = self._compiled
+        labels, edges, bonds, node_ptr, edge_ptr, origin = kernels.incremental.build_changed(
+            *self._arrays[i], work, changes, groups, hydrogens
+        )
+        return GraphBatch(
+            labels, edges, node_ptr, edge_ptr, None if self.inputs[i].edge_labels is None else bonds
+        ), origin
+
+    def _map(
+        self,
+        block: Callable[[int, int, Any], list[Any]],
+        stage: str = "",
+        progress: Progress | None = None,
+        jobs: int | None = None,
+    ) -> list[Any]:
+        """What `block(start, stop, work)` returns for all blocks of inputs, end to end."""
+        total = len(self.inputs)
+        assert self._compiled
+        assert self._arrays is not None
+        starts = range(0, total, _BLOCK)
+
+        def run(start: int) -> list[Any]:
+            stop = min(start + _BLOCK, total)
+            return block(start, stop, room_for(self.inputs[start:stop]))
+
+        found: list[Any] = []
+        with ThreadPoolExecutor(self.jobs if jobs is None else jobs) as pool:
+            for start, part in zip(starts, pool.map(run, starts), strict=True):
+                found += part
+                if progress is not None:
+                    progress(stage, min(start + _BLOCK, total), total, "")
+        return found
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judges:
+    """Who is asked about changed graphs.
+
+    Args:
+        classifier: The explained model.
+        panel: Other models of the same data.
+        confirm: Whether a result counts only if most of the panel accept it too.
+    """
+
+    classifier: Classifier
+    panel: tuple[Classifier, ...] = ()
+    confirm: bool = False
+
+    @property
+    def majority(self) -> int:
+        """Votes that are most of the panel."""
+        return len(self.panel) // 2 + 1
+
+    def judge(
+        self, workshop: Workshop, inputs: IntArray, changes: IntArray, progress: Progress | None = None
+    ) -> tuple[FloatArray, npt.NDArray[np.int8], FloatArray]:
+        """Log-odds of accept, votes of the panel, and log-odds of what counts, `[V]` each, after each row of changes.
+
+        Only accepted results are shown to the panel, unless its consent is what counts: then how far a result is from it guides the search.
+        """
+        margin = workshop.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
+        votes = np.full(len(inputs), NOT_ASKED, np.int8)
+        rows = np.flatnonzero(np.isfinite(margin) if self.confirm else margin > ACCEPTED)
+        if not self.panel:
+            return margin, votes, margin
+        votes[rows] = 0
+        said = np.stack([workshop.margins(member, inputs[rows], changes[rows]) for member in self.panel])
+        votes[rows] += (said > 0).sum(axis=0).astype(np.int8)
+        if not self.confirm:
+            return margin, votes, margin
+        goal = margin.copy()
+        goal[rows] = np.minimum(margin[rows], np.sort(said, axis=0)[len(self.panel) - self.majority])
+        return margin, votes, goal
+
+
+def log_odds(probability: FloatArray) -> FloatArray:
+    """`log(p / (1 - p))`, finite."""
+    p = np.clip(probability, 1e-15, 1 - 1e-15)
+    return np.log(p) - np.log1p(-p)

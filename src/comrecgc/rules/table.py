@@ -1,0 +1,288 @@
+"""The table of rules and inputs: where each rule can be carried out, where that is accepted, and how.
+
+Everything else follows from it: the choice of rules, their statistics, a choice under other wishes, the page to play with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.rules.composition import Made
+from comrecgc.rules.groups import Group
+from comrecgc.rules.mining import ACCEPTED, Changes, IntArray, Workshop
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+MOST_CHANGES = 3
+"""Changes of a rule at most."""
+
+_PAIR_RADIUS = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleTable:
+    """Rules, each a row, and the inputs that they turn.
+
+    Args:
+        key: What the rule is known by, `[K]`, increasing.
+        radius: Radius of its context, `[K]`.
+        kinds: Kind of each of its changes, `[K, 3]`; -1 where it has fewer.
+        cost: Elements that it changes, `[K]`.
+        applicable: Inputs that hold what it finds, `[K, N]`, eight to a byte.
+        ptr: Where the inputs of each rule begin, `[K + 1]`.
+        input: Inputs where it is accepted within θ, on the rung, `[E]`, increasing within a rule.
+        change: How it is carried out there, `[E, 3, 4]` (`kernels.changing`); a kind of -1 is no change.
+        margin: Log-odds of accept afterwards, `[E]`.
+        votes: How many of the panel accept it too, `[E]`; -1 if nobody was asked.
+        base: Log-odds of accept of every input as it is, `[N]`.
+        random_success: Share of all changes of the same kind, on the inputs it can be carried out on, that are accepted, `[K]`; NaN for
+            composite rules.
+        majority: Votes that are most of the panel; 0 if there is none.
+        groups: The groups that changes speak of.
+        num_left_out: Rules that turn so few inputs that they were left out.
+        most_left_out: Inputs that any of those turns at most.
+    """
+
+    key: npt.NDArray[np.uint64]
+    radius: npt.NDArray[np.int8]
+    kinds: npt.NDArray[np.int8]
+    cost: npt.NDArray[np.int32]
+    applicable: npt.NDArray[np.uint8]
+    ptr: npt.NDArray[np.int64]
+    input: IntArray
+    change: npt.NDArray[np.int16]
+    margin: npt.NDArray[np.float32]
+    votes: npt.NDArray[np.int8]
+    base: npt.NDArray[np.float64]
+    random_success: npt.NDArray[np.float32]
+    majority: int
+    groups: tuple[Group, ...]
+    num_left_out: int = 0
+    most_left_out: int = 0
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @property
+    def num_inputs(self) -> int:
+        return len(self.base)
+
+    @property
+    def num_changes(self) -> npt.NDArray[np.int64]:
+        """Changes of each rule, `[K]`."""
+        return (self.kinds >= 0).sum(axis=1)
+
+    @cached_property
+    def rule(self) -> npt.NDArray[np.int64]:
+        """Rule of each entry, `[E]`."""
+        return np.repeat(np.arange(len(self)), np.diff(self.ptr))
+
+    @cached_property
+    def confirmed(self) -> npt.NDArray[np.bool_]:
+        """Which entries most of the panel accept, `[E]`."""
+        return (self.votes >= self.majority) & (self.majority > 0)
+
+    def can_be_carried_out(self, rule: int) -> npt.NDArray[np.bool_]:
+        """Inputs that hold what a rule finds, `[N]`."""
+        return np.unpackbits(self.applicable[rule], count=self.num_inputs).astype(bool)
+
+    @cached_property
+    def num_applicable(self) -> npt.NDArray[np.int64]:
+        """Inputs that each rule can be carried out on, `[K]`."""
+        return np.bitwise_count(self.applicable).sum(axis=1).astype(np.int64)
+
+    @cached_property
+    def num_accepted(self) -> npt.NDArray[np.int64]:
+        """Inputs that each rule turns, `[K]`."""
+        return np.diff(self.ptr)
+
+    @cached_property
+    def success(self) -> npt.NDArray[np.float64]:
+        """Share of the inputs it can be carried out on that a rule turns, `[K]`."""
+        return self.num_accepted / np.maximum(self.num_applicable, 1)
+
+    def incidence(self, *, confirmed: bool = False) -> csr_array:
+        """Which inputs each rule turns, `[K, N]`; with `confirmed`, only where most of the panel agree."""
+        from scipy.sparse import csr_array
+
+        mask = self.confirmed if confirmed else np.ones(len(self.input), bool)
+        ptr = np.concatenate([[0], np.cumsum(mask)])[self.ptr]
+        return csr_array((np.ones(int(mask.sum()), bool), self.input[mask], ptr), shape=(len(self), self.num_inputs))
+
+    def entry(self, rule: int, input_: int) -> int:
+        """The entry of a rule and an input; -1 if the rule does not turn it."""
+        at = int(np.searchsorted(self.input[self.ptr[rule] : self.ptr[rule + 1]], input_)) + int(self.ptr[rule])
+        return at if at < self.ptr[rule + 1] and self.input[at] == input_ else -1
+
+
+def tabulate(
+    singles: Changes,
+    composites: Sequence[Made],
+    workshop: Workshop,
+    base: npt.NDArray[np.float64],
+    *,
+    majority: int,
+    most_rules: int = 4000,
+    least_inputs: int = 2,
+) -> RuleTable:
+    """The table of what was mined.
+
+    Of several places where a rule turns an input, the one that most of the panel accept is kept, then the one of highest probability.
+
+    Args:
+        singles: Single changes, scored.
+        composites: Several made together.
+        workshop: What they were mined with.
+        base: Log-odds of accept of every input as it is.
+        majority: Votes that are most of the panel; 0 if there is none.
+        most_rules: Rules to keep: those that turn the most inputs.
+        least_inputs: Rules that turn fewer inputs are left out.
+    """
+    rows = _accepted_rows(singles, composites)
+    rows = rows.best(majority)
+    key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
+    order = np.lexsort((key, -accepted))
+    kept = order[:most_rules]
+    kept = np.sort(kept[accepted[kept] >= least_inputs])
+    left_out = np.setdiff1d(order, kept)
+    mask = np.isin(rows.key, key[kept])
+    entries = rows.take(np.flatnonzero(mask))
+    first = start[kept]
+    applicable = _applicable(singles, rows, first, workshop, len(base))
+    change = rows.change[first]
+    return RuleTable(
+        key=key[kept],
+        radius=rows.radius[first],
+        kinds=change[:, :, 0].astype(np.int8),
+        cost=rows.cost[first],
+        applicable=applicable,
+        ptr=np.concatenate([[0], np.cumsum(accepted[kept])]).astype(np.int64),
+        input=entries.input,
+        change=entries.change.astype(np.int16),
+        margin=entries.margin.astype(np.float32),
+        votes=entries.votes,
+        base=base,
+        random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
+        majority=majority,
+        groups=workshop.vocabulary.groups,
+        num_left_out=len(left_out),
+        most_left_out=int(accepted[left_out].max(initial=0)),
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Rows:
+    """Accepted changes of all sorts, one a row."""
+
+    key: npt.NDArray[np.uint64]
+    radius: npt.NDArray[np.int8]
+    input: IntArray
+    change: IntArray  # [V, 3, 4]
+    members: npt.NDArray[np.uint64]  # [V, 3]: single rules, 0 where there are fewer
+    found: npt.NDArray[np.uint64]  # [V]: what a single change finds, 0 for composites
+    cost: IntArray
+    margin: npt.NDArray[np.float64]
+    votes: npt.NDArray[np.int8]
+
+    def take(self, index: npt.NDArray[np.int64]) -> _Rows:
+        return _Rows(**{name: getattr(self, name)[index] for name in self.__dataclass_fields__})
+
+    def best(self, majority: int) -> _Rows:
+        """The best row of every rule and input, in their order."""
+        confirmed = (self.votes >= majority) & (majority > 0)
+        order = np.lexsort((np.arange(len(self.key)), -self.margin, ~confirmed, self.input, self.key))
+        key, input_ = self.key[order], self.input[order]
+        first = np.r_[True, (key[1:] != key[:-1]) | (input_[1:] != input_[:-1])] if len(key) else np.zeros(0, bool)
+        return self.take(order[first])
+
+
+def _accepted_rows(singles: Changes, composites: Sequence[Made]) -> _Rows:
+    rows = np.flatnonzero(singles.accepted)
+    parts = [
+        _Rows(
+            key=singles.rule[rows, radius],
+            radius=np.full(len(rows), radius, np.int8),
+            input=singles.input[rows],
+            change=_padded(singles.change[rows], -1),
+            members=_padded(singles.rule[rows, radius][:, None], 0),
+            found=singles.found[rows, radius],
+            cost=singles.cost[rows],
+            margin=singles.margin[rows],
+            votes=singles.votes[rows],
+        )
+        for radius in range(singles.rule.shape[1])
+    ]
+    for made in composites:
+        rows = np.flatnonzero(made.goal > ACCEPTED)
+        parts.append(
+            _Rows(
+                key=made.rule[rows],
+                radius=np.full(len(rows), _PAIR_RADIUS, np.int8),
+                input=made.input[rows],
+                change=_padded(made.change[rows], -1),
+                members=_padded(made.members[rows], 0),
+                found=np.zeros(len(rows), np.uint64),
+                cost=made.cost[rows],
+                margin=made.margin[rows],
+                votes=made.votes[rows],
+            )
+        )
+    return _Rows(
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _Rows.__dataclass_fields__}
+    )
+
+
+def _padded(values: npt.NDArray[np.generic], fill: int) -> npt.NDArray[np.generic]:
+    """Values of up to three changes, `[V, 3, …]`."""
+    missing = MOST_CHANGES - values.shape[1]
+    return np.pad(values, [(0, 0), (0, missing)] + [(0, 0)] * (values.ndim - 2), constant_values=fill)
+
+
+def _applicable(
+    singles: Changes, rows: _Rows, first: npt.NDArray[np.int64], workshop: Workshop, num_inputs: int
+) -> npt.NDArray[np.uint8]:
+    """Inputs that hold what each rule finds, packed; for composite rules, what each of its changes finds."""
+    names, at = np.unique(singles.rule[:, 0], return_index=True)
+    composite = rows.members[first, 1] > 0
+    members = rows.members[first[composite]]
+    place = np.minimum(np.searchsorted(names, members), max(len(names) - 1, 0))
+    found_of_members = np.where(members > 0, singles.found[at[place], 0], 0) if composite.any() else members
+    wanted = np.unique(np.concatenate([rows.found[first[~composite]], found_of_members.ravel()]))
+    wanted = wanted[wanted > 0]
+    held, where = workshop.finds(wanted)
+    table = np.zeros((len(wanted), num_inputs), bool)
+    table[held, where] = True
+    result = np.zeros((len(first), num_inputs), bool)
+    result[~composite] = table[np.searchsorted(wanted, rows.found[first[~composite]])]
+    every = np.ones((int(composite.sum()), num_inputs), bool)
+    for k in range(MOST_CHANGES):
+        has = found_of_members[:, k] > 0
+        every[has] &= table[np.searchsorted(wanted, found_of_members[has, k])]
+    result[composite] = every
+    return np.packbits(result, axis=1)
+
+
+def _random_success(
+    singles: Changes, kinds: IntArray, applicable: npt.NDArray[np.uint8], num_inputs: int
+) -> npt.NDArray[np.float32]:
+    """What share of changes of the same kind are accepted, on average over the inputs a rule can be carried out on."""
+    result = np.full(len(kinds), np.nan, np.float32)
+    kind = singles.change[:, 0, 0]
+    for which in np.unique(kind).tolist():
+        rows = kind == which
+        tried = np.bincount(singles.input[rows], minlength=num_inputs)
+        accepted = np.bincount(singles.input[rows & singles.accepted], minlength=num_inputs)
+        share = accepted / np.maximum(tried, 1)
+        of_kind = np.flatnonzero((kinds[:, 0] == which) & (kinds[:, 1] < 0))
+        for first in range(0, len(of_kind), 1000):
+            part = of_kind[first : first + 1000]
+            holds = np.unpackbits(applicable[part], axis=1, count=num_inputs)
+            result[part] = holds @ share / np.maximum(holds.sum(axis=1), 1)
+    return result

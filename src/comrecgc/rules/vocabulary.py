@@ -1,0 +1,143 @@
+"""What changes may speak of: labels, edge labels, the groups of the data, and what is familiar in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc import kernels
+from comrecgc.datasets import GraphDataset
+from comrecgc.graphs import Graph, GraphBatch, Ladder, Rung
+from comrecgc.molecules import Bonding, bonding_of, ladder_of
+from comrecgc.rules.groups import MAX_NODES, Group, familiar_pairs, find_groups, swap_costs
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Vocabulary:
+    """The changes that are looked for in a dataset.
+
+    Args:
+        groups: Groups that may be attached, detached or swapped, in the order of their names.
+        names: Their names, `[G]`.
+        rung: What changed graphs may be.
+        theta: `θ`, the largest cost of a change as a share of the sizes before and after.
+        num_labels: Size of the node label alphabet.
+        num_edge_labels: Size of the edge label alphabet; 1 where edges have no labels.
+        ladder: Judges what is familiar.
+        bonding: Valences and hydrogens, where graphs are molecules.
+        offered: Which groups may be attached, `[G]`.
+    """
+
+    groups: tuple[Group, ...]
+    names: npt.NDArray[np.uint64]
+    rung: Rung
+    theta: float
+    num_labels: int
+    num_edge_labels: int
+    ladder: Ladder
+    bonding: Bonding | None
+    offered: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, dataset: GraphDataset, *, rung: Rung, theta: float, min_seen: int = 5) -> Vocabulary:
+        """The vocabulary of a dataset.
+
+        Args:
+            dataset: The graphs, of all classes.
+            rung: What changed graphs may be.
+            theta: `θ`.
+            min_seen: How many graphs must have a group, and how many nodes the same surroundings.
+        """
+        batch = GraphBatch.from_graphs(dataset.graphs)
+        ladder = ladder_of(dataset.graphs, dataset.label_names, min_seen=min_seen)
+        num_edge_labels = len(dataset.edge_label_names or "-")
+        groups, names = find_groups(batch, min_seen)
+        groups, names = with_pairs(groups, names, dataset.num_labels, num_edge_labels, ladder.familiarity.known)
+        bonding = bonding_of(dataset.graphs, dataset.label_names) if rung >= Rung.PLAUSIBLE else None
+        offered = [
+            bonding is None or bonding.is_whole(group.labels, group.edges, group.edge_labels, group.bond)
+            for group in groups
+        ]
+        return cls(
+            groups=tuple(groups),
+            names=names,
+            rung=rung,
+            theta=theta,
+            num_labels=dataset.num_labels,
+            num_edge_labels=num_edge_labels,
+            ladder=ladder,
+            bonding=bonding,
+            offered=np.array(offered, dtype=bool),
+        )
+
+    def compiled(self) -> tuple[Any, Any, Any, Any]:
+        """The records `kernels.enumeration` and `kernels.incremental` take: limits, groups, hydrogens, bonds."""
+        changing = kernels.changing
+        table, edges = group_arrays(self.groups)
+        table[:, changing.OFFERED] = self.offered
+        limits = kernels.enumeration.Limits(
+            min(int(self.rung), int(Rung.PLAUSIBLE)),
+            float(self.theta),
+            self.num_labels,
+            self.num_edge_labels,
+            self.names,
+            swap_costs(self.groups),
+            changing.hash_table(self.ladder.familiarity.known),
+        )
+        if self.bonding is None:
+            empty = np.zeros((0, 3), np.int32)
+            hydrogens = changing.Hydrogens(-1, 0, np.zeros(self.num_edge_labels, np.int32), empty)
+            bonds = changing.Bonds(np.zeros((0, 1), np.int8), -1, np.zeros(0, np.int32))
+        else:
+            hydrogens = changing.Hydrogens(
+                self.bonding.hydrogen, self.bonding.single, self.bonding.orders, self.bonding.valences
+            )
+            bonds = changing.Bonds(self.bonding.right, self.bonding.charged, self.bonding.most)
+        return limits, changing.Groups(table, edges), hydrogens, bonds
+
+
+def arrays_of(graph: Graph) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Labels, edges and edge labels (0 where there are none) as the kernels take them."""
+    bonds = np.zeros(graph.num_edges, np.int32) if graph.edge_labels is None else graph.edge_labels
+    return graph.labels, graph.edges.astype(np.int64), bonds
+
+
+def room_for(graphs: Sequence[Graph]) -> Any:
+    """A `kernels.changing.Work` for any of the graphs."""
+    nodes = max((graph.num_nodes for graph in graphs), default=1)
+    degree = max((int(graph.degrees().max(initial=0)) for graph in graphs), default=0)
+    return kernels.changing.new_work(nodes, degree)
+
+
+def group_arrays(groups: Sequence[Group]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Groups as `kernels.changing.Groups` holds them."""
+    table = np.full((len(groups), MAX_NODES + 3), -1, np.int32)
+    most = max((len(group.edges) for group in groups), default=0)
+    edges = np.full((len(groups), most + 1, 3), -1, np.int32)
+    for row, group in enumerate(groups):
+        table[row, : len(group.labels)] = group.labels
+        table[row, MAX_NODES:] = group.bond, group.size, 1
+        for place, ((i, j), label) in enumerate(zip(group.edges, group.edge_labels, strict=True)):
+            edges[row, place] = i, j, label
+    return table, edges
+
+
+def with_pairs(
+    groups: Sequence[Group],
+    names: npt.NDArray[np.uint64],
+    num_labels: int,
+    num_edge_labels: int,
+    known: npt.NDArray[np.uint64],
+) -> tuple[list[Group], npt.NDArray[np.uint64]]:
+    """The groups and those of two nodes that would be familiar, in the order of their names."""
+    pairs = familiar_pairs(num_labels, num_edge_labels, known)
+    if not pairs:
+        return list(groups), names
+    more = kernels.enumeration.name_groups(*group_arrays(pairs), kernels.changing.new_work(MAX_NODES + 1, MAX_NODES))
+    every, first = np.unique(np.concatenate([names, more]), return_index=True)
+    both = [*groups, *pairs]
+    return [both[k] for k in first], every
