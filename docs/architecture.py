@@ -45,7 +45,7 @@ def main(path: Path) -> None:
     drawn = Pen(dataset.label_names, dataset.edge_label_names, dataset.is_molecular).draw(dataset.graphs[index], edits)
     height = 2 * TOP + STEP * len(STATIONS)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '  # noqa: ISC004
         'aria-label="One molecule on its way from the dataset to the report">',
         f'<style>{COLOURS}{STYLE}</style><rect class="page" width="{WIDTH}" height="{height}" rx="8"/>',
         molecule(drawn.before, TOP + 10, "rejected"),

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 import comrecgc
 from comrecgc.explanation import Explanation, RunFacts
 
-_PACKAGES = ("numba", "numpy", "scikit-learn", "torch", "torch-geometric")
+_PACKAGES = ("numba", "numpy", "scipy", "torch", "torch-geometric")
 # Choosing, checking and writing after the search take a part of the budget,
 _CLOSING_SHARE = 0.25  # but
 _MOST_CLOSING = 60.0  # no more seconds than these,
