@@ -34,7 +34,7 @@ from comrecgc.classifiers import ClassifierTraining, train_classifier
 from comrecgc.cli import main as command_line
 from comrecgc.datasets import GraphDataset, load_planted
 from comrecgc.embedding import EmbedderTraining, train_embedder
-from comrecgc.pipeline import candidates
+from comrecgc.pipeline import vectors
 from comrecgc.storage import files
 from comrecgc.walk import ShardedWalk
 
@@ -112,7 +112,7 @@ def parse_arguments() -> argparse.Namespace:
 def quicken(dataset: GraphDataset) -> None:
     """Small data, and checkpoints so often that every kill finds one of a different age."""
     comrecgc.datasets.load_dataset = lambda *_, **__: dataset
-    candidates._CHECKPOINT_SECONDS = 0.1
+    vectors._CHECKPOINT_SECONDS = 0.1
     defaults(ShardedWalk.__init__)["checkpoint_seconds"] = 0.1
     defaults(train_classifier)["checkpoint_seconds"] = 0.1
     defaults(EmbedderTraining.__init__)["checkpoint_every"] = 5

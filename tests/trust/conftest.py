@@ -35,7 +35,7 @@ def options(models: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint after every step."""
-    monkeypatch.setattr("comrecgc.pipeline.candidates._CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("comrecgc.pipeline.vectors._CHECKPOINT_SECONDS", 0.0)
 
 
 def one_line(text: str) -> str:
