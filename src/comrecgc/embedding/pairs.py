@@ -164,7 +164,7 @@ class PairGenerator:
         order = np.random.default_rng([seed, 3]).permutation(len(groups)).tolist()
         flat = [(groups[g][i], groups[g][j]) for g in order for i, j in pairs[g]]
         ptr = pointers([len(pairs[g]) for g in order])
-        size = 2000 if deadline is None else 32 * self.jobs
+        size = 2000 if deadline is None else 8 * self.jobs
         solved: list[GEDInterval] = []
         for start in _until(range(0, len(flat), size), deadline, least=-(-int(ptr[1]) // size) if groups else 0):
             solved += ged_intervals(flat[start : start + size], effort=self.effort, jobs=self.jobs, seed=seed)

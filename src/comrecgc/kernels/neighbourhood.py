@@ -21,7 +21,6 @@ from comrecgc.kernels.edited_colours import begin, edited_pair, make_scratch, re
 from comrecgc.kernels.edits import ADD_NODE, RELABEL
 from comrecgc.kernels.greed import greed_begin, greed_embed, greed_rows
 from comrecgc.kernels.identity import slot_of
-from comrecgc.kernels.rows import prefetch
 
 IntArray = npt.NDArray[np.int32]
 
@@ -106,7 +105,7 @@ def compress_base(base, scratch, table, block, used):  # type: ignore[no-untyped
     block.num_fresh[:] = 0
     for r in range(num_rounds):
         used = _assign(
-            base.ptr, base.neighbours, base.beside, r, (-1, -1, 0, -1), scratch.active, n, scratch.colour, scratch.mixed, table,
+            base.ptr, base.neighbours, r, (-1, -1, 0, -1), scratch.active, n, scratch.colour, scratch.mixed, table,
             block.rows, 0, block.num_fresh, block.fresh, block.ptr, block.members, block.origins, used,
         )  # fmt: skip
     return used
@@ -137,7 +136,7 @@ def compress(base, scratch, table, base_rows, kind, first, second, start, stop, 
             for v in range(n + 2):
                 rows[r + 1, b, v] = base_rows[r + 1, v]
             used = _assign(
-                base_ptr, neighbours, beside, r, pair, active, count, colour, mixed, table,
+                base_ptr, neighbours, r, pair, active, count, colour, mixed, table,
                 rows, b, num_fresh, fresh, ptr, members, origins, used,
             )  # fmt: skip
         for t in range(count):
@@ -148,14 +147,11 @@ def compress(base, scratch, table, base_rows, kind, first, second, start, stop, 
 
 @numba.njit(cache=True, nogil=True)
 def _assign(  # type: ignore[no-untyped-def]
-    base_ptr, neighbours, beside, r, pair, active, count, colour, room, table,
+    base_ptr, neighbours, r, pair, active, count, colour, room, table,
     rows, b, num_fresh, fresh, ptr, members, origins, used,
 ):  # fmt: skip
     """Find the rows of the active nodes in round `r + 1` by their colours; write the recipes of those not met before."""
     i, j, sign, gone = pair
-    mask = np.uint64(len(table) - 1)
-    for t in range(count):
-        prefetch(table, colour[r + 1, active[t]] & mask)
     made = num_fresh[r + 1]
     place = ptr[r + 1, made] if made else np.int32(0)
     ptr[r + 1, 0] = 0
@@ -175,23 +171,7 @@ def _assign(  # type: ignore[no-untyped-def]
         used += 1
         table[slot, 0], table[slot, 1] = wanted, np.uint64(used)
         members[r + 1, place] = rows[r, b, v]
-        degree = base_ptr[v + 1] - base_ptr[v]
-        if v in (i, j) or degree > beside.shape[1]:
-            place = _members(neighbours, base_ptr, r, v, i, j, sign, colour, room, rows, b, members, place + 1)
-        else:
-            # The up to four neighbours in the order of their colours, nobody last, without a branch.
-            u0, u1, u2, u3 = beside[v, 0], beside[v, 1], beside[v, 2], beside[v, 3]
-            c0, c1, c2, c3 = colour[r, u0], colour[r, u1], colour[r, u2], colour[r, u3]
-            c0, u0, c1, u1 = (c0, u0, c1, u1) if c0 < c1 else (c1, u1, c0, u0)
-            c2, u2, c3, u3 = (c2, u2, c3, u3) if c2 < c3 else (c3, u3, c2, u2)
-            c0, u0, c2, u2 = (c0, u0, c2, u2) if c0 < c2 else (c2, u2, c0, u0)
-            c1, u1, c3, u3 = (c1, u1, c3, u3) if c1 < c3 else (c3, u3, c1, u1)
-            c1, u1, c2, u2 = (c1, u1, c2, u2) if c1 < c2 else (c2, u2, c1, u1)
-            members[r + 1, place + 1] = rows[r, b, u0]
-            members[r + 1, place + 2] = rows[r, b, u1]
-            members[r + 1, place + 3] = rows[r, b, u2]
-            members[r + 1, place + 4] = rows[r, b, u3]
-            place += 1 + degree
+        place = _members(neighbours, base_ptr, r, v, i, j, sign, colour, room, rows, b, members, place + 1)
         made += 1
         ptr[r + 1, made] = place
     num_fresh[r + 1] = made

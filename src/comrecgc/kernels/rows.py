@@ -86,22 +86,6 @@ def positive_product(context, x, x_row, table, start, other, other_row, out, row
     return signature, _generate_product
 
 
-@intrinsic
-def prefetch(context, table, row):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    """Begin to fetch a row of a table into the cache, inside compiled functions."""
-    return types.void(table, types.uintp), _generate_prefetch
-
-
-def _generate_prefetch(context, builder, signature, args):  # type: ignore[no-untyped-def]
-    emit = _Emitter(context, builder, signature, args)
-    byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-    flags = [ir.Constant(flag, value) for value in (0, 3, 1)]  # to read, to be kept in all caches, data
-    builder.call(function, [builder.bitcast(emit.address(0, _word(0), args[1]), byte), *flags])
-    return context.get_dummy_value()
-
-
 def _generate_row_sum(context, builder, signature, args, *, positive=False, largest=False):  # type: ignore[no-untyped-def]
     emit = _Emitter(context, builder, signature, args)
     first, count, row = args[1], args[2], args[7]

@@ -1,29 +1,14 @@
-"""Edit paths: the edits behind a node mapping, one at a time, and the graphs they pass through.
-
-Every graph on an optimal path has a known distance to every other one on it: the cost of the edits between them. So one
-solved pair labels many. A path that may not be optimal still brackets all those distances.
-"""
+"""Edit paths: the edits behind a node mapping, one at a time."""
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.embedding.ged.interval import GEDInterval
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, EditKind, EditPath, Graph, path_costs, path_graphs
-
-
-class PathPair(NamedTuple):
-    """Two graphs on an edit path, with `lower <= distance <= upper`."""
-
-    source: Graph
-    target: Graph
-    lower: int
-    upper: int
+from comrecgc.graphs import Edit, EditKind, EditPath, Graph
 
 
 def edit_path(
@@ -46,29 +31,6 @@ def edit_path(
     while steps := plan.steps():
         path.append(plan.take(min(steps) if rng is None else steps[int(rng.integers(len(steps)))]))
     return tuple(path)
-
-
-def path_pairs(
-    source: Graph, target: Graph, interval: GEDInterval, *, rng: np.random.Generator | None = None
-) -> list[PathPair]:
-    """Every two graphs on the path of an interval, with their own intervals.
-
-    They are exact if the given one is; otherwise the triangle inequality leaves each at most the same width.
-
-    Args:
-        source: The graph G of the interval.
-        target: Its graph H.
-        interval: What `ged_interval` said of them.
-        rng: Shuffles the edits.
-    """
-    graphs = path_graphs(source, edit_path(source, target, interval.mapping, rng=rng))
-    costs = path_costs(graphs)
-    spare = costs[-1] - interval.lower
-    pairs = []
-    for i, j in combinations(range(len(graphs)), 2):
-        upper = costs[j] - costs[i]
-        pairs.append(PathPair(graphs[i], graphs[j], max(0, upper - spare), upper))
-    return pairs
 
 
 class _Step(NamedTuple):
