@@ -18,8 +18,8 @@ from comrecgc.neighbourhood.weights import classifier_weights, greed_weights
 
 if TYPE_CHECKING:
     from comrecgc.kernels.classifier import ClassifierRoom, ClassifierWeights
-    from comrecgc.kernels.neighbourhood import Block
     from comrecgc.kernels.greed import GreedRoom, GreedWeights
+    from comrecgc.kernels.neighbourhood import Block
 
 _ROWS = 32_768  # remembered at once: enough to share most, few enough to stay in the caches
 _FEWEST_NODES = 600  # fewer are not worth another thread
