@@ -12,7 +12,7 @@ from comrecgc.rules.choice import (
 )
 from comrecgc.rules.composition import Composition
 from comrecgc.rules.groups import Group
-from comrecgc.rules.mining import ACCEPTED, Judges, Workshop, log_odds
+from comrecgc.rules.mining import ACCEPTED, Acceptance, Workshop, log_odds
 from comrecgc.rules.reading import read_rule
 from comrecgc.rules.table import RuleTable, tabulate
 from comrecgc.rules.vocabulary import Vocabulary
@@ -20,10 +20,10 @@ from comrecgc.rules.vocabulary import Vocabulary
 __all__ = [
     "ACCEPTED",
     "KINDS",
+    "Acceptance",
     "Composition",
     "Group",
     "HeldOut",
-    "Judges",
     "RuleChoice",
     "RuleTable",
     "Vocabulary",

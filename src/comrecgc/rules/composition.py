@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc import kernels
-from comrecgc.rules.mining import ACCEPTED, Changes, FloatArray, IntArray, Judges, Progress, Workshop
+from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Progress, Workshop
 
 _PLACES = 3  # places of a rule in an input that take part in combinations
 _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`kernels.changing.JOIN`)
@@ -135,7 +135,7 @@ class Composition:
         singles: Changes,
         base: FloatArray,
         workshop: Workshop,
-        judges: Judges,
+        acceptance: Acceptance,
         *,
         progress: Progress | None = None,
     ) -> list[Made]:
@@ -145,12 +145,12 @@ class Composition:
             singles: Single changes, scored.
             base: Log-odds of what counts, of every input as it is.
             workshop: Makes and scores changes.
-            judges: Who is asked.
+            acceptance: Who is asked.
             progress: Called as work proceeds.
         """
         if self.most_changes < 2 or not len(singles):
             return []
-        state = _Search(self, singles, base, workshop, judges, progress)
+        state = _Search(self, singles, base, workshop, acceptance, progress)
         single = state.parts(Made.of(singles), self.num_parts)
         found = state.combine(single, single)
         if found and self.most_changes > 2:
@@ -165,11 +165,11 @@ class _Search:
         singles: Changes,
         base: FloatArray,
         workshop: Workshop,
-        judges: Judges,
+        acceptance: Acceptance,
         progress: Progress | None,
     ) -> None:
         self.config, self.singles, self.base = config, singles, base
-        self.workshop, self.judges, self.progress = workshop, judges, progress
+        self.workshop, self.acceptance, self.progress = workshop, acceptance, progress
         self.need = np.maximum(-base, 1e-6).astype(np.float32)
         self.size = np.array([graph.size for graph in workshop.inputs])
         self.theta = workshop.vocabulary.theta
@@ -280,7 +280,7 @@ class _Search:
         change = np.concatenate([left.made.change[one], right.made.change[other]], axis=1)
         members = np.concatenate([left.made.members[one], right.made.members[other]], axis=1)
         inputs = left.made.input[one]
-        margin, votes, goal = self.judges.judge(self.workshop, inputs, change)
+        margin, votes, goal = self.acceptance.judge(self.workshop, inputs, change)
         kept = np.isfinite(margin)
         return Made(
             members=members[kept],

@@ -92,7 +92,7 @@ class Workshop:
     def _arrays(self) -> list[Any]:
         return [arrays_of(graph) for graph in self.inputs]
 
-    def changes(self, judges: Judges, progress: Progress | None = None) -> Changes:
+    def changes(self, acceptance: Acceptance, progress: Progress | None = None) -> Changes:
         """Every single change of every input that stays within θ and on the rung, scored."""
 
         def enumerate_block(start: int, stop: int, work: Any) -> list[Any]:
@@ -107,7 +107,7 @@ class Workshop:
         keys = np.concatenate([np.zeros((0, 4), np.uint64), *(part[2] for part in parts)])
         inputs = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
         change = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])[:, None, :]
-        margin, votes, goal = judges.judge(self, inputs, change, progress)
+        margin, votes, goal = acceptance.judge(self, inputs, change, progress)
         return Changes(
             input=inputs,
             change=change,
@@ -224,7 +224,7 @@ class Workshop:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Judges:
+class Acceptance:
     """Who is asked about changed graphs.
 
     Args:

@@ -27,7 +27,7 @@ class Vocabulary:
         theta: `θ`, the largest cost of a change as a share of the sizes before and after.
         num_labels: Size of the node label alphabet.
         num_edge_labels: Size of the edge label alphabet; 1 where edges have no labels.
-        ladder: Judges what is familiar.
+        ladder: Acceptance what is familiar.
         bonding: Valences and hydrogens, where graphs are molecules.
         offered: Which groups may be attached, `[G]`.
     """
