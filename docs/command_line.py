@@ -69,6 +69,8 @@ def _row(parameter: inspect.Parameter, kind: Any, info: ArgumentInfo | OptionInf
 
 
 def _values(kind: Any) -> str:
+    if get_origin(kind) is list:
+        return f"{_values(get_args(kind)[0])} …"
     return "{" + ",".join(get_args(kind)) + "}" if get_origin(kind) is Literal else _VALUES[kind]
 
 

@@ -117,8 +117,9 @@ def test_the_tutorial_on_smiles_runs(empty_folder: Path) -> None:
         assert (empty_folder / name).stat().st_size > 100
 
 
-def test_what_extending_shows_runs() -> None:
-    run(DOCS / "extending.md")
+@pytest.mark.parametrize("name", ["extending.md", "changes.md"])
+def test_what_is_shown_runs(name: str) -> None:
+    run(DOCS / name)
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda path: path.name)
@@ -197,6 +198,6 @@ def command_line_reference() -> ModuleType:
 
 def test_every_public_package_has_a_page() -> None:
     for name in (
-        "classifiers datasets embedding explainer explanation graphs metrics neighbourhood recourse report search walk"
+        "classifiers datasets embedding evidence explainer explanation graphs metrics neighbourhood recourse report search walk"
     ).split():
         assert f"::: comrecgc.{name}\n" in (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
