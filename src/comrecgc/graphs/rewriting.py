@@ -151,6 +151,14 @@ class Surroundings:
         for node, label in enumerate(self.labels):
             self.of_label.setdefault(label, []).append(node)
 
+    def beyond(self, anchor: int, root: int) -> list[int]:
+        """What hangs on a node by the edge to `root`, in breadth-first order, smaller labels first."""
+        nodes = [root]
+        for node in nodes:
+            below = [other for other in self.around[node] if other != anchor and other not in nodes]
+            nodes += sorted(below, key=lambda other: (self.labels[other], self.around[node][other], other))
+        return nodes
+
 
 def find_sites(rule: Rule, where: Surroundings, within: frozenset[int] | None = None) -> Iterator[Site]:
     """Every place where a rule can be carried out, in the order of the graph's nodes.

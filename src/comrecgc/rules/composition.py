@@ -296,7 +296,8 @@ class _Search:
 
 def _sets(rules: npt.NDArray[np.int64] | npt.NDArray[np.uint64], inputs: IntArray) -> list[IntArray]:
     """Inputs of each rule."""
+    if not len(rules):
+        return []
     order = np.lexsort((inputs, rules))
     rules, inputs = rules[order], inputs[order]
-    starts = np.flatnonzero(np.r_[True, rules[1:] != rules[:-1]]) if len(rules) else []
-    return [np.unique(part) for part in np.split(inputs, starts[1:])] if len(rules) else []
+    return [np.unique(part) for part in np.split(inputs, np.flatnonzero(rules[1:] != rules[:-1]) + 1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ def compiled_network(classifier: Classifier) -> Any | None:
     width = classifier.hidden
     send, keep, bias, second, second_bias = [], [], [], [], []
     own = 1.0
-    for conv, norm in zip(classifier.convs, classifier.bns, strict=True):
+    layers: Iterable[tuple[Any, Any]] = zip(classifier.convs, classifier.bns, strict=True)
+    for conv, norm in layers:
         scale = _array(norm.weight) / np.sqrt(_array(norm.running_var) + norm.eps)
         shift = _array(norm.bias) - _array(norm.running_mean) * scale
         if classifier.architecture == "gin":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.graphs import Graph, Pattern, Rule, Site
+from comrecgc.graphs import Graph, Pattern, Rule, Site, Surroundings
 from comrecgc.rules.groups import Group, common_nodes
 
 Edge = tuple[int, int]
@@ -94,9 +94,7 @@ def _merged(
     first_new: int,
 ) -> dict[int, int]:
     """Nodes of a group that stay in place when another takes it: nodes before, by those after."""
-    around: dict[int, dict[int, int]] = {node: {} for node in range(graph.num_nodes)}
-    for (i, j), bond in bonds.items():
-        around[i][j] = around[j][i] = bond
+    where = Surroundings(graph)
     merged: dict[int, int] = {}
     start = first_new
     for kind, anchor, root, value in rows:
@@ -104,19 +102,16 @@ def _merged(
             continue
         new = groups[value]
         if kind == _SWAP:
-            nodes = [root]
-            for node in nodes:
-                below = [other for other in around[node] if other != anchor and other not in nodes]
-                nodes += sorted(below, key=lambda other: (int(graph.labels[other]), around[node][other], other))
+            nodes = where.beyond(anchor, root)
             place = {node: k for k, node in enumerate(nodes)}
             inner = sorted(
                 (*sorted((place[i], place[j])), bond) for (i, j), bond in bonds.items() if i in place and j in place
             )
             old = Group(
-                tuple(int(graph.labels[node]) for node in nodes),
+                tuple(where.labels[node] for node in nodes),
                 tuple((row[0], row[1]) for row in inner),
                 tuple(row[2] for row in inner),
-                around[anchor][root],
+                where.around[anchor][root],
             )
             merged |= {nodes[i]: start + j for i, j in common_nodes(old, new)}
         start += len(new.labels)

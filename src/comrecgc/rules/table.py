@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import kernels
+from comrecgc.graphs import Surroundings
 from comrecgc.rules.composition import Made
 from comrecgc.rules.groups import Group
 from comrecgc.rules.mining import ACCEPTED, Changes, IntArray, Workshop
@@ -35,6 +37,8 @@ class RuleTable:
         radius: Radius of its context, `[K]`.
         kinds: Kind of each of its changes, `[K, 3]`; -1 where it has fewer.
         cost: Elements that it changes, `[K]`.
+        adds: Node labels of which it leaves more than it finds, `[K, L]`; hydrogens that only follow do not count.
+        removes: Node labels of which it leaves fewer, `[K, L]`.
         applicable: Inputs that hold what it finds, `[K, N]`, eight to a byte.
         ptr: Where the inputs of each rule begin, `[K + 1]`.
         input: Inputs where it is accepted within θ, on the rung, `[E]`, increasing within a rule.
@@ -54,6 +58,8 @@ class RuleTable:
     radius: npt.NDArray[np.int8]
     kinds: npt.NDArray[np.int8]
     cost: npt.NDArray[np.int32]
+    adds: npt.NDArray[np.bool_]
+    removes: npt.NDArray[np.bool_]
     applicable: npt.NDArray[np.uint8]
     ptr: npt.NDArray[np.int64]
     input: IntArray
@@ -77,7 +83,7 @@ class RuleTable:
     @property
     def num_changes(self) -> npt.NDArray[np.int64]:
         """Changes of each rule, `[K]`."""
-        return (self.kinds >= 0).sum(axis=1)
+        return np.asarray((self.kinds >= 0).sum(axis=1))
 
     @cached_property
     def rule(self) -> npt.NDArray[np.int64]:
@@ -96,7 +102,7 @@ class RuleTable:
     @cached_property
     def num_applicable(self) -> npt.NDArray[np.int64]:
         """Inputs that each rule can be carried out on, `[K]`."""
-        return np.bitwise_count(self.applicable).sum(axis=1).astype(np.int64)
+        return np.asarray(np.bitwise_count(self.applicable).sum(axis=1), np.int64)
 
     @cached_property
     def num_accepted(self) -> npt.NDArray[np.int64]:
@@ -157,11 +163,14 @@ def tabulate(
     first = start[kept]
     applicable = _applicable(singles, rows, first, workshop, len(base))
     change = rows.change[first]
+    gained = _labels_gained(rows.input[first], change, workshop)
     return RuleTable(
         key=key[kept],
         radius=rows.radius[first],
         kinds=change[:, :, 0].astype(np.int8),
         cost=rows.cost[first],
+        adds=gained > 0,
+        removes=gained < 0,
         applicable=applicable,
         ptr=np.concatenate([[0], np.cumsum(accepted[kept])]).astype(np.int64),
         input=entries.input,
@@ -239,7 +248,7 @@ def _accepted_rows(singles: Changes, composites: Sequence[Made]) -> _Rows:
     )
 
 
-def _padded(values: npt.NDArray[np.generic], fill: int) -> npt.NDArray[np.generic]:
+def _padded(values: npt.NDArray[Any], fill: int) -> npt.NDArray[Any]:
     """Values of up to three changes, `[V, 3, …]`."""
     missing = MOST_CHANGES - values.shape[1]
     return np.pad(values, [(0, 0), (0, missing)] + [(0, 0)] * (values.ndim - 2), constant_values=fill)
@@ -267,6 +276,25 @@ def _applicable(
         every[has] &= table[np.searchsorted(wanted, found_of_members[has, k])]
     result[composite] = every
     return np.packbits(result, axis=1)
+
+
+def _labels_gained(inputs: IntArray, changes: IntArray, workshop: Workshop) -> IntArray:
+    """How many more nodes of each label there are after each row of changes, hydrogens that follow apart, `[K, L]`."""
+    changing, groups = kernels.changing, workshop.vocabulary.groups
+    gained = np.zeros((len(inputs), workshop.vocabulary.num_labels), np.int32)
+    where = {i: Surroundings(workshop.inputs[i]) for i in np.unique(inputs).tolist()}
+    for row, i, change in zip(gained, inputs.tolist(), changes.tolist(), strict=True):
+        for kind, first, second, value in change:
+            if kind == changing.RELABEL:
+                row[where[i].labels[first]] -= 1
+                row[value] += 1
+            if kind in (changing.DETACH, changing.SWAP):
+                for node in where[i].beyond(first, second):
+                    row[where[i].labels[node]] -= 1
+            if kind in (changing.ATTACH, changing.SWAP):
+                for label in groups[value].labels:
+                    row[label] += 1
+    return gained
 
 
 def _random_success(
