@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 from comrecgc.graphs import Change, EdgeIds, Edit, EditKind, Graph, components, edges_by_id, labels_by_id, path_graphs
 from comrecgc.molecules import Molecule
+from comrecgc.wording.english import clipped, with_article
 
-_LONGEST_NAME = 24
 _LONGEST_PATTERN = 200
 _LARGEST_NAMED_RING = 8
-_AN = frozenset({"N", "O", "S", "H", "F", "I"})  # symbols read out with a vowel first
 
 
 def _describe_edit(graph: Graph, edit: Edit, label_names: Sequence[str]) -> str:
@@ -75,7 +74,7 @@ def pattern_of(
 ) -> Pattern:
     """The pattern of one member: the steps of its net change, in words."""
     change = Change.along(graph, path)
-    names = [_clipped(name) for name in label_names] if len(label_names) > 1 else ["node"]
+    names = [clipped(name) for name in label_names] if len(label_names) > 1 else ["node"]
     before = Molecule(graph, names, edge_label_names, is_molecular=is_molecular)
     after = Molecule(change.after, names, edge_label_names, is_molecular=is_molecular)
     steps = [
@@ -103,7 +102,7 @@ def _fragments(
     for key, fragment in at.items():
         tied = sorted(key - fragment)
         plain = f"{verb} {_formula(side.names[node] for node in fragment)}{_named(fragment, side)}"
-        context = " and ".join(_with_article(_noun(anchor, before)) for anchor in tied[:2])
+        context = " and ".join(with_article(_noun(anchor, before)) for anchor in tied[:2])
         steps.append((f"{plain} {preposition} {context}" if tied else plain, plain))
     return sorted(steps)
 
@@ -116,7 +115,7 @@ def _named(fragment: set[int], molecule: Molecule) -> str:
             return f" ({group.name})"
     for group in molecule.groups:
         if heavy and heavy < group.atoms:
-            return f" (of {_with_article(group.name)})"
+            return f" (of {with_article(group.name)})"
     return ""
 
 
@@ -124,7 +123,7 @@ def _relabels(change: Change, before: Molecule, after: Molecule) -> list[tuple[s
     steps = []
     for node in change.relabelled:
         old, new = (next((it.name for it in side.groups if node in it.atoms), "") for side in (before, after))
-        made = f", making {_with_article(new)}" if new not in (old, "") else ""
+        made = f", making {with_article(new)}" if new not in (old, "") else ""
         steps.append(
             (
                 f"relabel {_noun(node, before)} to {after.names[node]}{made}",
@@ -140,7 +139,7 @@ def _cuts(change: Change, before: Molecule) -> list[tuple[str, str]]:
         plain = f"cut {_ends(before.names[one], before.names[other])}"
         group = next((group for group in before.groups if {one, other} <= group.atoms), None)
         if group is not None:
-            steps.append((f"{plain} of {_with_article(group.name)}", f"{plain} of {_with_article(group.name)}"))
+            steps.append((f"{plain} of {with_article(group.name)}", f"{plain} of {with_article(group.name)}"))
         elif {one, other} <= before.rings:
             steps.append((f"{plain} in a ring", plain))
         else:
@@ -197,17 +196,7 @@ def _formula(names: Iterable[str]) -> str:
     return terms[0] if len(terms) == 1 else f"{', '.join(terms[:-1])} and {terms[-1]}"
 
 
-def _with_article(noun: str) -> str:
-    first = noun.split(" ", maxsplit=1)[0]
-    return f"an {noun}" if first in _AN or (len(first) > 2 and first[0].lower() in "aeiou") else f"a {noun}"
-
-
 def _counted(steps: Sequence[str]) -> str:
     counts = Counter(steps)
     text = "; ".join(step if count == 1 else f"{count} × {step}" for step, count in counts.items()) or "change nothing"
     return text if len(text) <= _LONGEST_PATTERN else f"{text[: _LONGEST_PATTERN - 1]}…"
-
-
-def _clipped(name: str) -> str:
-    words = " ".join(name.split()) or "unnamed"
-    return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"

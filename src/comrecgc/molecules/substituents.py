@@ -1,0 +1,203 @@
+"""Groups that hang on one atom, as chemists write and call them: –NO2 is nitro, –O–CH3 methoxy."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, VALENCES
+
+BOND_SIGNS = dict(zip(BOND_NAMES, ("–", "=", "≡", ":"), strict=True))
+"""How each bond is written."""
+
+_CHARGED_NITROGEN = 4
+_HALOGENS = ("Br", "Cl", "F", "I")
+
+# As `_line` writes it: as chemists write it, and its name.
+_NAMES = {
+    "–OH": ("–OH", "hydroxy"), "–SH": ("–SH", "sulfanyl"), "–NH2": ("–NH2", "amino"), "=O": ("=O", "oxo"),
+    "=S": ("=S", "thioxo"), "=NH": ("=NH", "imino"), "=CH2": ("=CH2", "methylidene"),
+    "–N(=O)(=O)": ("–NO2", "nitro"), "–N(=O)–O": ("–NO2", "nitro"), "–N=O": ("–N=O", "nitroso"),
+    "–NH–N=O": ("–NH–N=O", "N-nitrosoamino"), "–N(CH3)–N=O": ("–N(CH3)–N=O", "N-nitrosomethylamino"),
+    "–N=N=N": ("–N3", "azido"), "–N=N≡N": ("–N3", "azido"), "–N–N≡N": ("–N3", "azido"),
+    "–NH–NH2": ("–NH–NH2", "hydrazinyl"), "–NH–OH": ("–NH–OH", "hydroxyamino"), "=N–OH": ("=N–OH", "hydroxyimino"),
+    "–NH–CH3": ("–NH–CH3", "methylamino"), "–N(CH3)2": ("–N(CH3)2", "dimethylamino"),
+    "–CH3": ("–CH3", "methyl"), "–CH2–CH3": ("–CH2–CH3", "ethyl"), "–CH2–CH2–CH3": ("–CH2–CH2–CH3", "propyl"),
+    "–CH(CH3)2": ("–CH(CH3)2", "isopropyl"), "–C(CH3)3": ("–C(CH3)3", "tert-butyl"),
+    "–CH=CH2": ("–CH=CH2", "vinyl"), "–CH2–CH=CH2": ("–CH2–CH=CH2", "allyl"), "–C≡CH": ("–C≡CH", "ethynyl"),
+    "–CF3": ("–CF3", "trifluoromethyl"), "–CCl3": ("–CCl3", "trichloromethyl"), "–CBr3": ("–CBr3", "tribromomethyl"),
+    "–CHF2": ("–CHF2", "difluoromethyl"), "–CHCl2": ("–CHCl2", "dichloromethyl"), "–CH2F": ("–CH2F", "fluoromethyl"),
+    "–CH2Cl": ("–CH2Cl", "chloromethyl"), "–CH2Br": ("–CH2Br", "bromomethyl"), "–CH2–OH": ("–CH2–OH", "hydroxymethyl"),
+    "–CH2–NH2": ("–CH2–NH2", "aminomethyl"), "–O–CH3": ("–O–CH3", "methoxy"), "–O–CH2–CH3": ("–O–CH2–CH3", "ethoxy"),
+    "–O–CF3": ("–O–CF3", "trifluoromethoxy"), "–O–NO2": ("–O–NO2", "nitrooxy"), "–S–CH3": ("–S–CH3", "methylsulfanyl"),
+    "–C≡N": ("–C≡N", "cyano"), "–N=C=O": ("–N=C=O", "isocyanato"), "–N=C=S": ("–N=C=S", "isothiocyanato"),
+    "–S–C≡N": ("–S–C≡N", "thiocyanato"), "–O–C≡N": ("–O–C≡N", "cyanato"),
+    "–CH=O": ("–CH=O", "formyl"), "–C(=O)–CH3": ("–CO–CH3", "acetyl"), "–C(=O)–OH": ("–COOH", "carboxy"),
+    "–C(=O)–NH2": ("–CO–NH2", "carbamoyl"), "–CCl=O": ("–COCl", "chlorocarbonyl"),
+    "–C(=O)–O–CH3": ("–COO–CH3", "methoxycarbonyl"), "–C(=O)–O–CH2–CH3": ("–COO–CH2–CH3", "ethoxycarbonyl"),
+    "–NH–CH=O": ("–NH–CH=O", "formamido"), "–NH–C(=O)–CH3": ("–NH–CO–CH3", "acetamido"),
+    "–O–C(=O)–CH3": ("–O–CO–CH3", "acetoxy"), "–O–CH=O": ("–O–CH=O", "formyloxy"),
+    "–S(=O)(=O)–NH2": ("–SO2–NH2", "sulfonamide"), "–S(=O)(=O)–OH": ("–SO3H", "sulfo"),
+    "–S(=O)(=O)–CH3": ("–SO2–CH3", "methylsulfonyl"), "–NH–S(=O)(=O)–CH3": ("–NH–SO2–CH3", "methylsulfonamido"),
+    "–SCl(=O)(=O)": ("–SO2Cl", "chlorosulfonyl"), "–P(=O)(OH)2": ("–PO3H2", "phosphono"),
+}  # fmt: skip
+_SHORTER = (
+    (r"N\(=O\)(\(=O\)|–O(?=$|\)))", "NO2"),
+    (r"S\(=O\)\(=O\)", "SO2"),
+    (r"C\(=O\)–OH$", "COOH"),
+    (r"C\(=O\)–", "CO–"),
+)
+# By the size of the ring and the formula.
+_RINGS = {
+    (3, "C3H5"): "cyclopropyl", (3, "C2H3O"): "oxiranyl", (3, "C2H4N"): "aziridinyl", (5, "C5H9"): "cyclopentyl",
+    (6, "C6H11"): "cyclohexyl", (6, "C6H5"): "phenyl", (6, "C5H4N"): "pyridyl", (5, "C4H3O"): "furyl", (5, "C4H3S"): "thienyl",
+}  # fmt: skip
+# Where bonds are not known, elements and connections alone.
+_NAMES_WITHOUT_BONDS = {"NO2": "nitro", "CF3": "trifluoromethyl", "CCl3": "trichloromethyl", "O–C": "methoxy"}
+
+
+@dataclass(frozen=True)
+class Substituent:
+    """A group that hangs on one atom.
+
+    Args:
+        formula: With its bond, as chemists write it: "–NO2", "=O", "–CH2–OH"; without it where bonds are not known.
+        name: "nitro"; None if it has none.
+        is_atom: Whether it is one atom and hydrogens at most.
+    """
+
+    formula: str
+    name: str | None
+    is_atom: bool
+
+
+def read_substituent(
+    elements: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
+) -> Substituent:
+    """A group as a chemist would write it.
+
+    Args:
+        elements: Element of each of its atoms.
+        bonds: Name of the bond between its atoms, `i < j`; None where bonds are not known.
+        root: The atom that hangs on the rest.
+        bond: Name of the bond it hangs on.
+        fill: Whether hydrogens are no atoms here and fill the valences.
+    """
+    if len(elements) == 1 and elements[root] == "H":
+        return Substituent("–H", "hydrogen", is_atom=True)
+    hydrogens = count_hydrogens(elements, bonds, {root: bond}, fill=fill)
+    heavy = [atom for atom in elements if elements[atom] != "H"] or [root]
+    inner = {pair: name for pair, name in bonds.items() if all(atom in heavy for atom in pair)}
+    known = bond is not None and None not in inner.values()
+    is_atom = len(heavy) == 1
+    if not known:
+        if len(inner) >= len(heavy):
+            return Substituent(f"{hill_formula([elements[atom] for atom in heavy])} (a ring)", None, is_atom=False)
+        line = _line(root, None, elements, dict.fromkeys(inner, "single"), None)
+        line = re.sub(r"^([A-Z][a-z]?)\(([A-Z][a-z]?)\)(\d)$", r"\1\2\3", line)  # leaves of one element: "NO2"
+        return Substituent(line, _NAMES_WITHOUT_BONDS.get(line), is_atom)
+    sign = BOND_SIGNS[bond or "single"]
+    if len(inner) >= len(heavy):
+        every = [elements[atom] for atom in heavy] + ["H"] * sum(hydrogens.values())
+        degrees = Counter(atom for pair in inner for atom in pair)
+        name = _ring_name([elements[atom] for atom in heavy], degrees, hill_formula(every))
+        return Substituent(f"{sign}{hill_formula(every)}{'' if name else ' (a ring)'}", name, is_atom=False)
+    line = sign + _line(root, None, elements, inner, hydrogens)
+    if line in _NAMES:
+        return Substituent(*_NAMES[line], is_atom=is_atom)
+    for long, short in _SHORTER:
+        line = re.sub(long, short, line)
+    return Substituent(line, _NAMES.get(line, (line, None))[1], is_atom)
+
+
+def count_hydrogens(
+    elements: Mapping[int, str],
+    bonds: Mapping[tuple[int, int], str | None],
+    outside: Mapping[int, str | None],
+    *,
+    fill: bool,
+) -> dict[int, int]:
+    """Hydrogens on each atom other than hydrogen.
+
+    Args:
+        elements: Element of each atom.
+        bonds: Name of each bond, `i < j`.
+        outside: Name of the bond of an atom to others than these.
+        fill: Whether hydrogens are no atoms here and fill the valences; none are counted where bonds are not known.
+    """
+    counts = {atom: 0 for atom, name in elements.items() if name != "H"}
+    if not fill:
+        for i, j in bonds:
+            for atom, other in ((i, j), (j, i)):
+                if elements[other] == "H" and atom in counts:
+                    counts[atom] += 1
+        return counts
+    every = [*bonds.values(), *outside.values()]
+    if any(name not in BOND_NAMES for name in every):
+        return counts
+    used = {
+        atom: sum(_order(name) for pair, name in bonds.items() if atom in pair) + _order(outside.get(atom))
+        for atom in counts
+    }
+    charged = {atom for atom in counts if elements[atom] == "N" and used[atom] == _CHARGED_NITROGEN}
+    for atom in counts:
+        beside = any(atom in pair and charged & set(pair) for pair in bonds)
+        if beside and (elements[atom], used[atom]) in (("O", 1), ("N", 2)):
+            continue  # the O– of a nitro group, the N– of an azide
+        room = [v - used[atom] for v in VALENCES.get(elements[atom], ()) if v >= used[atom]]
+        counts[atom] = int(room[0]) if room and atom not in charged else 0
+    return counts
+
+
+def hill_formula(elements: Sequence[str]) -> str:
+    """Carbon, hydrogen, then the others by their symbols: "C2H5O"."""
+    counts = Counter(elements)
+    order = sorted(counts, key=lambda name: (("C", "H").index(name) if name in ("C", "H") else 2, name))
+    return "".join(_times(name, counts[name]) for name in order)
+
+
+def _line(
+    atom: int,
+    parent: int | None,
+    elements: Mapping[int, str],
+    bonds: Mapping[tuple[int, int], str | None],
+    hydrogens: Mapping[int, int] | None,
+) -> str:
+    """A tree of atoms on one line: halogens first, then branches in parentheses, the longest last without.
+
+    Where bonds are not known, hydrogens are None and halogens are branches like others.
+    """
+    count = (hydrogens or {}).get(atom, 0)
+    text = elements[atom] + (_times("H", count) if count else "")
+    branches = Counter(
+        BOND_SIGNS[name or "single"] + _line(other, atom, elements, bonds, hydrogens)
+        for (i, j), name in bonds.items()
+        for one, other in ((i, j), (j, i))
+        if one == atom and other != parent
+    )
+    for halogen in _HALOGENS if hydrogens is not None else ():
+        if f"–{halogen}" in branches:
+            text += _times(halogen, branches.pop(f"–{halogen}"))
+    order = sorted(branches, key=lambda branch: (branch[0] == "–", len(branch), branch))
+    for place, branch in enumerate(order):
+        is_last = place == len(order) - 1 and branches[branch] == 1
+        in_brackets = f"({branch.removeprefix('–')})"
+        repeated = in_brackets * branches[branch] if branch[0] != "–" else _times(in_brackets, branches[branch])
+        text += branch if is_last else repeated
+    return text
+
+
+def _times(text: str, count: int) -> str:
+    return text if count == 1 else f"{text}{count}"
+
+
+def _ring_name(elements: Sequence[str], degrees: Mapping[int, int], formula: str) -> str | None:
+    """The name of a group that is one ring and nothing else."""
+    is_ring = len(elements) == len(degrees) and set(degrees.values()) == {2}
+    return _RINGS.get((len(elements), formula)) if is_ring else None
+
+
+def _order(bond: str | None) -> float:
+    return 0.0 if bond is None else BOND_ORDERS[BOND_NAMES.index(bond)]

@@ -1,0 +1,197 @@
+"""A rule in words: what it does, to what, in a sentence that someone who knows the data would say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from comrecgc.graphs import Rule
+from comrecgc.wording.difference import Difference, Pair, pair_of
+from comrecgc.wording.english import clipped, counted, listed, noun_of, number, plural, several, with_article
+from comrecgc.wording.molecule_rules import MoleculeSentences, Wordiness
+from comrecgc.wording.sentences import Step, sentence
+from comrecgc.wording.words import Words
+
+LONGEST_SUMMARY = 110
+_MOST_STEPS = 3  # a swap of larger groups is not told node by node
+_SUMMARIES: tuple[Wordiness, ...] = ("long", "middle", "short")
+
+
+def describe_rule(
+    rule: Rule,
+    label_names: Sequence[str],
+    *,
+    edge_label_names: Sequence[str] | None = None,
+    is_molecular: bool = False,
+) -> Words:
+    """A rule in words: one line that says what to do, and a few sentences that also say where, what stays and the cost.
+
+    Args:
+        rule: The rule.
+        label_names: Name of each node label.
+        edge_label_names: Name of each edge label, if edges have labels.
+        is_molecular: Whether label names are elements.
+    """
+    names = [clipped(name) if is_molecular else noun_of(name) for name in label_names]
+    difference = Difference(rule, names, edge_label_names)
+    sentences = MoleculeSentences(difference, fill="H" not in names) if is_molecular else GraphSentences(difference)
+    texts = [sentences.text(wordiness) for wordiness in _SUMMARIES]
+    summary = next((text for text in texts if len(text) <= LONGEST_SUMMARY), texts[-1])
+    if len(summary) > LONGEST_SUMMARY:
+        summary = f"{summary[: LONGEST_SUMMARY - 1].rstrip(' ,–(')}…"
+    full = sentences.text("full")
+    return Words(summary, f"{full[:1].upper()}{full[1:]}. {sentences.conditions} {_cost(rule)}")
+
+
+class GraphSentences:
+    """What a rule does to graphs of any labels.
+
+    Args:
+        difference: The rule.
+    """
+
+    def __init__(self, difference: Difference) -> None:
+        self._d = difference
+
+    def text(self, wordiness: Wordiness) -> str:
+        """The rule in one sentence; without what surrounds its nodes where that makes it too long."""
+        context = wordiness in ("full", "long")
+        return sentence(
+            [steps for part in self._d.parts(self._d.around) if (steps := self._steps(part, context=context))]
+        )
+
+    @property
+    def conditions(self) -> str:
+        """What must be there, beyond what the sentence says."""
+        if self._d.rule.radius == 0:
+            return "It applies wherever such nodes occur, whatever surrounds them."
+        return "The nodes that it changes, joins or cuts must have exactly the neighbours named."
+
+    def _steps(self, part: set[int], *, context: bool) -> list[Step]:
+        """What happens in one connected part of the pattern, step by step."""
+        steps = self._single_steps(part, context=context)
+        if len(steps) > _MOST_STEPS:
+            found = [(node, group) for node, group in self._d.hanging(self._d.kept) if node in part]
+            if found:
+                anchor, group = max(found, key=lambda item: (len(item[1]), -item[0]))
+                old = _group(group & set(self._d.old), self._d.old, self._d.old_bonds, anchor)
+                new = _group(group & set(self._d.new), self._d.new, self._d.new_bonds, anchor)
+                place = self._noun(anchor, context=context)
+                return [Step("replace", with_article(old), "on", f"{place} by {with_article(new)}")]
+        return steps
+
+    def _single_steps(self, part: set[int], *, context: bool) -> list[Step]:
+        d = self._d
+        steps: list[Step] = []
+        named: list[int] = []
+        relabels = Counter((self._noun(node, context=context), d.new[node]) for node in d.relabelled if node in part)
+        for (noun, new), count in relabels.items():
+            same = [
+                node for node in d.relabelled
+                if node in part and self._noun(node, context=context) == noun and d.new[node] == new
+            ]  # fmt: skip
+            around = self._around(same[0], context=context)
+            several_of = several(d.old[same[0]], count) + (f", each{around}," if around and count > 1 else around)
+            steps.append(Step("relabel", several_of, "to", new.removeprefix("node of label ")))
+            named += same
+        for pair in d.changed_bonds:
+            if set(pair) <= part & set(d.kept):
+                steps.append(self._edge_step(pair, context=context and not set(pair) & set(named)))
+                named += [node for node in pair if node not in named]
+        for comes, nodes in ((False, d.removed), (True, d.added)):
+            at: dict[tuple[int, ...], list[set[int]]] = {}
+            for group in d.parts(node for node in nodes if node in part):
+                anchors = {other for node in group for other in d.around[node]} - group
+                at.setdefault(tuple(sorted(anchors)), []).append(group)
+            for place, groups in at.items():
+                steps.append(self._group_step(place, groups, named, comes=comes, context=context))
+                named += [node for node in place if node not in named]
+        return steps
+
+    def _group_step(
+        self, anchors: tuple[int, ...], groups: Sequence[set[int]], named: Sequence[int], *, comes: bool, context: bool
+    ) -> Step:
+        d = self._d
+        names, bonds = (d.new, d.new_bonds) if comes else (d.old, d.old_bonds)
+        what = _counted_groups([_group(group, names, bonds, *anchors) for group in groups])
+        if not anchors:
+            return Step("add", what, "apart from", "the rest") if comes else Step("remove", what)
+        place = self._anchors(anchors, context=context)
+        if set(anchors) <= set(named):
+            place = "it" if len(named) == 1 else "one of them" if len(anchors) == 1 else "them"
+        kinds = {bonds.get(pair_of(node, anchor)) for group in groups for node in group for anchor in anchors} - {None}
+        by = f" by {with_article(f'{kinds.pop()} edge')}" if comes and len(kinds) == 1 else ""
+        return Step("attach", what, "to", place + by) if comes else Step("remove", what, "from", place)
+
+    def _edge_step(self, pair: Pair, *, context: bool) -> Step:
+        d = self._d
+        ends = self._ends(pair, context=context)
+        if pair not in d.old_bonds:
+            bond = d.new_bonds[pair]
+            return Step("join", ends, *(("by", with_article(f"{bond} edge")) if bond else ()))
+        if pair not in d.new_bonds:
+            return Step("cut", f"the edge between {ends}")
+        return Step("turn", f"the edge between {ends}", "into", with_article(f"{d.new_bonds[pair]} edge"))
+
+    def _ends(self, pair: Pair, *, context: bool) -> str:
+        nouns = [self._d.old[node] for node in pair]
+        contexts = [self._around(node, context=context).strip() for node in pair]
+        if nouns[0] == nouns[1] and contexts[0] == contexts[1]:
+            return several(nouns[0], 2) + (f" (each {contexts[0]})" if contexts[0] else "")
+        texts = [
+            with_article(noun) + (f" ({text})" if text else "") for noun, text in zip(nouns, contexts, strict=True)
+        ]
+        return f"{texts[0]} and {texts[1]}"
+
+    def _anchors(self, anchors: Sequence[int], *, context: bool) -> str:
+        nouns = [self._noun(node, context=context) for node in anchors]
+        same = len(set(nouns)) == 1 < len(nouns)
+        return several(self._d.old[anchors[0]], len(nouns)) if same else listed(nouns)
+
+    def _noun(self, node: int, *, context: bool) -> str:
+        """A node that stays: "a helix", "a helix among three helices"."""
+        return with_article(self._d.old[node]) + self._around(node, context=context)
+
+    def _around(self, node: int, *, context: bool) -> str:
+        """The neighbours that stay, of a node all of whose neighbours are known."""
+        d = self._d
+        if not context or node not in d.closed or d.rule.radius == 0:
+            return ""
+        beside = [
+            other for other in d.around[node]
+            if other in d.kept and pair_of(node, other) in d.old_bonds and pair_of(node, other) not in d.changed_bonds
+        ]  # fmt: skip
+        if not beside:
+            return " with no other neighbours" if d.around[node] else " with no neighbours"
+        return f" {'among' if len(beside) > 1 else 'beside'} {counted(d.old[other] for other in beside)}"
+
+
+def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None], *anchors: int) -> str:
+    """What nodes that come or go together are called: "sheet", "chain helix–sheet", "ring of four sheets"."""
+    if len(part) == 1:
+        return names[min(part)]
+    inner = [pair for pair in bonds if set(pair) <= part]
+    degrees = {node: sum(node in pair for pair in inner) for node in sorted(part)}
+    if len(inner) == len(part) - 1 and max(degrees.values()) <= 2:
+        ends = [node for node, degree in degrees.items() if degree == 1]
+        chain = [next((node for node in ends if any(pair_of(node, anchor) in bonds for anchor in anchors)), ends[0])]
+        while len(chain) < len(part):
+            chain += [other for other in degrees if other not in chain and pair_of(chain[-1], other) in inner]
+        return f"chain {'–'.join(names[node] for node in chain)}"
+    is_ring = len(inner) == len(part) and set(degrees.values()) == {2}
+    is_clique = len(inner) == len(part) * (len(part) - 1) // 2
+    return f"{'ring' if is_ring else 'clique' if is_clique else 'group'} of {counted(names[node] for node in part)}"
+
+
+def _counted_groups(groups: Sequence[str]) -> str:
+    """Groups as a list, equal ones counted: "two chains helix–sheet and a turn"."""
+    texts = []
+    for group, count in Counter(groups).items():
+        head, _, rest = group.partition(" ")
+        is_shape = head in ("chain", "ring", "clique", "group") and bool(rest)
+        texts.append(f"{number(count)} {plural(head)} {rest}" if count > 1 and is_shape else several(group, count))
+    return listed(texts)
+
+
+def _cost(rule: Rule) -> str:
+    return f"Everything else stays as it is. Cost: {rule.cost} (nodes and edges added, removed or relabelled)."

@@ -1,0 +1,216 @@
+"""Rules in words: exact sentences for rules of every kind, in molecules and in other graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from comrecgc.graphs import Pattern, Rule
+from comrecgc.molecules import BOND_NAMES
+from comrecgc.wording import Words, describe_rule
+from comrecgc.wording.rules import LONGEST_SUMMARY
+
+Bond = tuple[int, int] | tuple[int, int, str]
+SIGNS = {"-": 0, "=": 1, "#": 2, ":": 3}
+ATOMS = ("C", "H", "N", "O", "F", "Cl", "Br", "S")  # hydrogens are atoms
+HEAVY = ("C", "N", "O", "F", "Cl", "Br", "S")  # hydrogens fill the valences
+FOLDS = ("helix", "sheet", "turn")
+
+
+def pattern(names: Sequence[str], labels: str, bonds: Sequence[Bond], *, labelled: bool) -> Pattern:
+    rows = sorted((bond[0], bond[1], SIGNS[bond[2] if len(bond) == 3 else "-"]) for bond in bonds)
+    return Pattern(
+        tuple(names.index(label) for label in labels.split()),
+        tuple((i, j) for i, j, _ in rows),
+        tuple(bond for _, _, bond in rows) if labelled else None,
+    )
+
+
+def rule(
+    names: Sequence[str],
+    before: tuple[str, Sequence[Bond]],
+    after: tuple[str, Sequence[Bond]],
+    kept: dict[int, int],
+    closed: Sequence[int] = (),
+    *,
+    radius: int = 0,
+    labelled: bool = True,
+) -> Rule:
+    """A rule; nodes that are not kept are closed."""
+    old = pattern(names, *before, labelled=labelled)
+    mask = tuple(node in closed or node not in kept for node in range(len(old.labels)))
+    new = pattern(names, *after, labelled=labelled)
+    return Rule(before=old, after=new, kept=tuple(sorted(kept.items())), closed=mask, radius=radius)
+
+
+def molecule(*parts: object, names: Sequence[str] = ATOMS, **more: object) -> Words:
+    found = rule(names, *parts, **more)  # type: ignore[arg-type]
+    return describe_rule(found, names, edge_label_names=BOND_NAMES if found.before.edge_labels is not None else None, is_molecular=True)  # fmt: skip
+
+
+def fold(*parts: object, names: Sequence[str] = FOLDS, **more: object) -> Words:
+    return describe_rule(rule(names, *parts, labelled=False, **more), names)  # type: ignore[arg-type]
+
+
+NITRO = ("C N O O", [(0, 1), (1, 2, "="), (1, 3)])
+CF3 = ("C C F F F", [(0, 1), (1, 2), (1, 3), (1, 4)])
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        # Groups that take the place of others, as read from a swap: atoms of the old are kept as atoms of the new.
+        ((NITRO, CF3, {0: 0, 1: 1, 2: 2, 3: 3}, (1, 2, 3)), "replace nitro (–NO2) on a carbon by trifluoromethyl (–CF3)"),
+        ((NITRO, CF3, {0: 0}), "replace nitro (–NO2) on a carbon by trifluoromethyl (–CF3)"),
+        ((NITRO, ("C N H H", [(0, 1), (1, 2), (1, 3)]), {0: 0, 1: 1, 2: 2, 3: 3}, (1, 2, 3)),
+         "replace nitro (–NO2) on a carbon by amino (–NH2)"),
+        # Hydrogens follow: what a hydrogen gives its place to is attached, what it takes the place of is removed.
+        ((("C H", [(0, 1)]), ("C O H", [(0, 1), (1, 2)]), {0: 0, 1: 1}, (1,)), "attach hydroxy (–OH) to a carbon"),
+        ((("C H", [(0, 1)]), ("C O H", [(0, 1), (1, 2)]), {0: 0}), "attach hydroxy (–OH) to a carbon"),
+        ((("C Cl", [(0, 1)]), ("C H", [(0, 1)]), {0: 0}), "remove –Cl from a carbon"),
+        ((("C Cl", [(0, 1)]), ("C H", [(0, 1)]), {0: 0, 1: 1}, (1,)), "remove –Cl from a carbon"),
+        ((("C H H", [(0, 1), (0, 2)]), ("C O", [(0, 1, "=")]), {0: 0}), "attach oxo (=O) to a carbon"),
+        ((("C H H", [(0, 1), (0, 2)]), ("C F F", [(0, 1), (0, 2)]), {0: 0}), "attach two –F to a carbon"),
+        ((("C H H", [(0, 1), (0, 2)]), ("C F Cl", [(0, 1), (0, 2)]), {0: 0}), "attach –F and –Cl to a carbon"),
+        ((("C H", [(0, 1)]), ("C", []), {0: 0}), "remove H from a carbon"),
+        ((("C H", [(0, 1)]), ("C C N", [(0, 1), (1, 2, "#")]), {0: 0, 1: 1}, (1,)), "attach cyano (–C≡N) to a carbon"),
+        ((("O H", [(0, 1)]), ("O C O C H H H", [(0, 1), (1, 2, "="), (1, 3), (3, 4), (3, 5), (3, 6)]), {0: 0}),
+         "attach acetyl (–CO–CH3) to an oxygen"),
+        ((("C H", [(0, 1)]), ("C C H H O H", [(0, 1), (1, 2), (1, 3), (1, 4), (4, 5)]), {0: 0}),
+         "attach hydroxymethyl (–CH2–OH) to a carbon"),
+        ((("C H", [(0, 1)]), ("C C H H C Cl Cl H", [(0, 1), (1, 2), (1, 3), (1, 4), (4, 5), (4, 6), (4, 7)]), {0: 0}),
+         "attach –CH2–CHCl2 to a carbon"),
+        ((("N N O", [(0, 1), (1, 2, "=")]), ("N H", [(0, 1)]), {0: 0}), "remove nitroso (–N=O) from a nitrogen (nitrosamine)"),
+        # Atoms.
+        ((("C H", [(0, 1)]), ("N", []), {0: 0}), "replace a CH by N"),
+        ((("O", []), ("C H H", [(0, 1), (0, 2)]), {0: 0}), "replace an oxygen by CH2"),
+        ((("C", []), ("N", []), {0: 0}), "replace a carbon by nitrogen"),
+        # Bonds.
+        ((("C C H H", [(0, 1), (0, 2), (1, 3)]), ("C C", [(0, 1, "=")]), {0: 0, 1: 1}), "turn a C–C single bond into a double bond"),
+        ((("C C H H", [(0, 2), (1, 3)]), ("C C", [(0, 1)]), {0: 0, 1: 1}), "join two carbons by a single bond (close a ring)"),
+        ((("O C H H", [(0, 2), (1, 3)]), ("O C", [(0, 1)]), {0: 0, 1: 1}), "join a carbon and an oxygen by a single bond (close a ring)"),
+        ((("N N", [(0, 1)]), ("N N H H", [(0, 2), (1, 3)]), {0: 0, 1: 1}), "cut an N–N single bond"),
+        # Several changes together.
+        ((("C H C H", [(0, 1), (2, 3)]), ("C F C F", [(0, 1), (2, 3)]), {0: 0, 2: 2}), "attach –F to a carbon, twice"),
+        ((("C H C H", [(0, 1), (2, 3)]), ("C F C Cl", [(0, 1), (2, 3)]), {0: 0, 2: 2}), "attach –F to a carbon and –Cl to another"),
+        ((("C Cl C H", [(0, 1), (2, 3)]), ("C H C F", [(0, 1), (2, 3)]), {0: 0, 2: 2}), "remove –Cl from a carbon and attach –F to a carbon"),
+        ((("C H H", [(0, 1), (0, 2)]), ("N F", [(0, 1)]), {0: 0}), "replace a CH2 by N and attach –F to it"),
+    ],
+)  # fmt: skip
+def test_molecules(parts: tuple[object, ...], sentence: str) -> None:
+    assert molecule(*parts).summary == sentence
+
+
+RING = [(0, 1, "="), (0, 2)]  # a carbon of a ring written with single and double bonds, and its two neighbours
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ((("C C C N O O", [*RING, (0, 3), (3, 4, "="), (3, 5)]), ("C C C F", [*RING, (0, 3)]), {0: 0, 1: 1, 2: 2}, (0,)),
+         "replace nitro (–NO2) on an aromatic or alkene carbon by –F"),
+        ((("C C C H", [*RING, (0, 3)]), ("C C C F", [*RING, (0, 3)]), {0: 0, 1: 1, 2: 2}, (0,)),
+         "attach –F to an aromatic or alkene CH"),
+        ((("C C C H", [*RING, (0, 3)]), ("N C C", RING), {0: 0, 1: 1, 2: 2}, (0,)),
+         "replace an aromatic or alkene CH by N"),
+        ((("C C C H", [(0, 1, ":"), (0, 2, ":"), (0, 3)]), ("C C C F", [(0, 1, ":"), (0, 2, ":"), (0, 3)]), {0: 0, 1: 1, 2: 2}, (0,)),
+         "attach –F to an aromatic CH"),
+        ((("C O N Cl", [(0, 1, "="), (0, 2), (0, 3)]), ("C O N H", [(0, 1, "="), (0, 2), (0, 3)]), {0: 0, 1: 1, 2: 2}, (0,)),
+         "remove –Cl from a carbon bound to N and =O"),
+        ((("C N H H H", [(0, 1), (0, 2), (0, 3), (0, 4)]), ("C N H H Br", [(0, 1), (0, 2), (0, 3), (0, 4)]), {0: 0, 1: 1, 2: 2, 3: 3}, (0,)),
+         "attach –Br to a CH3 bound to N"),
+        ((("C O C H H", [(0, 1), (0, 2), (1, 2), (0, 3), (0, 4)]), ("C O C H H H H", [(0, 2), (1, 2), (0, 3), (0, 4), (0, 5), (1, 6)]), {0: 0, 1: 1, 2: 2, 3: 3, 4: 4}, (0, 1)),
+         "cut a C–O single bond of an epoxide"),
+        ((("N C O O", [(0, 1), (0, 2, "="), (0, 3)]), ("C C O O", [(0, 1), (0, 2, "="), (0, 3)]), {0: 0, 1: 1, 2: 2, 3: 3}, (0,)),
+         "replace the nitrogen of a nitro group by carbon"),
+        ((("C C C N H H", [(0, 1), (0, 2), (1, 3), (0, 4), (1, 5)]), ("C C C N", [(0, 1, "="), (0, 2), (1, 3)]), {0: 0, 1: 1, 2: 2, 3: 3}, (0, 1)),
+         "turn the single bond between a CH (bound to C) and a CH (bound to N) into a double bond"),
+    ],
+)  # fmt: skip
+def test_surroundings_of_molecules(parts: tuple[object, ...], sentence: str) -> None:
+    assert molecule(*parts, radius=1).summary == sentence
+
+
+@pytest.mark.parametrize(
+    ("parts", "more", "sentence"),
+    [
+        ((("C", []), ("C O", [(0, 1)]), {0: 0}), {}, "attach hydroxy (–OH) to a carbon"),
+        ((("C", []), ("C C", [(0, 1)]), {0: 0}), {}, "attach methyl (–CH3) to a carbon"),
+        ((("C", []), ("C C F F F", CF3[1]), {0: 0}), {}, "attach trifluoromethyl (–CF3) to a carbon"),
+        ((NITRO, ("C", []), {0: 0}), {}, "remove nitro (–NO2) from a carbon"),
+        ((("N O", [(0, 1)]), ("N", []), {0: 0}), {}, "remove –O from a nitrogen"),
+        ((("C C C", [(0, 1), (0, 2)]), ("O C C", [(0, 1), (0, 2)]), {0: 0, 1: 1, 2: 2}, (0,)), {"radius": 1},
+         "replace a CH2 bound to 2 C by O"),
+        # Elements and connections alone.
+        ((("C", []), ("C O", [(0, 1)]), {0: 0}), {"labelled": False}, "attach an oxygen to a carbon"),
+        ((("C O", [(0, 1)]), ("C N O O", [(0, 1), (1, 2), (1, 3)]), {0: 0}), {"labelled": False},
+         "replace an oxygen on a carbon by nitro (NO2)"),
+        ((("C C", [(0, 1)]), ("C C", []), {0: 0, 1: 1}), {"labelled": False}, "cut a C–C bond"),
+    ],
+)  # fmt: skip
+def test_molecules_without_hydrogens(parts: tuple[object, ...], more: dict[str, object], sentence: str) -> None:
+    assert molecule(*parts, names=HEAVY, **more).summary == sentence
+
+
+@pytest.mark.parametrize(
+    ("parts", "more", "sentence"),
+    [
+        ((("helix", []), ("sheet", []), {0: 0}), {}, "relabel a helix to sheet"),
+        ((("helix helix helix helix", [(0, 1), (0, 2), (0, 3)]), ("sheet helix helix helix", [(0, 1), (0, 2), (0, 3)]), {k: k for k in range(4)}, (0,)),
+         {"radius": 1}, "relabel a helix among three helices to sheet"),
+        ((("helix", []), ("helix sheet", [(0, 1)]), {0: 0}), {}, "attach a sheet to a helix"),
+        ((("helix turn", [(0, 1)]), ("helix turn sheet", [(0, 1), (0, 2)]), {0: 0, 1: 1}, (0,)), {"radius": 1},
+         "attach a sheet to a helix beside a turn"),
+        ((("helix", []), ("helix sheet turn", [(0, 1), (1, 2)]), {0: 0}), {}, "attach a chain sheet–turn to a helix"),
+        ((("helix", []), ("helix sheet sheet sheet", [(0, 1), (1, 2), (2, 3), (1, 3)]), {0: 0}), {}, "attach a ring of three sheets to a helix"),
+        ((("helix", []), ("helix sheet sheet", [(0, 1), (0, 2)]), {0: 0}), {}, "attach two sheets to a helix"),
+        ((("helix turn", [(0, 1)]), ("helix", []), {0: 0}), {}, "remove a turn from a helix"),
+        ((("helix sheet", []), ("helix sheet", [(0, 1)]), {0: 0, 1: 1}), {}, "join a helix and a sheet"),
+        ((("helix helix", [(0, 1)]), ("helix helix", []), {0: 0, 1: 1}), {}, "cut the edge between two helices"),
+        ((("helix helix", []), ("sheet sheet", []), {0: 0, 1: 1}), {}, "relabel a helix to sheet, twice"),
+        ((("helix helix", []), ("sheet helix turn", [(1, 2)]), {0: 0, 1: 1}), {}, "relabel a helix to sheet and attach a turn to a helix"),
+        ((("helix", []), ("sheet turn", [(0, 1)]), {0: 0}), {}, "relabel a helix to sheet and attach a turn to it"),
+        ((("actor", []), ("actor actor", [(0, 1)]), {0: 0}), {"names": ("actor",)}, "attach an actor to an actor"),
+        ((("actor actor", [(0, 1)]), ("actor actor", []), {0: 0, 1: 1}), {"names": ("actor",)}, "cut the edge between two actors"),
+        ((("3", []), ("7", []), {0: 0}), {"names": ("3", "7")}, "relabel a node of label 3 to 7"),
+        ((("helix", []), ("helix", []), {0: 0}), {}, "change nothing"),
+    ],
+)  # fmt: skip
+def test_other_graphs(parts: tuple[object, ...], more: dict[str, object], sentence: str) -> None:
+    assert fold(*parts, **more).summary == sentence  # type: ignore[arg-type]
+
+
+def test_edge_labels_of_other_graphs() -> None:
+    joined = Rule(Pattern((0, 0), (), ()), Pattern((0, 0), ((0, 1),), (1,)), ((0, 0), (1, 1)), (False, False))
+    other = Rule(Pattern((0, 0), ((0, 1),), (0,)), Pattern((0, 0), ((0, 1),), (1,)), ((0, 0), (1, 1)), (False, False))
+    kinds = ("friend", "enemy")
+    assert describe_rule(joined, ("person",), edge_label_names=kinds).summary == "join two persons by an enemy edge"
+    assert describe_rule(other, ("person",), edge_label_names=kinds).summary == (
+        "turn the edge between two persons into an enemy edge"
+    )
+
+
+def test_the_description_says_more() -> None:
+    assert molecule(NITRO, CF3, {0: 0, 1: 1, 2: 2, 3: 3}, (1, 2, 3)).description == (
+        "Replace a nitro group (–NO2) on a carbon by a trifluoromethyl group (–CF3). It applies wherever these atoms occur, "
+        "whatever else they are bound to. Everything else stays as it is. Cost: 6 (nodes and edges added, removed or relabelled)."
+    )
+    around = ("C C C H", [*RING, (0, 3)]), ("C C C F", [*RING, (0, 3)]), {0: 0, 1: 1, 2: 2}, (0,)
+    assert (
+        "The CH must otherwise be bound to exactly C and =C. Hydrogens are added or dropped"
+        in molecule(*around, radius=1).description
+    )
+
+
+def test_summaries_are_short() -> None:
+    carbons = " ".join(["C H"] * 3)
+    bonds: list[Bond] = [(0, 1), (2, 3), (4, 5)]
+    chain = "C H H C H H C H H C H H N"
+    after = " ".join(["C", chain, "C", chain, "C", chain.replace("N", "O")])
+    new: list[Bond] = []
+    for start in (0, 14, 28):
+        new += [(start + a, start + b) for a, b in [(0, 1), (1, 2), (1, 3), (1, 4), (4, 5), (4, 6), (4, 7), (7, 8), (7, 9), (7, 10), (10, 11), (10, 12), (10, 13)]]  # fmt: skip
+    found = molecule((carbons, bonds), (after, new), {0: 0, 2: 14, 4: 28}).summary
+    assert len(found) <= LONGEST_SUMMARY
+    assert found == "attach –CH2–CH2–CH2–CH2–N to a carbon, twice, and attach –CH2–CH2–CH2–CH2–O to a carbon"
