@@ -131,9 +131,16 @@ class Rule:
             order.append(pick)
         return tuple(order)
 
-    def distance(self, graph: Graph) -> float:
-        """`cost / (|G| + |H|)` when carried out on a graph."""
-        return self.cost / (2 * graph.size + self.grown)
+    def distance(self, graph: Graph, changed: Graph | None = None) -> float:
+        """`cost / (|G| + |H|)` when carried out on a graph.
+
+        Args:
+            graph: The graph.
+            changed: What came of it. Removed nodes may be joined where `before` does not say so, as where a chain fits a ring; those
+                edges count too. None where there are none.
+        """
+        after = graph.size + self.grown if changed is None else changed.size
+        return (self.cost + graph.size + self.grown - after) / (graph.size + after)
 
 
 class Surroundings:

@@ -412,20 +412,23 @@ def overloaded(w, orders, bonds):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def is_familiar(w, familiar, orders, bonds):  # type: ignore[no-untyped-def]
-    """Whether every node that changes touched, neighbours of relabelled ones included, has familiar surroundings and right bonds."""
+    """Whether every node that is new or has other surroundings than before has familiar ones, and right bonds."""
     rows = w.rows
     for t in range(w.lists[COUNTS, NUM_TOUCHED]):
         v = w.lists[TOUCHED, t]
         if rows[v, ALIVE] == 0:
             continue
-        if not _contains(familiar, hash_of(rows, v)):
-            return False
-        if len(bonds.most) and not _has_right_bonds(w, v, orders, bonds):
-            return False
+        if not (
+            _contains(familiar, hash_of(rows, v)) and (len(bonds.most) == 0 or _has_right_bonds(w, v, orders, bonds))
+        ):
+            if v >= w.lists[COUNTS, LOADED] or hash_of(rows, v) != hash_of(w.base, v):
+                return False  # it was not so before
         if rows[v, MARK] == 2:
             for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
-                if rows[rows[v, k], MARK] == 0 and not _contains(familiar, hash_of(rows, rows[v, k])):
-                    return False
+                u = rows[v, k]
+                if rows[u, MARK] == 0 and not _contains(familiar, hash_of(rows, u)):
+                    if hash_of(rows, u) != hash_of(w.base, u):
+                        return False
     return True
 
 

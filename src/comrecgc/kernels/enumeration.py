@@ -265,17 +265,16 @@ def _found_key(rows, kind, first, second, found, lost, lost_second, radius, name
     other = chain(chain(np.uint64(kind + 1), rows[second, LABEL]), lost_second)
     if radius > 0:
         other = chain(chain(other, _AROUND), hash_of(rows, second))
-    key = chain(one + other, found)  # whichever comes first
-    if radius > 0:
-        shared = np.uint64(0)
+    if radius > 0:  # neighbours of both, seen from either
+        here, there = np.uint64(0), np.uint64(0)
         for k in range(FIRST, FIRST + 2 * rows[first, DEGREE], 2):
             j = place_of(rows, second, rows[first, k])
             if j >= 0:
-                shared += chain(
-                    chain(one, rows[first, k + 1]) + chain(other, rows[second, j + 1]), rows[rows[first, k], LABEL]
-                )
-        key = chain(chain(key, _SHARED), shared)
-    return key
+                label = rows[rows[first, k], LABEL]
+                here += chain(chain(chain(_SHARED, rows[first, k + 1]), rows[second, j + 1]), label)
+                there += chain(chain(chain(_SHARED, rows[second, j + 1]), rows[first, k + 1]), label)
+        one, other = chain(one, here), chain(other, there)
+    return chain(one + other, found)  # whichever comes first
 
 
 @numba.njit(cache=True, nogil=True)
