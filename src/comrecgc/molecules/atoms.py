@@ -15,7 +15,7 @@ from comrecgc.graphs import BoolArray, EditKind, EditTable, Graph
 
 BOND_NAMES = ("single", "double", "triple", "aromatic")
 
-_ELEMENTS = frozenset(
+_ELEMENTS = tuple(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
     "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
     "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn "
@@ -38,6 +38,11 @@ BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
 def are_elements(names: Iterable[str]) -> bool:
     """Whether every name is a chemical element's symbol (or `*`, an atom of unknown element)."""
     return all(name in _ELEMENTS or name == ANY_ELEMENT for name in names)
+
+
+def atomic_number(name: str) -> int:
+    """Number of protons of an element."""
+    return _ELEMENTS.index(name) + 1
 
 
 @dataclass(frozen=True)

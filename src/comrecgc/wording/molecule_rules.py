@@ -38,6 +38,7 @@ _ELEMENTS = {
     "*": "unknown atom",
 }  # fmt: skip
 
+_CHARGED_NITROGEN = 4
 _ADJECTIVES = frozenset({"nitro", "nitroso", "azo", "carboxyl", "trifluoromethyl", "methoxy", "sulfonyl"})
 
 
@@ -364,13 +365,14 @@ class MoleculeSentences:
         return self._bonds_known and sum(orders) >= full
 
     def _beside_charged(self, node: int) -> bool:
-        """Whether the atom is bound to a nitrogen of four bonds, as the O– of a nitro group is."""
+        """Whether this is the only oxygen on a single bond to a nitrogen of four bonds, as the O– of a nitro group is."""
         d = self._d
-        return any(
-            d.old[other] == "N" and sum(_order(bond) for pair, bond in d.old_bonds.items() if other in pair) == 4
-            for other in d.around[node]
-            if other in d.old and pair_of(node, other) in d.old_bonds
-        )
+        for nitrogen in (other for other in d.around[node] if d.old.get(other) == "N"):
+            bonds = {sum(pair) - nitrogen: bond for pair, bond in d.old_bonds.items() if nitrogen in pair}
+            single = [other for other, bond in bonds.items() if d.old[other] == "O" and bond == "single"]
+            if single == [node] and sum(map(_order, bonds.values())) == _CHARGED_NITROGEN:
+                return True
+        return False
 
 
 def _groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:

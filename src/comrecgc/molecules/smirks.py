@@ -1,0 +1,137 @@
+"""A rule of molecules as a reaction SMIRKS, for rdkit and other tools.
+
+It speaks of molecules as the data write them: hydrogens are atoms where they are nodes (`Chem.AddHs`), and rings have single and double
+bonds where the data have no aromatic ones (`Chem.Kekulize(molecule, clearAromaticFlags=True)`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from comrecgc.graphs import Pattern, Rule
+from comrecgc.molecules.atoms import ANY_ELEMENT, BOND_NAMES, BOND_ORDERS, are_elements, atomic_number
+
+_BONDS = ("-", "=", "#", ":")
+_CHARGED_NITROGEN = 4
+
+
+def smirks_of(rule: Rule, label_names: Sequence[str], edge_label_names: Sequence[str] | None) -> str | None:
+    """The rule as a SMIRKS with atom maps; None where labels are no elements or bonds are not known.
+
+    Atoms that the rule leaves open may have any other neighbours; closed ones have as many as the pattern shows. A SMIRKS cannot say that
+    two atoms are not joined yet: one that joins atoms also fits where they are. Nor can it give a charge to a nitrogen that the rule leaves
+    open and ties to one more atom: where that makes four bonds, the product needs N+.
+
+    Args:
+        rule: The rule.
+        label_names: Element behind each node label.
+        edge_label_names: Name of each edge label ("single", "double" …), if edges have labels.
+    """
+    labelled = rule.before.edge_labels is not None and rule.after.edge_labels is not None
+    if (
+        not labelled
+        or not edge_label_names
+        or not are_elements(label_names)
+        or not set(edge_label_names) <= {*BOND_NAMES}
+    ):
+        return None
+    kinds = [BOND_NAMES.index(name) for name in edge_label_names]
+    number = {old: k + 1 for k, (old, _) in enumerate(rule.kept)}
+    charges = _charges(rule, label_names, kinds)
+    before = [
+        f"[{_element(label_names[label])}{_degree(rule, node, label_names)}{_map(number.get(node))}]"
+        for node, label in enumerate(rule.before.labels)
+    ]
+    back = {new: number[old] for old, new in rule.kept}
+    after = [
+        f"[{_element(label_names[label])}{charges.get(node, '')}{_map(back.get(node))}]"
+        for node, label in enumerate(rule.after.labels)
+    ]
+    return f"{_written(rule.before, before, kinds)}>>{_written(rule.after, after, kinds)}"
+
+
+def _element(name: str) -> str:
+    return "#0" if name == ANY_ELEMENT else f"#{atomic_number(name)}"
+
+
+def _degree(rule: Rule, node: int, label_names: Sequence[str]) -> str:
+    is_hydrogen = label_names[rule.before.labels[node]] == "H"
+    return f"D{len(rule.before.neighbours[node])}" if rule.closed[node] and not is_hydrogen else ""
+
+
+def _map(number: int | None) -> str:
+    return "" if number is None else f":{number}"
+
+
+def _charges(rule: Rule, label_names: Sequence[str], kinds: Sequence[int]) -> dict[int, str]:
+    """Charges after, of atoms all of whose bonds are known: graphs store none, and kept atoms would keep theirs."""
+    after = rule.after
+    names = [label_names[label] for label in after.labels]
+    used, used_before = _bonds_used(after, kinds), _bonds_used(rule.before, kinds)
+    known = {j for j in range(len(names)) if j not in rule.image.values()}
+    known |= {j for i, j in rule.kept if rule.closed[i]}
+    for i, label in enumerate(rule.before.labels):  # the only oxygen on a single bond there is O–
+        if label_names[label] == "N" and used_before[i] == _CHARGED_NITROGEN:
+            oxygens = [k for k in rule.before.neighbours[i] if label_names[rule.before.labels[k]] == "O"]
+            single = [k for k in oxygens if used_before[k] == 1]
+            known |= {rule.image[k] for k in single if k in rule.image and len(single) == 1}
+    charges = {node: "+0" for node in known if names[node] != "H"}
+    for node in sorted(known):
+        if names[node] == "N" and used[node] == _CHARGED_NITROGEN:
+            charges[node] = "+1"
+            oxides = [k for k in sorted(after.neighbours[node]) if names[k] == "O" and k in known and used[k] == 1]
+            charges |= dict.fromkeys(oxides[:1], "-1")
+    return charges
+
+
+def _bonds_used(pattern: Pattern, kinds: Sequence[int]) -> list[float]:
+    """Bonds at each atom that a pattern shows, by their order."""
+    used = [0.0] * len(pattern.labels)
+    for edge, label in pattern.bonds.items():
+        for node in edge:
+            used[node] += BOND_ORDERS[kinds[label]]
+    return used
+
+
+def _written(pattern: Pattern, atoms: Sequence[str], kinds: Sequence[int]) -> str:
+    """A pattern on one line, its parts in one pair of brackets so that they are parts of one molecule."""
+    bonds = {edge: _BONDS[kinds[label]] for edge, label in pattern.bonds.items()}
+    seen: set[int] = set()
+    parts = [_part(node, pattern, atoms, bonds, seen) for node in range(len(atoms)) if node not in seen]
+    return parts[0] if len(parts) == 1 else f"({'.'.join(parts)})"
+
+
+def _part(
+    start: int,
+    pattern: Pattern,
+    atoms: Sequence[str],
+    bonds: Mapping[tuple[int, int], str],
+    seen: set[int],
+) -> str:
+    """A connected part: a spanning tree in brackets, the other bonds as ring closures."""
+    below: dict[int, list[int]] = {}
+    tree = set()
+    order: list[int] = []
+
+    def walk(node: int) -> None:
+        seen.add(node)
+        order.append(node)
+        for other in sorted(pattern.neighbours[node]):
+            if other not in seen:
+                tree.add((min(node, other), max(node, other)))
+                below.setdefault(node, []).append(other)
+                walk(other)
+
+    walk(start)
+    rings: dict[int, str] = {}
+    for count, (i, j) in enumerate(sorted(edge for edge in bonds if edge not in tree and edge[0] in order)):
+        closure = bonds[i, j] + (str(count + 1) if count < 9 else f"%{count + 1}")
+        for node in (i, j):
+            rings[node] = rings.get(node, "") + closure
+
+    def write(node: int) -> str:
+        branches = [bonds[min(node, other), max(node, other)] + write(other) for other in below.get(node, [])]
+        brackets = "".join(f"({branch})" for branch in branches[:-1])
+        return atoms[node] + rings.get(node, "") + brackets + (branches[-1] if branches else "")
+
+    return write(start)
