@@ -43,6 +43,13 @@ STYLE = """
 .drawing .halo{fill-opacity:.14;stroke-width:1.5}
 .drawing .halo.gone{stroke-dasharray:3 2.5}
 @media (prefers-color-scheme:dark){.drawing{color:#e6e6e3;--gone:#ff9650;--come:#64b5f6;--other:#e89ac7;--disc:#16191d}}
+.rule path.open{stroke-width:2;stroke-opacity:.5;stroke-dasharray:.1 4}
+.rule path.arrow{stroke-width:1.8;stroke-opacity:.9}
+.rule .pill{fill:var(--disc);stroke:currentColor;stroke-opacity:.45}
+.rule .pill.gone{stroke:var(--gone);stroke-opacity:1;stroke-width:1.8;stroke-dasharray:3 2.5}
+.rule .pill.come{stroke:var(--come);stroke-opacity:1;stroke-width:1.8}
+.rule .pill.other{stroke:var(--other);stroke-opacity:1;stroke-width:1.8}
+.rule.net text{font-weight:400;font-size:11px}
 """
 
 _EDGE = 30.0  # length of an edge on paper
@@ -145,7 +152,7 @@ class Pen:
         for edge in sorted(edges_by_id(graph)):
             kind = self.edge_label_names[kinds[edge]] if self.edge_label_names and edge in kinds else "single"
             mark = marks.get(edge, "")
-            for segment, dashed in _bond_lines(edge, kind, positions, radii, neighbours):
+            for segment, dashed in bond_lines(edge, kind, positions, radii, neighbours):
                 lines.setdefault(f"{mark} dash".strip() if dashed else mark, []).append(segment)
         return [
             f'<path class="{style}" d="{"".join(paths)}"/>' if style else f'<path d="{"".join(paths)}"/>'
@@ -154,7 +161,7 @@ class Pen:
 
     def _node(self, name: str, at: Point, radius: float, mark: str | None) -> str:
         x, y = _n(at[0]), _n(at[1])
-        halo = _halo(at, radius, mark) if mark else ""
+        halo = halo_of(at, radius, mark) if mark else ""
         tip = f"<title>{escape(name[:200])}</title>"
         if self.is_molecular:
             if radius == 0:
@@ -168,7 +175,8 @@ class Pen:
         return f"<g>{tip}{circle}{halo}{text}</g>"
 
 
-def _halo(at: Point, radius: float, mark: str) -> str:
+def halo_of(at: Point, radius: float, mark: str) -> str:
+    """What surrounds a node that goes (dashed ring), comes (ring) or changes (square)."""
     reach = max(radius, 8.5) + 1.5
     x, y = at
     if mark == "other":
@@ -179,7 +187,7 @@ def _halo(at: Point, radius: float, mark: str) -> str:
     return f'<circle class="halo {mark}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(reach)}"/>'
 
 
-def _bond_lines(
+def bond_lines(
     edge: EdgeIds,
     kind: str,
     positions: Mapping[int, Point],
