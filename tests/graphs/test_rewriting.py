@@ -144,10 +144,12 @@ def test_carrying_out_equals_its_description(data: st.DataObject, edge_labels: b
 
 def _cost(graph: Graph, result: Graph) -> int:
     """Nodes and edges, by id, that only one of them has or that have other labels."""
-    total = 0
-    for one, other in zip(_elements(graph), _elements(result), strict=True):
-        total += len(one.keys() ^ other.keys()) + sum(one[name] != other[name] for name in one.keys() & other.keys())
-    return total
+    (old, old_edges), (new, new_edges) = _elements(graph), _elements(result)
+    return _differences(old, new) + _differences(old_edges, new_edges)
+
+
+def _differences(one: dict[Any, int], other: dict[Any, int]) -> int:
+    return len(one.keys() ^ other.keys()) + sum(one[name] != other[name] for name in one.keys() & other.keys())
 
 
 def _elements(graph: Graph) -> tuple[dict[int, int], dict[tuple[int, ...], int]]:
@@ -228,3 +230,17 @@ def test_the_graph_is_not_modified() -> None:
     carry_out(rule, graph, (0, 1))
     assert np.array_equal(graph.labels, before[0])
     assert np.array_equal(graph.edges, before[1])
+
+
+def test_many_nodes_of_the_same_part_are_no_trouble() -> None:
+    """Two hubs with ten leaves each and nothing else: a search through all orders of the leaves would not end."""
+    leaves = range(2, 22)
+    edges = tuple((leaf % 2, leaf) for leaf in leaves)
+    hubs = Pattern((0,) * 22, tuple(sorted(edges)), None)
+    after = Pattern((0,) * 22, tuple(sorted([*edges, (0, 1)])), None)
+    rule = Rule(hubs, after, tuple((i, i) for i in range(22)), (True, True) + (False,) * 20)
+    graph = Graph([0] * 22, sorted(edges))
+    assert can_be_carried_out(rule, graph)
+    assert len(distinct_sites(rule, Surroundings(graph), 100)) == 2
+    tied = Graph([0] * 23, sorted([*edges, (0, 22)]))
+    assert not can_be_carried_out(rule, tied)

@@ -122,14 +122,27 @@ class Rule:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The nodes of `before` so that each, but the first of a part, follows a neighbour; those of rare shape first."""
+        """The nodes of `before` in the order of matching: closed ones first, which fit few places, and beside those before them."""
         todo, order = set(range(len(self.before.labels))), []
         while todo:
-            beside = [i for i in todo if any(j in order for j in self.before.neighbours[i])]
-            pick = max(beside or todo, key=lambda i: (self.closed[i], len(self.before.neighbours[i]), -i))
+            beside = {i for i in todo if any(j in order for j in self.before.neighbours[i])}
+            pick = max(todo, key=lambda i: (self.closed[i], i in beside, len(self.before.neighbours[i]), -i))
             todo.discard(pick)
             order.append(pick)
         return tuple(order)
+
+    @cached_property
+    def twins(self) -> tuple[int, ...]:
+        """For each node of `before`, the one last before it that plays the same part, so that changing places changes nothing; or -1."""
+        roles = [self._role(i) for i in range(len(self.before.labels))]
+        return tuple(max((j for j in range(i) if roles[j] == roles[i]), default=-1) for i in range(len(roles)))
+
+    def _role(self, node: int) -> object:
+        """What a node is and is tied to, before and after; nodes of equal role are not tied to each other."""
+        sides = [(self.before, node)] + ([(self.after, self.image[node])] if node in self.image else [])
+        return self.closed[node], [
+            (pattern.labels[i], {j: pattern.bonds[_edge(i, j)] for j in pattern.neighbours[i]}) for pattern, i in sides
+        ]
 
     def distance(self, graph: Graph, changed: Graph | None = None) -> float:
         """`cost / (|G| + |H|)` when carried out on a graph.
@@ -167,17 +180,21 @@ class Surroundings:
         return nodes
 
 
-def find_sites(rule: Rule, where: Surroundings, within: frozenset[int] | None = None) -> Iterator[Site]:
-    """Every place where a rule can be carried out, in the order of the graph's nodes.
+def find_sites(
+    rule: Rule, where: Surroundings, within: frozenset[int] | None = None, *, distinct: bool = False
+) -> Iterator[Site]:
+    """Every place where a rule can be carried out.
 
     Args:
         rule: The rule.
         where: The graph.
         within: Only places all of whose nodes are among these.
+        distinct: Of places that differ only by nodes that play the same part, give one.
     """
     before, order = rule.before, rule.order
     site = [-1] * len(before.labels)
     used: set[int] = set()
+    closed: list[int] = []  # places of closed nodes
 
     def fits(node: int, target: int) -> bool:
         if (
@@ -187,8 +204,7 @@ def find_sites(rule: Rule, where: Surroundings, within: frozenset[int] | None = 
         ):
             return False
         around = where.around[target]
-        degree = len(before.neighbours[node])
-        if len(around) < degree or (rule.closed[node] and len(around) > len(before.labels) - 1):
+        if len(around) < len(before.neighbours[node]):
             return False
         for other in before.neighbours[node]:
             if site[other] >= 0 and around.get(site[other], -1) != before.bonds[_edge(node, other)]:
@@ -199,32 +215,55 @@ def find_sites(rule: Rule, where: Surroundings, within: frozenset[int] | None = 
             if node in (i, j) and site[i if j == node else j] >= 0
         )
 
+    def least(node: int) -> int:
+        """Where the search for a place of a node begins: nodes of the same part have increasing places."""
+        twin = rule.twins[node] if distinct else -1
+        while twin >= 0 and site[twin] < 0:
+            twin = rule.twins[twin]
+        return site[twin] + 1 if twin >= 0 else 0
+
+    def can_close(depth: int) -> bool:
+        """Whether every neighbour of a closed node is in the map or could still be."""
+        todo = order[depth:]
+        return all(
+            any(target >= least(node) and fits(node, target) for node in todo)
+            for one in closed
+            for target in where.around[one]
+            if target not in used
+        )
+
     def extend(depth: int) -> Iterator[Site]:
         if depth == len(order):
-            if all(set(where.around[site[i]]) <= used for i in range(len(site)) if rule.closed[i]):
-                yield tuple(site)
+            yield tuple(site)
             return
         node = order[depth]
         beside = [other for other in before.neighbours[node] if site[other] >= 0]
         targets = sorted(where.around[site[beside[0]]]) if beside else where.of_label.get(before.labels[node], [])
+        start = least(node)
         for target in targets:
-            if fits(node, target):
-                site[node] = target
-                used.add(target)
+            if target < start or not fits(node, target):
+                continue
+            site[node] = target
+            used.add(target)
+            if rule.closed[node]:
+                closed.append(target)
+            if can_close(depth + 1):
                 yield from extend(depth + 1)
-                used.discard(target)
-                site[node] = -1
+            if rule.closed[node]:
+                closed.pop()
+            used.discard(target)
+            site[node] = -1
 
     return extend(0)
 
 
 def can_be_carried_out(rule: Rule, graph: Graph) -> bool:
     """Whether there is a place for the rule in the graph."""
-    return next(find_sites(rule, Surroundings(graph)), None) is not None
+    return next(find_sites(rule, Surroundings(graph), distinct=True), None) is not None
 
 
 def distinct_sites(rule: Rule, where: Surroundings, most: int) -> list[Site]:
-    """Places of a rule, at most so many; of places that differ only by leaves that are alike, the first."""
+    """Places of a rule, at most so many; of places that differ only by nodes or leaves that are alike, one."""
     twin: dict[tuple[int, int, int], list[int]] = {}
     alias = list(range(len(where.labels)))
     for node, around in enumerate(where.around):
@@ -235,7 +274,7 @@ def distinct_sites(rule: Rule, where: Surroundings, most: int) -> list[Site]:
         for node in nodes:
             alias[node] = nodes[0]
     seen, found = set(), []
-    for site in find_sites(rule, where):
+    for site in find_sites(rule, where, distinct=True):
         name = tuple(alias[node] for node in site)
         if name not in seen:
             seen.add(name)
