@@ -23,17 +23,21 @@ from comrecgc.pipeline import (
     Clock,
     Graphs,
     Judges,
+    MinedRules,
     ModelPair,
     Progress,
     Rejects,
     ResolvedSettings,
     Settings,
     Verified,
+    apply_rules,
     as_dataset,
     assemble,
     choose_recourses,
     explain_recourses,
+    explain_rules,
     find_candidates,
+    mine_rules,
     one_edit_length,
     over_labels_of,
 )
@@ -65,6 +69,7 @@ class Found:
         judges: The ladder of changes, and the panel if there is one.
         verified: Every recourse and pair that a plain forward pass confirmed.
         search_curve: Coverage as the search went on.
+        mined: The table of rules, where recourses are rules.
     """
 
     explanation: Explanation
@@ -74,6 +79,7 @@ class Found:
     judges: Judges
     verified: Verified
     search_curve: tuple[float, ...] = ()
+    mined: MinedRules | None = None
 
 
 def find_recourses(
@@ -126,6 +132,8 @@ def find_recourses(
         judges = replace(judges, panel=panel, why_no_panel=sentence)
         notes.append(sentence)
         clock.lap("panel")
+    if settings.recourse == "rules":
+        return _find_rules(settings, rejects, classifier, judges, clock, accuracy, warnings, notes, progress)
     models = ModelPair(classifier, obtain_embedder(clock.training_deadline(_EMBEDDER_SHARE)))
     rejects = rejects.embedded(models)
     scorer = _scorer(models, dataset, settings, judges, device)
@@ -154,6 +162,35 @@ def find_recourses(
         judges=judges,
         verified=verified,
         search_curve=candidates.curve,
+    )
+
+
+def _find_rules(
+    settings: Settings,
+    rejects: Rejects,
+    classifier: Classifier,
+    judges: Judges,
+    clock: Clock,
+    accuracy: float | None,
+    warnings: Sequence[str],
+    notes: Sequence[str],
+    progress: Progress | None,
+) -> Found:
+    """Rules need no embedder: their distance is the cost of the change itself."""
+    mined = mine_rules(
+        settings, rejects, classifier, judges, deadline=clock.search_deadline(len(rejects)), progress=progress
+    )
+    clock.lap("mining")
+    explanation = explain_rules(settings, mined, judges, classifier=classifier, warnings=warnings, notes=notes)
+    clock.lap("choice")
+    return Found(
+        explanation=clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy),
+        settings=settings.resolved(),
+        models=ModelPair(classifier),
+        rejects=rejects,
+        judges=judges,
+        verified=Verified.nothing(len(rejects)),
+        mined=mined,
     )
 
 
@@ -187,6 +224,14 @@ def apply_recourses(
     """
     clock = Clock(settings.time_budget)
     predictions = predict(models.classifier, dataset)
+    warnings = [predictions.warning] if predictions.warning else []
+    notes = [*dataset.notes, f"The recourses were found on {explanation.dataset}."]
+    if explanation.recourse == "rules":
+        rejects = Rejects.of(dataset, predictions)
+        applied = apply_rules(
+            explanation, rejects, models.classifier, judges, settings, warnings=warnings, notes=notes, progress=progress
+        )
+        return clock.stamped(applied, seed=settings.seed)
     rejects = Rejects.of(dataset, predictions).embedded(models)
     width = rejects.scores.embedding.shape[1]
     centres = np.zeros((len(explanation.recourses), width), dtype=np.float32)
@@ -205,8 +250,7 @@ def apply_recourses(
     applied, _ = explain_recourses(
         settings, rejects, candidates, centres, candidates.pairs, models, judges, clock,
         words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
-        warnings=[predictions.warning] if predictions.warning else [],
-        notes=[*dataset.notes, f"The recourses were found on {explanation.dataset}."],
+        warnings=warnings, notes=notes,
     )  # fmt: skip
     return clock.stamped(applied, seed=settings.seed)
 
@@ -233,16 +277,22 @@ class CommonRecourseExplainer:
     Args:
         model: The classifier: a `torch.nn.Module`, a function, or a `Classifier`. For anything `as_classifier` cannot guess,
             call that first.
-        embedder: Where distances come from: an `Embedder`, a function of graphs, an `EmbedderTraining` to train one on the
+        embedder: Vectors: where distances come from: an `Embedder`, a function of graphs, an `EmbedderTraining` to train one on the
             graphs of `fit`, or None to train one quickly.
-        changes: Which changes are allowed: "any", "connected" (no more components than before), "plausible" (every node
+        recourse: "rules", changes that a person can carry out, or "vectors" of the embedding, as in the paper; None for rules, but
+            for the paper's preset and problem.
+        changes: Which changes are allowed; None for "plausible", and "any" under the paper's preset. "any", "connected" (no more components than before), "plausible" (every node
             touched looks like the data) or "confirmed" (and most of a panel of other classifiers accept the result).
-        panel: The panel: a `Panel`, files of classifiers, or True to train one on the classes of the graphs. None has one
-            only where "confirmed" asks for it.
+        panel: Other classifiers that are asked about accepted results: a `Panel`, files of classifiers, True to train some on the
+            classes of the graphs (once; they are kept), False for none. None trains them for rules, and where "confirmed" asks for them.
         theta: `θ`, the largest normalised distance of a counterfactual.
         delta: `Δ`, how near a recourse must come to cover a graph; "auto" is half the median length of a one-edit recourse
             on the data, and the paper's 0.02 under its preset.
-        num_recourses: `R`, common recourses to find, at most.
+        num_recourses: `R`, common recourses to find, at most; None for 10 rules or 100 vectors.
+        max_changes: Rules: changes made together at most, 1 to 3.
+        min_success: Rules: least share of the graphs a rule can be carried out on that it turns.
+        min_support: Rules: fewest graphs that it turns.
+        max_cost: Rules: most elements that it changes.
         problem: "fcr", or "fc" to draw all counterfactuals from a set no larger than the rejects.
         selection: "ball" or "dbscan"; None for what the preset takes.
         preset: "default" searches towards shared recourses, "paper" walks and clusters as the paper does.
@@ -266,17 +316,23 @@ class CommonRecourseExplainer:
         rejects_: Those of them the model rejects.
         judges_: The ladder of changes on those graphs, and the panel if there is one.
         settings_: The parameters with nothing left open, the `Δ` used among them.
-        verified_: Every recourse and pair a plain forward pass confirmed.
+        verified_: Vectors: every recourse and pair a plain forward pass confirmed.
+        mined_: Rules: the table of rules, to choose from again.
     """
 
     model: Classifier | Callable[..., Any]
     embedder: Embedder | Callable[[Sequence[Graph]], Any] | EmbedderTraining | None = None
     _: KW_ONLY
-    changes: str = "any"
+    recourse: str | None = None
+    changes: str | None = None
     panel: Panel | Sequence[str | Path] | bool | None = None
     theta: float = 0.1
     delta: float | str = "auto"
-    num_recourses: int = 100
+    num_recourses: int | None = None
+    max_changes: int = 3
+    min_success: float = 0.0
+    min_support: int = 1
+    max_cost: int | None = None
     problem: str = "fcr"
     selection: str | None = None
     preset: str = "default"
@@ -321,7 +377,7 @@ class CommonRecourseExplainer:
             )  # fmt: skip
         self.explanation_, self.search_curve_, self.settings_ = found.explanation, found.search_curve, found.settings
         self.dataset_, self.rejects_, self.verified_ = dataset, found.rejects, found.verified
-        self.judges_ = found.judges
+        self.judges_, self.mined_ = found.judges, found.mined
         self.classifier_, self.embedder_ = found.models.classifier, found.models.embedder
         return self
 
@@ -340,7 +396,7 @@ class CommonRecourseExplainer:
             raise InputError("explain needs recourses: call fit first")
         dataset = over_labels_of(as_dataset(graphs)[0], self.dataset_)
         with reproducible():
-            if self.embedder_ is None:  # fit had nothing to embed
+            if self.embedder_ is None and self.settings_.recourse == "vectors":  # fit had nothing to embed
                 self.embedder_ = self._embedder_source(self.dataset_, progress)(None)
             models = ModelPair(self.classifier_, self.embedder_)
             return apply_recourses(
@@ -387,7 +443,7 @@ class CommonRecourseExplainer:
         )
 
     def _panel_source(self, dataset: GraphDataset, has_classes: bool, progress: Progress | None) -> ObtainPanel | None:
-        given = self.changes == "confirmed" if self.panel is None else self.panel
+        given = self._settings().wants_panel if self.panel is None else self.panel
         if isinstance(given, bool):
             return panel_source(dataset, has_classes=has_classes, jobs=self.jobs, progress=progress) if given else None
         panel = given if isinstance(given, Panel) else load_panel(given, label_names=dataset.label_names)

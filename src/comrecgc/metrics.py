@@ -24,6 +24,10 @@ class Reason(StrEnum):
     NO_RECOURSE_NEAR = "no chosen recourse is near"
     BUDGET_EXHAUSTED = "more recourses would cover it"
     OUT_OF_TIME = "time ran out before one was found"
+    NOWHERE = "no rule can be carried out"
+    TOO_FAR = "carried out, too far from the graph"
+    OFF_RUNG = "carried out, not on the rung of the rules"
+    STILL_REJECTED = "carried out, still rejected"
 
 
 @dataclass(frozen=True)

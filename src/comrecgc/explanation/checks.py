@@ -10,7 +10,7 @@ import numpy as np
 
 from comrecgc.errors import InputError
 from comrecgc.explanation.records import CoveredInput, RejectedInput
-from comrecgc.graphs import Graph, apply_path
+from comrecgc.graphs import Graph, Rule, apply_path, carry_out, is_site
 
 if TYPE_CHECKING:
     from comrecgc.explanation.explanation import Explanation
@@ -117,18 +117,28 @@ def check_paths(explanation: Explanation) -> None:
     """Every path of edits leads from its input to its counterfactual."""
     for place, recourse in enumerate(explanation.recourses):
         for member in recourse.covered:
-            _check_path(place, member, explanation.inputs[member.input].graph, len(explanation.label_names))
+            rule = None if recourse.rule is None else recourse.rule.rewriting
+            _check_path(place, member, explanation.inputs[member.input].graph, len(explanation.label_names), rule)
 
 
-def _check_path(place: int, member: CoveredInput, graph: Graph, num_labels: int) -> None:
+def _check_path(place: int, member: CoveredInput, graph: Graph, num_labels: int, rule: Rule | None) -> None:
     what = f"input {member.input} under recourse {place}"
     try:
         end = apply_path(graph, member.edits)
     except InputError as error:
         raise InputError(f"The edits of {what} cannot be made: {error}") from error
     _check_labels(f"the counterfactual of {what}", int(member.counterfactual.labels.max()), num_labels)
-    if not same_graph(end, member.counterfactual):
+    if rule is None:
+        if not same_graph(end, member.counterfactual):
+            raise InputError(f"The edits of {what} must lead to its counterfactual, and they lead to another graph")
+        return
+    # Edits say nothing of edge labels; the rule does.
+    if end != member.counterfactual or not np.array_equal(end.ids, member.counterfactual.ids):
         raise InputError(f"The edits of {what} must lead to its counterfactual, and they lead to another graph")
+    if not is_site(rule, graph, member.site):
+        raise InputError(f"The rule must be possible at the site of {what}")
+    if not same_graph(carry_out(rule, graph, member.site), member.counterfactual):
+        raise InputError(f"The rule must lead to the counterfactual of {what}, and it leads to another graph")
 
 
 def same_graph(one: Graph, other: Graph) -> bool:

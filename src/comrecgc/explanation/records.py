@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import EditPath, Graph
+from comrecgc.graphs import EditPath, Graph, Pattern, Rule
 from comrecgc.metrics import Reason
 
 if TYPE_CHECKING:
@@ -143,6 +143,7 @@ class StoredRule:
         kept: Pairs (node of `before`, node of `after`) that are the same node.
         radius: How many steps of the surroundings `before` includes.
         smirks: The same as SMIRKS, for molecules.
+        num_changes: Changes that it makes together.
     """
 
     before: RuleSide
@@ -150,6 +151,28 @@ class StoredRule:
     kept: tuple[tuple[int, int], ...] = ()
     radius: int = 0
     smirks: str | None = None
+    num_changes: int = 1
+
+    @classmethod
+    def of(cls, rule: Rule, smirks: str | None = None) -> StoredRule:
+        """A rule as files hold it."""
+        before, after = rule.before, rule.after
+        return cls(
+            before=RuleSide(
+                labels=before.labels, edges=before.edges, edge_labels=before.edge_labels, closed=rule.closed
+            ),
+            after=RuleSide(labels=after.labels, edges=after.edges, edge_labels=after.edge_labels),
+            kept=rule.kept,
+            radius=rule.radius,
+            smirks=smirks,
+            num_changes=rule.num_changes,
+        )
+
+    @property
+    def rewriting(self) -> Rule:
+        """The rule, to be carried out."""
+        sides = [Pattern(side.labels, side.edges, side.edge_labels) for side in (self.before, self.after)]
+        return Rule(sides[0], sides[1], self.kept, self.before.closed, self.radius, self.num_changes)
 
     def __post_init__(self) -> None:
         for old, new in self.kept:
@@ -157,6 +180,7 @@ class StoredRule:
                 raise InputError(f"kept must pair nodes of before with nodes of after (got {old}, {new})")
         if self.radius < 0:
             raise InputError(f"radius must not be negative (got {self.radius})")
+        _ = self.rewriting  # checks the rest
 
 
 @dataclass(frozen=True)

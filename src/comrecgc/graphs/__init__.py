@@ -53,7 +53,9 @@ from comrecgc.graphs.rewriting import (
     can_be_carried_out,
     carry_out,
     distinct_sites,
+    edits_between,
     find_sites,
+    is_site,
 )
 
 if TYPE_CHECKING:
@@ -102,12 +104,14 @@ __all__ = [
     "edge_labels_by_id",
     "edges_by_id",
     "edited_batch",
+    "edits_between",
     "find_sites",
     "fingerprint",
     "from_networkx",
     "graph_key",
     "graphs_with",
     "grouped_neighbours",
+    "is_site",
     "labels_by_id",
     "layout_change",
     "neighbours_by_id",

@@ -13,6 +13,7 @@ from comrecgc.pipeline.inputs import (
     over_labels_of,
     with_label_names,
 )
+from comrecgc.pipeline.rules import MinedRules, apply_rules, explain_rules, mine_rules
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import PRESETS, PROBLEMS, SELECTIONS, ResolvedSettings, Settings
 from comrecgc.pipeline.vectors import Candidates, choose_recourses, find_candidates, one_edit_length
@@ -26,6 +27,7 @@ __all__ = [
     "Clock",
     "Graphs",
     "Judges",
+    "MinedRules",
     "ModelPair",
     "Progress",
     "RejectPlace",
@@ -34,12 +36,15 @@ __all__ = [
     "Scores",
     "Settings",
     "Verified",
+    "apply_rules",
     "as_dataset",
     "assemble",
     "choose_recourses",
     "distances",
     "explain_recourses",
+    "explain_rules",
     "find_candidates",
+    "mine_rules",
     "one_edit_length",
     "over_labels_of",
     "run_figures",

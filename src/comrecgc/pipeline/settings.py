@@ -12,6 +12,7 @@ import numpy as np
 from comrecgc.errors import InputError
 from comrecgc.explanation import CHANGES, RECOURSES
 from comrecgc.graphs import Constraint
+from comrecgc.rules import Wishes
 
 PRESETS = ("default", "paper")
 PROBLEMS = ("fcr", "fc")
@@ -27,6 +28,8 @@ _CHOICES = {
     "changes": CHANGES,
 }
 _WALK_ONLY = ("num_heads", "num_steps", "teleport")
+_VECTORS_ONLY = ("delta", "problem", "selection", "directional", "preset")
+_RULES_ONLY = ("max_changes", "min_success", "min_support", "max_cost")
 _NOT_PARAMETERS = ("jobs", "recourse", "changes")  # the last two have a place of their own in an explanation
 
 
@@ -34,15 +37,20 @@ _NOT_PARAMETERS = ("jobs", "recourse", "changes")  # the last two have a place o
 class Settings:
     """Parameters of a run, some of them perhaps open until the data is known.
 
-    They are those of `CommonRecourseExplainer`, where each is explained; `seed` is its `random_state`, `recourse` the kind of
-    recourse, "vectors" or "rules", and `changes` what may be changed: "any", "connected", "plausible" or "confirmed".
+    They are those of `CommonRecourseExplainer`, where each is explained; `seed` is its `random_state`. What is left empty follows
+    from the rest: the paper's preset and its second problem ask for vectors, everything else for rules; changes are plausible but
+    for the paper's preset, which allows any; ten rules are chosen, or a hundred vectors.
     """
 
-    recourse: str = "vectors"
-    changes: str = "any"
+    recourse: str = ""
+    changes: str = ""
     theta: float = 0.1
     delta: float | str = AUTO
-    num_recourses: int = 100
+    num_recourses: int = 0
+    max_changes: int = 3
+    min_success: float = 0.0
+    min_support: int = 1
+    max_cost: int | None = None
     problem: str = "fcr"
     selection: str | None = None
     preset: str = "default"
@@ -56,6 +64,13 @@ class Settings:
     constraint: Constraint | None = None
 
     def __post_init__(self) -> None:
+        of_paper = self.preset == "paper"
+        _fill(self, recourse="vectors" if of_paper or self.problem == "fc" else "rules")
+        _fill(self, changes="any" if of_paper else "plausible")
+        _fill(self, num_recourses=10 if self.recourse == "rules" else 100)
+        if self.recourse == "rules" and (of_paper or self.problem == "fc"):
+            raise InputError("The paper's preset and problem 'fc' are about vectors (got recourse='rules')")
+        self.wishes()  # checks its own
         _check_positive("theta", self.theta)
         if isinstance(self.delta, str) and self.delta != AUTO:
             raise InputError(f"delta must be a positive number or {AUTO!r} (got {self.delta!r})")
@@ -95,6 +110,18 @@ class Settings:
         }
         return ResolvedSettings(**values)
 
+    def wishes(self) -> Wishes:
+        """What chosen rules must be like."""
+        return Wishes(
+            max_changes=self.max_changes, min_success=self.min_success, min_support=self.min_support, max_cost=self.max_cost,
+            confirmed=self.changes == "confirmed",
+        )  # fmt: skip
+
+    @property
+    def wants_panel(self) -> bool:
+        """Whether other classifiers are to be asked where nobody says so."""
+        return self.recourse == "rules" or self.changes == "confirmed"
+
     @property
     def has_automatic_delta(self) -> bool:
         """Whether `Δ` is to be measured on the data."""
@@ -106,7 +133,8 @@ class Settings:
 
     def parameters(self) -> dict[str, Any]:
         """What determines the answer, as plain values for the explanation."""
-        left_out = _NOT_PARAMETERS if self.preset == "paper" else (*_NOT_PARAMETERS, *_WALK_ONLY)
+        left_out = {*_NOT_PARAMETERS, *(() if self.preset == "paper" else _WALK_ONLY)}
+        left_out |= set(_VECTORS_ONLY if self.recourse == "rules" else _RULES_ONLY)
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
         return values | {"constraint": None if self.constraint is None else repr(self.constraint)}
 
@@ -149,6 +177,13 @@ def accepted(room: float) -> float:
 def available_cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _fill(record: object, **values: object) -> None:
+    """Give fields of a frozen record that are empty a value."""
+    for name, value in values.items():
+        if not getattr(record, name):
+            object.__setattr__(record, name, value)
 
 
 def _is_number(value: object) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond")
 """Kinds of change, by their number in `kernels.changing`."""
 
 NUM_SPLITS = 5
+
+SLACK = 0.05
+"""A rule that adds at least this share less than the best is preferred to it if it has fewer changes, or succeeds more often."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,17 @@ class Wishes:
         unknown = [kind for kind in self.forbidden_kinds if kind not in KINDS]
         if unknown:
             raise InputError(f"Kinds of change are {', '.join(KINDS)} (got {unknown[0]!r})")
+
+    def stated(self) -> dict[str, Any]:
+        """What is wished for beyond the ordinary, as plain values."""
+        values = {
+            each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != each.default
+        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def limited(self, max_changes: int) -> Wishes:
+        """The same with fewer changes."""
+        return replace(self, max_changes=min(max_changes, self.max_changes))
 
     def allowed(self, table: RuleTable) -> npt.NDArray[np.bool_]:
         """Which rules of a table may be chosen, `[K]`."""
@@ -123,13 +138,8 @@ def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, se
     greedy = greedy_cover(
         sets,
         num_rules,
-        tie_break=(
-            -table.success[rows],
-            table.cost[rows],
-            table.num_changes[rows],
-            table.radius[rows],
-            table.key[rows],
-        ),
+        tie_break=_preference(table, rows, table.success[rows]),
+        slack=SLACK,
     )
     bound, by = int(greedy.bound), "greedy"
     if seconds > 0 and len(rows) and bound > greedy.covered:
@@ -183,7 +193,7 @@ def held_out(table: RuleTable, num_rules: int, wishes: Wishes | None, rng: np.ra
         rate = accepted / np.maximum((applicable & seen).sum(axis=1), 1)
         rows = np.flatnonzero(allowed & (rate >= wishes.min_success) & (accepted >= wishes.min_support))
         chosen = rows[
-            greedy_cover(inside[rows], num_rules, tie_break=(-rate[rows], table.cost[rows], table.key[rows])).order
+            greedy_cover(inside[rows], num_rules, tie_break=_preference(table, rows, rate[rows]), slack=SLACK).order
         ]
         reached = np.asarray(sets[chosen].sum(axis=0)).ravel() > 0
         unseen.append(float(reached[~seen].mean()))
@@ -216,6 +226,13 @@ def held_out_success(table: RuleTable, rules: Sequence[int], rng: np.random.Gene
     return result
 
 
+def _preference(
+    table: RuleTable, rows: npt.NDArray[np.int64], success: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[Any], ...]:
+    """Among rules that add the same: fewer changes, then the higher success, the lower cost, the wider context."""
+    return table.num_changes[rows], -success, table.cost[rows], table.radius[rows], table.key[rows]
+
+
 def wilson_interval(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
     """Wilson's interval for a share: with 95% confidence, the true share lies within."""
     if trials == 0:
@@ -228,6 +245,4 @@ def wilson_interval(successes: int, trials: int, z: float = 1.96) -> tuple[float
 
 
 def _without_success(wishes: Wishes) -> Wishes:
-    from dataclasses import replace
-
     return replace(wishes, min_success=0.0, min_support=1)

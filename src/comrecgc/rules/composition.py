@@ -8,6 +8,7 @@ decides which are tried next. Rules of three changes are pairs that worked, or c
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +35,6 @@ class Made:
         grown: What they add to the size of the graph, `[V]`.
         margin: Log-odds of accept, `[V]`.
         goal: Log-odds of what counts, `[V]`.
-        votes: Votes of the panel, `[V]`.
     """
 
     members: npt.NDArray[np.uint64]
@@ -44,20 +44,19 @@ class Made:
     grown: IntArray
     margin: FloatArray
     goal: FloatArray
-    votes: npt.NDArray[np.int8]
 
     @classmethod
     def of(cls, singles: Changes) -> Made:
         """Single changes at radius 0."""
         s = singles
         return cls(
-            members=s.rule[:, :1], input=s.input, change=s.change, cost=s.cost, grown=s.grown, margin=s.margin, goal=s.goal, votes=s.votes
+            members=s.rule[:, :1], input=s.input, change=s.change, cost=s.cost, grown=s.grown, margin=s.margin, goal=s.goal
         )  # fmt: skip
 
     @staticmethod
     def joined(parts: Sequence[Made]) -> Made:
         """All of them."""
-        names = ("members", "input", "change", "cost", "grown", "margin", "goal", "votes")
+        names = ("members", "input", "change", "cost", "grown", "margin", "goal")
         return Made(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
     @cached_property
@@ -124,7 +123,7 @@ class Composition:
     """
 
     num_parts: int = 400
-    num_tried: int = 300
+    num_tried: int = 200
     num_rounds: int = 3
     num_extended: int = 200
     slack: float = 0.3
@@ -137,25 +136,27 @@ class Composition:
         workshop: Workshop,
         acceptance: Acceptance,
         *,
+        deadline: float | None = None,
         progress: Progress | None = None,
-    ) -> list[Made]:
-        """Rules of two changes, and of three, as far as they were worth a try.
+    ) -> tuple[list[Made], bool]:
+        """Rules of two changes, and of three, as far as they were worth a try, and whether there was time for all.
 
         Args:
             singles: Single changes, scored.
             base: Log-odds of what counts, of every input as it is.
             workshop: Makes and scores changes.
             acceptance: Who is asked.
+            deadline: When to stop, as `time.monotonic()` counts.
             progress: Called as work proceeds.
         """
         if self.most_changes < 2 or not len(singles):
-            return []
-        state = _Search(self, singles, base, workshop, acceptance, progress)
+            return [], True
+        state = _Search(self, singles, base, workshop, acceptance, deadline, progress)
         single = state.parts(Made.of(singles), self.num_parts)
         found = state.combine(single, single)
         if found and self.most_changes > 2:
             found += state.combine(state.parts(Made.joined(found), self.num_extended), single)
-        return found
+        return found, not state.out_of_time
 
 
 class _Search:
@@ -166,8 +167,10 @@ class _Search:
         base: FloatArray,
         workshop: Workshop,
         acceptance: Acceptance,
+        deadline: float | None,
         progress: Progress | None,
     ) -> None:
+        self.deadline, self.out_of_time = deadline, False
         self.config, self.singles, self.base = config, singles, base
         self.workshop, self.acceptance, self.progress = workshop, acceptance, progress
         self.need = np.maximum(-base, 1e-6).astype(np.float32)
@@ -217,6 +220,9 @@ class _Search:
         tried = np.zeros((len(left), len(right)), bool)
         same = left is right
         for round_ in range(self.config.num_rounds):
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                self.out_of_time = True
+                break
             weight = self._open_weight() if round_ else np.ones(len(self.base), np.float32)
             worth = kernels.composition.pair_worth(
                 left.rise, left.cost, left.grown, right.rise, right.cost, right.grown,
@@ -266,12 +272,12 @@ class _Search:
             where = np.flatnonzero(
                 (left.rise[a] + right.rise[b] > least) & (cost <= self.theta * (2 * self.size + grown))
             )
-            for x, y in itertools.product(range(_PLACES), repeat=2):
+            for x, y in itertools.product(range(_PLACES), repeat=2):  # best places, and second best beside the best
                 if same and a == b and x >= y:
                     continue
                 one, other = left.place[a, where, x], right.place[b, where, y]
                 has = (one >= 0) & (other >= 0)
-                if x > 1 or y > 1:  # third places only where they bring the changes together
+                if x + y > 1:  # others only where they bring the changes together
                     anchors = left.made.change[one, :, 1] == right.made.change[other, :, 1]
                     has &= anchors.any(axis=1) | (same and a == b)
                 ones.append(one[has])
@@ -280,7 +286,7 @@ class _Search:
         change = np.concatenate([left.made.change[one], right.made.change[other]], axis=1)
         members = np.concatenate([left.made.members[one], right.made.members[other]], axis=1)
         inputs = left.made.input[one]
-        margin, votes, goal = self.acceptance.judge(self.workshop, inputs, change)
+        margin, goal = self.acceptance.judge(self.workshop, inputs, change)
         kept = np.isfinite(margin)
         return Made(
             members=members[kept],
@@ -290,7 +296,6 @@ class _Search:
             grown=(left.made.grown[one] + right.made.grown[other])[kept],
             margin=margin[kept],
             goal=goal[kept],
-            votes=votes[kept],
         )
 
 

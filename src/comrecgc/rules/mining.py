@@ -47,7 +47,6 @@ class Changes:
         found: Keys of what it finds, `[V, 2]`.
         margin: Log-odds of accept afterwards, `[V]`.
         goal: Log-odds of what counts: `margin`, or the least of it and of what most of the panel say, `[V]`.
-        votes: Members of the panel that accept it, `[V]`; `NOT_ASKED` where nobody was asked.
     """
 
     input: IntArray
@@ -58,7 +57,6 @@ class Changes:
     found: npt.NDArray[np.uint64]
     margin: FloatArray
     goal: FloatArray
-    votes: npt.NDArray[np.int8]
 
     def __len__(self) -> int:
         return len(self.input)
@@ -107,7 +105,7 @@ class Workshop:
         keys = np.concatenate([np.zeros((0, 4), np.uint64), *(part[2] for part in parts)])
         inputs = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
         change = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])[:, None, :]
-        margin, votes, goal = acceptance.judge(self, inputs, change, progress)
+        margin, goal = acceptance.judge(self, inputs, change, progress)
         return Changes(
             input=inputs,
             change=change,
@@ -117,7 +115,6 @@ class Workshop:
             found=keys[:, 2:],
             margin=margin,
             goal=goal,
-            votes=votes,
         )
 
     def finds(self, wanted: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], IntArray]:
@@ -242,26 +239,33 @@ class Acceptance:
         """Votes that are most of the panel."""
         return len(self.panel) // 2 + 1
 
+    def log_odds(self, graphs: Sequence[Graph], base: FloatArray) -> FloatArray:
+        """Log-odds of what counts, of graphs as they are; `base` are those of accept."""
+        if not self.confirm:
+            return base
+        batch = GraphBatch.from_graphs(graphs)
+        said = np.sort([log_odds(member.accept_probability(batch)) for member in self.panel], axis=0)
+        return np.asarray(np.minimum(base, said[len(self.panel) - self.majority]))
+
     def judge(
         self, workshop: Workshop, inputs: IntArray, changes: IntArray, progress: Progress | None = None
-    ) -> tuple[FloatArray, npt.NDArray[np.int8], FloatArray]:
-        """Log-odds of accept, votes of the panel, and log-odds of what counts, `[V]` each, after each row of changes.
-
-        Only accepted results are shown to the panel, unless its consent is what counts: then how far a result is from it guides the search.
-        """
+    ) -> tuple[FloatArray, FloatArray]:
+        """Log-odds of accept, and of what counts, `[V]` each, after each row of changes."""
         margin = workshop.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
-        votes = np.full(len(inputs), NOT_ASKED, np.int8)
-        rows = np.flatnonzero(np.isfinite(margin) if self.confirm else margin > ACCEPTED)
-        if not self.panel:
-            return margin, votes, margin
-        votes[rows] = 0
-        said = np.stack([workshop.margins(member, inputs[rows], changes[rows]) for member in self.panel])
-        votes[rows] += (said > 0).sum(axis=0).astype(np.int8)
         if not self.confirm:
-            return margin, votes, margin
+            return margin, margin
+        rows = np.flatnonzero(np.isfinite(margin))
+        said = np.sort([workshop.margins(member, inputs[rows], changes[rows]) for member in self.panel], axis=0)
         goal = margin.copy()
-        goal[rows] = np.minimum(margin[rows], np.sort(said, axis=0)[len(self.panel) - self.majority])
-        return margin, votes, goal
+        goal[rows] = np.minimum(margin[rows], said[len(self.panel) - self.majority])
+        return margin, goal
+
+    def votes(self, workshop: Workshop, inputs: IntArray, changes: IntArray) -> npt.NDArray[np.int8]:
+        """How many of the panel accept what each row of changes makes, `[V]`; `NOT_ASKED` where there is no panel."""
+        if not self.panel:
+            return np.full(len(inputs), NOT_ASKED, np.int8)
+        said = [workshop.margins(member, inputs, changes) > 0 for member in self.panel]
+        return np.asarray(np.sum(said, axis=0), np.int8)
 
 
 def log_odds(probability: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from comrecgc import kernels
 from comrecgc.graphs import Surroundings
 from comrecgc.rules.composition import Made
 from comrecgc.rules.groups import Group
-from comrecgc.rules.mining import ACCEPTED, Changes, IntArray, Workshop
+from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, IntArray, Workshop
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -134,25 +134,26 @@ def tabulate(
     workshop: Workshop,
     base: npt.NDArray[np.float64],
     *,
-    majority: int,
-    most_rules: int = 4000,
+    acceptance: Acceptance,
+    most_rules: int = 3000,
     least_inputs: int = 2,
 ) -> RuleTable:
     """The table of what was mined.
 
-    Of several places where a rule turns an input, the one that most of the panel accept is kept, then the one of highest probability.
+    Of several places where a rule turns an input, that of highest probability is kept; where the panel's consent counts, that which most of
+    it accept most firmly.
 
     Args:
         singles: Single changes, scored.
         composites: Several made together.
         workshop: What they were mined with.
         base: Log-odds of accept of every input as it is.
-        majority: Votes that are most of the panel; 0 if there is none.
+        acceptance: Who was asked; its panel is asked about what is kept.
         most_rules: Rules to keep: those that turn the most inputs.
         least_inputs: Rules that turn fewer inputs are left out.
     """
     rows = _accepted_rows(singles, composites)
-    rows = rows.best(majority)
+    rows = rows.best()
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     order = np.lexsort((key, -accepted))
     kept = order[:most_rules]
@@ -176,10 +177,10 @@ def tabulate(
         input=entries.input,
         change=entries.change.astype(np.int16),
         margin=entries.margin.astype(np.float32),
-        votes=entries.votes,
+        votes=acceptance.votes(workshop, entries.input, entries.change),
         base=base,
         random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
-        majority=majority,
+        majority=acceptance.majority if acceptance.panel else 0,
         groups=workshop.vocabulary.groups,
         num_left_out=len(left_out),
         most_left_out=int(accepted[left_out].max(initial=0)),
@@ -198,15 +199,14 @@ class _Rows:
     found: npt.NDArray[np.uint64]  # [V]: what a single change finds, 0 for composites
     cost: IntArray
     margin: npt.NDArray[np.float64]
-    votes: npt.NDArray[np.int8]
+    goal: npt.NDArray[np.float64]
 
     def take(self, index: npt.NDArray[np.int64]) -> _Rows:
         return _Rows(**{name: getattr(self, name)[index] for name in self.__dataclass_fields__})
 
-    def best(self, majority: int) -> _Rows:
+    def best(self) -> _Rows:
         """The best row of every rule and input, in their order."""
-        confirmed = (self.votes >= majority) & (majority > 0)
-        order = np.lexsort((np.arange(len(self.key)), -self.margin, ~confirmed, self.input, self.key))
+        order = np.lexsort((np.arange(len(self.key)), -self.goal, self.input, self.key))
         key, input_ = self.key[order], self.input[order]
         first = np.r_[True, (key[1:] != key[:-1]) | (input_[1:] != input_[:-1])] if len(key) else np.zeros(0, bool)
         return self.take(order[first])
@@ -224,7 +224,7 @@ def _accepted_rows(singles: Changes, composites: Sequence[Made]) -> _Rows:
             found=singles.found[rows, radius],
             cost=singles.cost[rows],
             margin=singles.margin[rows],
-            votes=singles.votes[rows],
+            goal=singles.goal[rows],
         )
         for radius in range(singles.rule.shape[1])
     ]
@@ -240,7 +240,7 @@ def _accepted_rows(singles: Changes, composites: Sequence[Made]) -> _Rows:
                 found=np.zeros(len(rows), np.uint64),
                 cost=made.cost[rows],
                 margin=made.margin[rows],
-                votes=made.votes[rows],
+                goal=made.goal[rows],
             )
         )
     return _Rows(

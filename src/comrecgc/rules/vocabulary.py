@@ -43,7 +43,9 @@ class Vocabulary:
     offered: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, dataset: GraphDataset, *, rung: Rung, theta: float, min_seen: int = 5) -> Vocabulary:
+    def of(
+        cls, dataset: GraphDataset, *, rung: Rung, theta: float, min_seen: int = 5, ladder: Ladder | None = None
+    ) -> Vocabulary:
         """The vocabulary of a dataset.
 
         Args:
@@ -51,9 +53,10 @@ class Vocabulary:
             rung: What changed graphs may be.
             theta: `θ`.
             min_seen: How many graphs must have a group, and how many nodes the same surroundings.
+            ladder: The ladder of the dataset, where it is known.
         """
         batch = GraphBatch.from_graphs(dataset.graphs)
-        ladder = ladder_of(dataset.graphs, dataset.label_names, min_seen=min_seen)
+        ladder = ladder or ladder_of(dataset.graphs, dataset.label_names, min_seen=min_seen)
         num_edge_labels = len(dataset.edge_label_names or "-")
         groups, names = find_groups(batch, min_seen)
         groups, names = with_pairs(groups, names, dataset.num_labels, num_edge_labels, ladder.familiarity.known)

@@ -72,7 +72,7 @@ def explain_dataset(
         "constraint": None if settings.constraint is None else repr(settings.constraint),
     }
     if panel is None:
-        panel = settings.changes == "confirmed"
+        panel = settings.wants_panel
     request["panel"] = panel if isinstance(panel, bool) else [checksum(path) for path in panel]
     panel_files = () if isinstance(panel, bool) else panel
     with RunFolder.open(out, request, resume=resume, overwrite=overwrite) as folder:
