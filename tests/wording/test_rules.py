@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from comrecgc.graphs import Pattern, Rule
+from comrecgc.graphs import Graph, Pattern, Rule, Site
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.wording import Words, describe_rule
 from comrecgc.wording.rules import LONGEST_SUMMARY
@@ -102,7 +102,10 @@ def test_molecules(parts: tuple[object, ...], sentence: str) -> None:
     assert molecule(*parts).summary == sentence
 
 
-RING = [(0, 1, "="), (0, 2)]  # a carbon of a ring written with single and double bonds, and its two neighbours
+RING: list[Bond] = [
+    (0, 1, "="),
+    (0, 2),
+]  # a carbon of a ring written with single and double bonds, and its two neighbours
 
 
 @pytest.mark.parametrize(
@@ -189,6 +192,22 @@ def test_edge_labels_of_other_graphs() -> None:
     assert describe_rule(other, ("person",), edge_label_names=kinds).summary == (
         "turn the edge between two persons into an enemy edge"
     )
+
+
+def test_places_tell_aromatic_atoms_from_alkenes() -> None:
+    pytest.importorskip("rdkit")
+    bonds: list[Bond] = [*RING, (0, 3)]
+    found = rule(HEAVY, ("C C C", RING), ("C C C F", bonds), {0: 0, 1: 1, 2: 2}, (0,), radius=1)
+    benzene = Graph([0] * 6, [(k, (k + 1) % 6) for k in range(6)], [1, 0, 1, 0, 1, 0])
+    butene = Graph([0] * 4, [(0, 1), (1, 2), (2, 3)], [0, 1, 0])
+
+    def said(*places: tuple[Graph, Site]) -> Words:
+        return describe_rule(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True, places=places)
+
+    aromatic, alkene = (benzene, (0, 1, 5)), (butene, (1, 2, 0))
+    assert said(aromatic).summary == "attach –F to an aromatic CH"
+    assert "It is aromatic in every molecule covered." in said(aromatic).description
+    assert said(aromatic, alkene).summary == said().summary == "attach –F to an aromatic or alkene CH"
 
 
 def test_the_description_says_more() -> None:

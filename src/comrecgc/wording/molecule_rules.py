@@ -65,9 +65,11 @@ class MoleculeSentences:
     Args:
         difference: The rule.
         fill: Whether hydrogens are no atoms in this data and fill the valences.
+        aromatic: Atoms of the rule that are aromatic wherever it was carried out.
     """
 
-    def __init__(self, difference: Difference, *, fill: bool) -> None:
+    def __init__(self, difference: Difference, *, fill: bool, aromatic: frozenset[int] = frozenset()) -> None:
+        self._aromatic = aromatic
         self._d = difference
         bonds = {*difference.old_bonds.values(), *difference.new_bonds.values()}
         self._bonds_known = bool(bonds) and bonds <= set(BOND_NAMES)
@@ -91,6 +93,8 @@ class MoleculeSentences:
                 otherwise = "be" if node in d.relabelled else "otherwise be"
                 name = self._formula_noun(node) or _element(d.old[node])
                 texts.append(f"The {name} must {otherwise} bound to exactly {beside}.")
+                if self._is_ring_like(node) and node in self._aromatic:
+                    texts.append("It is aromatic in every molecule covered.")
         places = (
             " ".join(dict.fromkeys(texts)) or "It applies wherever these atoms occur, whatever else they are bound to."
         )
@@ -264,7 +268,9 @@ class MoleculeSentences:
         beside = self._neighbours(node)
         if any(bond == "aromatic" for bond, _ in beside):
             return "aromatic "
-        return "aromatic or alkene " if self._is_ring_like(node) else ""
+        if not self._is_ring_like(node):
+            return ""
+        return "aromatic " if node in self._aromatic else "aromatic or alkene "
 
     def _is_ring_like(self, node: int) -> bool:
         """A carbon bound to C and =C: in rings written with single and double bonds that may be an aromatic one."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from comrecgc.graphs import Rule
+from comrecgc.graphs import Graph, Rule, Site
+from comrecgc.molecules import Molecule
 from comrecgc.wording.difference import Difference, Pair, pair_of
 from comrecgc.wording.english import clipped, counted, listed, noun_of, number, plural, several, with_article
 from comrecgc.wording.molecule_rules import MoleculeSentences, Wordiness
@@ -14,6 +15,7 @@ from comrecgc.wording.words import Words
 
 LONGEST_SUMMARY = 110
 _MOST_STEPS = 3  # a swap of larger groups is not told node by node
+_MOST_PLACES = 100  # enough to say what they share
 _SUMMARIES: tuple[Wordiness, ...] = ("long", "middle", "short")
 
 
@@ -23,6 +25,7 @@ def describe_rule(
     *,
     edge_label_names: Sequence[str] | None = None,
     is_molecular: bool = False,
+    places: Sequence[tuple[Graph, Site]] = (),
 ) -> Words:
     """A rule in words: one line that says what to do, and a few sentences that also say where, what stays and the cost.
 
@@ -31,16 +34,34 @@ def describe_rule(
         label_names: Name of each node label.
         edge_label_names: Name of each edge label, if edges have labels.
         is_molecular: Whether label names are elements.
+        places: Where it was carried out, if known: a pattern with single and double bonds cannot tell an aromatic carbon from that of an
+            alkene, but the molecules can.
     """
     names = [clipped(name) if is_molecular else noun_of(name) for name in label_names]
     difference = Difference(rule, names, edge_label_names)
-    sentences = MoleculeSentences(difference, fill="H" not in names) if is_molecular else GraphSentences(difference)
+    sentences: GraphSentences | MoleculeSentences = GraphSentences(difference)
+    if is_molecular:
+        aromatic = _aromatic_nodes(rule, places[:_MOST_PLACES], names, edge_label_names)
+        sentences = MoleculeSentences(difference, fill="H" not in names, aromatic=aromatic)
     texts = [sentences.text(wordiness) for wordiness in _SUMMARIES]
     summary = next((text for text in texts if len(text) <= LONGEST_SUMMARY), texts[-1])
     if len(summary) > LONGEST_SUMMARY:
         summary = f"{summary[: LONGEST_SUMMARY - 1].rstrip(' ,–(')}…"
     full = sentences.text("full")
     return Words(summary, f"{full[:1].upper()}{full[1:]}. {sentences.conditions} {_cost(rule)}")
+
+
+def _aromatic_nodes(
+    rule: Rule, places: Sequence[tuple[Graph, Site]], names: Sequence[str], edge_names: Sequence[str] | None
+) -> frozenset[int]:
+    """Nodes of `before` that are aromatic atoms at every place."""
+    nodes = set(range(len(rule.before.labels))) if places and rule.radius > 0 else set()
+    for graph, site in places:
+        aromatic = Molecule(graph, names, edge_names).aromatic
+        nodes = {node for node in nodes if int(graph.ids[site[node]]) in aromatic}
+        if not nodes:
+            break
+    return frozenset(nodes)
 
 
 class GraphSentences:
