@@ -25,7 +25,7 @@ from comrecgc.explanation import (
 )
 from comrecgc.explanation.checks import same_graph
 from comrecgc.graphs import Edit, EditKind, Graph, apply_path
-from tests.explanations import FACTS, explain, planted_explanation, random_explanation, tiny_dataset
+from tests.explanations import FACTS, explain, planted_explanation, planted_rules, random_explanation, tiny_dataset
 
 Spoil = Callable[[dict[str, Any]], object]
 
@@ -148,6 +148,24 @@ def test_an_empty_explanation_is_valid(tmp_path: Path) -> None:
     assert "0 common recourses" in empty._repr_html_()
     empty.save(tmp_path)
     assert (tmp_path / "coverage_curve.csv").read_text() == "recourses,coverage\n"
+
+
+def test_the_table_of_rules_says_how_often_each_works(tmp_path: Path) -> None:
+    rules = planted_rules(60)
+    rules.save(tmp_path)
+    with (tmp_path / "recourses.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row, recourse in zip(rows, rules.recourses, strict=True):
+        known = recourse.statistics or {}
+        assert [row[name] for name in ("applicable", "accepted", "confirmed", "cost")] == [
+            str(known[name]) for name in ("applicable", "accepted", "confirmed", "cost")
+        ]
+        assert float(row["success"]) == known["success"]
+        assert [float(row[name]) for name in ("success_low", "success_high")] == known["interval"]
+        assert float(row["held_out_success"]) == known["held_out"]["success"]
+        assert row["smirks"] == "[C:1][N](=[O])[O]>>[C:1][F]"
+    assert "3 rules cover" in rules._repr_html_()
+    assert rules.to_frame()["success"].tolist() == [(it.statistics or {})["success"] for it in rules.recourses]
 
 
 def test_the_manifest_says_what_the_run_was(tiny: Explanation, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from comrecgc.datasets import load_planted
 from comrecgc.report import write_report
-from tests.explanations import explain, planted_explanation, random_explanation, tiny_dataset
+from tests.explanations import explain, planted_explanation, planted_rules, random_explanation, tiny_dataset
 from tests.report.test_page import HOSTILE
 
 if TYPE_CHECKING:
@@ -45,6 +45,13 @@ def browser() -> Iterator[Browser]:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report(planted_explanation(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def rule_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rules") / "report.html"
+    write_report(planted_rules(), path)
     return path
 
 
@@ -162,6 +169,41 @@ def test_a_link_to_a_recourse_opens_it(report: Path, open_page: Open) -> None:
 def test_nothing_scrolls_sideways_on_a_phone(report: Path, open_page: Open, scheme: str) -> None:
     page = open_page(report, NARROW, scheme)
     for button in page.locator("#table .row button").all():
+        button.click()
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW
+
+
+def test_a_rule_opens_its_facts_and_examples(rule_report: Path, open_page: Open) -> None:
+    page = open_page(rule_report)
+    assert page.locator(".pattern svg:visible").count() == 3
+    assert page.locator("#map").count() == 0
+    assert page.locator("#detail-1 .example svg.drawing:visible").count() == 8  # the first is open
+    page.locator("#recourse-2 button").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#detail-2 .known dt").first.inner_text() == "Works for"
+    assert page.locator("#detail-2 code").inner_text() == "[C:1][N](=[O])[O]>>[C:1][F]"
+    assert page.locator("#detail-2 .example svg.drawing:visible").count() == 8
+    page.locator("#first").focus()
+    page.keyboard.press("Home")
+    assert page.locator("#count").inner_text() == "1 of 3 rules"
+
+
+def test_rules_are_found_by_what_they_do_and_cover(rule_report: Path, open_page: Open) -> None:
+    page = open_page(rule_report)
+    page.locator("#kind").select_option("cut")
+    assert [row.get_attribute("id") for row in page.locator("#table .row:visible").all()] == ["recourse-2"]
+    page.locator("#kind").select_option("")
+    also = planted_rules().recourses[2].also_covers[0]
+    page.locator("#search").fill(str(also))
+    assert "recourse-3" in [row.get_attribute("id") for row in page.locator("#table .row:visible").all()]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_rules_fit_on_a_phone(rule_report: Path, open_page: Open, scheme: str) -> None:
+    page = open_page(rule_report, NARROW, scheme)
+    for button in page.locator("#table .row button[aria-expanded=false]").all()[::-1]:
         button.click()
     for summary in page.locator("summary:visible").all():
         summary.click()

@@ -154,15 +154,16 @@ class Explanation:
         from comrecgc.explanation.folder import recourse_rows
 
         header, *rows = recourse_rows(self)
-        columns = [header.index(name) for name in ("recourse", "summary", "gain", "coverage", "norm", "median_edits")]
+        last = ("success", "cost") if self.recourse == "rules" else ("norm", "median_edits")
+        columns = [header.index(name) for name in ("recourse", "summary", "gain", "coverage", *last)]
         cells = [
             "".join(f"<td>{escape(_shown(row[column]))}</td>" for column in columns)
             for row in rows[:_SHOWN_IN_NOTEBOOKS]
         ]
         left_out = len(rows) - len(cells)
         return (
-            f"<p><b>{escape(self.dataset)}</b>: {len(self.recourses)} common recourses cover {self.coverage:.1%} of "
-            f"{len(self.inputs)} inputs</p><table><thead><tr>"
+            f"<p><b>{escape(self.dataset)}</b>: {len(self.recourses)} {'rules' if self.recourse == 'rules' else 'common recourses'} "
+            f"cover {self.coverage:.1%} of {len(self.inputs)} inputs</p><table><thead><tr>"
             + "".join(f"<th>{header[column]}</th>" for column in columns)
             + "</tr></thead><tbody>"
             + "".join(f"<tr>{row}</tr>" for row in cells)

@@ -21,7 +21,7 @@ from comrecgc.explanation.document import (
     parse,
 )
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import RunFacts
+from comrecgc.explanation.records import CommonRecourse, RunFacts
 from comrecgc.storage import reason_of, write_json, write_text
 
 MANIFEST = "manifest.json"
@@ -32,6 +32,7 @@ CURVE = "coverage_curve.csv"
 Cell = str | int | float | None
 
 _COLUMNS = "recourse summary description gain coverage also_covers norm median_edits median_distance share_valid inputs".split()
+_RULE_COLUMNS = "applicable accepted success success_low success_high held_out_success confirmed cost smirks".split()
 # A spreadsheet runs a cell that begins so as a formula; some take the full-width signs of East Asian text for the same.
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
@@ -93,8 +94,9 @@ def _bytes(path: Path) -> bytes:
 
 
 def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
-    """A header, then a row for every recourse in order of selection."""
-    rows: list[list[Cell]] = [[*_COLUMNS]]
+    """A header, then a row for every recourse in order of selection; rules have columns of their own at the end."""
+    are_rules = explanation.recourse == "rules"
+    rows: list[list[Cell]] = [[*_COLUMNS, *(_RULE_COLUMNS if are_rules else ())]]
     for place, (recourse, coverage) in enumerate(zip(explanation.recourses, explanation.coverage_curve, strict=True)):
         rows.append(
             [
@@ -109,9 +111,21 @@ def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
                 recourse.median_distance,
                 recourse.share_valid,
                 " ".join(str(member.input) for member in recourse.covered),
+                *(_rule_cells(recourse) if are_rules else ()),
             ]
         )
     return rows
+
+
+def _rule_cells(recourse: CommonRecourse) -> list[Cell]:
+    known = dict(recourse.statistics or {})
+    held_out, interval = known.get("held_out"), known.get("interval")
+    low, high = interval if isinstance(interval, list) and len(interval) == 2 else (None, None)
+    known |= {"success_low": low, "success_high": high}
+    known["held_out_success"] = held_out.get("success") if isinstance(held_out, dict) else None
+    known["smirks"] = recourse.rule.smirks if recourse.rule else None
+    cells = [known.get(name) for name in _RULE_COLUMNS]
+    return [cell if isinstance(cell, str | int | float) else None for cell in cells]  # files may hold anything
 
 
 def curve_rows(explanation: Explanation) -> list[list[Cell]]:

@@ -32,13 +32,19 @@ def layout_change(before: Graph, after: Graph, start: Mapping[int, Point] | None
     Args:
         before: The graph before.
         after: The graph after, a node being the same where its id is.
-        start: Where the nodes of `before` are, if that is known; new nodes take free places near what they are tied to.
+        start: Where the nodes of `before` are, if that is known; new nodes take free places near what they are tied to,
+            those of nodes that go among them.
     """
     positions = dict(layout(before) if start is None else start)
     neighbours = neighbours_by_id(after)
-    for node in (node for node in after.ids.tolist() if node not in positions):
+    new = [node for node in after.ids.tolist() if node not in positions]
+    while new:
+        placed = [other for other in after.ids.tolist() if other in positions]
+        node = next((node for node in new if any(other in positions for other in neighbours[node])), new[0])
         tied = [positions[other] for other in neighbours[node] if other in positions]
-        positions[node] = _free_place(np.array(list(positions.values())), tied)
+        taken = [positions[other] for other in placed] or list(positions.values())
+        positions[node] = _free_place(np.array(taken), tied)
+        new.remove(node)
     return positions
 
 

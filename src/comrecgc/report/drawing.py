@@ -32,13 +32,13 @@ STYLE = """
 .drawing text{font:600 12px system-ui,sans-serif;fill:currentColor;text-anchor:middle;dominant-baseline:central}
 .drawing .h{font-weight:400;font-size:10px;fill-opacity:.6}
 .drawing.net path{stroke-width:1.2;stroke-opacity:.5}
-.drawing.net path.gone,.drawing.net path.come{stroke-width:3;stroke-opacity:1}
+.drawing.net path.gone,.drawing.net path.come,.drawing.net path.other{stroke-width:3;stroke-opacity:1}
 .drawing .node{fill:var(--disc);stroke:currentColor;stroke-opacity:.5}
 .drawing .small{font-weight:400;font-size:9px}
 .drawing .gone{stroke:var(--gone);fill:var(--gone)}
 .drawing .come{stroke:var(--come);fill:var(--come)}
 .drawing .other{stroke:var(--other);fill:var(--other)}
-.drawing path.gone,.drawing path.come{fill:none;stroke-width:3}
+.drawing path.gone,.drawing path.come,.drawing path.other{fill:none;stroke-width:3}
 .drawing text.gone,.drawing text.come,.drawing text.other{stroke:none}
 .drawing .halo{fill-opacity:.14;stroke-width:1.5}
 .drawing .halo.gone{stroke-dasharray:3 2.5}
@@ -97,9 +97,17 @@ class Pen:
             path: The edits.
             title: What the pictures are called for people who do not see them.
         """
-        change = Change.along(graph, path)
+        return self.draw_change(Change.along(graph, path), title)
+
+    def draw_change(self, change: Change, title: str = "") -> Picture:
+        """The graphs before and after a change.
+
+        Args:
+            change: The change.
+            title: What the pictures are called for people who do not see them.
+        """
         shown = _near(change)
-        num_hidden = len(set(graph.ids.tolist()) | change.added) - len(shown)
+        num_hidden = len(set(change.before.ids.tolist()) | change.added) - len(shown)
         before, after = _induced(change.before, shown), _induced(change.after, shown)
         start = depict(before, self.label_names) if self.is_molecular else None
         positions = _scaled(layout_change(before, after, start))
@@ -107,9 +115,12 @@ class Pen:
         marks = dict.fromkeys(change.relabelled, "other")
         gone = marks | dict.fromkeys(change.removed, "gone")
         come = marks | dict.fromkeys(change.added, "come")
+        old, new = edge_labels_by_id(before), edge_labels_by_id(after)
+        other = {edge: "other" for edge in old.keys() & new.keys() if old[edge] != new[edge]}
+        cut, joined = other | dict.fromkeys(change.cut, "gone"), other | dict.fromkeys(change.joined, "come")
         return Picture(
-            before=self._svg(before, positions, gone, dict.fromkeys(change.cut, "gone"), frame, f"{title} before"),
-            after=self._svg(after, positions, come, dict.fromkeys(change.joined, "come"), frame, f"{title} after"),
+            before=self._svg(before, positions, gone, cut, frame, f"{title} before"),
+            after=self._svg(after, positions, come, joined, frame, f"{title} after"),
             width=frame[2],
             num_hidden=num_hidden,
         )

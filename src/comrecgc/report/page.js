@@ -42,7 +42,8 @@
     arrow.setAttribute("aria-hidden", "true");
     pair.append(drawing(example.before), arrow, drawing(example.after));
     const caption = element("figcaption");
-    caption.append(element("b", example.pattern), element("br"), example.words);
+    if (example.pattern) caption.append(element("b", example.pattern), element("br"));
+    caption.append(example.words);
     const script = element("details");
     const steps = element("ol");
     steps.append(...example.steps.map((step) => element("li", step)));
@@ -56,12 +57,29 @@
     if (cell.childElementCount) return;
     const recourse = data.recourses[place];
     cell.append(element("p", recourse.description));
+    if (recourse.facts) cell.append(factList(recourse));
     const examples = element("div", undefined, "examples");
     examples.append(...recourse.examples.map(exampleFigure));
     cell.append(examples);
     const inputs = element("details");
     inputs.append(element("summary", recourse.reach), element("p", recourse.inputs.join(", "), "indices"));
     cell.append(inputs);
+    if (recourse.also && recourse.also.length) {
+      const also = element("details");
+      also.append(element("summary", recourse.also_reach), element("p", recourse.also.join(", "), "indices"));
+      cell.append(also);
+    }
+  }
+  // What is known of a rule, and the rule as SMIRKS to copy.
+  function factList(rule) {
+    const list = element("dl", undefined, "known");
+    for (const [name, words] of rule.facts) list.append(element("dt", name), element("dd", words));
+    if (rule.smirks) {
+      const code = element("dd");
+      code.append(element("code", rule.smirks));
+      list.append(element("dt", "SMIRKS"), code);
+    }
+    return list;
   }
   function open(place, isOpen) {
     if (isOpen) fill(place);
@@ -90,7 +108,7 @@
     if (!words) return true;
     if (/^#?\d+$/.test(words)) {
       const number = Number(words.replace("#", ""));
-      return recourse.inputs.includes(number);
+      return recourse.inputs.includes(number) || (recourse.also || []).includes(number);
     }
     return words.split(/\s+/).every((word) => recourse.text.includes(word));
   }
@@ -102,7 +120,7 @@
       details[place].hidden = row.hidden || !isOpen(place);
       count += row.hidden ? 0 : 1;
     });
-    byId("count").textContent = `${count} of ${total} ${total === 1 ? "recourse" : "recourses"}`;
+    byId("count").textContent = `${count} of ${total} ${data.noun}${total === 1 ? "" : "s"}`;
     byId("nothing").hidden = count > 0;
     const words = `${shown} cover${shown === 1 ? "s" : ""} ${percent(data.curve[shown - 1])}`;
     byId("first-words").textContent = words;
@@ -174,7 +192,7 @@
     curve.now.textContent = percent(data.curve[shown - 1]);
   }
 
-  // The map: colour and shape for the recourses with most inputs, grey dots for the rest.
+  // The map, of vectors alone: colour and shape for the recourses with most inputs, grey dots for the rest.
   const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#6A51A3", "#2B2B2B"];
   const DARK = ["#64B5F6", "#FF9650", "#3DDBA8", "#F0A6CF", "#F2C14E", "#B9A5F0", "#F5F5F5"];
   const canvas = byId("map");
@@ -186,6 +204,7 @@
   let placed = [];
   let hovered = -1;
   function drawMap() {
+    if (!canvas) return;
     const width = canvas.parentElement.clientWidth;
     const height = Math.round(Math.min(460, Math.max(260, width * 0.5)));
     const ratio = window.devicePixelRatio || 1;
@@ -240,16 +259,17 @@
     hovered = place;
     drawMap();
   }
-  canvas.addEventListener("pointermove", (event) => {
+  canvas?.addEventListener("pointermove", (event) => {
     const point = nearest(event);
     hover(point ? point.place : -1, point ? `Input ${point.input}, recourse ${point.place + 1}: ${data.recourses[point.place].summary}` : "");
   });
-  canvas.addEventListener("pointerleave", () => hover(-1, ""));
-  canvas.addEventListener("click", (event) => {
+  canvas?.addEventListener("pointerleave", () => hover(-1, ""));
+  canvas?.addEventListener("click", (event) => {
     const point = nearest(event);
     if (point) visit(point.place);
   });
   function drawKey() {
+    if (!canvas) return;
     const colours = dark.matches ? DARK : LIGHT;
     byId("map-key").replaceChildren(...ranked.map((place, order) => {
       const item = element("li");
@@ -275,4 +295,5 @@
   refresh();
   const named = /^#recourse-(\d+)$/.exec(window.location.hash);
   if (named && rows[Number(named[1]) - 1]) visit(Number(named[1]) - 1);
+  else if (data.noun === "rule") open(0, true);
 })();

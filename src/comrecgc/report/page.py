@@ -15,6 +15,7 @@ from markupsafe import Markup
 import comrecgc
 from comrecgc.explanation import Explanation
 from comrecgc.report.drawing import STYLE
+from comrecgc.report.rule_views import frontier, rung_sentence, thing_of
 from comrecgc.report.views import clipped, covered_extent, figures, recourse_views, tables, uncovered_views
 from comrecgc.storage import write_text
 
@@ -43,6 +44,7 @@ def render_report(explanation: Explanation) -> str:
     template = environment.from_string((folder / "template.html").read_text(encoding="utf-8"))
     recourses = recourse_views(explanation)
     uncovered = uncovered_views(explanation)
+    is_rules = explanation.recourse == "rules"
     num_covered = sum(recourse.gain for recourse in explanation.recourses)
     num_inputs = len(explanation.inputs)
     return template.render(
@@ -55,10 +57,18 @@ def render_report(explanation: Explanation) -> str:
         num_uncovered=num_inputs - num_covered,
         share_uncovered=f"{1 - explanation.coverage:.1%}",
         figures=figures(explanation),
+        is_rules=is_rules,
+        is_molecular=explanation.is_molecular,
+        noun="rule" if is_rules else "recourse",
+        thing=thing_of(explanation),
+        rung=rung_sentence(explanation),
+        frontier=frontier(explanation) if is_rules else [],
+        has_panel=any(view.row.get("confirmed", "–") != "–" for view in recourses),
+        has_unseen=any(view.row.get("unseen", "–") != "–" for view in recourses),
         warnings=explanation.warnings,
         notes=explanation.notes,
         verbs=VERBS,
-        placeholder="nitro, relabel, 212" if explanation.is_molecular else "relabel, 212",
+        placeholder=f"{'nitro, ' if explanation.is_molecular else ''}{'add' if is_rules else 'relabel'}, 212",
         recourses=[view.row for view in recourses],
         has_validity=any(recourse.share_valid is not None for recourse in explanation.recourses),
         has_short_names=not explanation.is_molecular and len(explanation.label_names) > 1,
@@ -71,6 +81,7 @@ def render_report(explanation: Explanation) -> str:
         script_hash=_csp_hash(script),
         data=_json_for_html(
             {
+                "noun": "rule" if is_rules else "recourse",
                 "curve": [round(share, 6) for share in explanation.coverage_curve],
                 "extent": covered_extent(explanation),
                 "recourses": [view.data for view in recourses],

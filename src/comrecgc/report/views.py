@@ -7,8 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, Reason
-from comrecgc.report.drawing import Pen
+from comrecgc.graphs import Change
+from comrecgc.report.drawing import Pen, Picture
+from comrecgc.report.rule_picture import draw_rule
+from comrecgc.report.rule_views import REASONS, rule_facts, rule_figures, rule_kinds, rule_row, thing_of
 from comrecgc.wording import describe_path, pattern_of, representatives
 
 _EXAMPLES = 4
@@ -25,6 +30,7 @@ _ADVICE = {
     Reason.BUDGET_EXHAUSTED: "As many recourses again would cover these inputs.",
     Reason.OUT_OF_TIME: "Time was up before an accepted graph close to these inputs was found. A larger time budget may find one.",
 }
+_REASONS = {reason: (reason.value.capitalize(), advice) for reason, advice in _ADVICE.items()}
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,12 @@ def recourse_views(explanation: Explanation) -> list[RecourseView]:
                 "norm": "–" if recourse.norm is None else f"{recourse.norm:.3g}",
                 "edits": "–" if recourse.median_edits is None else f"{recourse.median_edits:g}",
                 "valid": "–" if recourse.share_valid is None else f"{recourse.share_valid:.0%}",
+                **(rule_row(recourse) if recourse.rule else {}),
+                **_pattern(explanation, recourse),
             },
-            data=_recourse_data(explanation, recourse, pen, scale),
+            data=_rule_data(explanation, recourse, pen)
+            if recourse.rule
+            else _recourse_data(explanation, recourse, pen, scale),
         )
         for recourse, coverage in zip(explanation.recourses, explanation.coverage_curve, strict=True)
     ]
@@ -91,9 +101,49 @@ def _recourse_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen,
     }
 
 
+def _pattern(explanation: Explanation, recourse: CommonRecourse) -> dict[str, Markup]:
+    """The picture of a rule."""
+    if recourse.rule is None:
+        return {}
+    picture = draw_rule(
+        recourse.rule.rewriting,
+        explanation.label_names,
+        edge_label_names=explanation.edge_label_names,
+        is_molecular=explanation.is_molecular,
+        title=f"Before and after: {recourse.summary}",
+    )
+    return {"picture": Markup(picture)}  # ours, names in it are escaped
+
+
+def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> dict[str, Any]:
+    assert recourse.rule is not None
+    thing = thing_of(explanation)
+    by_size = sorted(recourse.covered, key=lambda member: (explanation.inputs[member.input].graph.size, member.input))
+    step = max(1, len(by_size) // (2 * _EXAMPLES))  # from the smaller half, which is easier to read
+    return {
+        "summary": recourse.summary,
+        "description": recourse.description,
+        "text": f"{recourse.summary} {recourse.description}".lower(),
+        "kinds": rule_kinds(recourse.rule),
+        "facts": rule_facts(recourse, f"{thing}s"),
+        "smirks": recourse.rule.smirks or "",
+        "examples": [_example(explanation, member, "", pen) for member in by_size[::step][:_EXAMPLES]],
+        "reach": f"The {_counted(recourse.gain, thing)} that it covers and no rule before it does",
+        "also_reach": f"It also covers {_counted(len(recourse.also_covers), thing)} that a rule before it covers",
+        "inputs": [member.input for member in recourse.covered],
+        "also": list(recourse.also_covers),
+        "points": [],
+    }
+
+
 def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: Pen) -> dict[str, Any]:
     graph = explanation.inputs[member.input].graph
-    picture = pen.draw(graph, member.edits, f"Input {member.input}")
+    title = f"Input {member.input}"
+    picture: Picture = (
+        pen.draw_change(Change.between(graph, member.counterfactual), title)
+        if member.site  # of a rule, whose counterfactual has edge labels too
+        else pen.draw(graph, member.edits, title)
+    )
     edits = f"{member.num_edits} edit" + ("" if member.num_edits == 1 else "s")
     words = (
         f"Input {member.input}: {clipped(explanation.class_names[0])} "
@@ -115,13 +165,15 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
 def uncovered_views(explanation: Explanation) -> list[UncoveredView]:
     """The inputs not covered, by reason; the smallest of each are drawn."""
     pen = _pen(explanation)
+    words = REASONS if explanation.recourse == "rules" else _REASONS
     views = []
     for reason in Reason:
         indices = [entry.input for entry in explanation.uncovered if entry.reason == reason]
         if indices:
+            name, advice = words.get(reason, (reason.value.capitalize(), ""))
             group = {
-                "reason": reason.value.capitalize(),
-                "advice": _ADVICE[reason],
+                "reason": name,
+                "advice": advice,
                 "num": len(indices),
                 "indices": ", ".join(map(str, indices)),
             }
@@ -139,6 +191,8 @@ def _card(explanation: Explanation, index: int, pen: Pen) -> dict[str, str]:
 
 def figures(explanation: Explanation) -> list[dict[str, str]]:
     """The headline figures."""
+    if explanation.recourse == "rules":
+        return [_figure(*figure) for figure in rule_figures(explanation)]
     metrics, facts = explanation.metrics, explanation.facts
     shown = [_figure("Covered", f"{explanation.coverage:.1%}", f"of {len(explanation.inputs)} rejected graphs")]
     if metrics.get("directional_coverage") is not None:
@@ -154,6 +208,10 @@ def figures(explanation: Explanation) -> list[dict[str, str]]:
     if facts.model_accuracy is not None:
         shown.append(_figure("Model accuracy", f"{facts.model_accuracy:.1%}", "on the whole dataset"))
     return shown
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _figure(name: str, value: str, hint: str) -> dict[str, str]:

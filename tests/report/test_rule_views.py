@@ -1,0 +1,182 @@
+"""The page of a rule run: what it says, and that hostile names in it are text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from comrecgc.explanation import Explanation, Reason, RunFacts
+from comrecgc.graphs import Pattern, Rule
+from comrecgc.report import render_report, write_report
+from comrecgc.report.rule_views import REASONS, rule_facts, rule_figures, rule_kinds, rung_sentence
+from tests.explanations import (
+    DOUBLE_BOND_TO_SINGLE,
+    explain_by_rules,
+    planted_rules,
+    tiny_dataset,
+)
+from tests.report.test_page import HOSTILE, Page, embedded
+
+# Relabels the only N of the tiny dataset.
+RELABEL = Rule(Pattern((2,), (), ()), Pattern((0,), (), ()), kept=((0, 0),), closed=(False,))
+
+
+@pytest.fixture(scope="module")
+def rules() -> Explanation:
+    return planted_rules()
+
+
+@pytest.fixture(scope="module")
+def html(rules: Explanation) -> str:
+    return render_report(rules)
+
+
+def words_of(html: str) -> str:
+    return re.sub(r"\s+", " ", Page(html).words)
+
+
+def test_the_top_says_what_the_rules_are_worth(rules: Explanation, html: str) -> None:
+    words = words_of(html)
+    assert f"3 rules turn {rules.coverage:.1%} of 60 toxic molecules into harmless" in words
+    assert "All changes are plausible: every atom" in words
+    assert "rdkit reads the result as a molecule" in words
+    assert "of 60 rejected molecules, by plausible changes" in words
+    for part in (
+        "On unseen molecules77.1%",
+        "At most99.4%",
+        "Confirmed12.3%",
+        "A warning for rules.",
+        "given classifiers",
+    ):
+        assert part in words
+    assert "no 3 of the 4000 rules found cover more" in words
+    assert "one change each40.0%" in words
+    assert "up to two changes55.2%" in words
+
+
+def test_a_rule_says_how_often_it_works(rules: Explanation, html: str) -> None:
+    first = rules.recourses[0]
+    known = first.statistics or {}
+    works = f"{known['accepted']} of {known['applicable']}"
+    assert first.summary in Page(html).words
+    assert f"{works} {known['success']:.0%} (71–85%)" in words_of(html)
+    data = embedded(html)["recourses"]
+    assert isinstance(data, list)
+    facts = dict(data[0]["facts"])
+    assert facts["Works for"].startswith(works)
+    assert "with 95% confidence 71–85%" in facts["Works for"]
+    assert facts["On unseen molecules"].startswith("78%")
+    assert facts["Random changes"].startswith(
+        "20% of all changes of the same kind work on these molecules; this rule works"
+    )
+    assert facts["Confirmed"].startswith(f"{known['confirmed'] / known['accepted']:.0%}: most of the panel accept")
+    assert data[0]["smirks"] == "[C:1][N](=[O])[O]>>[C:1][F]"
+    assert data[0]["inputs"] == [member.input for member in first.covered]
+    assert data[2]["also"] == list(rules.recourses[2].also_covers) != []
+
+
+def test_every_rule_is_drawn_before_and_after_with_examples(rules: Explanation, html: str) -> None:
+    assert len(re.findall(r'<span class="pattern"><svg.*?</svg></span>', html)) == 3
+    data = embedded(html)["recourses"]
+    assert isinstance(data, list)
+    for recourse, shown in zip(rules.recourses, data, strict=True):
+        assert len(shown["examples"]) == min(4, recourse.gain)
+        assert all(
+            example["after"].endswith("</svg>") and example["steps"] is not None for example in shown["examples"]
+        )
+
+
+def test_a_bond_that_becomes_another_is_highlighted() -> None:
+    to_single = replace(
+        DOUBLE_BOND_TO_SINGLE,
+        before=Pattern((0, 0), ((0, 1),), (1,)),
+        after=Pattern((0, 0), ((0, 1),), (0,)),
+        closed=(False, False),
+    )
+    shown = embedded(render_report(explain_by_rules(tiny_dataset(), [to_single])))["recourses"]
+    assert isinstance(shown, list)
+    assert all('<path class="other"' in shown[0]["examples"][0][side] for side in ("before", "after"))
+
+
+def test_vectors_have_a_map_and_rules_have_none(html: str) -> None:
+    assert not [1 for _, attributes in Page(html).elements if attributes.get("id") in ("map", "map-key")]
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_is_told_in_plain_words(rules: Explanation, reason: Reason) -> None:
+    told = replace(rules, uncovered=tuple(replace(entry, reason=reason) for entry in rules.uncovered))
+    assert REASONS.get(reason, (reason.value.capitalize(), ""))[0] in words_of(render_report(told))
+
+
+def test_without_panel_held_out_and_statistics_nothing_is_made_up() -> None:
+    bare = planted_rules(has_panel=False)
+    bare = replace(
+        bare, metrics={}, facts=RunFacts(), recourses=tuple(replace(it, statistics=None) for it in bare.recourses)
+    )
+    page = Page(render_report(bare))
+    for words in ("Confirmed", "unseen", "At most", "None"):
+        assert words not in page.words
+    assert [name for name, _ in rule_facts(bare.recourses[0])] == ["Valid molecules"]
+
+
+def test_statistics_of_the_wrong_kind_are_left_out(rules: Explanation) -> None:
+    odd = {"applicable": "x", "success": [1], "interval": 3, "held_out": 1, "confirmed": {}, "random_success": True}
+    strange = replace(rules, recourses=tuple(replace(it, statistics=odd) for it in rules.recourses))
+    assert [name for name, _ in rule_facts(strange.recourses[0])] == ["Valid molecules"]
+    assert render_report(strange)
+
+
+def test_a_proven_bound_reads_as_one(rules: Explanation) -> None:
+    proven = replace(rules, metrics={**rules.metrics, "coverage_bound": rules.coverage})
+    assert (
+        "At most",
+        f"{rules.coverage:.1%}",
+        "no 3 of the 4000 rules found cover more: these are the best",
+    ) in rule_figures(proven)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ("any", "whether or not its result makes sense."),
+        ("connected", "breaks a molecule into more parts"),
+        ("confirmed", "most of a panel of other models"),
+    ],
+)
+def test_the_rung_is_explained(rules: Explanation, changes: str, words: str) -> None:
+    assert words in rung_sentence(replace(rules, changes=changes))
+
+
+def test_kinds_of_a_rule(rules: Explanation) -> None:
+    kinds = [rule_kinds(recourse.rule) for recourse in rules.recourses if recourse.rule]
+    assert kinds == [["add", "remove"], ["cut"], ["relabel"]]
+
+
+def test_hostile_names_are_harmless() -> None:
+    dataset = tiny_dataset((HOSTILE, "C", HOSTILE + "2"), name=HOSTILE)
+    dataset = replace(dataset, class_names=(HOSTILE, "b" * 3000), edge_label_names=(HOSTILE, HOSTILE + "2"))
+    explanation = explain_by_rules(dataset, [RELABEL], smirks=HOSTILE, warnings=(HOSTILE,))
+    explanation = replace(
+        explanation,
+        notes=(HOSTILE,),
+        recourses=tuple(replace(it, summary=HOSTILE, description=HOSTILE) for it in explanation.recourses),
+    )
+    html = render_report(explanation)
+    page = Page(html)
+    assert [tag for tag, _ in page.elements].count("script") == 2
+    assert not [tag for tag, _ in page.elements if tag == "img"]
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+
+
+def test_the_page_depends_on_the_explanation_alone(rules: Explanation, html: str, tmp_path: Path) -> None:
+    rules.save(tmp_path)
+    write_report(Explanation.load(tmp_path), tmp_path)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == html
+
+
+def test_no_rules_at_all_is_a_page() -> None:
+    page = Page(render_report(explain_by_rules(tiny_dataset(), [])))
+    assert "No rule was found for 3 rejected molecules" in page.words
