@@ -34,6 +34,8 @@ def main() -> None:
     explainer = CommonRecourseExplainer(
         subject.classifier,
         subject.embedder,
+        recourse="vectors",
+        changes="any",
         theta=released.theta_of(arguments),
         delta=arguments.delta if arguments.delta == "auto" else float(arguments.delta),
         num_recourses=arguments.recourses,

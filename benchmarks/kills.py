@@ -53,7 +53,10 @@ class Case:
 
 
 CASES = (
-    Case("explain", "explain --dataset planted {models} --theta 0.15 --recourses 8 --out {out}/run"),
+    Case(
+        "explain",
+        "explain --dataset planted {models} --recourse vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
+    ),
     Case(
         "explain --preset paper",
         "explain --dataset planted {models} --preset paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",

@@ -33,6 +33,7 @@ def main() -> None:
     explainer = CommonRecourseExplainer(
         subject.classifier,
         subject.embedder,
+        recourse="vectors",
         changes=arguments.changes,
         panel=panels[0],
         theta=released.theta_of(arguments),

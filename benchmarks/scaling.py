@@ -72,6 +72,8 @@ def measure(num_graphs: int, num_nodes: int | None, arguments: argparse.Namespac
     explainer = CommonRecourseExplainer(
         classifier,
         embedder,
+        recourse="vectors",
+        changes="any",
         num_recourses=arguments.recourses,
         time_budget=arguments.time_budget,
         jobs=arguments.jobs,

@@ -44,7 +44,9 @@ def seed() -> tuple[Path, dict[str, bytes]]:
     save_classifier(classifier, folder / "classifier.safetensors", {})
     save_embedder(embedder, folder / "embedder.safetensors", {})
     dataset = replace(small_dataset(40), label_names=NAMES)
-    explainer = CommonRecourseExplainer(classifier, embedder, theta=0.2, delta=0.002, num_recourses=3, jobs=1)
+    explainer = CommonRecourseExplainer(
+        classifier, embedder, recourse="vectors", changes="any", theta=0.2, delta=0.002, num_recourses=3, jobs=1
+    )
     explainer.fit(dataset).explanation_.save(folder / "run")
     assert explainer.explanation_.recourses
     return folder, {file.name: file.read_bytes() for file in (folder / "run").iterdir()}

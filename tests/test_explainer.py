@@ -28,7 +28,9 @@ REJECTS = [i for i, graph in enumerate(DATASET) if (graph.labels == BAD).any()]
 
 
 def explainer(**changes: Any) -> CommonRecourseExplainer:
-    options: dict[str, Any] = {"num_recourses": 5, "theta": 0.3, "jobs": 1}
+    options: dict[str, Any] = {
+        "recourse": "vectors", "changes": "any", "num_recourses": 5, "theta": 0.3, "jobs": 1,
+    }  # fmt: skip
     return CommonRecourseExplainer(MODEL, EMBEDDER, **(options | changes))
 
 
@@ -157,11 +159,11 @@ def test_no_embedder_is_trained_where_nothing_is_rejected(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("comrecgc.explainer.train_embedder", refuse)
     monkeypatch.setattr("comrecgc.runs.models.train_embedder", refuse)
-    found = CommonRecourseExplainer(Always(0.9, 3)).fit(DATASET)
+    found = CommonRecourseExplainer(Always(0.9, 3), recourse="vectors", changes="any").fit(DATASET)
     assert found.explanation_.recourses == ()
     assert found.embedder_ is None
     monkeypatch.setattr("comrecgc.runs.run.obtain_classifier", lambda *_, **__: (Always(0.9, 3), ModelFile("c", "0")))
-    explanation = explain_dataset(DATASET, tmp_path, Settings(jobs=1))
+    explanation = explain_dataset(DATASET, tmp_path, Settings(recourse="vectors", changes="any", jobs=1))
     assert "no rejects to explain" in explanation.warnings[0]
 
 
@@ -173,7 +175,7 @@ def test_rejects_are_reported_before_the_embedder_is_trained(monkeypatch: pytest
 
     monkeypatch.setattr("comrecgc.explainer.train_embedder", stop)
     with pytest.raises(KeyboardInterrupt):
-        CommonRecourseExplainer(Always(0.1, 3)).fit(DATASET, progress=lambda *at: stages.append(at))
+        CommonRecourseExplainer(Always(0.1, 3), recourse="vectors").fit(DATASET, progress=lambda *at: stages.append(at))
     assert [stage[:3] for stage in stages] == [("rejected graphs", 24, 24)]
     assert "rejects all 24 graphs" in stages[0][3]
 
@@ -324,17 +326,19 @@ def test_the_budget_binds_the_training_of_the_embedder(monkeypatch: pytest.Monke
     monkeypatch.setattr("comrecgc.runs.models.train_embedder", train)
     monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / name)
     with pytest.raises(KeyboardInterrupt):
-        CommonRecourseExplainer(MODEL, time_budget=100).fit(DATASET)
+        CommonRecourseExplainer(MODEL, recourse="vectors", time_budget=100).fit(DATASET)
     monkeypatch.setattr("comrecgc.runs.run.obtain_classifier", lambda *_, **__: (MODEL, ModelFile("c", "0")))
     with pytest.raises(KeyboardInterrupt):
-        explain_dataset(DATASET, tmp_path / "run", Settings(time_budget=100))
+        explain_dataset(DATASET, tmp_path / "run", Settings(recourse="vectors", time_budget=100))
     assert all(40 < seconds <= 50 for seconds in deadlines)
     assert len(deadlines) == 2
 
 
 def test_an_embedder_is_trained_where_none_is_given() -> None:
     stages: list[str] = []
-    made = CommonRecourseExplainer(MODEL, EmbedderTraining(effort=0.001), num_recourses=3, jobs=1)
+    made = CommonRecourseExplainer(
+        MODEL, EmbedderTraining(effort=0.001), recourse="vectors", changes="any", num_recourses=3, jobs=1
+    )
     found = made.fit(DATASET, progress=lambda *at: stages.append(at[0])).explanation_
     assert "training" in stages
     assert found.recourses

@@ -34,7 +34,7 @@ def test_the_package_and_its_help_load_nothing_heavy(code: str) -> None:
 
 def test_one_call_explains() -> None:
     dataset = small_dataset()
-    options = {"num_recourses": 3, "theta": 0.3, "jobs": 1}
+    options = {"recourse": "vectors", "num_recourses": 3, "theta": 0.3, "jobs": 1}
     found = comrecgc.explain(AvoidsLabel(2, 3), dataset, embedder=Histogram(3), **options)
     plain = comrecgc.CommonRecourseExplainer(AvoidsLabel(2, 3), Histogram(3), **options)
     assert found.to_json() == plain.fit(dataset).explanation_.to_json()

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from comrecgc.embedding import EmbedderTraining, load_embedder, train_embedder
     from comrecgc.errors import InputError
     from comrecgc.explainer import CommonRecourseExplainer, explain
-    from comrecgc.explanation import CommonRecourse, Explanation, load_explanation
+    from comrecgc.explanation import CommonRecourse, Explanation
     from comrecgc.graphs import AllOf, AllowKinds, FreezeNodes, Graph, KeepConnected, MaxSize
     from comrecgc.molecules import Valence
     from comrecgc.report import write_report
+    from comrecgc.runs import load_explanation
 
 __version__ = "0.1.0"
 
@@ -53,10 +54,11 @@ _PACKAGES = {
     "embedding": ("EmbedderTraining", "load_embedder", "train_embedder"),
     "errors": ("InputError",),
     "explainer": ("CommonRecourseExplainer", "explain"),
-    "explanation": ("CommonRecourse", "Explanation", "load_explanation"),
+    "explanation": ("CommonRecourse", "Explanation"),
     "graphs": ("AllOf", "AllowKinds", "FreezeNodes", "Graph", "KeepConnected", "MaxSize"),
     "molecules": ("Valence",),
     "report": ("write_report",),
+    "runs": ("load_explanation",),
 }
 _HOME = {name: package for package, names in _PACKAGES.items() for name in names}
 

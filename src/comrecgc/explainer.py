@@ -20,6 +20,7 @@ from comrecgc.graphs import Constraint, Graph
 from comrecgc.molecules import ladder_of
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline import (
+    RULES,
     Clock,
     Graphs,
     Judges,
@@ -28,6 +29,7 @@ from comrecgc.pipeline import (
     Progress,
     Rejects,
     ResolvedSettings,
+    RuleChooser,
     Settings,
     Verified,
     apply_rules,
@@ -40,7 +42,9 @@ from comrecgc.pipeline import (
     mine_rules,
     one_edit_length,
     over_labels_of,
+    stored_rules,
 )
+from comrecgc.rules import save_table
 from comrecgc.threads import reproducible
 from comrecgc.wording import Words
 
@@ -133,7 +137,9 @@ def find_recourses(
         notes.append(sentence)
         clock.lap("panel")
     if settings.recourse == "rules":
-        return _find_rules(settings, rejects, classifier, judges, clock, accuracy, warnings, notes, progress)
+        return _find_rules(
+            settings, rejects, classifier, judges, clock, accuracy, warnings, notes, progress, checkpoint, resume=resume
+        )
     models = ModelPair(classifier, obtain_embedder(clock.training_deadline(_EMBEDDER_SHARE)))
     rejects = rejects.embedded(models)
     scorer = _scorer(models, dataset, settings, judges, device)
@@ -175,13 +181,36 @@ def _find_rules(
     warnings: Sequence[str],
     notes: Sequence[str],
     progress: Progress | None,
+    checkpoint: Path | None,
+    *,
+    resume: bool,
 ) -> Found:
-    """Rules need no embedder: their distance is the cost of the change itself."""
-    mined = mine_rules(
-        settings, rejects, classifier, judges, deadline=clock.search_deadline(len(rejects)), progress=progress
-    )
+    """Rules need no embedder: their distance is the cost of the change itself. The table is kept as soon as there is one."""
+    table = None if checkpoint is None else checkpoint / RULES
+    if table is not None and resume and table.exists():
+        mined = stored_rules(settings, rejects, judges.ladder, table)
+    else:
+        mined = mine_rules(
+            settings, rejects, classifier, judges, deadline=clock.search_deadline(len(rejects)), progress=progress
+        )
+        if table is not None:
+            save_table(table, mined.table, rejects.graphs, complete=mined.complete)
     clock.lap("mining")
+    if not mined.complete:
+        notes = [
+            *notes,
+            f"The time budget of {settings.time_budget:g} s ended the search for rules of several changes.",
+        ]
     explanation = explain_rules(settings, mined, judges, classifier=classifier, warnings=warnings, notes=notes)
+    chooser = RuleChooser(
+        settings=settings,
+        mined=mined,
+        judges=judges,
+        wishes=settings.wishes(),
+        warnings=tuple(warnings),
+        notes=tuple(notes),
+    )
+    explanation = explanation.with_chooser(chooser)
     clock.lap("choice")
     return Found(
         explanation=clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy),

@@ -49,7 +49,8 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def options(models: list[str]) -> list[str]:
-    return ["explain", "--dataset", "planted", *models, "--theta", "0.2", "--recourses", "4", "--jobs", "1"]
+    limits = ["--theta", "0.2", "--recourses", "4", "--jobs", "1"]
+    return ["explain", "--dataset", "planted", *models, "--recourse", "vectors", "--changes", "any", *limits]
 
 
 @pytest.fixture
@@ -89,7 +90,13 @@ def test_the_command_and_the_class_agree_whatever_the_jobs(
     assert run(monkeypatch, *options, "--out", other, "--jobs", 2) == 0
     assert (other / "explanation.json").read_text() == text
     explainer = CommonRecourseExplainer(
-        load_classifier(models[1]), load_embedder(models[3]), theta=0.2, num_recourses=4, jobs=1
+        load_classifier(models[1]),
+        load_embedder(models[3]),
+        recourse="vectors",
+        changes="any",
+        theta=0.2,
+        num_recourses=4,
+        jobs=1,
     )
     assert explainer.fit(DATASET[:40]).explanation_.to_json() == text
 
@@ -189,7 +196,8 @@ def test_models_are_trained_where_none_are_given(
     monkeypatch.setattr("comrecgc.runs.run.ClassifierTraining", lambda: ClassifierTraining(epochs=30))
     monkeypatch.setattr("comrecgc.runs.run.QUICK_TRAINING", EmbedderTraining(effort=0.001))
     folder = tmp_path / "run"
-    assert run(monkeypatch, "explain", "--dataset", "planted", "--out", folder, "--recourses", 2, "--jobs", 1) == 0
+    asked = ["--recourse", "vectors", "--changes", "any", "--recourses", 2, "--jobs", 1]
+    assert run(monkeypatch, "explain", "--dataset", "planted", "--out", folder, *asked) == 0
     assert "training gcn" in capsys.readouterr().err
     assert run(monkeypatch, "evaluate", folder) == 0
 

@@ -39,7 +39,7 @@ PANEL = Panel(tuple(PanelMember(name=str(nodes), classifier=AtMost(nodes)) for n
 
 
 def found(**options: Any) -> Explanation:
-    asked: dict[str, Any] = {"num_recourses": 5, "theta": 0.3, "jobs": 1} | options
+    asked: dict[str, Any] = {"recourse": "vectors", "num_recourses": 5, "theta": 0.3, "jobs": 1} | options
     return CommonRecourseExplainer(AvoidsLabel(2, 3), Histogram(3), **asked).fit(DATASET).explanation_
 
 
@@ -50,7 +50,7 @@ def rungs(explanation: Explanation) -> npt.NDArray[np.int8]:
 
 
 def test_any_change_says_where_it_stands() -> None:
-    explanation = found()
+    explanation = found(changes="any")
     reached = rungs(explanation)
     assert explanation.changes == "any"
     assert explanation.metrics["share_connected"] == pytest.approx((reached >= Rung.CONNECTED).mean())
@@ -107,7 +107,7 @@ def test_a_run_keeps_its_rung_and_its_panel(tmp_path: Path) -> None:
     for name, seed in (("classifier", 0), ("other", 1)):
         train_classifier(DATASET, ClassifierTraining(epochs=30, seed=seed), out=files[name])
     train_embedder(DATASET.graphs, 3, EmbedderTraining(effort=0.01), out=files["embedder"])
-    settings = Settings(theta=0.5, jobs=1, changes="plausible", num_recourses=3)
+    settings = Settings(recourse="vectors", theta=0.5, jobs=1, changes="plausible", num_recourses=3)
     run = tmp_path / "run"
     explanation = explain_dataset(
         DATASET, run, settings, classifier=files["classifier"], embedder=files["embedder"], panel=[files["other"]]

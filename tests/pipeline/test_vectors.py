@@ -32,7 +32,7 @@ class Counts:
 def test_directional_recourses_are_longer_than_delta_however_small_it_is(delta: float) -> None:
     rng = np.random.default_rng(1)
     vectors = (rng.normal(size=(200, 6)) * 0.4 * delta).astype(np.float32)
-    cover = ball_cover(Settings(theta=0.1, delta=delta, directional=True).resolved(None))
+    cover = ball_cover(Settings(recourse="vectors", theta=0.1, delta=delta, directional=True).resolved(None))
     centres = cover.centres_of(vectors, np.repeat(np.arange(50), 4), 50, rng)
     assert len(centres)
     assert (np.linalg.norm(centres.astype(np.float64), axis=1) > delta).all()

@@ -22,7 +22,7 @@ REJECTS = Rejects.of(DATASET, predict(MODELS.classifier, DATASET)).embedded(MODE
 
 
 def limits(theta: float, delta: float) -> ResolvedSettings:
-    return Settings(theta=theta, delta=delta).resolved()
+    return Settings(recourse="vectors", theta=theta, delta=delta).resolved()
 
 
 def candidates_of(*paths: EditPath, embeddings: np.ndarray | None = None) -> Candidates:

@@ -29,7 +29,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def options(models: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """`comrecgc explain` on a few small trees."""
     monkeypatch.setattr("comrecgc.datasets.load_dataset", lambda *_, **__: DATASET)
-    return ["explain", "--dataset", "planted", *models, "--theta", "0.2", "--recourses", "3", "--jobs", "1"]
+    limits = ["--theta", "0.2", "--recourses", "3", "--jobs", "1"]
+    return ["explain", "--dataset", "planted", *models, "--recourse", "vectors", "--changes", "any", *limits]
 
 
 @pytest.fixture

@@ -21,7 +21,14 @@ from comrecgc.runs import explain_dataset, recheck
 
 MOLECULES = load_planted()[:60]
 PRESETS: dict[str, dict[str, Any]] = {
-    "default": {"theta": 0.1, "delta": 0.0003, "num_recourses": 4, "directional": True},
+    "default": {
+        "recourse": "vectors",
+        "changes": "any",
+        "theta": 0.1,
+        "delta": 0.0003,
+        "num_recourses": 4,
+        "directional": True,
+    },
     "paper": {"theta": 0.1, "delta": 0.0005, "num_recourses": 4, "preset": "paper", "num_steps": 80, "num_heads": 3},
 }
 

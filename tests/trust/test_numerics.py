@@ -26,7 +26,14 @@ MODELS = ModelPair(AvoidsLabel(2, 3), Histogram(3))
 @pytest.fixture(scope="module")
 def found() -> Explanation:
     explainer = CommonRecourseExplainer(
-        MODELS.classifier, MODELS.embedder, theta=0.3, delta=0.05, num_recourses=3, jobs=1
+        MODELS.classifier,
+        MODELS.embedder,
+        recourse="vectors",
+        changes="any",
+        theta=0.3,
+        delta=0.05,
+        num_recourses=3,
+        jobs=1,
     )
     return explainer.fit(small_dataset()).explanation_
 

@@ -26,20 +26,17 @@ def demo(
     run_demo(out_folder, seed)
 
 
-def run_demo(folder: Path, seed: int, *, effort: float = 0.05, num_recourses: int = 10) -> Explanation:
+def run_demo(folder: Path, seed: int, *, num_recourses: int = 6) -> Explanation:
     """Train on the planted dataset, explain the classifier, and compare with what was planted.
 
     Args:
         folder: The run folder.
         seed: Of the trainings and of the search.
-        effort: Of the embedder's training; the default keeps the whole to about a minute.
-        num_recourses: Recourses to find.
+        num_recourses: Rules to choose.
     """
     from comrecgc.classifiers import ClassifierTraining
     from comrecgc.cli.summary import print_summary
     from comrecgc.datasets import load_planted
-    from comrecgc.embedding import EmbedderTraining
-    from comrecgc.molecules import Valence
     from comrecgc.pipeline import Settings
     from comrecgc.runs import explain_dataset
 
@@ -50,9 +47,8 @@ def run_demo(folder: Path, seed: int, *, effort: float = 0.05, num_recourses: in
         explanation = explain_dataset(
             dataset,
             folder,
-            Settings(num_recourses=num_recourses, seed=seed, constraint=Valence.of_elements(dataset.label_names)),
+            Settings(num_recourses=num_recourses, seed=seed),
             classifier_training=ClassifierTraining(seed=seed, epochs=300, patience=60),
-            embedder_training=EmbedderTraining(effort=effort, seed=seed, jobs=2),
             overwrite=True,
             progress=bar,
         )

@@ -48,7 +48,24 @@ def explain(
             "(0.02 with --preset paper)."
         ),
     ] = "auto",
-    recourses: Annotated[int, typer.Option(min=1, help="R: recourses to find, at most.")] = 100,
+    recourse: Annotated[
+        Literal["rules", "vectors"] | None,
+        typer.Option(
+            help="rules: changes a person can carry out; vectors of the embedding, as in the paper.",
+            show_default="rules; vectors with --preset paper or --problem fc",
+        ),
+    ] = None,
+    recourses: Annotated[
+        int | None, typer.Option(min=1, help="R: recourses to find, at most.", show_default="10 rules, 100 vectors")
+    ] = None,
+    max_changes: Annotated[int, typer.Option(min=1, max=3, help="Rules: changes made together, at most.")] = 3,
+    min_success: Annotated[
+        float, typer.Option(help="Rules: least share of the graphs a rule can be carried out on that it turns.")
+    ] = 0.0,
+    min_support: Annotated[int, typer.Option(min=1, help="Rules: fewest graphs that a rule turns.")] = 1,
+    max_cost: Annotated[
+        int | None, typer.Option(min=1, help="Rules: most elements that a rule changes.", show_default="no limit")
+    ] = None,
     heads: Annotated[int, typer.Option(min=1, help="k: heads of the paper's walk.")] = 5,
     steps: Annotated[int, typer.Option(min=1, help="M: steps of the paper's walk.")] = 50_000,
     teleport: Annotated[float, typer.Option(help="τ: how often the paper's walk goes back to the inputs.")] = 0.05,
@@ -71,20 +88,23 @@ def explain(
         ),
     ] = None,
     changes: Annotated[
-        Literal["any", "connected", "plausible", "confirmed"],
+        Literal["any", "connected", "plausible", "confirmed"] | None,
         typer.Option(
             help="Which changes are allowed: connected adds no components, plausible touches no node that looks unlike the "
-            "data afterwards, confirmed is accepted by most of a panel too."
+            "data afterwards, confirmed is accepted by most of a panel too.",
+            show_default="plausible; any with --preset paper",
         ),
-    ] = "any",
+    ] = None,
     panel: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A classifier of the panel, once per file.", show_default="trained where changes are confirmed"
+            help="A classifier of the panel, once per file.",
+            show_default="trained for rules, and where changes are confirmed",
         ),
     ] = None,
+    no_panel: Annotated[bool, typer.Option("--no-panel", help="Ask no other classifiers.")] = False,
     valence: Annotated[
-        bool, typer.Option("--valence", help="Only edits that give no atom more bonds than it can carry.")
+        bool, typer.Option("--valence", help="Vectors: only edits that give no atom more bonds than it can carry.")
     ] = False,
     seed: Seed = 0,
     jobs: AllJobs = None,
@@ -105,14 +125,21 @@ def explain(
     from comrecgc.pipeline import Settings
     from comrecgc.runs import explain_dataset
 
+    if no_panel and panel:
+        raise InputError("--panel and --no-panel cannot both be given")
     settings = Settings(
         theta=_THETA.get(dataset.lower(), 0.1) if theta is None else theta,
         delta=_delta(delta),
-        num_recourses=recourses,
+        recourse=recourse or "",
+        num_recourses=recourses,  # type: ignore[arg-type]  # None is filled in
+        max_changes=max_changes,
+        min_success=min_success,
+        min_support=min_support,
+        max_cost=max_cost,
         problem=problem,
         selection=selection,
         preset=preset,
-        changes=changes,
+        changes=changes or "",
         directional=directional,
         num_heads=heads,
         num_steps=steps,
@@ -132,7 +159,7 @@ def explain(
             settings,
             classifier=classifier,
             embedder=embedder,
-            panel=panel,
+            panel=False if no_panel else panel,
             resume=resume,
             overwrite=overwrite,
             progress=bar,

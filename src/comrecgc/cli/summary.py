@@ -13,17 +13,21 @@ from comrecgc.runs import REPORT
 from comrecgc.terminal import err, out
 
 _SHOWN = 5
+_RULES_SHOWN = 10
 
 
-def print_summary(explanation: Explanation, folder: Path) -> None:
+def print_summary(explanation: Explanation, folder: Path | None) -> None:
     """Figures of a run, its first recourses, and where its report is."""
     for warning in explanation.warnings:
         err.print(f"warning: {warning}", markup=False, soft_wrap=True)
     out.print(headline(explanation), markup=False, soft_wrap=True)
+    for line in rule_figures(explanation):
+        out.print(line, markup=False, soft_wrap=True)
     if explanation.recourses:
         out.print(recourse_table(explanation))
     print_reasons(explanation)
-    out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)
+    if folder is not None:
+        out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)
 
 
 def headline(explanation: Explanation) -> str:
@@ -32,14 +36,59 @@ def headline(explanation: Explanation) -> str:
     limits = ", ".join(
         f"{sign} = {parameters[name]:.4g}" for sign, name in (("θ", "theta"), ("Δ", "delta")) if name in parameters
     )
+    what, covers = ("rules", "turn") if explanation.recourse == "rules" else ("common recourses", "cover")
     return (
-        f"{explanation.dataset}: {len(explanation.recourses)} common recourses cover {explanation.coverage:.1%} of "
-        f"{len(explanation.inputs)} rejected graphs ({limits})"
+        f"{explanation.dataset}: {len(explanation.recourses)} {what} {covers} {explanation.coverage:.1%} of "
+        f"{len(explanation.inputs)} rejected graphs ({limits}, {explanation.changes} changes)"
     )
+
+
+def rule_figures(explanation: Explanation) -> list[str]:
+    """What else is to be said of rules: held out, confirmed, and how much better a choice could be."""
+    metrics = explanation.metrics
+    known = {
+        name: value
+        for name in ("held_out_coverage", "confirmed_coverage", "coverage_bound")
+        if (value := metrics.get(name)) is not None
+    }
+    texts = {
+        "held_out_coverage": "of graphs not used for the choice {:.1%}",
+        "confirmed_coverage": "confirmed by most of the panel {:.1%}",
+        "coverage_bound": "no choice of as many rules turns more than {:.1%}",
+    }
+    if explanation.recourse != "rules" or not known:
+        return []
+    return ["; ".join(texts[name].format(value) for name, value in known.items())]
 
 
 def recourse_table(explanation: Explanation) -> Table:
     """The first recourses: what they do, for how many."""
+    return _rule_table(explanation) if explanation.recourse == "rules" else _vector_table(explanation)
+
+
+def _rule_table(explanation: Explanation) -> Table:
+    """Rules, and of how many graphs that they can be carried out on they turn how many."""
+    table = Table("", "rule", "turns", "success", "covered so far", "cost")
+    confirmed = any("share_confirmed" in (recourse.statistics or {}) for recourse in explanation.recourses)
+    if confirmed:
+        table.add_column("confirmed")
+    shown = zip(explanation.recourses[:_RULES_SHOWN], explanation.coverage_curve, strict=False)
+    for place, (recourse, coverage) in enumerate(shown):
+        known = recourse.statistics or {}
+        low, high = known.get("interval") or (0.0, 1.0)
+        row: list[str | Text] = [
+            str(place + 1),
+            Text(recourse.summary),  # a label's name may look like markup
+            f"{known.get('accepted', recourse.gain)} of {known.get('applicable', '?')}",
+            f"{known.get('success', 0):.0%} ({low:.0%}–{high:.0%})",
+            f"{coverage:.1%}",
+            f"{known.get('cost', recourse.median_edits or 0):g}",
+        ]
+        table.add_row(*row, *([f"{known.get('share_confirmed', 0):.0%}"] if confirmed else []))
+    return table
+
+
+def _vector_table(explanation: Explanation) -> Table:
     table = Table("", "recourse", "graphs", "covered so far", "edits", "length")
     if any(recourse.share_valid is not None for recourse in explanation.recourses):
         table.add_column("valid")

@@ -1,7 +1,7 @@
 """What a run finds, frozen: the common recourses, whom they cover and how; frame, JSON, run folder."""
 
 from comrecgc.explanation.checks import CHANGES, RECOURSES
-from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.explanation import Chooser, Explanation
 from comrecgc.explanation.folder import load_explanation
 from comrecgc.explanation.records import (
     CommonRecourse,
@@ -20,6 +20,7 @@ from comrecgc.metrics import Reason
 __all__ = [
     "CHANGES",
     "RECOURSES",
+    "Chooser",
     "CommonRecourse",
     "CoveredInput",
     "DatasetIndex",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from comrecgc.errors import InputError
 from comrecgc.explanation.checks import check_cover, check_inputs, check_kind, check_metrics, check_paths
@@ -28,6 +28,18 @@ if TYPE_CHECKING:
 Metric = float | int | None
 
 _SHOWN_IN_NOTEBOOKS = 10
+
+
+class Chooser(Protocol):
+    """Chooses rules again from the table they were chosen from. Whoever makes an explanation gives it one."""
+
+    def __call__(self, **wishes: Any) -> Explanation:
+        """Another choice; wishes are those of `Explanation.choose`."""
+        ...
+
+    def save(self, folder: Path) -> Mapping[str, Any]:
+        """Write the table to a run folder; what the manifest must say of it."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +65,7 @@ class Explanation:
         recourse: Kind of the recourses, "vectors" or "rules".
         changes: Which changes the counterfactuals were found with: "any", "connected", "plausible" or "confirmed".
         facts: Versions, seconds and memory of the run; two explanations are equal whatever these are.
+        chooser: Rules: chooses again; None where the table of rules is not at hand.
     """
 
     dataset: str
@@ -70,6 +83,7 @@ class Explanation:
     recourse: str = "vectors"
     changes: str = "any"
     facts: RunFacts = field(default_factory=RunFacts, compare=False)
+    chooser: Chooser | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("parameters", "metrics"):
@@ -92,6 +106,48 @@ class Explanation:
         stamped = copy.copy(self)
         object.__setattr__(stamped, "facts", facts)
         return stamped
+
+    def with_chooser(self, chooser: Chooser) -> Explanation:
+        """The same explanation, able to choose again."""
+        able = copy.copy(self)
+        object.__setattr__(able, "chooser", chooser)
+        return able
+
+    def choose(
+        self,
+        *,
+        num_recourses: int | None = None,
+        min_success: float | None = None,
+        min_support: int | None = None,
+        max_cost: int | None = None,
+        max_changes: int | None = None,
+        forbidden_labels: Sequence[str] | None = None,
+        forbidden_kinds: Sequence[str] | None = None,
+        protected_labels: Sequence[str] | None = None,
+        confirmed: bool | None = None,
+    ) -> Explanation:
+        """Choose rules again under other wishes, from the table the run made; nothing is searched. None is as it was.
+
+        Args:
+            num_recourses: `R`, rules to choose at most.
+            min_success: Least share of the graphs a rule can be carried out on that it turns.
+            min_support: Fewest graphs that it turns.
+            max_cost: Most elements that it changes.
+            max_changes: Most changes made together.
+            forbidden_labels: Names of node labels that it must not add.
+            forbidden_kinds: Kinds of change that it must not consist of: relabel, attach, detach, swap, join, cut, rebond.
+            protected_labels: Names of node labels that it must not remove or relabel.
+            confirmed: Count only results that most of the panel accept.
+        """
+        if self.recourse != "rules":
+            raise InputError("Only rules can be chosen again (got an explanation by vectors)")
+        if self.chooser is None:
+            raise InputError("choose needs the table of rules: take the result of fit, or comrecgc.load_explanation")
+        return self.chooser(
+            num_recourses=num_recourses, min_success=min_success, min_support=min_support, max_cost=max_cost,
+            max_changes=max_changes, forbidden_labels=forbidden_labels, forbidden_kinds=forbidden_kinds,
+            protected_labels=protected_labels, confirmed=confirmed,
+        )  # fmt: skip
 
     @property
     def coverage(self) -> float:
@@ -132,7 +188,7 @@ class Explanation:
         return encode_explanation(self)
 
     def save(self, folder: str | Path) -> None:
-        """Write the run folder: `manifest.json`, `explanation.json`, `recourses.csv`, `coverage_curve.csv`."""
+        """Write the run folder: `manifest.json`, `explanation.json`, `recourses.csv`, `coverage_curve.csv`, `rules.npz` for rules."""
         from comrecgc.explanation.folder import save_explanation
 
         save_explanation(self, Path(folder))

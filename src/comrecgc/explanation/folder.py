@@ -51,9 +51,12 @@ def save_explanation(explanation: Explanation, folder: Path) -> None:
     }
     for name, text in texts.items():
         write_text(folder / name, text)
+    facts = vars(explanation.facts)
+    if explanation.chooser is not None:
+        facts = facts | {"facts": {**explanation.facts.facts, **explanation.chooser.save(folder)}}
     head = {"format": FORMAT, "dataset": explanation.dataset, "parameters": explanation.parameters}
     checksums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-    write_json(folder / MANIFEST, head | vars(explanation.facts) | {"sha256": checksums})
+    write_json(folder / MANIFEST, head | facts | {"sha256": checksums})
 
 
 def load_explanation(folder: str | Path) -> Explanation:

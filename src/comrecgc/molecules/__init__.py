@@ -1,7 +1,7 @@
 """All that knows chemistry: elements and bonds, valences, SMILES, functional groups, depictions. rdkit is imported where used."""
 
 from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, VALENCES, Valence, are_elements
-from comrecgc.molecules.bonding import Bonding, bonding_of
+from comrecgc.molecules.bonding import Bonding, bonding_of, bonding_under
 from comrecgc.molecules.depiction import depict
 from comrecgc.molecules.groups import Group, Molecule
 from comrecgc.molecules.plausibility import MolecularChemistry, ladder_facts, ladder_from_facts, ladder_of
@@ -11,6 +11,6 @@ from comrecgc.molecules.substituents import BOND_SIGNS, Substituent, count_hydro
 
 __all__ = [
     "BOND_NAMES", "BOND_ORDERS", "BOND_SIGNS", "VALENCES", "Bonding", "Group", "MolecularChemistry", "Molecule", "Substituent", "Valence",
-    "are_elements", "bonding_of", "count_hydrogens", "depict", "from_smiles", "hill_formula", "is_valid_molecule", "ladder_facts",
+    "are_elements", "bonding_of", "bonding_under", "count_hydrogens", "depict", "from_smiles", "hill_formula", "is_valid_molecule", "ladder_facts",
     "ladder_from_facts", "ladder_of", "parse_smiles", "read_substituent", "smirks_of", "to_rdkit", "to_smiles",
 ]  # fmt: skip

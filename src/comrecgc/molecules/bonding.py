@@ -57,9 +57,18 @@ def bonding_of(graphs: Sequence[Graph], label_names: Sequence[str]) -> Bonding |
     """The bonding of some molecules; None if the graphs are none."""
     if not are_molecules(graphs, label_names):
         return None
-    chemistry = MolecularChemistry.of(graphs, label_names)
-    names = list(label_names)
     labelled = bool(graphs) and graphs[0].edge_labels is not None
+    return bonding_under(MolecularChemistry.of(graphs, label_names), labelled=labelled)
+
+
+def bonding_under(chemistry: MolecularChemistry, *, labelled: bool) -> Bonding:
+    """The bonding that goes with a chemistry.
+
+    Args:
+        chemistry: Elements, and whether hydrogens are nodes.
+        labelled: Whether edges have labels.
+    """
+    names = list(chemistry.label_names)
     orders = np.array(BOND_ORDERS if labelled else BOND_ORDERS[:1])
     valences = np.zeros((len(names), 3), np.int32)
     for label, name in enumerate(names):

@@ -13,7 +13,7 @@ from comrecgc.pipeline.inputs import (
     over_labels_of,
     with_label_names,
 )
-from comrecgc.pipeline.rules import MinedRules, apply_rules, explain_rules, mine_rules
+from comrecgc.pipeline.rules import RULES, MinedRules, RuleChooser, apply_rules, explain_rules, mine_rules, stored_rules
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import PRESETS, PROBLEMS, SELECTIONS, ResolvedSettings, Settings
 from comrecgc.pipeline.vectors import Candidates, choose_recourses, find_candidates, one_edit_length
@@ -22,6 +22,7 @@ from comrecgc.pipeline.verification import Verified, distances, verify
 __all__ = [
     "PRESETS",
     "PROBLEMS",
+    "RULES",
     "SELECTIONS",
     "Candidates",
     "Clock",
@@ -33,6 +34,7 @@ __all__ = [
     "RejectPlace",
     "Rejects",
     "ResolvedSettings",
+    "RuleChooser",
     "Scores",
     "Settings",
     "Verified",
@@ -48,6 +50,7 @@ __all__ = [
     "one_edit_length",
     "over_labels_of",
     "run_figures",
+    "stored_rules",
     "verify",
     "with_label_names",
 ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, Reas
 from comrecgc.graphs import (
     Graph,
     GraphBatch,
+    Ladder,
     Rule,
     Rung,
     Site,
@@ -26,7 +29,7 @@ from comrecgc.graphs import (
     find_sites,
     graph_key,
 )
-from comrecgc.molecules import is_valid_molecule
+from comrecgc.molecules import MolecularChemistry, bonding_under, is_valid_molecule, ladder_facts
 from comrecgc.pipeline.inputs import Progress, RejectPlace, Rejects
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import SHOWN, Settings, accepted
@@ -41,8 +44,10 @@ from comrecgc.rules import (
     choose,
     held_out,
     held_out_success,
+    load_table,
     log_odds,
     read_rule,
+    save_table,
     tabulate,
     wilson_interval,
 )
@@ -50,6 +55,12 @@ from comrecgc.wording import describe_rule
 
 SECONDS_FOR_BOUND = 5.0
 """Time to look for the best choice of rules, or a bound on it."""
+
+SECONDS_TO_CHOOSE = 0.5
+"""The same, where somebody waits for another choice."""
+
+RULES = "rules.npz"
+"""File of the table of rules in a run folder."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,6 +116,94 @@ def mine_rules(
     return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
 
 
+def stored_rules(settings: Settings, rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:
+    """What mining ended with, read from a file; no model is needed.
+
+    Args:
+        settings: What was asked.
+        rejects: The inputs.
+        ladder: The ladder of the dataset.
+        path: The table.
+    """
+    names, rung = rejects.dataset.edge_label_names, Rung.parse(settings.changes)
+    table, complete = load_table(
+        path, rejects.graphs, num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-")
+    )
+    chemistry, bonding = ladder.chemistry, None
+    if isinstance(chemistry, MolecularChemistry) and rung >= Rung.PLAUSIBLE and len(rejects):
+        bonding = bonding_under(chemistry, labelled=rejects.graphs[0].edge_labels is not None)
+    vocabulary = Vocabulary(
+        groups=table.groups, names=np.zeros(len(table.groups), np.uint64), rung=rung, theta=settings.theta,
+        num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-"), ladder=ladder, bonding=bonding,
+        offered=np.ones(len(table.groups), bool),
+    )  # fmt: skip
+    workshop = Workshop(inputs=rejects.graphs, vocabulary=vocabulary)
+    return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleChooser:
+    """Chooses rules again from the table of a run; it is what `Explanation.choose` calls.
+
+    Args:
+        settings: What was asked.
+        mined: The table and what it was mined from.
+        judges: The ladder, and the panel's votes on what the table holds are in it.
+        wishes: What chosen rules had to be like.
+        warnings: What a reader must know, one sentence each.
+        notes: What the run did, one sentence each.
+    """
+
+    settings: Settings
+    mined: MinedRules
+    judges: Judges
+    wishes: Wishes
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __call__(self, **wishes: Any) -> Explanation:
+        """Another choice; wishes are those of `Explanation.choose`."""
+        return self.wishing(**wishes).chosen()
+
+    def wishing(self, **wishes: Any) -> RuleChooser:
+        """The same with other wishes, checked; those that are None stay."""
+        given = {name: value for name, value in wishes.items() if value is not None}
+        for name in ("forbidden_labels", "protected_labels"):
+            if name in given:
+                given[name] = tuple(self._label(label) for label in given[name])
+        if "forbidden_kinds" in given:
+            given["forbidden_kinds"] = tuple(given["forbidden_kinds"])
+        if given.get("confirmed") and not self.mined.table.majority:
+            raise InputError("confirmed needs a panel, and the run asked none")
+        settings = replace(self.settings, **{name: given[name] for name in _ASKED if name in given})
+        given.pop("num_recourses", None)
+        return replace(self, settings=settings, wishes=replace(self.wishes, **given))
+
+    def chosen(self) -> Explanation:
+        """What these wishes lead to."""
+        notes = [note for note in self.notes if note not in _notes(self.mined)]  # which are added again
+        found = explain_rules(
+            self.settings, self.mined, self.judges, self.wishes,
+            seconds=SECONDS_TO_CHOOSE, warnings=self.warnings, notes=notes,
+        )  # fmt: skip
+        return found.with_chooser(self)
+
+    def save(self, folder: Path) -> Mapping[str, Any]:
+        """Write the table to a run folder; what the manifest must say of it."""
+        path = folder / RULES
+        save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
+        return {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.judges.ladder)}
+
+    def _label(self, name: str) -> int:
+        names = self.mined.rejects.dataset.label_names
+        if name not in names:
+            raise InputError(f"Node labels are {', '.join(names)} (got {name!r})")
+        return names.index(name)
+
+
+_ASKED = ("num_recourses", "min_success", "min_support", "max_cost", "max_changes")
+
+
 def explain_rules(
     settings: Settings,
     mined: MinedRules,
@@ -135,8 +234,9 @@ def explain_rules(
     shown = _shown_members(mined, chosen, rules, wishes)
     if classifier is not None:
         shown = _confirmed_members(shown, classifier)
+    confirmed = np.array([bool(member.confirmed) for member in shown], bool) if table.majority else None
     verdicts = judges.judge(
-        [rejects.graphs[member.place] for member in shown], [member.counterfactual for member in shown]
+        [rejects.graphs[member.place] for member in shown], [member.counterfactual for member in shown], confirmed
     )
     statistics = _statistics(mined, chosen, rules, settings)
     recourses = []
@@ -339,6 +439,7 @@ class _Member:
     site: Site
     counterfactual: Graph
     probability: float
+    confirmed: bool | None = None
 
 
 def _rule_of(mined: MinedRules, row: int) -> Rule:
@@ -372,7 +473,14 @@ def _shown_members(mined: MinedRules, chosen: RuleChoice, rules: Sequence[Rule],
             taken.add(input_)
             probability = float(1 / (1 + np.exp(-np.float64(table.margin[entry]))))
             members.append(
-                _Member(recourse=place, place=input_, site=site, counterfactual=changed, probability=probability)
+                _Member(
+                    recourse=place,
+                    place=input_,
+                    site=site,
+                    counterfactual=changed,
+                    probability=probability,
+                    confirmed=bool(table.confirmed[entry]),
+                )
             )
     return members
 
@@ -397,13 +505,7 @@ def _confirmed_members(members: Sequence[_Member], classifier: Classifier) -> li
         return []
     probability = classifier.accept_probability(GraphBatch.from_graphs(member.counterfactual for member in members))
     return [
-        _Member(
-            recourse=member.recourse,
-            place=member.place,
-            site=member.site,
-            counterfactual=member.counterfactual,
-            probability=float(p),
-        )
+        replace(member, probability=float(p))
         for member, p in zip(members, probability, strict=True)
         if p > accepted(SHOWN / 2)
     ]

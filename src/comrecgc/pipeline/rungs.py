@@ -53,15 +53,17 @@ class Judges:
             centres = ball_cover(settings).centres(pairs, np.random.default_rng([settings.seed, 2]), previous=centres)
         return replace(candidates, pairs=pairs, centres=centres)
 
-    def judge(self, before: Sequence[Graph], after: Sequence[Graph]) -> Verdicts:
+    def judge(self, before: Sequence[Graph], after: Sequence[Graph], confirmed: BoolArray | None = None) -> Verdicts:
         """Where some counterfactuals stand.
 
         Args:
             before: The inputs.
             after: What each became, nodes that are kept having the same ids.
+            confirmed: Whether most of the panel accept each, where that is known; otherwise the panel is asked.
         """
         changed = ChangedGraphs.from_graphs(before, after)
-        confirmed = None if self.panel is None else self.panel.confirms(changed.after)
+        if confirmed is None and self.panel is not None:
+            confirmed = self.panel.confirms(changed.after)
         return Verdicts(self.ladder.rungs(changed, confirmed=confirmed), confirmed)
 
 

@@ -46,7 +46,7 @@ class Settings:
     changes: str = ""
     theta: float = 0.1
     delta: float | str = AUTO
-    num_recourses: int = 0
+    num_recourses: int = None  # type: ignore[assignment]  # filled in when made
     max_changes: int = 3
     min_success: float = 0.0
     min_support: int = 1
@@ -70,6 +70,14 @@ class Settings:
         _fill(self, num_recourses=10 if self.recourse == "rules" else 100)
         if self.recourse == "rules" and (of_paper or self.problem == "fc"):
             raise InputError("The paper's preset and problem 'fc' are about vectors (got recourse='rules')")
+        if self.recourse == "rules" and self.constraint is not None:
+            raise InputError("A constraint limits edits, which only vectors are found by (got recourse='rules')")
+        _check_count("max_changes", self.max_changes, least=1)
+        _check_count("min_support", self.min_support, least=1)
+        if not _is_number(self.min_success):
+            raise InputError(f"min_success must lie in [0, 1] (got {self.min_success!r})")
+        if self.max_cost is not None:
+            _check_count("max_cost", self.max_cost, least=1)
         self.wishes()  # checks its own
         _check_positive("theta", self.theta)
         if isinstance(self.delta, str) and self.delta != AUTO:
@@ -182,7 +190,7 @@ def available_cores() -> int:
 def _fill(record: object, **values: object) -> None:
     """Give fields of a frozen record that are empty a value."""
     for name, value in values.items():
-        if not getattr(record, name):
+        if getattr(record, name) in (None, ""):
             object.__setattr__(record, name, value)
 
 

@@ -11,6 +11,7 @@ from comrecgc.rules.choice import (
     wilson_interval,
 )
 from comrecgc.rules.composition import Composition
+from comrecgc.rules.files import load_table, save_table
 from comrecgc.rules.groups import Group
 from comrecgc.rules.mining import ACCEPTED, Acceptance, Workshop, log_odds
 from comrecgc.rules.reading import read_rule
@@ -32,8 +33,10 @@ __all__ = [
     "choose",
     "held_out",
     "held_out_success",
+    "load_table",
     "log_odds",
     "read_rule",
+    "save_table",
     "tabulate",
     "wilson_interval",
 ]

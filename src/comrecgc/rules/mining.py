@@ -87,6 +87,10 @@ class Workshop:
         return self.vocabulary.compiled()
 
     @cached_property
+    def _groups(self) -> tuple[Any, Any]:
+        return self.vocabulary.compiled_groups()
+
+    @cached_property
     def _arrays(self) -> list[Any]:
         return [arrays_of(graph) for graph in self.inputs]
 
@@ -177,7 +181,7 @@ class Workshop:
 
     def built(self, inputs: IntArray, changes: IntArray) -> tuple[GraphBatch, list[IntArray]]:
         """The graphs after each row of changes, and which node each of their nodes was (-1 for new ones)."""
-        work = room_for(self.inputs)
+        work = room_for([self.inputs[i] for i in np.unique(inputs).tolist()])
         graphs, origins = [], []
         for i, row in zip(inputs.tolist(), changes, strict=True):
             batch, origin = self._built(i, row[None], work)
@@ -186,9 +190,8 @@ class Workshop:
         return GraphBatch.from_graphs(graphs), origins
 
     def _built(self, i: int, changes: IntArray, work: Any) -> tuple[GraphBatch, IntArray]:
-        _, groups, hydrogens, _ = self._compiled
         labels, edges, bonds, node_ptr, edge_ptr, origin = kernels.incremental.build_changed(
-            *self._arrays[i], work, changes, groups, hydrogens
+            *self._arrays[i], work, changes, *self._groups
         )
         return GraphBatch(
             labels, edges, node_ptr, edge_ptr, None if self.inputs[i].edge_labels is None else bonds
@@ -204,6 +207,7 @@ class Workshop:
         """What `block(start, stop, work)` returns for all blocks of inputs, end to end."""
         total = len(self.inputs)
         assert self._compiled
+        assert self._groups
         assert self._arrays is not None
         starts = range(0, total, _BLOCK)
 

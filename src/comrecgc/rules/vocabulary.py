@@ -80,8 +80,6 @@ class Vocabulary:
     def compiled(self) -> tuple[Any, Any, Any, Any]:
         """The records `kernels.enumeration` and `kernels.incremental` take: limits, groups, hydrogens, bonds."""
         changing = kernels.changing
-        table, edges = group_arrays(self.groups)
-        table[:, changing.OFFERED] = self.offered
         limits = kernels.enumeration.Limits(
             min(int(self.rung), int(Rung.PLAUSIBLE)),
             float(self.theta),
@@ -92,15 +90,24 @@ class Vocabulary:
             changing.hash_table(self.ladder.familiarity.known),
         )
         if self.bonding is None:
+            bonds = changing.Bonds(np.zeros((0, 1), np.int8), -1, np.zeros(0, np.int32))
+        else:
+            bonds = changing.Bonds(self.bonding.right, self.bonding.charged, self.bonding.most)
+        return limits, *self.compiled_groups(), bonds
+
+    def compiled_groups(self) -> tuple[Any, Any]:
+        """What it takes to carry changes out: groups and hydrogens."""
+        changing = kernels.changing
+        table, edges = group_arrays(self.groups)
+        table[:, changing.OFFERED] = self.offered
+        if self.bonding is None:
             empty = np.zeros((0, 3), np.int32)
             hydrogens = changing.Hydrogens(-1, 0, np.zeros(self.num_edge_labels, np.int32), empty)
-            bonds = changing.Bonds(np.zeros((0, 1), np.int8), -1, np.zeros(0, np.int32))
         else:
             hydrogens = changing.Hydrogens(
                 self.bonding.hydrogen, self.bonding.single, self.bonding.orders, self.bonding.valences
             )
-            bonds = changing.Bonds(self.bonding.right, self.bonding.charged, self.bonding.most)
-        return limits, changing.Groups(table, edges), hydrogens, bonds
+        return changing.Groups(table, edges), hydrogens
 
 
 def arrays_of(graph: Graph) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]:

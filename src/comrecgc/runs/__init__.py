@@ -1,8 +1,8 @@
 """Explanations as run folders: models found or trained, a search that can be resumed, figures that can be checked."""
 
+from comrecgc.runs.choosing import choose_again, load_explanation
 from comrecgc.runs.evaluation import (
     BORDERLINE,
-    Figure,
     Witnesses,
     evaluate_run,
     load_witnesses,
@@ -10,6 +10,7 @@ from comrecgc.runs.evaluation import (
     run_models,
     stored_settings,
 )
+from comrecgc.runs.figures import Figure
 from comrecgc.runs.folder import REPORT, WITNESSES, RunFolder
 from comrecgc.runs.models import ModelFile, obtain_classifier, obtain_embedder
 from comrecgc.runs.run import apply_run, explain_dataset
@@ -23,8 +24,10 @@ __all__ = [
     "RunFolder",
     "Witnesses",
     "apply_run",
+    "choose_again",
     "evaluate_run",
     "explain_dataset",
+    "load_explanation",
     "load_witnesses",
     "obtain_classifier",
     "obtain_embedder",

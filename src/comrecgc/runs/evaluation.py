@@ -6,7 +6,6 @@ Most claims show their graph in `explanation.json`. Those that do not, `also_cov
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -23,6 +22,7 @@ from comrecgc.explanation import Explanation
 from comrecgc.graphs import BoolArray, GraphBatch
 from comrecgc.molecules import ladder_from_facts, ladder_of
 from comrecgc.pipeline import (
+    RULES,
     Judges,
     ModelPair,
     Rejects,
@@ -34,12 +34,11 @@ from comrecgc.pipeline import (
     run_figures,
 )
 from comrecgc.recourse import Cover, recourse_vectors
+from comrecgc.runs.figures import TOLERANCE, Figure
 from comrecgc.runs.folder import WITNESSES
 from comrecgc.runs.models import ModelFile, checksum
 from comrecgc.storage import load_arrays, refusing_damage, save_arrays
 from comrecgc.threads import reproducible
-
-_TOLERANCE = 1e-5  # of probabilities and distances: what another batch or machine may round differently
 
 BORDERLINE = "counterfactuals within 1e-5 of theta, delta or one half"
 
@@ -49,28 +48,6 @@ TRIVIAL = -1
 
 _NAMES = ("labels", "edges", "node_ptr", "edge_ptr")
 _KINDS = {"claims": "i2", "labels": "i1", "edges": "i2", "node_ptr": "i1", "edge_ptr": "i1"}
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One figure of a run.
-
-    Args:
-        name: What it is.
-        stored: What the run says; None where it says nothing.
-        recomputed: What its graphs and models say; None where they cannot tell.
-    """
-
-    name: str
-    stored: float | None
-    recomputed: float | None
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the two are the same up to rounding; what is not said or cannot be told is not held against the run."""
-        if self.stored is None or self.recomputed is None:
-            return True
-        return math.isclose(self.stored, self.recomputed, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
 
 
 def evaluate_run(
@@ -88,7 +65,20 @@ def evaluate_run(
     models = run_models(folder, explanation, classifier=classifier, embedder=embedder)
     with reproducible():
         judges = run_judges(folder, explanation) if "ladder" in explanation.facts.facts else None
+        if explanation.recourse == "rules":
+            return _evaluate_rules(folder, explanation, models, judges)
         return recheck(explanation, models, _witnesses(folder, explanation), judges)
+
+
+def _evaluate_rules(folder: Path, explanation: Explanation, models: ModelPair, judges: Judges | None) -> list[Figure]:
+    from comrecgc.runs.choosing import rule_chooser, stored_wishes
+    from comrecgc.runs.rule_evaluation import recheck_rules
+
+    if judges is None:
+        raise InputError(f"{folder} does not keep the ladder of changes its rules were found with")
+    settings, wishes = stored_settings(explanation), stored_wishes(explanation)
+    mined = rule_chooser(folder, explanation).mined if RULES in explanation.facts.facts else None
+    return recheck_rules(explanation, models.classifier, judges, settings, wishes, mined)
 
 
 def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
@@ -204,7 +194,7 @@ def stored_settings(explanation: Explanation) -> ResolvedSettings:
     known = {field.name for field in fields(Settings)} - {"jobs", "time_budget", "constraint"}
     values = {name: value for name, value in explanation.parameters.items() if name in known}
     theta, delta = values.get("theta"), values.get("delta")
-    if theta is None or delta is None or isinstance(delta, str):
+    if theta is None or (explanation.recourse == "vectors" and (delta is None or isinstance(delta, str))):
         raise InputError(f"The run must state theta and delta as positive numbers (got {theta!r} and {delta!r})")
     return Settings(**values, recourse=explanation.recourse, changes=explanation.changes).resolved()
 
@@ -229,7 +219,7 @@ def _shown_claims(explanation: Explanation, models: ModelPair, inputs: Scores) -
     fine = accepted & (lengths <= settings.theta) & (gaps <= settings.delta)
     holds[recourses[fine], owners[fine]] = True
     stated = np.array([(member.probability, member.distance) for _, member in entries])
-    same = np.abs(stated - np.stack([scores.probability, lengths], axis=1)).max(axis=1) <= _TOLERANCE * 10
+    same = np.abs(stated - np.stack([scores.probability, lengths], axis=1)).max(axis=1) <= TOLERANCE * 10
     return holds, [
         Figure("counterfactuals accepted, within theta and delta", len(entries), int(fine.sum())),
         Figure("probabilities and distances as stated", len(entries), int(same.sum())),
@@ -245,7 +235,7 @@ def _borderline(
 ) -> BoolArray:
     """Which counterfactuals come so near to a limit that another machine's rounding might decide otherwise."""
     margins = np.stack([np.abs(probability - 0.5), np.abs(lengths - settings.theta), np.abs(gaps - settings.delta)])
-    near: BoolArray = margins.min(axis=0) <= _TOLERANCE
+    near: BoolArray = margins.min(axis=0) <= TOLERANCE
     return near
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 from comrecgc.classifiers import ClassifierTraining
 from comrecgc.datasets import GraphDataset
@@ -48,8 +49,8 @@ def explain_dataset(
         settings: Parameters of the run.
         classifier: A checkpoint; None trains one, or takes one trained on the same data before.
         embedder: A checkpoint; None trains one, or takes one trained on the same data before.
-        panel: Files of other classifiers that are asked about counterfactuals too, True to train some, or None for one only
-            where changes must be confirmed.
+        panel: Files of other classifiers that are asked about counterfactuals too, True to train some, False for none; None
+            trains some for rules, and where changes must be confirmed.
         classifier_training: How to train a classifier.
         embedder_training: How to train an embedder.
         resume: Go on with the run in the folder; a finished one is returned as it is.
@@ -68,7 +69,7 @@ def explain_dataset(
         "dataset": dataset.name,
         "data": data_fingerprint(dataset),
         "classifier": asdict(classifier_training) if classifier is None else checksum(classifier),
-        "embedder": embedder_training.effort if embedder is None else checksum(embedder),
+        "embedder": _asked_of_embedder(settings, embedder, embedder_training),
         "constraint": None if settings.constraint is None else repr(settings.constraint),
     }
     if panel is None:
@@ -97,20 +98,28 @@ def explain_dataset(
                 panel_source(dataset, panel_files, jobs=settings.jobs, progress=progress) if panel else None,
                 clock=clock, progress=progress, checkpoint=folder.path, resume=resume,
             )  # fmt: skip
-        save_witnesses(witnesses_of(found.verified, found.rejects), folder.path / WITNESSES)
-        facts = {
+        facts: dict[str, Any] = {
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
             "panel": [asdict(file) for file in save_panel(found.judges.panel, folder.path, dataset.label_names)],
             "ladder": ladder_facts(found.judges.ladder),
             "search_curve": found.search_curve,
-            WITNESSES: checksum(folder.path / WITNESSES),
         }
+        if settings.recourse == "vectors":
+            save_witnesses(witnesses_of(found.verified, found.rejects), folder.path / WITNESSES)
+            facts[WITNESSES] = checksum(folder.path / WITNESSES)
         explanation = found.explanation.with_facts(replace(found.explanation.facts, facts=facts))
         write_report(explanation, folder.path / REPORT)  # the manifest, which makes the folder whole, comes last
         explanation.save(folder.path)
         folder.finish()
         return explanation
+
+
+def _asked_of_embedder(settings: Settings, file: Path | None, training: EmbedderTraining) -> float | str | None:
+    """What a run depends on that its embedder comes from; nothing for rules, which need none."""
+    if settings.recourse == "rules":
+        return None
+    return training.effort if file is None else checksum(file)
 
 
 def apply_run(

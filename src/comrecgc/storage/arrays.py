@@ -24,7 +24,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 RESTART = ": start anew without resuming"
 
 _FACTS = "facts"
-_TYPES = {"b": ("b1",), "i": ("i1", "i4", "i8"), "u": ("u8",), "f": ("f4", "f8")}
+_TYPES = {"b": ("b1",), "i": ("i1", "i2", "i4", "i8"), "u": ("u1", "u8"), "f": ("f4", "f8")}
 _LARGEST = 2**53
 _LARGEST_UNPACKED = 1 << 30  # bytes
 
