@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_the_package_and_its_help_load_nothing_heavy(code: str) -> None:
 
 def test_one_call_explains() -> None:
     dataset = small_dataset()
-    options = {"recourse": "vectors", "num_recourses": 3, "theta": 0.3, "jobs": 1}
+    options: dict[str, Any] = {"recourse": "vectors", "num_recourses": 3, "theta": 0.3, "jobs": 1}
     found = comrecgc.explain(AvoidsLabel(2, 3), dataset, embedder=Histogram(3), **options)
     plain = comrecgc.CommonRecourseExplainer(AvoidsLabel(2, 3), Histogram(3), **options)
     assert found.to_json() == plain.fit(dataset).explanation_.to_json()

@@ -14,7 +14,7 @@ from comrecgc.classifiers import Classifier, as_classifier, predict
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining, as_embedder, train_embedder
 from comrecgc.errors import InputError
-from comrecgc.evidence import Panel, load_panel, obtain_panel
+from comrecgc.evidence import Panel, PanelTraining, load_panel, obtain_panel
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Constraint, Graph
 from comrecgc.molecules import ladder_of
@@ -482,6 +482,7 @@ class CommonRecourseExplainer:
 def panel_source(
     dataset: GraphDataset,
     files: Sequence[str | Path] = (),
+    training: PanelTraining | None = None,
     *,
     has_classes: bool = True,
     jobs: int | None = None,
@@ -489,7 +490,13 @@ def panel_source(
 ) -> ObtainPanel:
     """Obtains a panel when it is called: from files, from the cache, or by training."""
     return lambda deadline: obtain_panel(
-        dataset, files=files, has_classes=has_classes, jobs=jobs, deadline=deadline, progress=progress
+        dataset,
+        files=files,
+        training=training,
+        has_classes=has_classes,
+        jobs=jobs,
+        deadline=deadline,
+        progress=progress,
     )
 
 

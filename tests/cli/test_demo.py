@@ -15,7 +15,8 @@ def test_the_demo_finds_the_planted_groups(
 ) -> None:
     monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr("comrecgc.datasets.load_planted", lambda: load_planted(num_graphs=240))
-    explanation = run_demo(tmp_path / "demo", 0, effort=0.003, num_recourses=5)
+    monkeypatch.setattr("comrecgc.evidence.panel.user_cache_path", lambda name: tmp_path / "cache" / name)
+    explanation = run_demo(tmp_path / "demo", 0, num_recourses=5, panel_epochs=20)
     printed = capsys.readouterr().out
     assert explanation.facts.model_accuracy is not None
     assert explanation.facts.model_accuracy > 0.85

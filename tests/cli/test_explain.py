@@ -272,7 +272,7 @@ def test_apply_uses_the_recourses_on_unseen_graphs(
     assert f"saved to {target}" in printed.replace("\n", "")
     applied = json.loads(target.read_text())
     found = Explanation.load(finished)
-    assert [recourse["vector"] for recourse in applied["recourses"]] == [list(r.vector) for r in found.recourses]
+    assert [recourse["vector"] for recourse in applied["recourses"]] == [list(r.vector or ()) for r in found.recourses]
     rejected = sum(len(recourse["covered"]) for recourse in applied["recourses"]) + len(applied["uncovered"])
     assert rejected == len(applied["inputs"]) > 0
     assert run(monkeypatch, "apply", "--run", finished, "--dataset", "unseen", "--out", finished) == 2

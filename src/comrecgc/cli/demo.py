@@ -26,17 +26,19 @@ def demo(
     run_demo(out_folder, seed)
 
 
-def run_demo(folder: Path, seed: int, *, num_recourses: int = 6) -> Explanation:
+def run_demo(folder: Path, seed: int, *, num_recourses: int = 6, panel_epochs: int = 100) -> Explanation:
     """Train on the planted dataset, explain the classifier, and compare with what was planted.
 
     Args:
         folder: The run folder.
         seed: Of the trainings and of the search.
         num_recourses: Rules to choose.
+        panel_epochs: Of the classifiers that are asked too; few, to keep the whole to about a minute.
     """
     from comrecgc.classifiers import ClassifierTraining
     from comrecgc.cli.summary import print_summary
     from comrecgc.datasets import load_planted
+    from comrecgc.evidence import PanelTraining
     from comrecgc.pipeline import Settings
     from comrecgc.runs import explain_dataset
 
@@ -49,6 +51,7 @@ def run_demo(folder: Path, seed: int, *, num_recourses: int = 6) -> Explanation:
             folder,
             Settings(num_recourses=num_recourses, seed=seed),
             classifier_training=ClassifierTraining(seed=seed, epochs=300, patience=60),
+            panel_training=PanelTraining(models=("gcn", "gin", "sage"), epochs=panel_epochs, patience=30),
             overwrite=True,
             progress=bar,
         )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.classifiers import Classifier
 from comrecgc.datasets import GraphDataset
@@ -29,7 +32,7 @@ from comrecgc.graphs import (
     find_sites,
     graph_key,
 )
-from comrecgc.molecules import MolecularChemistry, bonding_under, is_valid_molecule, ladder_facts
+from comrecgc.molecules import MolecularChemistry, bonding_under, is_valid_molecule, ladder_facts, smirks_of
 from comrecgc.pipeline.inputs import Progress, RejectPlace, Rejects
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import SHOWN, Settings, accepted
@@ -78,6 +81,34 @@ class MinedRules:
     workshop: Workshop
     rejects: Rejects
     complete: bool = True
+
+    @cached_property
+    def elements(self) -> dict[tuple[int, ...], npt.NDArray[np.int64]]:
+        """How many nodes of each label, and edges of each kind (labels of both ends, of the edge), every input has, `[N]`."""
+        batch = GraphBatch.from_graphs(self.rejects.graphs)
+        bonds = np.zeros(len(batch.edges), np.int64) if batch.edge_labels is None else batch.edge_labels
+        rows = np.concatenate([np.sort(batch.labels[batch.edges], axis=1), np.asarray(bonds)[:, None]], axis=1)
+        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+        owners, num = batch.graph_of_node(), len(batch)
+        edges = owners[batch.edges[:, 0]] if len(batch.edges) else np.zeros(0, np.int64)
+        found: dict[tuple[int, ...], npt.NDArray[np.int64]] = {
+            (label,): np.bincount(owners[batch.labels == label], minlength=num)
+            for label in np.unique(batch.labels).tolist()
+        }
+        for place, name in enumerate(kinds.tolist()):
+            found[tuple(name)] = np.bincount(edges[kind.ravel() == place], minlength=num)
+        return found
+
+    def may_hold(self, rule: Rule) -> npt.NDArray[np.bool_]:
+        """Inputs with as many nodes of each label and edges of each kind as a rule finds, `[N]`."""
+        before = rule.before
+        needed = Counter[tuple[int, ...]]((label,) for label in before.labels)
+        for (i, j), bond in before.bonds.items():
+            needed[(*sorted((before.labels[i], before.labels[j])), bond)] += 1
+        mask = np.ones(len(self.rejects), bool)
+        for name, count in needed.items():
+            mask &= self.elements[name] >= count if name in self.elements else False
+        return mask
 
 
 def mine_rules(
@@ -250,13 +281,14 @@ def explain_rules(
             rejects.dataset.label_names,
             edge_label_names=rejects.dataset.edge_label_names,
             is_molecular=rejects.dataset.is_molecular,
+            places=[(rejects.graphs[member.place], member.site) for member in members],
         )
         also = sorted(turned[place] & covered_before)
         recourses.append(
             CommonRecourse(
                 summary=words.summary,
                 description=words.description,
-                rule=StoredRule.of(rule),
+                rule=StoredRule.of(rule, smirks=_smirks(rule, rejects.dataset)),
                 statistics=statistics[place] | verdicts.shares(rows),
                 covered=tuple(_covered(member, rejects, rule) for member in members),
                 also_covers=tuple(rejects.indices[also].tolist()),
@@ -556,14 +588,18 @@ def _statistics(
 
 
 def _num_applicable(mined: MinedRules, row: int, rule: Rule) -> int:
-    """Inputs that a rule can be carried out on. The table is exact for single changes; for composite rules it says where each part can be."""
-    table = mined.table
-    can = table.can_be_carried_out(row)
-    if rule.num_changes > 1:
-        sure = set(table.input[table.ptr[row] : table.ptr[row + 1]].tolist())
-        graphs = mined.rejects.graphs
-        return sum(i in sure or can_be_carried_out(rule, graphs[i]) for i in np.flatnonzero(can).tolist())
-    return int(can.sum())
+    """Inputs that a rule can be carried out on.
+
+    The table knows those of single changes, but for places where nodes that the rule finds are joined otherwise too; of composite rules
+    it knows where each part can be.
+    """
+    table, graphs = mined.table, mined.rejects.graphs
+    sure = np.zeros(len(graphs), bool)
+    sure[table.input[table.ptr[row] : table.ptr[row + 1]]] = True
+    if rule.num_changes == 1:
+        sure |= table.can_be_carried_out(row)
+    maybe = np.flatnonzero(mined.may_hold(rule) & ~sure).tolist()
+    return int(sure.sum()) + sum(can_be_carried_out(rule, graphs[i]) for i in maybe)
 
 
 def _figures(mined: MinedRules, chosen: RuleChoice, settings: Settings, wishes: Wishes) -> dict[str, float | None]:
@@ -615,6 +651,10 @@ def _share_valid(graphs: Sequence[Graph], dataset: GraphDataset) -> float | None
         return float(np.mean([is_valid_molecule(graph, dataset.label_names) for graph in graphs]))
     except InputError:  # no rdkit, or edge labels that are no bonds
         return None
+
+
+def _smirks(rule: Rule, dataset: GraphDataset) -> str | None:
+    return smirks_of(rule, dataset.label_names, dataset.edge_label_names) if dataset.is_molecular else None
 
 
 def _number(value: float) -> float | None:

@@ -11,6 +11,7 @@ from comrecgc.classifiers import ClassifierTraining
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining
 from comrecgc.errors import InputError
+from comrecgc.evidence import PanelTraining
 from comrecgc.explainer import QUICK_TRAINING, apply_recourses, find_recourses, panel_source
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Constraint
@@ -36,6 +37,7 @@ def explain_dataset(
     panel: Sequence[Path] | bool | None = None,
     classifier_training: ClassifierTraining | None = None,
     embedder_training: EmbedderTraining | None = None,
+    panel_training: PanelTraining | None = None,
     resume: bool = False,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -53,6 +55,7 @@ def explain_dataset(
             trains some for rules, and where changes must be confirmed.
         classifier_training: How to train a classifier.
         embedder_training: How to train an embedder.
+        panel_training: How to train a panel.
         resume: Go on with the run in the folder; a finished one is returned as it is.
         overwrite: Replace the run in the folder.
         progress: Called as work proceeds.
@@ -75,6 +78,8 @@ def explain_dataset(
     if panel is None:
         panel = settings.wants_panel
     request["panel"] = panel if isinstance(panel, bool) else [checksum(path) for path in panel]
+    if panel is True and panel_training is not None:
+        request["panel"] = asdict(panel_training)
     panel_files = () if isinstance(panel, bool) else panel
     with RunFolder.open(out, request, resume=resume, overwrite=overwrite) as folder:
         if folder.is_finished:
@@ -95,7 +100,7 @@ def explain_dataset(
         with reproducible():
             found = find_recourses(
                 settings, dataset, model, embedder_before,
-                panel_source(dataset, panel_files, jobs=settings.jobs, progress=progress) if panel else None,
+                panel_source(dataset, panel_files, panel_training, jobs=settings.jobs, progress=progress) if panel else None,
                 clock=clock, progress=progress, checkpoint=folder.path, resume=resume,
             )  # fmt: skip
         facts: dict[str, Any] = {
