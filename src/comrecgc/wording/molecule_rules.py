@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from comrecgc.graphs import Graph
+from comrecgc.graphs import Graph, Site
 from comrecgc.molecules import (
     BOND_NAMES,
     BOND_ORDERS,
@@ -39,6 +39,7 @@ _ELEMENTS = {
 }  # fmt: skip
 
 _CHARGED_NITROGEN = 4
+_MOST_PLACES = 25  # a millisecond each
 _ADJECTIVES = frozenset({"nitro", "nitroso", "azo", "carboxyl", "trifluoromethyl", "methoxy", "sulfonyl"})
 
 
@@ -64,16 +65,23 @@ class MoleculeSentences:
 
     Args:
         difference: The rule.
-        fill: Whether hydrogens are no atoms in this data and fill the valences.
-        aromatic: Atoms of the rule that are aromatic wherever it was carried out.
+        names: Element behind each node label; hydrogens fill the valences where they are none of them.
+        edge_names: Name of each edge label, if edges have labels.
+        places: Molecules with the places where it was carried out there.
     """
 
-    def __init__(self, difference: Difference, *, fill: bool, aromatic: frozenset[int] = frozenset()) -> None:
-        self._aromatic = aromatic
+    def __init__(
+        self,
+        difference: Difference,
+        names: Sequence[str],
+        edge_names: Sequence[str] | None,
+        places: Sequence[tuple[Graph, Site]] = (),
+    ) -> None:
+        self._names, self._edge_names, self._places = names, edge_names, places
         self._d = difference
         bonds = {*difference.old_bonds.values(), *difference.new_bonds.values()}
         self._bonds_known = bool(bonds) and bonds <= set(BOND_NAMES)
-        self._fill = fill
+        self._fill = "H" not in names
 
     def text(self, wordiness: Wordiness) -> str:
         """The rule in one sentence."""
@@ -94,7 +102,10 @@ class MoleculeSentences:
                 name = self._formula_noun(node) or _element(d.old[node])
                 texts.append(f"The {name} must {otherwise} bound to exactly {beside}.")
                 if self._is_ring_like(node) and node in self._aromatic:
-                    texts.append("It is aromatic in every molecule covered.")
+                    many = len(self._places) > _MOST_PLACES
+                    texts.append(
+                        f"It is aromatic in {f'the first {_MOST_PLACES} molecules' if many else 'every molecule'} covered."
+                    )
         places = (
             " ".join(dict.fromkeys(texts)) or "It applies wherever these atoms occur, whatever else they are bound to."
         )
@@ -271,6 +282,15 @@ class MoleculeSentences:
         if not self._is_ring_like(node):
             return ""
         return "aromatic " if node in self._aromatic else "aromatic or alkene "
+
+    @cached_property
+    def _aromatic(self) -> frozenset[int]:
+        """Atoms that are aromatic wherever the rule was carried out, or at the first places of many."""
+        nodes = set(self._d.old) if self._places else set()
+        for graph, site in self._places[:_MOST_PLACES]:
+            aromatic = Molecule(graph, self._names, self._edge_names).aromatic
+            nodes = {node for node in nodes if int(graph.ids[site[node]]) in aromatic}
+        return frozenset(nodes)
 
     def _is_ring_like(self, node: int) -> bool:
         """A carbon bound to C and =C: in rings written with single and double bonds that may be an aromatic one."""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from comrecgc.graphs import Graph, Rule, Site
-from comrecgc.molecules import Molecule
 from comrecgc.wording.difference import Difference, Pair, pair_of
 from comrecgc.wording.english import clipped, counted, listed, noun_of, number, plural, several, with_article
 from comrecgc.wording.molecule_rules import MoleculeSentences, Wordiness
@@ -15,7 +14,6 @@ from comrecgc.wording.words import Words
 
 LONGEST_SUMMARY = 110
 _MOST_STEPS = 3  # a swap of larger groups is not told node by node
-_MOST_PLACES = 100  # enough to say what they share
 _SUMMARIES: tuple[Wordiness, ...] = ("long", "middle", "short")
 
 
@@ -41,27 +39,13 @@ def describe_rule(
     difference = Difference(rule, names, edge_label_names)
     sentences: GraphSentences | MoleculeSentences = GraphSentences(difference)
     if is_molecular:
-        aromatic = _aromatic_nodes(rule, places[:_MOST_PLACES], names, edge_label_names)
-        sentences = MoleculeSentences(difference, fill="H" not in names, aromatic=aromatic)
+        sentences = MoleculeSentences(difference, names, edge_label_names, places)
     texts = [sentences.text(wordiness) for wordiness in _SUMMARIES]
     summary = next((text for text in texts if len(text) <= LONGEST_SUMMARY), texts[-1])
     if len(summary) > LONGEST_SUMMARY:
         summary = f"{summary[: LONGEST_SUMMARY - 1].rstrip(' ,–(')}…"
     full = sentences.text("full")
     return Words(summary, f"{full[:1].upper()}{full[1:]}. {sentences.conditions} {_cost(rule)}")
-
-
-def _aromatic_nodes(
-    rule: Rule, places: Sequence[tuple[Graph, Site]], names: Sequence[str], edge_names: Sequence[str] | None
-) -> frozenset[int]:
-    """Nodes of `before` that are aromatic atoms at every place."""
-    nodes = set(range(len(rule.before.labels))) if places and rule.radius > 0 else set()
-    for graph, site in places:
-        aromatic = Molecule(graph, names, edge_names).aromatic
-        nodes = {node for node in nodes if int(graph.ids[site[node]]) in aromatic}
-        if not nodes:
-            break
-    return frozenset(nodes)
 
 
 class GraphSentences:
