@@ -210,6 +210,22 @@ def test_places_tell_aromatic_atoms_from_alkenes() -> None:
     assert said(aromatic, alkene).summary == said().summary == "attach –F to an aromatic or alkene CH"
 
 
+def test_places_tell_which_group_is_changed() -> None:
+    found = rule(HEAVY, ("N", []), ("C", []), {0: 0})
+    nitro = Graph([0, 1, 2, 2], [(0, 1), (1, 2), (1, 3)], [0, 1, 0])
+    amine = Graph([0, 1], [(0, 1)], [0])
+    for places, sentence in (
+        ([nitro, nitro, amine], "It changes a nitro group in 2 of the 3 molecules covered."),
+        ([nitro, amine, amine], ""),
+    ):
+        said = describe_rule(
+            found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True, places=[(graph, (1,)) for graph in places]
+        )
+        assert said.summary == "replace a nitrogen by carbon"
+        assert ("It changes" in said.description) == bool(sentence)
+        assert sentence in said.description
+
+
 def test_the_description_says_more() -> None:
     assert molecule(NITRO, CF3, {0: 0, 1: 1, 2: 2, 3: 3}, (1, 2, 3)).description == (
         "Replace a nitro group (–NO2) on a carbon by a trifluoromethyl group (–CF3). It applies wherever these atoms occur, "

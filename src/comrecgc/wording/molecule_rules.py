@@ -39,6 +39,7 @@ _ELEMENTS = {
 }  # fmt: skip
 
 _CHARGED_NITROGEN = 4
+_MOST_SHARE = 0.6  # of the places that have a group, for it to be named
 _MOST_PLACES = 25  # a millisecond each
 _ADJECTIVES = frozenset({"nitro", "nitroso", "azo", "carboxyl", "trifluoromethyl", "methoxy", "sulfonyl"})
 
@@ -110,7 +111,27 @@ class MoleculeSentences:
             " ".join(dict.fromkeys(texts)) or "It applies wherever these atoms occur, whatever else they are bound to."
         )
         loose = any(exchange.hydrogens for exchange in self._exchanges.values())
-        return f"{places} Hydrogens are added or dropped as valences require." if loose else places
+        hydrogens = "Hydrogens are added or dropped as valences require." if loose else ""
+        return " ".join(filter(None, (places, self._groups_touched, hydrogens)))
+
+    @cached_property
+    def _groups_touched(self) -> str:
+        """The functional group that most places have where atoms or bonds change, if the rule itself does not show it."""
+        d = self._d
+        cut = {node for pair in d.changed_bonds if pair in d.old_bonds for node in pair if node in d.old}
+        changed = {*d.removed, *d.relabelled, *cut}
+        counts: Counter[str] = Counter()
+        places = self._places[:_MOST_PLACES] if changed and not self._motifs else ()
+        for graph, site in places:
+            nodes = {int(graph.ids[site[node]]) for node in changed}
+            groups = Molecule(graph, self._names, self._edge_names).groups
+            counts.update({group.name for group in groups if len(group.nodes) > 2 and len(group.atoms & nodes) > 0})
+        name, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+        if count < 2 or count < _MOST_SHARE * len(places):
+            return ""
+        noun = with_article(f"{name} group" if name in _ADJECTIVES else name)
+        first = "first " if len(self._places) > _MOST_PLACES else ""
+        return f"It changes {noun} in {count} of the {first}{len(places)} molecules covered."
 
     # Groups that hang on one atom.
 

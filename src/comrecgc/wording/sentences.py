@@ -8,7 +8,7 @@ from typing import NamedTuple
 from comrecgc.wording.english import listed, times
 
 _OTHERS = ("another", "a third", "a fourth")
-_SAID_ONCE = ("attach", "remove", "replace", "relabel")
+_SAID_ONCE = ("attach", "remove", "relabel")
 
 
 class Step(NamedTuple):
