@@ -122,21 +122,22 @@ def test_threads_change_nothing() -> None:
         for jobs in (1, 2)
     )
     assert len(one)
-    for name in ("input", "change", "cost", "grown", "rule", "found", "margin", "goal", "votes"):
+    for name in ("input", "change", "cost", "grown", "rule", "found", "margin", "goal"):
         assert np.array_equal(getattr(one, name), getattr(two, name))
 
 
-def test_the_panel_is_asked_about_accepted_results_only() -> None:
+def test_votes_are_those_who_accept() -> None:
     workshop = some_workshop(1, Rung.ANY, edge_labels=False)
     panel = (Always(0.9, 3), Always(0.9, 3), Always(0.1, 3), AvoidsLabel(1, 3))
-    changes = workshop.changes(Acceptance(classifier=AvoidsLabel(2, 3), panel=panel))
-    accepted = changes.margin > ACCEPTED
+    acceptance = Acceptance(classifier=AvoidsLabel(2, 3), panel=panel)
+    changes = workshop.changes(acceptance)
     batch, _ = workshop.built(changes.input, changes.change)
     fourth = panel[3].accept_probability(batch) > 0.5
-    assert accepted.any()
-    assert not accepted.all()
-    assert np.array_equal(changes.votes, np.where(accepted, 2 + fourth, NOT_ASKED))
-    assert np.array_equal(changes.accepted, accepted)
+    assert 0 < fourth.sum() < len(fourth)
+    assert np.array_equal(acceptance.votes(workshop, changes.input, changes.change), 2 + fourth)
+    assert np.array_equal(changes.accepted, changes.margin > ACCEPTED)
+    nobody = Acceptance(classifier=Always(0.2, 3)).votes(workshop, changes.input, changes.change)
+    assert (nobody == NOT_ASKED).all()
 
 
 def test_confirmed_counts_what_most_of_the_panel_accept() -> None:

@@ -334,8 +334,10 @@ def make(w, changes, groups, hydrogens):  # type: ignore[no-untyped-def]
             continue
         shared = False
         for j in range(k):
-            if changes[j, 1] == first and changes[j, 0] < JOIN and kind < JOIN and hydrogens.label < 0:
-                shared = kind != RELABEL or changes[j, 0] != RELABEL
+            if changes[j, 1] == first and 0 <= changes[j, 0] < JOIN and kind < JOIN and hydrogens.label < 0:
+                if kind == RELABEL and changes[j, 0] == RELABEL:
+                    return False
+                shared = True
         if not carry_out(w, kind, first, changes[k, 2], changes[k, 3], groups, shared):
             return False
     return follow(w, hydrogens)
