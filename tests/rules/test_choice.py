@@ -193,8 +193,8 @@ def test_held_out_figures_are_measured_on_the_other_fifth(seed: int) -> None:
         seen = folds != fold
         part = table_of(turns[:, seen], can[:, seen], cost=table.cost)
         rules = choose(part, 2, wishes).rules
-        unseen.append(turns[rules].any(axis=0)[~seen].mean())
-        seen_share.append(turns[rules].any(axis=0)[seen].mean())
+        unseen.append(turns[np.ix_(rules, ~seen)].any(axis=0).mean())
+        seen_share.append(turns[np.ix_(rules, seen)].any(axis=0).mean())
         success.append(turns[rules][:, ~seen].sum() / max(can[rules][:, ~seen].sum(), 1))
     assert measured.coverage == pytest.approx(np.mean(unseen))
     assert measured.seen_coverage == pytest.approx(np.mean(seen_share))
@@ -214,8 +214,9 @@ def test_held_out_success_of_a_rule(seed: int) -> None:
     found = held_out_success(table, range(len(table)), np.random.default_rng(seed))
     for rule, (seen, unseen) in enumerate(found):
         can, turned = table.can_be_carried_out(rule), table.incidence().toarray()[rule]
-        for value, of_fold in ((seen, lambda fold: folds != fold), (unseen, lambda fold: folds == fold)):
-            rates = [turned[can & of_fold(k)].mean() for k in range(5) if (can & of_fold(k)).any()]
+        for value, is_seen in ((seen, True), (unseen, False)):
+            masks = [can & ((folds != fold) == is_seen) for fold in range(5)]
+            rates = [turned[mask].mean() for mask in masks if mask.any()]
             assert value == pytest.approx(np.mean(rates), nan_ok=True)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from comrecgc.classifiers import GraphClassifier, as_classifier
 from comrecgc.datasets import GraphDataset
-from comrecgc.graphs import GraphBatch, Rung
+from comrecgc.graphs import Graph, GraphBatch, Rung
 from comrecgc.rules import ACCEPTED, Acceptance, Workshop, log_odds
 from comrecgc.rules.mining import NOT_ASKED
 from tests.rules import oracles
@@ -41,8 +41,8 @@ def random_network(architecture: str, rng: np.random.Generator, num_labels: int 
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
         for norm in model.bns:
-            norm.running_mean.normal_()  # type: ignore[operator, union-attr]
-            norm.running_var.uniform_(0.3, 3.0)  # type: ignore[operator, union-attr]
+            norm.running_mean.normal_()  # type: ignore[operator]
+            norm.running_var.uniform_(0.3, 3.0)  # type: ignore[operator]
     return model.eval()
 
 
@@ -102,7 +102,7 @@ def test_a_module_and_a_function_are_scored_as_they_answer() -> None:
     data: GraphDataset = oracles.small_data(rng, edge_labels=True)
     workshop = Workshop(inputs=data.graphs[:4], vocabulary=oracles.small_vocabulary(data, Rung.CONNECTED))
 
-    def share_of_double_bonds(graphs: list[oracles.Graph]) -> list[float]:
+    def share_of_double_bonds(graphs: list[Graph]) -> list[float]:
         return [float((1 + (g.edge_labels == 1).sum()) / (3 + g.num_edges + (g.labels == 0).sum())) for g in graphs]
 
     model = as_classifier(share_of_double_bonds, data, return_type="probs", call="graphs")
