@@ -1,7 +1,7 @@
 """The pictures in these pages, taken from a report by headless Chromium.
 
-    comrecgc explain --dataset mutagenicity --classifier classifier.pth --out run
-    python docs/pictures.py run/report.html docs/images
+    comrecgc explain --dataset mutagenicity --classifier classifier.pth --max-changes 2 --out run
+    python docs/pictures.py run/report.html docs/images 3
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def main(report: Path, folder: Path, rule: int = 1) -> None:
     """Save the top of a report, and one rule with its drawings, as `report.png` and `recourse.png`."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1100, "height": 940})
+        page = browser.new_page(viewport={"width": 1100, "height": 1080})
         page.goto(report.resolve().as_uri() + f"#recourse-{rule}")
         page.evaluate("window.scrollTo(0, 0)")
         page.screenshot(path=folder / "report.png")

@@ -40,7 +40,7 @@ def words_of(html: str) -> str:
 
 def test_the_top_says_what_the_rules_are_worth(rules: Explanation, html: str) -> None:
     words = words_of(html)
-    assert f"3 rules turn {rules.coverage:.1%} of 60 toxic molecules into harmless" in words
+    assert f"3 rules turn {rules.coverage:.1%} of 60 molecules from toxic to harmless" in words
     assert "All changes are plausible: every atom" in words
     assert "rdkit reads the result as a molecule" in words
     assert "of 60 rejected molecules, by plausible changes" in words
@@ -52,7 +52,7 @@ def test_the_top_says_what_the_rules_are_worth(rules: Explanation, html: str) ->
         "given classifiers",
     ):
         assert part in words
-    assert "no 3 of the 4000 rules found cover more" in words
+    assert "no 3 of the 4000 rules kept cover more" in words
     assert "one change each40.0%" in words
     assert "up to two changes55.2%" in words
 
@@ -134,7 +134,7 @@ def test_a_proven_bound_reads_as_one(rules: Explanation) -> None:
     assert (
         "At most",
         f"{rules.coverage:.1%}",
-        "no 3 of the 4000 rules found cover more: these are the best",
+        "no 3 of the 4000 rules kept cover more: these are the best",
     ) in rule_figures(proven)
 
 
@@ -148,6 +148,11 @@ def test_a_proven_bound_reads_as_one(rules: Explanation) -> None:
 )
 def test_the_rung_is_explained(rules: Explanation, changes: str, words: str) -> None:
     assert words in rung_sentence(replace(rules, changes=changes))
+
+
+def test_a_share_below_all_is_told(rules: Explanation) -> None:
+    most = replace(rules, metrics={**rules.metrics, "share_plausible": 0.9999})
+    assert rung_sentence(most).startswith("99.9% of the changes shown are plausible")
 
 
 def test_kinds_of_a_rule(rules: Explanation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,6 +57,9 @@ def rung_sentence(explanation: Explanation) -> str:
     words = _RUNGS.get(explanation.changes, "").format(
         node="atom" if explanation.is_molecular else "node", thing=thing_of(explanation)
     )
+    share = _number(explanation.metrics, f"share_{explanation.changes}")
+    if share is not None and share < 1:
+        words = words.replace("All changes", f"{math.floor(1000 * share) / 10:.1f}% of the changes shown", 1)
     if not words or words.endswith("."):
         return words
     return f"{words}{_CHEMISTRY if explanation.is_molecular else ''}."
@@ -76,7 +80,7 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str]]:
         hint = f"rules chosen on four fifths of the {things} cover so many of the others; mean of five splits"
         shown.append((f"On unseen {things}", f"{unseen:.1%}", hint))
     if (bound := _number(metrics, "coverage_bound")) is not None:
-        of = f"{num} of the {rules:.0f} rules found" if (rules := _number(metrics, "num_rules")) else f"{num} rules"
+        of = f"{num} of the {rules:.0f} rules kept" if (rules := _number(metrics, "num_rules")) else f"{num} rules"
         best = ": these are the best" if bound - explanation.coverage < _SAME else ""
         hint = f"no {of} cover more{best}" if num != 1 else f"no other rule covers more{best and ': this is the best'}"
         shown.append(("At most", f"{bound:.1%}", hint))
