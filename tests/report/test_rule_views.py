@@ -155,6 +155,13 @@ def test_a_share_below_all_is_told(rules: Explanation) -> None:
     assert rung_sentence(most).startswith("99.9% of the changes shown are plausible")
 
 
+def test_results_that_the_panel_rejects_are_warned_of(rules: Explanation) -> None:
+    trusted = replace(rules, metrics={**rules.metrics, "confirmed_coverage": 0.9 * rules.coverage})
+    assert "Fewer than half of these results" in words_of(render_report(rules))
+    assert "Fewer than half of these results" not in words_of(render_report(trusted))
+    assert "Fewer than half of these results" not in words_of(render_report(planted_rules(has_panel=False)))
+
+
 def test_kinds_of_a_rule(rules: Explanation) -> None:
     kinds = [rule_kinds(recourse.rule) for recourse in rules.recourses if recourse.rule]
     assert kinds == [["add", "remove"], ["cut"], ["relabel"]]

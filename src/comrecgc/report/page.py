@@ -15,7 +15,7 @@ from markupsafe import Markup
 import comrecgc
 from comrecgc.explanation import Explanation
 from comrecgc.report.drawing import STYLE
-from comrecgc.report.rule_views import frontier, rung_sentence, thing_of
+from comrecgc.report.rule_views import frontier, rule_warnings, rung_sentence, thing_of
 from comrecgc.report.views import clipped, covered_extent, figures, recourse_views, tables, uncovered_views
 from comrecgc.storage import write_text
 
@@ -65,7 +65,7 @@ def render_report(explanation: Explanation) -> str:
         frontier=frontier(explanation) if is_rules else [],
         has_panel=any(view.row.get("confirmed", "–") != "–" for view in recourses),
         has_unseen=any(view.row.get("unseen", "–") != "–" for view in recourses),
-        warnings=explanation.warnings,
+        warnings=[*explanation.warnings, *(rule_warnings(explanation) if is_rules else ())],
         notes=explanation.notes,
         verbs=VERBS,
         placeholder=f"{'nitro, ' if explanation.is_molecular else ''}{'add' if is_rules else 'relabel'}, 212",

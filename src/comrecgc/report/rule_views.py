@@ -100,6 +100,17 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str]]:
     return shown
 
 
+def rule_warnings(explanation: Explanation) -> list[str]:
+    """What the figures of a rule run warn of."""
+    confirmed = _number(explanation.metrics, "confirmed_coverage")
+    if confirmed is None or confirmed >= explanation.coverage / 2:
+        return []
+    words = (
+        "Fewer than half of these results convince most of the panel of other models: many of the rules may tell more"
+    )
+    return [f"{words} about this model than about the data."]
+
+
 def frontier(explanation: Explanation) -> list[dict[str, Any]]:
     """Coverage by as many rules of one change, of up to two, of up to three."""
     found = [
