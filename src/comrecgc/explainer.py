@@ -358,7 +358,7 @@ class CommonRecourseExplainer:
     theta: float = 0.1
     delta: float | str = "auto"
     num_recourses: int | None = None
-    max_changes: int = 3
+    max_changes: int = 2
     min_success: float = 0.0
     min_support: int = 1
     max_cost: int | None = None

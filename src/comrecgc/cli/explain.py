@@ -58,7 +58,7 @@ def explain(
     recourses: Annotated[
         int | None, typer.Option(min=1, help="R: recourses to find, at most.", show_default="10 rules, 100 vectors")
     ] = None,
-    max_changes: Annotated[int, typer.Option(min=1, max=3, help="Rules: changes made together, at most.")] = 3,
+    max_changes: Annotated[int, typer.Option(min=1, max=3, help="Rules: changes made together, at most.")] = 2,
     min_success: Annotated[
         float, typer.Option(help="Rules: least share of the graphs a rule can be carried out on that it turns.")
     ] = 0.0,

@@ -428,8 +428,10 @@ def is_familiar(w, familiar, orders, bonds):  # type: ignore[no-untyped-def]
         if rows[v, MARK] == 2:
             for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
                 u = rows[v, k]
-                if rows[u, MARK] == 0 and not _contains(familiar, hash_of(rows, u)):
-                    if hash_of(rows, u) != hash_of(w.base, u):
+                if rows[u, MARK] == 0 and hash_of(rows, u) != hash_of(w.base, u):
+                    if not _contains(familiar, hash_of(rows, u)):
+                        return False
+                    if len(bonds.most) > 0 and not _has_right_bonds(w, u, orders, bonds):
                         return False
     return True
 

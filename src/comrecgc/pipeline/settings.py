@@ -47,7 +47,7 @@ class Settings:
     theta: float = 0.1
     delta: float | str = AUTO
     num_recourses: int = None  # type: ignore[assignment]  # filled in when made
-    max_changes: int = 3
+    max_changes: int = 2
     min_success: float = 0.0
     min_support: int = 1
     max_cost: int | None = None

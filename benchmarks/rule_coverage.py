@@ -1,0 +1,112 @@
+"""What rules cover: `python benchmarks/rule_coverage.py --dataset NAME --checkpoints DIR [--changes RUNG] [--panels DIR]`.
+
+Mines the rules of a released classifier once and chooses from their table: by number of rules and of changes, with and without a least success,
+on unseen graphs, for confirmed coverage, with the seconds and memory of every stage. `--second-panel` asks a panel that took no part in the
+choice. One row of JSON at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from comrecgc.classifiers import load_classifier, predict
+from comrecgc.datasets import load_dataset
+from comrecgc.evidence import Panel, PanelTraining, obtain_panel
+from comrecgc.graphs import GraphBatch
+from comrecgc.molecules import ladder_of
+from comrecgc.pipeline import Judges, MinedRules, Rejects, Settings, explain_rules, mine_rules
+from comrecgc.rules import Wishes, choose, held_out
+from comrecgc.threads import reproducible
+
+THETA = {"proteins": 0.15}
+BUDGETS = (1, 3, 10, 100)
+
+
+def covered(mined: MinedRules, wishes: Wishes) -> str:
+    curve = choose(mined.table, BUDGETS[-1], wishes).curve
+    shares = [curve[min(budget, len(curve)) - 1] if len(curve) else 0.0 for budget in BUDGETS]
+    return " / ".join(f"{share:.1%}" for share in shares)
+
+
+def confirmed_share(panel: Panel, mined: MinedRules, settings: Settings, judges: Judges) -> tuple[float, int]:
+    """Share of the inputs whose shown counterfactual most of a panel accept, and how many are shown."""
+    explanation = explain_rules(settings, mined, judges, seconds=0.0)
+    graphs = [member.counterfactual for recourse in explanation.recourses for member in recourse.covered]
+    votes = panel.confirms(GraphBatch.from_graphs(graphs)) if graphs else np.zeros(0, bool)
+    return float(votes.sum()) / max(len(explanation.inputs), 1), len(graphs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dataset", required=True)
+    parser.add_argument("--checkpoints", type=Path, required=True)
+    parser.add_argument("--changes", default="plausible", choices=("any", "connected", "plausible", "confirmed"))
+    parser.add_argument("--max-changes", type=int, default=2)
+    parser.add_argument("--panels", type=Path, help="where panels are kept")
+    parser.add_argument("--second-panel", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    name = options.dataset
+    dataset = load_dataset(name)
+    classifier = load_classifier(options.checkpoints / name / "classifier.pth")
+    panel, sentence = obtain_panel(dataset, folder=options.panels)
+    judges = Judges(ladder=ladder_of(dataset.graphs, dataset.label_names), panel=panel, why_no_panel=sentence)
+    settings = Settings(
+        recourse="rules",
+        changes=options.changes,
+        theta=THETA.get(name, 0.1),
+        max_changes=options.max_changes,
+        jobs=options.jobs,
+    )
+    started = time.perf_counter()
+    with reproducible():
+        rejects = Rejects.of(dataset, predict(classifier, dataset))
+        mined = mine_rules(settings, rejects, classifier, judges)
+        mining = time.perf_counter() - started
+        explanation = explain_rules(settings, mined, judges, classifier=classifier)
+    seconds = time.perf_counter() - started
+    rng = np.random.default_rng(0)
+    print(f"{name}, {options.changes}, {len(rejects)} rejects, {len(mined.table)} rules; R = 1 / 3 / 10 / 100")
+    for most in range(1, options.max_changes + 1):
+        print(f"up to {most} changes             {covered(mined, Wishes(max_changes=most))}")
+    wishes = settings.wishes()
+    print(f"success of at least 50%     {covered(mined, replace(wishes, min_success=0.5))}")
+    if panel is not None:
+        print(f"chosen for confirmed        {covered(mined, replace(wishes, confirmed=True))}")
+    unseen = held_out(mined.table, 10, wishes, rng)
+    assert unseen is not None
+    print(f"held out, R = 10            {unseen.coverage:.1%} (seen {unseen.seen_coverage:.1%})")
+    metrics = explanation.metrics
+    print(
+        f"R = 10: coverage {explanation.coverage:.1%}, bound {metrics['coverage_bound']:.1%}, confirmed {metrics.get('confirmed_coverage')}"
+    )
+    if options.second_panel:
+        other, _ = obtain_panel(dataset, training=PanelTraining(number=1), folder=options.panels)
+        assert panel is not None
+        assert other is not None
+        for what, chosen in (("coverage", settings), ("confirmed coverage", replace(settings, changes="confirmed"))):
+            shares = [confirmed_share(each, mined, chosen, judges)[0] for each in (panel, other)]
+            print(f"chosen for {what}: panel {shares[0]:.1%}, second panel {shares[1]:.1%}")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{seconds:.0f} s ({mining:.0f} s mining), {memory:.2f} GB")
+    print(
+        json.dumps(
+            {
+                "dataset": name,
+                "changes": options.changes,
+                "seconds": round(seconds, 1),
+                "curve": explanation.coverage_curve,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
