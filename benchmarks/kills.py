@@ -55,6 +55,10 @@ class Case:
 CASES = (
     Case(
         "explain",
+        "explain --dataset planted {models} --no-panel --max-changes 2 --theta 0.1 --recourses 8 --out {out}/run",
+    ),
+    Case(
+        "explain --recourse vectors",
         "explain --dataset planted {models} --recourse vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
     ),
     Case(

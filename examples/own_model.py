@@ -58,7 +58,14 @@ from comrecgc.embedding import EmbedderTraining
 from comrecgc.explainer import CommonRecourseExplainer
 
 explainer = CommonRecourseExplainer(
-    model, EmbedderTraining(effort=0.005), theta=0.15, num_recourses=5, label_names=COLOURS, random_state=0
+    model,
+    EmbedderTraining(effort=0.005),
+    recourse="vectors",
+    changes="any",
+    theta=0.15,
+    num_recourses=5,
+    label_names=COLOURS,
+    random_state=0,
 )
 explanation = explainer.fit(seen).explanation_
 print(explanation)

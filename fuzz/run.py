@@ -2,7 +2,7 @@
 
     python fuzz/run.py tu --seconds 1800
 
-Targets are the files of this folder: tu, smiles, checkpoints, explanation, apply, storage. With atheris installed
+Targets are the files of this folder: tu, smiles, checkpoints, explanation, rules, apply, storage. With atheris installed
 (`pip install --group fuzz`) inputs are guided by coverage, without it they are drawn at random. Inputs that break the
 contract are kept under --out, one folder each distinct failure; a folder goes to `tests/fuzz/cases/TARGET/` once it is mended.
 """
@@ -30,7 +30,7 @@ if not __package__:  # run as a file, not imported
 from fuzz.choices import Choices
 from fuzz.contract import Failure, Target, emptied, outcome_of
 
-TARGETS = ("tu", "smiles", "checkpoints", "explanation", "apply", "storage")
+TARGETS = ("tu", "smiles", "checkpoints", "explanation", "rules", "apply", "storage")
 _MAX_BYTES = 512
 
 

@@ -79,10 +79,10 @@ def write(choices: Choices, folder: Path) -> None:
     arrays = dict(arrays)
     for _ in range(choices.below(3)):
         key = choices.one_of(list(arrays))
-        arrays[key] = _hostile_array(choices, arrays[key])
+        arrays[key] = hostile_array(choices, arrays[key])
     if choices.chance(0.1):
         del arrays[choices.one_of(list(arrays))]
-    parts = {key: _npy(array) for key, array in arrays.items()}
+    parts = {key: npy(array) for key, array in arrays.items()}
     key = choices.one_of(list(parts))
     match choices.below(12):
         case 0:
@@ -97,13 +97,13 @@ def write(choices: Choices, folder: Path) -> None:
     (folder / f"{name}.npz").write_bytes(mutated_bytes(choices, data) if choices.chance(0.1) else data)
 
 
-def _npy(array: npt.NDArray[Any]) -> bytes:
+def npy(array: npt.NDArray[Any]) -> bytes:
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, array, allow_pickle=True)
     return buffer.getvalue()
 
 
-def _hostile_array(choices: Choices, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def hostile_array(choices: Choices, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An array of another type, shape or size, or with other values."""
     if array.dtype.kind == "U" and choices.chance(0.7):
         with contextlib.suppress(ValueError):  # it may be hostile already

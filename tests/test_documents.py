@@ -85,7 +85,7 @@ def test_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[str], empty_fo
     assert len(example.splitlines()) <= 15
     exec(example, {"graphs": load_planted(num_graphs=40).to_pyg(), "model": CountsNitrogen()})  # noqa: S102
     lines = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"\d+ recourses cover \d+% of \d+ rejects", lines[0])
+    assert re.fullmatch(r"\d+ rules turn \d+% of \d+ rejects", lines[0])
     assert all(re.fullmatch(r"\d+ graphs: .+", line) for line in lines[1:-1])
     assert re.fullmatch(r"\d+% of \d+ unseen rejects", lines[-1])
     assert (empty_folder / "run" / "report.html").exists()
@@ -164,7 +164,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_the_command_line_reference_has_every_option() -> None:
     reference = command_line_reference().commands_markdown()
     sections = {section.split("\n", 1)[0]: section for section in reference.split("## ")[1:]}
-    for words in ("demo", "explain", "apply", "evaluate", "report", "train classifier", "train embedder"):
+    for words in ("demo", "explain", "choose", "apply", "evaluate", "report", "train classifier", "train embedder"):
         shown = CliRunner().invoke(app, [*words.split(), "--help"], env={"COLUMNS": "300", "TERM": "dumb"}).output
         options = set(re.findall(r"--[a-z][a-z-]+", shown.split("Options", 1)[1])) - {"--help"}
         assert options or words == "report"

@@ -23,7 +23,13 @@ def test_killed_and_resumed_runs_end_like_uninterrupted_ones() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     rows = re.findall(r"^(.+?) +[\d.]+ s +\d+ \| +(\d+) +(\d+) +\d+ \| (\d+) of (\d+)", done.stdout, re.MULTILINE)
-    assert [row[0] for row in rows] == ["explain", "explain --preset paper", "train classifier", "train embedder"]
+    assert [row[0] for row in rows] == [
+        "explain",
+        "explain --recourse vectors",
+        "explain --preset paper",
+        "train classifier",
+        "train embedder",
+    ]
     for name, by_clock, in_a_write, same, trials in rows:
         assert same == trials != "0", name
         assert int(by_clock) + int(in_a_write) >= 1, name

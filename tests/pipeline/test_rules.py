@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric.nn import GCNConv, global_add_pool
+
+from comrecgc.classifiers import as_classifier
+from comrecgc.datasets import load_dataset
+from comrecgc.errors import InputError
+from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.explanation import Reason
+from comrecgc.graphs import AllowKinds
+from tests.stubs import Always, AvoidsLabel, small_dataset
+
+DATASET = small_dataset(40)
+
+
+class ThreeClasses(torch.nn.Module):
+    """A stranger's model: class 2 for graphs without a C, 1 for those with one, 0 for more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = GCNConv(3, 3)
+        with torch.no_grad():
+            self.conv.lin.weight.copy_(torch.eye(3))
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        seen = global_add_pool(x[:, 2] + 0.05 * self.conv(x, edge_index)[:, 2], batch)
+        return 4 * torch.stack([seen - 1.5, -(seen - 1).abs() + 0.4, 0.6 - seen], dim=1)
+
+
+def test_rules_are_what_a_run_finds() -> None:
+    made = CommonRecourseExplainer(AvoidsLabel(2, 3), theta=0.3, panel=False, jobs=1).fit(DATASET)
+    found = made.explanation_
+    assert (found.recourse, found.changes) == ("rules", "plausible")
+    assert 0 < len(found.recourses) <= 10
+    assert found.coverage > 0.8
+    for recourse in found.recourses:
+        for member in recourse.covered:
+            assert not (member.counterfactual.labels == 2).any()
+    assert made.embedder_ is None
+
+
+def test_a_strangers_model_of_three_classes_gets_rules() -> None:
+    model = as_classifier(ThreeClasses(), DATASET, target_class=2)
+    found = CommonRecourseExplainer(model, theta=0.3, num_recourses=3, max_changes=1, panel=False, jobs=1).fit(DATASET)
+    assert found.explanation_.recourses
+    assert found.explanation_.coverage > 0.4
+    assert "C" in found.explanation_.recourses[0].summary
+
+
+def test_graphs_without_labels_get_rules_about_edges_and_leaves() -> None:
+    """IMDB-BINARY has one label: what can change is how people are joined."""
+    whole = load_dataset("imdb-binary")
+    some = whole.subset(np.flatnonzero([graph.num_nodes < 15 for graph in whole])[:30].tolist())
+
+    class Sparse:
+        num_labels = 1
+
+        def accept_probability(self, batch: object) -> np.ndarray:
+            nodes, edges = batch.node_counts(), batch.edge_counts()  # type: ignore[attr-defined]
+            return np.asarray(1 / (1 + np.exp(0.5 * (edges - nodes * (nodes - 1) / 2 + 0.5))))
+
+    found = (
+        CommonRecourseExplainer(Sparse(), max_changes=1, num_recourses=3, panel=False, jobs=1).fit(some).explanation_
+    )
+    assert found.inputs
+    if found.recourses:
+        assert all(word in found.recourses[0].summary for word in ("cut",)) or found.recourses[0].rule is not None
+    else:
+        assert {entry.reason for entry in found.uncovered} <= set(Reason)
+
+
+def test_nothing_that_helps_is_said_plainly() -> None:
+    found = CommonRecourseExplainer(Always(0.1, 3), theta=0.3, panel=False, jobs=1).fit(DATASET[:12]).explanation_
+    assert found.recourses == ()
+    assert {entry.reason for entry in found.uncovered} == {Reason.NO_COUNTERFACTUAL}
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"changes": "sane"}, r"changes must be one of any, connected, plausible, confirmed \(got 'sane'\)"),
+        ({"min_success": 1.5}, r"min_success must lie in \[0, 1\] \(got 1.5\)"),
+        ({"min_success": -1}, r"min_success must lie in \[0, 1\] \(got -1\)"),
+        ({"min_success": "high"}, r"min_success must lie in \[0, 1\] \(got 'high'\)"),
+        ({"max_changes": 4}, "max_changes must be 1, 2 or 3"),
+        ({"recourse": "wishes"}, r"recourse must be one of vectors, rules \(got 'wishes'\)"),
+        ({"constraint": AllowKinds({"relabel"})}, r"which only vectors are found by \(got recourse='rules'\)"),
+        ({"recourse": "rules", "preset": "paper"}, "are about vectors"),
+        ({"changes": "confirmed", "panel": False}, r"changes='confirmed' needs a panel"),
+    ],
+)
+def test_bad_input_is_one_line(asked: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message) as refusal:
+        CommonRecourseExplainer(AvoidsLabel(2, 3), jobs=1, **({"panel": False} | asked)).fit(DATASET)  # type: ignore[arg-type]
+    assert "\n" not in str(refusal.value)
