@@ -36,7 +36,9 @@ def test_rules_are_what_a_run_finds() -> None:
     found = made.explanation_
     assert (found.recourse, found.changes) == ("rules", "plausible")
     assert 0 < len(found.recourses) <= 10
-    assert found.coverage > 0.8
+    assert found.coverage > 0.2  # few surroundings are familiar in so few graphs
+    whole = CommonRecourseExplainer(AvoidsLabel(2, 3), changes="connected", theta=0.3, panel=False, jobs=1).fit(DATASET)
+    assert whole.explanation_.coverage > 0.4 > found.coverage
     for recourse in found.recourses:
         for member in recourse.covered:
             assert not (member.counterfactual.labels == 2).any()
@@ -45,10 +47,12 @@ def test_rules_are_what_a_run_finds() -> None:
 
 def test_a_strangers_model_of_three_classes_gets_rules() -> None:
     model = as_classifier(ThreeClasses(), DATASET, target_class=2)
-    found = CommonRecourseExplainer(model, theta=0.3, num_recourses=3, max_changes=1, panel=False, jobs=1).fit(DATASET)
-    assert found.explanation_.recourses
-    assert found.explanation_.coverage > 0.4
-    assert "C" in found.explanation_.recourses[0].summary
+    made = CommonRecourseExplainer(
+        model, changes="connected", theta=0.3, num_recourses=3, max_changes=1, panel=False, jobs=1
+    )
+    found = made.fit(DATASET).explanation_
+    assert found.coverage > 0.3
+    assert "C" in found.recourses[0].summary
 
 
 def test_graphs_without_labels_get_rules_about_edges_and_leaves() -> None:
@@ -63,14 +67,10 @@ def test_graphs_without_labels_get_rules_about_edges_and_leaves() -> None:
             nodes, edges = batch.node_counts(), batch.edge_counts()  # type: ignore[attr-defined]
             return np.asarray(1 / (1 + np.exp(0.5 * (edges - nodes * (nodes - 1) / 2 + 0.5))))
 
-    found = (
-        CommonRecourseExplainer(Sparse(), max_changes=1, num_recourses=3, panel=False, jobs=1).fit(some).explanation_
-    )
-    assert found.inputs
-    if found.recourses:
-        assert all(word in found.recourses[0].summary for word in ("cut",)) or found.recourses[0].rule is not None
-    else:
-        assert {entry.reason for entry in found.uncovered} <= set(Reason)
+    made = CommonRecourseExplainer(Sparse(), changes="connected", max_changes=1, num_recourses=3, panel=False, jobs=1)
+    found = made.fit(some).explanation_
+    assert found.coverage > 0.9  # one tie fewer is no clique
+    assert "cut" in found.recourses[0].summary
 
 
 def test_nothing_that_helps_is_said_plainly() -> None:
