@@ -1,6 +1,6 @@
 """The picture of the architecture page: one molecule on its way through the packages.
 
-    python docs/architecture.py docs/images/architecture.svg
+python docs/architecture.py docs/images/architecture.svg
 """
 
 from __future__ import annotations

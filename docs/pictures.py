@@ -1,7 +1,7 @@
 """The pictures in these pages, taken from a report by headless Chromium.
 
-    comrecgc explain --dataset mutagenicity --classifier classifier.pth --max-changes 2 --out run
-    python docs/pictures.py run/report.html docs/images 3
+comrecgc explain --dataset mutagenicity --classifier classifier.pth --max-changes 2 --out run
+python docs/pictures.py run/report.html docs/images 3
 """
 
 from __future__ import annotations
