@@ -47,7 +47,7 @@ def main() -> None:
     print(f"{dataset.name}, {arguments.changes}, {time.monotonic() - started:.0f} s: {len(found.inputs)} rejects")
     for count in (1, 10, 100):
         print(f"  R = {count}: {curve[min(count, len(curve)) - 1] if curve else 0:.1%}")
-    print(f"  { ({name: round(value, 3) for name, value in found.metrics.items() if 'share' in name}) }")
+    print(f"  { ({name: round(value or 0, 3) for name, value in found.metrics.items() if 'share' in name}) }")
     for number, panel in enumerate(panels, start=1):
         ladder = ladder_of(dataset, dataset.label_names)
         share = confirmed(found, Judges(ladder=ladder, panel=panel))

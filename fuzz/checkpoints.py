@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import safetensors.torch
 import torch
-from comrecgc.embedding.checkpoint import load_embedder, save_embedder
 from torch import Tensor
 
 from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
 from comrecgc.classifiers.model import ARCHITECTURES, GraphClassifier
-from comrecgc.embedding.greed import Greed
+from comrecgc.embedding import Greed, load_embedder, save_embedder
 from comrecgc.graphs import Graph, GraphBatch
 from fuzz.choices import Choices
 from fuzz.contract import emptied
