@@ -193,8 +193,8 @@ def test_held_out_figures_are_measured_on_the_other_fifth(seed: int) -> None:
         seen = folds != fold
         part = table_of(turns[:, seen], can[:, seen], cost=table.cost)
         rules = choose(part, 2, wishes).rules
-        unseen.append(turns[np.ix_(rules, ~seen)].any(axis=0).mean())
-        seen_share.append(turns[np.ix_(rules, seen)].any(axis=0).mean())
+        unseen.append(turns[rules][:, ~seen].any(axis=0).mean())
+        seen_share.append(turns[rules][:, seen].any(axis=0).mean())
         success.append(turns[rules][:, ~seen].sum() / max(can[rules][:, ~seen].sum(), 1))
     assert measured.coverage == pytest.approx(np.mean(unseen))
     assert measured.seen_coverage == pytest.approx(np.mean(seen_share))

@@ -103,7 +103,7 @@ def test_a_module_and_a_function_are_scored_as_they_answer() -> None:
     workshop = Workshop(inputs=data.graphs[:4], vocabulary=oracles.small_vocabulary(data, Rung.CONNECTED))
 
     def share_of_double_bonds(graphs: list[Graph]) -> list[float]:
-        return [float((1 + (g.edge_labels == 1).sum()) / (3 + g.num_edges + (g.labels == 0).sum())) for g in graphs]
+        return [float((1 + np.sum(g.edge_labels == 1)) / (3 + g.num_edges + (g.labels == 0).sum())) for g in graphs]
 
     model = as_classifier(share_of_double_bonds, data, return_type="probs", call="graphs")
     changes = workshop.changes(Acceptance(classifier=model))
