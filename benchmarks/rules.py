@@ -80,7 +80,7 @@ def scoring(options: argparse.Namespace) -> None:
     stranger = StrangersGCN(dataset.num_labels).eval()
     stranger.load_state_dict(classifier.state_dict())
     adapted = as_classifier(stranger, dataset)
-    rows = np.sort(np.random.default_rng(options.seed).permutation(len(changes))[: options.built])
+    rows = np.arange(min(options.built, len(changes)))  # all changes of the first inputs, as mining has them
     few, change = changes.input[rows], changes.change[rows]
     features = np.eye(dataset.num_labels, dtype=np.float32)
     said: dict[str, np.ndarray] = {}
