@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numba
 import numpy as np
@@ -89,7 +90,8 @@ def score(options: argparse.Namespace) -> None:
         rejects = predict(classifier, dataset.graphs).rejects
         graphs = [dataset[i] for i in np.random.default_rng(0).permutation(rejects)[:16]]
         scorer = NeighbourhoodScorer(classifier, embedder, dataset.num_labels, num_threads=1)
-        for asked in ({}, {"embedding": False}, {"probability": False}):
+        asks: tuple[dict[str, Any], ...] = ({}, {"embedding": False}, {"probability": False})
+        for asked in asks:
             scorer.score(graphs[:2], **asked)
             best = np.inf
             for _ in range(4):
@@ -162,8 +164,7 @@ def compare_gradients(options: argparse.Namespace) -> None:
 
 
 def autograd_epoch(name: str, dataset: GraphDataset, split: Split) -> Callable[[], object]:
-    features = dataset.num_labels if dataset.features is None else dataset.features
-    graphs, model = ColouredGraphs(GraphBatch.from_graphs(dataset), 3), GraphClassifier(name, features)
+    graphs, model = ColouredGraphs(GraphBatch.from_graphs(dataset), 3), GraphClassifier(name, dataset.features)
     optimiser = torch.optim.Adam(model.parameters(), lr=SETTINGS.learning_rate, fused=True)
     rng, classes = np.random.default_rng(0), from_numpy(dataset.classes.astype(np.int64))
     validation = graphs.select(split.validation)
@@ -180,7 +181,7 @@ def autograd_epoch(name: str, dataset: GraphDataset, split: Split) -> Callable[[
     return epoch
 
 
-def logits(model: GraphClassifier, batch: StateBatch, *, training: bool) -> Tensor:
+def logits(model: Any, batch: StateBatch, *, training: bool) -> Tensor:
     """The classifier over distinct states, in torch operations."""
     x, degrees = model.features[from_numpy(batch.labels)], from_numpy(batch.degrees)
     for conv, norm, states in zip(model.convs, model.bns, batch.rounds, strict=True):
@@ -200,7 +201,7 @@ def logits(model: GraphClassifier, batch: StateBatch, *, training: bool) -> Tens
     return model.fc(pooled)  # type: ignore[no-any-return]
 
 
-def convolved(name: str, conv: torch.nn.Module, x: Tensor, degrees: Tensor, states: Round) -> Tensor:
+def convolved(name: str, conv: Any, x: Tensor, degrees: Tensor, states: Round) -> Tensor:
     own, neighbours, ptr, after = (
         from_numpy(array) for array in (states.own, states.neighbours, states.neighbour_ptr, states.degrees)
     )
