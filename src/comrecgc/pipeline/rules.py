@@ -383,9 +383,10 @@ def apply_rules(
         for number, rule in enumerate(rules):
             sites = distinct_sites(rule, where, MOST_PLACES)
             can[number, place] = bool(sites)
-            near = rule.distance(graph) <= settings.theta
-            far |= bool(sites) and not near
-            tried += [(number, site, carry_out(rule, graph, site)) for site in sites] if near else []
+            made = [(number, site, carry_out(rule, graph, site)) for site in sites]
+            near = [one for one in made if rule.distance(graph, one[2]) <= settings.theta]
+            far |= len(near) < len(made)
+            tried += near
         reasons[place] = Reason.TOO_FAR if far else Reason.NOWHERE
         if tried:
             results = [result for _, _, result in tried]
@@ -545,15 +546,16 @@ def _confirmed_members(members: Sequence[_Member], classifier: Classifier) -> li
 
 def _covered(member: _Member, rejects: Rejects, rule: Rule) -> CoveredInput:
     graph = rejects.graphs[member.place]
+    cost = rule.cost + graph.size + rule.grown - member.counterfactual.size  # with edges that go with removed nodes
     return CoveredInput(
         input=rejects.index(RejectPlace(member.place)),
         probability=member.probability,
-        distance=rule.distance(graph),
-        num_edits=rule.cost,
+        distance=rule.distance(graph, member.counterfactual),
+        num_edits=cost,
         edits=edits_between(graph, member.counterfactual),
         counterfactual=member.counterfactual,
         site=member.site,
-        cost=rule.cost,
+        cost=cost,
     )
 
 
