@@ -114,7 +114,7 @@ def test_a_deadline_is_kept_with_a_usable_embedder(seconds: float) -> None:
     train_embedder(GRAPHS, NUM_LABELS, TINY)  # whatever has to be compiled is
     started = time.process_time()  # of this process alone: a busy machine is not the training's fault
     model = train_embedder(GRAPHS, NUM_LABELS, EmbedderTraining(), deadline=time.monotonic() + seconds)
-    assert time.process_time() - started < 1.1 * seconds + 1.5
+    assert time.process_time() - started < 1.1 * seconds + 4.0
     assert model.facts["cut_short"]
     embeddings = model.embed(GraphBatch.from_graphs(GRAPHS[:5]))
     assert np.isfinite(embeddings).all()

@@ -67,9 +67,8 @@ def test_greedy_keeps_its_guarantee_and_its_bound(seed: int, num_rules: int, rel
     chosen = choose(table, num_rules)
     covered = int(chosen.gains.sum())
     assert covered <= optimum <= chosen.bound
-    # A step may add less than the best does, by the slack and by how much less the best succeeds.
-    least = (1 - SLACK) * table.success.min()
-    assert covered >= (1 - np.exp(-least)) * optimum
+    # A step may add less than the best does, by the slack.
+    assert covered >= (1 - np.exp(-(1 - SLACK))) * optimum
     exact = choose(table, num_rules, seconds=5)
     assert exact.bound >= optimum
     if exact.bound_by == "optimum":
@@ -85,8 +84,7 @@ def test_gains_are_what_each_adds(seed: int) -> None:
     for place, (rule, gain) in enumerate(zip(chosen.rules, chosen.gains, strict=True)):
         open_ = turns[:, ~covered].sum(axis=1)
         assert gain == open_[rule]
-        worth = open_ * table.success
-        assert worth[rule] >= (1 - SLACK) * worth.max()
+        assert gain >= (1 - SLACK) * open_.max()
         covered |= turns[rule]
         assert chosen.curve[place] == pytest.approx(covered.mean())
     assert chosen.coverage == pytest.approx(covered.mean())
@@ -113,13 +111,6 @@ def test_fewer_changes_come_before_a_slightly_higher_success() -> None:
     turns[1, 0] = False
     table = table_of(turns, np.ones((2, 40)), kinds=np.array([[0, 4, -1], [0, -1, -1]], np.int8))
     assert choose(table, 1).rules.tolist() == [1]
-
-
-def test_a_reliable_rule_comes_before_a_lucky_one() -> None:
-    turns, can = np.zeros((2, 20), bool), np.zeros((2, 20), bool)
-    turns[0, :10], can[0] = True, True
-    turns[1, 10:18], can[1, 10:18] = True, True
-    assert choose(table_of(turns, can), 2).rules.tolist() == [1, 0]
 
 
 TURNS = [[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 0, 1]]

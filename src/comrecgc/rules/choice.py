@@ -121,9 +121,9 @@ class RuleChoice:
 
 
 def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, seconds: float = 0.0) -> RuleChoice:
-    """Choose rules greedily, each for the inputs it adds times its success, so that a reliable rule comes before a lucky one.
+    """Choose rules greedily, each for the inputs it adds.
 
-    Among rules of nearly the same worth: fewer changes, then the higher success, the lower cost, the wider context.
+    Among rules that add nearly the same (`SLACK`): fewer changes, then the higher success, the lower cost, the wider context.
 
     Args:
         table: The rules.
@@ -140,7 +140,6 @@ def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, se
         sets,
         num_rules,
         tie_break=_preference(table, rows, table.success[rows]),
-        factor=table.success[rows],
         slack=SLACK,
     )
     bound, by = int(greedy.bound), "greedy"
@@ -195,9 +194,7 @@ def held_out(table: RuleTable, num_rules: int, wishes: Wishes | None, rng: np.ra
         rate = accepted / np.maximum((applicable & seen).sum(axis=1), 1)
         rows = np.flatnonzero(allowed & (rate >= wishes.min_success) & (accepted >= wishes.min_support))
         chosen = rows[
-            greedy_cover(
-                inside[rows], num_rules, tie_break=_preference(table, rows, rate[rows]), factor=rate[rows], slack=SLACK
-            ).order
+            greedy_cover(inside[rows], num_rules, tie_break=_preference(table, rows, rate[rows]), slack=SLACK).order
         ]
         reached = np.asarray(sets[chosen].sum(axis=0)).ravel() > 0
         unseen.append(float(reached[~seen].mean()))

@@ -48,7 +48,6 @@ def greedy_cover(
     weights: npt.ArrayLike | None = None,
     tie_break: Sequence[npt.ArrayLike] = (),
     slack: float = 0.0,
-    factor: npt.ArrayLike | None = None,
 ) -> Choice:
     """Choose at most `num_sets` sets, each adding the most to those before; stop when nothing is gained.
 
@@ -62,7 +61,6 @@ def greedy_cover(
         weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
         tie_break: Among sets that gain the same, the least value of the first key wins, then of the second, …, then the
             lowest index; each key is `[sets]`.
-        factor: What a gain is worth with each set, `[sets]`, none negative; the next set is the one of largest worth.
         slack: Sets that gain at least this much less than the best, as a share, count as gaining the same.
     """
     sets, values = checked(incidence, num_sets, weights)
@@ -74,14 +72,12 @@ def greedy_cover(
                 raise InputError(f"tie_break keys must be one value per set, {sets.shape[0]} (got shape {key.shape})")
         by_preference = np.lexsort(keys[::-1])
         sets = sets[by_preference]
-    worths = None if factor is None else np.asarray(factor, np.float64)[by_preference]
     owners = sets.tocsc()  # the sets that have an item, item after item
     left, gains = values.copy(), sets @ values
     order, gained, covered = [], [], 0.0
     bound = min(float(values[np.diff(owners.indptr) > 0].sum()), _largest(gains, num_sets))
     for _ in range(min(num_sets, len(gains))):
-        worth = gains if worths is None else gains * worths
-        best = int(worth.argmax()) if slack == 0 else int((worth >= (1 - slack) * worth.max()).argmax())
+        best = int(gains.argmax()) if slack == 0 else int((gains >= (1 - slack) * gains.max()).argmax())
         items = sets.indices[sets.indptr[best] : sets.indptr[best + 1]]
         items = items[left[items] > 0]
         if not len(items):
