@@ -1,4 +1,4 @@
-"""Seconds and accuracies of a panel: python benchmarks/panel.py --dataset mutagenicity --folder /tmp/panels
+"""Seconds and accuracies of a panel: python benchmarks/panel.py --dataset mutagenicity --folder DIR
 
 The second line is the same panel read from the folder.
 """

@@ -1,6 +1,6 @@
 """Vector recourses on a rung of the ladder of changes, and what two panels say of them.
 
-    python benchmarks/rungs.py --dataset aids --checkpoints DIR --changes plausible --time-budget 240 --panels /tmp/panels
+    python benchmarks/rungs.py --dataset aids --checkpoints DIR --changes plausible --time-budget 240 --panels DIR
 
 The second panel shares no seed with the first, so it tells how much of what one panel confirms is about the data.
 """
