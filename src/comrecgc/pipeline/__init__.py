@@ -13,7 +13,9 @@ from comrecgc.pipeline.inputs import (
     over_labels_of,
     with_label_names,
 )
-from comrecgc.pipeline.rules import RULES, MinedRules, RuleChooser, apply_rules, explain_rules, mine_rules, stored_rules
+from comrecgc.pipeline.mined_rules import MinedRules, mine_rules, stored_rules
+from comrecgc.pipeline.rule_application import apply_rules
+from comrecgc.pipeline.rules import RULES, RuleChooser, explain_rules
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import PRESETS, PROBLEMS, SELECTIONS, ResolvedSettings, Settings
 from comrecgc.pipeline.vectors import Candidates, choose_recourses, find_candidates, one_edit_length

@@ -8,19 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc import metrics
-from comrecgc.datasets import GraphDataset
-from comrecgc.errors import InputError
 from comrecgc.explanation import (
     CommonRecourse,
     CoveredInput,
     Explanation,
     Reason,
-    RejectedInput,
-    Uncovered,
 )
-from comrecgc.molecules import is_valid_molecule
 from comrecgc.pipeline.clock import Clock
-from comrecgc.pipeline.inputs import ModelPair, RejectPlace, Rejects
+from comrecgc.pipeline.inputs import ModelPair, Rejects
+from comrecgc.pipeline.records import explanation_of, share_valid
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import ResolvedSettings
 from comrecgc.pipeline.vectors import Candidates
@@ -104,34 +100,17 @@ def assemble(
                 description=said.description,
                 covered=tuple(_member(entries[k], rejects, positions[k]) for k in rows),
                 also_covers=tuple(rejects.indices[also].tolist()),
-                share_valid=_share_valid(members, dataset),
+                share_valid=share_valid([member.graph for member in members], dataset),
                 statistics=verdicts.shares(rows),
             )
         )
     figures = run_figures(cover, settings.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
-    return Explanation(
-        dataset=dataset.name,
-        parameters=settings.parameters(),
-        metrics=figures | verdicts.shares() | verdicts.coverage(len(rejects)),
-        inputs={
-            int(index): RejectedInput(graph, 1 - float(probability))
-            for index, graph, probability in zip(
-                rejects.indices, rejects.graphs, rejects.scores.probability, strict=True
-            )
-        },
-        recourses=tuple(recourses),
-        uncovered=tuple(
-            Uncovered(input=rejects.index(RejectPlace(i)), reason=reason) for i, reason in enumerate(reasons) if reason
-        ),
-        label_names=dataset.label_names,
-        class_names=dataset.class_names,
-        edge_label_names=dataset.edge_label_names,
-        is_molecular=dataset.is_molecular,
-        warnings=(*warnings, *_trivial_warning(figures, settings)),
-        notes=tuple(notes),
-        recourse=settings.recourse,
-        changes=settings.changes,
-    )
+    return explanation_of(
+        settings, rejects, recourses,
+        {place: reason for place, reason in enumerate(reasons) if reason},
+        figures | verdicts.shares() | verdicts.coverage(len(rejects)),
+        parameters=settings.parameters(), warnings=(*warnings, *_trivial_warning(figures, settings)), notes=notes,
+    )  # fmt: skip
 
 
 def run_figures(cover: Cover, delta: float, trivial_coverage: float) -> dict[str, float | int]:
@@ -218,16 +197,6 @@ def _words(members: Sequence[Entry], rejects: Rejects) -> Words:
         edge_label_names=dataset.edge_label_names,
         is_molecular=dataset.is_molecular,
     )
-
-
-def _share_valid(members: Sequence[Entry], dataset: GraphDataset) -> float | None:
-    """Share of counterfactuals that are valid molecules; None where nobody can tell."""
-    if not dataset.is_molecular or not members:
-        return None
-    try:
-        return float(np.mean([is_valid_molecule(member.graph, dataset.label_names) for member in members]))
-    except InputError:  # no rdkit, or edge labels that are no bonds
-        return None
 
 
 def _trivial_warning(figures: dict[str, float | int], settings: ResolvedSettings) -> tuple[str, ...]:

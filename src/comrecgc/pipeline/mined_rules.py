@@ -1,0 +1,140 @@
+"""Rules mined from a dataset, or read back from a run folder: enough to choose from again and again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.classifiers import Classifier
+from comrecgc.errors import InputError
+from comrecgc.graphs import (
+    GraphBatch,
+    Ladder,
+    Rule,
+    Rung,
+)
+from comrecgc.molecules import MolecularChemistry, bonding_under
+from comrecgc.pipeline.inputs import Progress, Rejects
+from comrecgc.pipeline.rungs import Judges
+from comrecgc.pipeline.settings import Settings
+from comrecgc.rules import (
+    Acceptance,
+    Composition,
+    RuleTable,
+    Vocabulary,
+    Workshop,
+    load_table,
+    log_odds,
+    tabulate,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MinedRules:
+    """What mining a dataset ends with: enough to choose rules again and again.
+
+    Args:
+        table: The rules and the inputs each turns.
+        workshop: Carries out changes.
+        rejects: The inputs.
+        complete: Whether there was time for all that was to be tried.
+    """
+
+    table: RuleTable
+    workshop: Workshop
+    rejects: Rejects
+    complete: bool = True
+
+    @cached_property
+    def elements(self) -> dict[tuple[int, ...], npt.NDArray[np.int64]]:
+        """How many nodes of each label, and edges of each kind (labels of both ends, of the edge), every input has, `[N]`."""
+        batch = GraphBatch.from_graphs(self.rejects.graphs)
+        bonds = np.zeros(len(batch.edges), np.int64) if batch.edge_labels is None else batch.edge_labels
+        rows = np.concatenate([np.sort(batch.labels[batch.edges], axis=1), np.asarray(bonds)[:, None]], axis=1)
+        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+        owners, num = batch.graph_of_node(), len(batch)
+        edges = owners[batch.edges[:, 0]] if len(batch.edges) else np.zeros(0, np.int64)
+        found: dict[tuple[int, ...], npt.NDArray[np.int64]] = {
+            (label,): np.bincount(owners[batch.labels == label], minlength=num)
+            for label in np.unique(batch.labels).tolist()
+        }
+        for place, name in enumerate(kinds.tolist()):
+            found[tuple(name)] = np.bincount(edges[kind.ravel() == place], minlength=num)
+        return found
+
+    def may_hold(self, rule: Rule) -> npt.NDArray[np.bool_]:
+        """Inputs with as many nodes of each label and edges of each kind as a rule finds, `[N]`."""
+        before = rule.before
+        needed = Counter[tuple[int, ...]]((label,) for label in before.labels)
+        for (i, j), bond in before.bonds.items():
+            needed[(*sorted((before.labels[i], before.labels[j])), bond)] += 1
+        mask = np.ones(len(self.rejects), bool)
+        for name, count in needed.items():
+            mask &= self.elements[name] >= count if name in self.elements else False
+        return mask
+
+
+def mine_rules(
+    settings: Settings,
+    rejects: Rejects,
+    classifier: Classifier,
+    judges: Judges,
+    *,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> MinedRules:
+    """Mine every change of every reject, and combinations of the promising ones.
+
+    Args:
+        settings: What is asked.
+        rejects: The inputs.
+        classifier: The model.
+        judges: The ladder and the panel.
+        deadline: When composite rules must stop being tried, as `time.monotonic()` counts.
+        progress: Called as work proceeds.
+    """
+    rung = Rung.parse(settings.changes)
+    panel = () if judges.panel is None else tuple(member.classifier for member in judges.panel.members)
+    if rung == Rung.CONFIRMED and not panel:
+        raise InputError(f"changes='confirmed' needs a panel. {judges.why_no_panel}")
+    vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=settings.theta, ladder=judges.ladder)
+    workshop = Workshop(inputs=rejects.graphs, vocabulary=vocabulary, jobs=settings.num_jobs)
+    acceptance = Acceptance(classifier=classifier, panel=panel, confirm=rung == Rung.CONFIRMED)
+    base = log_odds(rejects.scores.probability)
+    singles = workshop.changes(acceptance, progress)
+    composition = Composition(most_changes=settings.max_changes)
+    composites, complete = composition.search(
+        singles, acceptance.log_odds(rejects.graphs, base), workshop, acceptance, deadline=deadline, progress=progress
+    )
+    table = tabulate(singles, composites, workshop, base, acceptance=acceptance)
+    return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+
+
+def stored_rules(settings: Settings, rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:
+    """What mining ended with, read from a file; no model is needed.
+
+    Args:
+        settings: What was asked.
+        rejects: The inputs.
+        ladder: The ladder of the dataset.
+        path: The table.
+    """
+    names, rung = rejects.dataset.edge_label_names, Rung.parse(settings.changes)
+    table, complete = load_table(
+        path, rejects.graphs, num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-")
+    )
+    chemistry, bonding = ladder.chemistry, None
+    if isinstance(chemistry, MolecularChemistry) and rung >= Rung.PLAUSIBLE and len(rejects):
+        bonding = bonding_under(chemistry, labelled=rejects.graphs[0].edge_labels is not None)
+    vocabulary = Vocabulary(
+        groups=table.groups, names=np.zeros(len(table.groups), np.uint64), rung=rung, theta=settings.theta,
+        num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-"), ladder=ladder, bonding=bonding,
+        offered=np.ones(len(table.groups), bool),
+    )  # fmt: skip
+    workshop = Workshop(inputs=rejects.graphs, vocabulary=vocabulary)
+    return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
