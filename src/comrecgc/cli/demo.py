@@ -49,7 +49,8 @@ def run_demo(folder: Path, seed: int, *, num_recourses: int = 6, panel_epochs: i
         explanation = explain_dataset(
             dataset,
             folder,
-            Settings(num_recourses=num_recourses, seed=seed),
+            # One change each names what was planted; pairs of general changes would cover more and say less.
+            Settings(num_recourses=num_recourses, max_changes=1, seed=seed),
             classifier_training=ClassifierTraining(seed=seed, epochs=300, patience=60),
             panel_training=PanelTraining(models=("gcn", "gin", "sage"), epochs=panel_epochs, patience=30),
             overwrite=True,
