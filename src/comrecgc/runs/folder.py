@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from comrecgc.baselines import CHECKPOINT as BASELINE_CHECKPOINT
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.pipeline import RULES
@@ -20,7 +21,7 @@ REPORT = "report.html"
 WITNESSES = "witnesses.npz"
 
 # In the order of removal: the file that says whose the others are goes last, the one that says they are whole first.
-_UNFINISHED = ("search.npz", "walk-*.npz", REQUEST)
+_UNFINISHED = ("search.npz", "walk-*.npz", BASELINE_CHECKPOINT, REQUEST)
 _FINISHED = (
     MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", REPORT, WITNESSES, RULES, "panel-*.safetensors",
     "panel-*.json",
