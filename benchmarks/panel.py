@@ -9,8 +9,8 @@ import argparse
 import time
 from pathlib import Path
 
+from comrecgc.classifiers import PanelTraining, obtain_panel
 from comrecgc.datasets import load_dataset
-from comrecgc.evidence import PanelTraining, obtain_panel
 
 
 def main() -> None:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from comrecgc.classifiers import load_classifier, predict
+from comrecgc.classifiers import Panel, PanelTraining, load_classifier, obtain_panel, predict
 from comrecgc.datasets import load_dataset
-from comrecgc.evidence import Panel, PanelTraining, obtain_panel
 from comrecgc.graphs import GraphBatch
 from comrecgc.molecules import ladder_of
 from comrecgc.pipeline import Judges, MinedRules, Rejects, Settings, explain_rules, mine_rules

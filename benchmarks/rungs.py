@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import released
-from comrecgc.evidence import PanelTraining, obtain_panel
+from comrecgc.classifiers import PanelTraining, obtain_panel
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.molecules import ladder_of

@@ -10,11 +10,18 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from comrecgc.classifiers import Classifier, as_classifier, predict
+from comrecgc.classifiers import (
+    Classifier,
+    Panel,
+    PanelTraining,
+    as_classifier,
+    load_panel,
+    obtain_panel,
+    predict,
+)
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining, as_embedder, train_embedder
 from comrecgc.errors import InputError
-from comrecgc.evidence import Panel, PanelTraining, load_panel, obtain_panel
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Constraint, Graph
 from comrecgc.molecules import ladder_of

@@ -15,7 +15,7 @@ def test_the_demo_finds_the_planted_groups(
 ) -> None:
     monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr("comrecgc.datasets.load_planted", lambda: load_planted(num_graphs=240))
-    monkeypatch.setattr("comrecgc.evidence.panel.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.classifiers.panel.user_cache_path", lambda name: tmp_path / "cache" / name)
     explanation = run_demo(tmp_path / "demo", 0, num_recourses=5, panel_epochs=20)
     printed = capsys.readouterr().out
     assert explanation.facts.model_accuracy is not None

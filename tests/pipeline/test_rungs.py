@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from comrecgc.classifiers import ClassifierTraining, train_classifier
+from comrecgc.classifiers import ClassifierTraining, Panel, PanelMember, train_classifier
 from comrecgc.embedding import EmbedderTraining, train_embedder
 from comrecgc.errors import InputError
-from comrecgc.evidence import Panel, PanelMember
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Rung

@@ -4,6 +4,7 @@ from comrecgc.classifiers.adapter import as_classifier
 from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
 from comrecgc.classifiers.classifier import Classifier, Predictions, predict
 from comrecgc.classifiers.model import ARCHITECTURES, GraphClassifier
+from comrecgc.classifiers.panel import Panel, PanelMember, PanelTraining, load_panel, obtain_panel
 from comrecgc.classifiers.training import (
     ClassifierTraining,
     EpochReport,
@@ -19,11 +20,16 @@ __all__ = [
     "ClassifierTraining",
     "EpochReport",
     "GraphClassifier",
+    "Panel",
+    "PanelMember",
+    "PanelTraining",
     "Predictions",
     "Split",
     "TrainedClassifier",
     "as_classifier",
     "load_classifier",
+    "load_panel",
+    "obtain_panel",
     "predict",
     "save_classifier",
     "split_dataset",

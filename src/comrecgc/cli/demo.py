@@ -35,10 +35,9 @@ def run_demo(folder: Path, seed: int, *, num_recourses: int = 6, panel_epochs: i
         num_recourses: Rules to choose.
         panel_epochs: Of the classifiers that are asked too; few, to keep the whole to about a minute.
     """
-    from comrecgc.classifiers import ClassifierTraining
+    from comrecgc.classifiers import ClassifierTraining, PanelTraining
     from comrecgc.cli.summary import print_summary
     from comrecgc.datasets import load_planted
-    from comrecgc.evidence import PanelTraining
     from comrecgc.pipeline import Settings
     from comrecgc.runs import explain_dataset
 

@@ -1,5 +1,5 @@
-"""Reasons to trust a counterfactual, beyond the word of the model that is explained."""
+"""Reasons to believe an explanation, or not, beyond the word of the model that is explained."""
 
-from comrecgc.evidence.panel import Panel, PanelMember, PanelTraining, load_panel, obtain_panel
+from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs
 
-__all__ = ["Panel", "PanelMember", "PanelTraining", "load_panel", "obtain_panel"]
+__all__ = ["LabelledGraphs", "MatchedPairs"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.classifiers import Panel
 from comrecgc.errors import InputError
-from comrecgc.evidence import Panel
 from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, rung_shares
 from comrecgc.pipeline.settings import ResolvedSettings, Settings
 from comrecgc.pipeline.vectors import Candidates, ball_cover

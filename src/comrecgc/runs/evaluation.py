@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.classifiers import GraphClassifier, load_classifier, save_classifier
+from comrecgc.classifiers import GraphClassifier, Panel, load_classifier, load_panel, save_classifier
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import load_embedder
 from comrecgc.errors import InputError
-from comrecgc.evidence import Panel, load_panel
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import BoolArray, GraphBatch
 from comrecgc.molecules import ladder_from_facts, ladder_of

@@ -7,11 +7,10 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from comrecgc.classifiers import ClassifierTraining
+from comrecgc.classifiers import ClassifierTraining, PanelTraining
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining
 from comrecgc.errors import InputError
-from comrecgc.evidence import PanelTraining
 from comrecgc.explainer import QUICK_TRAINING, apply_recourses, find_recourses, panel_source
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Constraint

@@ -17,15 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from platformdirs import user_cache_path
 
-from comrecgc.classifiers import (
-    Classifier,
-    ClassifierTraining,
-    EpochReport,
-    GraphClassifier,
-    load_classifier,
-    split_dataset,
-    train_classifier,
-)
+from comrecgc.classifiers.checkpoint import load_classifier
+from comrecgc.classifiers.classifier import Classifier
+from comrecgc.classifiers.model import GraphClassifier
+from comrecgc.classifiers.training import ClassifierTraining, EpochReport, split_dataset, train_classifier
 from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, fingerprint

@@ -7,10 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from comrecgc.classifiers import ClassifierTraining, predict, train_classifier
+from comrecgc.classifiers import (
+    ClassifierTraining,
+    Panel,
+    PanelMember,
+    PanelTraining,
+    load_panel,
+    obtain_panel,
+    predict,
+    train_classifier,
+)
 from comrecgc.datasets import GraphDataset, load_planted
 from comrecgc.errors import InputError
-from comrecgc.evidence import Panel, PanelMember, PanelTraining, load_panel, obtain_panel
 from comrecgc.graphs import GraphBatch
 from tests.classifiers.data import marked_dataset, random_batch
 

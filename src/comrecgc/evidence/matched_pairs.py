@@ -1,0 +1,201 @@
+"""Evidence without any model: pairs of graphs in the data that differ by exactly a recourse, and what their labels say.
+
+A rule claims that carrying it out turns reject into accept. Where the data holds both the graph before and the graph after, the labels of the two
+can be looked up. Rules are carried out on every graph of the data, and results are found by a key. For vectors, pairs are graphs whose vector
+lies within Δ of the recourse.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.datasets import GraphDataset
+from comrecgc.graphs import Graph, GraphBatch, Rule, Surroundings, batch_keys, carry_out, distinct_sites
+from comrecgc.recourse import recourse_vectors
+from comrecgc.rules import wilson_interval
+
+MOST_PLACES = 64
+"""Places of a rule in one graph that are tried at most."""
+
+_PAIRS_AT_ONCE = 400_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchedPairs:
+    """Pairs (before, after) of graphs in the data, by their labels.
+
+    Args:
+        as_said: Pairs that go from reject to accept, as the recourse claims.
+        against: Pairs that go from accept to reject.
+        stays_reject: Pairs that are labelled reject before and after.
+        stays_accept: Pairs that are labelled accept before and after.
+    """
+
+    as_said: int = 0
+    against: int = 0
+    stays_reject: int = 0
+    stays_accept: int = 0
+
+    def __len__(self) -> int:
+        return self.as_said + self.against + self.stays_reject + self.stays_accept
+
+    def __add__(self, other: MatchedPairs) -> MatchedPairs:
+        return MatchedPairs(**{name: value + getattr(other, name) for name, value in vars(self).items()})
+
+    @property
+    def changed(self) -> int:
+        """Pairs whose labels differ."""
+        return self.as_said + self.against
+
+    @property
+    def share_of_changes(self) -> float | None:
+        """Of the pairs whose labels differ, the share that go as said; one half if the recourse has nothing to do with the label."""
+        return self.as_said / self.changed if self.changed else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of `share_of_changes`."""
+        return wilson_interval(self.as_said, self.changed)
+
+    @property
+    def share_of_rejects(self) -> float | None:
+        """Of the pairs labelled reject before, the share labelled accept after."""
+        rejects = self.as_said + self.stays_reject
+        return self.as_said / rejects if rejects else None
+
+    def figures(self) -> dict[str, float | int | list[float] | None]:
+        """Counts and shares as plain values."""
+        return {
+            "pairs": len(self),
+            **vars(self),
+            "share_of_changes": self.share_of_changes,
+            "interval": list(self.interval),
+            "share_of_rejects": self.share_of_rejects,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledGraphs:
+    """Graphs that can be looked up. Graphs alike count once, and not at all where their labels differ.
+
+    Args:
+        dataset: The data.
+    """
+
+    dataset: GraphDataset
+
+    @cached_property
+    def keys(self) -> npt.NDArray[np.uint64]:
+        """Key of every graph, bonds included, `[len(dataset)]`."""
+        return bonded_keys(self.dataset.graphs, self.dataset.num_labels)
+
+    @cached_property
+    def classes(self) -> Mapping[int, int]:
+        """Label of every graph by its key."""
+        said: dict[int, set[int]] = {}
+        for key, label in zip(self.keys.tolist(), self.dataset.classes.tolist(), strict=True):
+            said.setdefault(key, set()).add(label)
+        return {key: next(iter(labels)) for key, labels in said.items() if len(labels) == 1}
+
+    @cached_property
+    def compositions(self) -> npt.NDArray[np.int64]:
+        """How many nodes of each label every graph has, `[len(dataset), L]`."""
+        batch, num = GraphBatch.from_graphs(self.dataset.graphs), self.dataset.num_labels
+        cells = batch.graph_of_node() * num + batch.labels
+        return np.bincount(cells, minlength=len(batch) * num).reshape(len(batch), num)
+
+    @cached_property
+    def _surroundings(self) -> dict[int, Surroundings]:
+        return {}
+
+    def pairs(self, rule: Rule) -> MatchedPairs:
+        """The pairs of graphs that differ by a rule."""
+        gained = np.zeros(self.dataset.num_labels, np.int64)
+        np.add.at(gained, list(rule.after.labels), 1)
+        np.add.at(gained, list(rule.before.labels), -1)
+        known = {row.tobytes() for row in self.compositions}
+        done: set[tuple[int, int]] = set()
+        counts = Counter[tuple[int, int]]()
+        for place, row in enumerate(self.compositions + gained):
+            if row.tobytes() not in known or int(self.keys[place]) not in self.classes:
+                continue
+            graph = self.dataset.graphs[place]
+            where = self._surroundings.setdefault(place, Surroundings(graph))
+            results = [carry_out(rule, graph, site) for site in distinct_sites(rule, where, MOST_PLACES)]
+            first = int(self.keys[place])
+            for second in bonded_keys(results, self.dataset.num_labels).tolist():
+                if second in self.classes and second != first and (first, second) not in done:
+                    done.add((first, second))
+                    counts[self.classes[first], self.classes[second]] += 1
+        return _of_counts(counts)
+
+    def pairs_along(
+        self, vectors: npt.NDArray[np.float32], embedding: npt.NDArray[np.float32], *, theta: float, delta: float
+    ) -> list[MatchedPairs]:
+        """For each vector, the pairs of graphs within θ of each other whose own vector lies within Δ of it.
+
+        Args:
+            vectors: The recourses, `[R, d]`.
+            embedding: `z` of every graph of the data, `[len(dataset), d]`.
+            theta: Largest normalised distance of a pair.
+            delta: How near a pair must come to a recourse.
+        """
+        sure = [place for place, key in enumerate(self.keys.tolist()) if key in self.classes]
+        _, first = np.unique(self.keys[sure], return_index=True)
+        rows = np.array(sure, np.int64)[first]
+        sizes = np.array([graph.size for graph in self.dataset.graphs], np.int32)
+        counts = [Counter[tuple[int, int]]() for _ in vectors]
+        step = max(1, _PAIRS_AT_ONCE // max(len(rows), 1))
+        for start in range(0, len(rows), step):
+            before = np.repeat(rows[start : start + step], len(rows))
+            after = np.tile(rows, len(before) // len(rows))
+            lengths = np.linalg.norm(embedding[after] - embedding[before], axis=1) / (sizes[before] + sizes[after])
+            near = (lengths <= theta) & (before != after)
+            before, after = before[near], after[near]
+            own = recourse_vectors(embedding[before], sizes[before], embedding[after].astype(np.float64), sizes[after])
+            for count, vector in zip(counts, vectors, strict=True):
+                along = np.linalg.norm(own - vector, axis=1) <= delta
+                labels = zip(
+                    self.dataset.classes[before[along]].tolist(),
+                    self.dataset.classes[after[along]].tolist(),
+                    strict=True,
+                )
+                count.update(labels)
+        return [_of_counts(count) for count in counts]
+
+
+def bonded_keys(graphs: Sequence[Graph], num_labels: int) -> npt.NDArray[np.uint64]:
+    """Keys of graphs that tell edge labels apart: every edge becomes a node between its ends, labelled after the alphabet."""
+    batch = GraphBatch.from_graphs(graphs)
+    if batch.edge_labels is None:
+        return batch_keys(batch)
+    return batch_keys(GraphBatch.from_graphs(_subdivided(graph, num_labels) for graph in graphs))
+
+
+def _subdivided(graph: Graph, num_labels: int) -> Graph:
+    assert graph.edge_labels is not None
+    middle = graph.num_nodes + np.arange(graph.num_edges, dtype=np.int32)
+    edges = np.concatenate([np.stack([graph.edges[:, side], middle], axis=1) for side in (0, 1)])
+    edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))].astype(np.int32)
+    return Graph.assemble(
+        np.concatenate([graph.labels, num_labels + graph.edge_labels]).astype(np.int32),
+        edges,
+        None,
+        np.arange(graph.num_nodes + graph.num_edges, dtype=np.int32),
+        graph.num_nodes + graph.num_edges,
+    )
+
+
+def _of_counts(counts: Mapping[tuple[int, int], int]) -> MatchedPairs:
+    return MatchedPairs(
+        as_said=counts.get((0, 1), 0),
+        against=counts.get((1, 0), 0),
+        stays_reject=counts.get((0, 0), 0),
+        stays_accept=counts.get((1, 1), 0),
+    )
