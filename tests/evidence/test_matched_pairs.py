@@ -65,9 +65,9 @@ def test_pairs_are_those_that_networkx_finds(seed: int) -> None:
     sure = [kind for kind in kinds if len({classes[i] for i in kind}) == 1]
     expected = {(0, 1): 0, (1, 0): 0, (0, 0): 0, (1, 1): 0}
     for first, second in itertools.permutations(sure, 2):
-        results = []
-        for node, label in plain[first[0]].nodes(data="label"):
-            if label == 0:
+        results: list[nx.Graph[int]] = []
+        for node in plain[first[0]]:
+            if plain[first[0]].nodes[node]["label"] == 0:
                 changed = plain[first[0]].copy()
                 changed.nodes[node]["label"] = 1
                 results.append(changed)

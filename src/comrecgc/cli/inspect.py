@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from comrecgc.cli.app import AllJobs, ClassifierFile, DataRoot, Dataset, EmbedderFile, TimeBudget, app, guarded
+from comrecgc.cli.evidence import print_evidence
 from comrecgc.terminal import bars, out
+
+if TYPE_CHECKING:
+    from comrecgc.evidence import Evidence
 
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.", show_default=False)]
 
@@ -125,6 +129,22 @@ def evaluate(
     classifier: ClassifierFile = None,
     embedder: EmbedderFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    evidence: Annotated[
+        bool,
+        typer.Option(
+            "--evidence",
+            help="Also ask whether to believe it: other models, matched pairs, unseen graphs, controls, a verdict on each recourse.",
+        ),
+    ] = False,
+    dataset: Annotated[
+        str | None,
+        typer.Option(help="With --evidence: the data of the run, by name or path.", show_default="the run's own name"),
+    ] = None,
+    no_controls: Annotated[
+        bool, typer.Option("--no-controls", help="With --evidence: explain no classifiers that know nothing.")
+    ] = False,
+    jobs: AllJobs = None,
+    data_root: DataRoot = None,
 ) -> None:
     """Recompute every figure of a run from its stored graphs and models; exit code 1 if any differs."""
     from rich.table import Table
@@ -132,8 +152,20 @@ def evaluate(
     from comrecgc.runs import evaluate_run
 
     figures = evaluate_run(folder, classifier=classifier, embedder=embedder)
+    gathered = None
+    if evidence:
+        gathered = _gathered(
+            folder,
+            dataset,
+            data_root,
+            classifier=classifier,
+            embedder=embedder,
+            with_controls=not no_controls,
+            jobs=jobs,
+        )
     if as_json:
-        out.print_json(json.dumps([asdict(figure) | {"agrees": figure.agrees} for figure in figures]))
+        rows = [asdict(figure) | {"agrees": figure.agrees} for figure in figures]
+        out.print_json(json.dumps(rows if gathered is None else {"figures": rows, "evidence": gathered.document()}))
         raise typer.Exit(0 if all(figure.agrees for figure in figures) else 1)
     table = Table("figure", "stored", "recomputed", "")
     for figure in figures:
@@ -143,17 +175,47 @@ def evaluate(
             stored, verdict = f"{figure.stored:.6g}", "same" if figure.agrees else "DIFFERS"
         table.add_row(figure.name, stored, recomputed, verdict)
     out.print(table)
+    if gathered is not None:
+        print_evidence(gathered)
     if not all(figure.agrees for figure in figures):
         raise typer.Exit(1)
+
+
+def _gathered(
+    folder: Path,
+    dataset: str | None,
+    data_root: Path | None,
+    *,
+    classifier: Path | None,
+    embedder: Path | None,
+    with_controls: bool,
+    jobs: int | None,
+) -> Evidence:
+    """The evidence on a run, which the report shows from then on."""
+    from comrecgc.datasets import load_dataset
+    from comrecgc.explanation import Explanation
+    from comrecgc.runs import rewrite_report, run_evidence
+
+    loaded = load_dataset(dataset or Explanation.load(folder).dataset, root=data_root)
+    with bars() as bar:
+        found = run_evidence(
+            folder,
+            loaded,
+            classifier=classifier,
+            embedder=embedder,
+            with_controls=with_controls,
+            jobs=jobs,
+            progress=bar,
+        )
+    rewrite_report(folder)
+    return found
 
 
 @app.command()
 @guarded
 def report(folder: RunFolder) -> None:
     """Write report.html of a run folder again."""
-    from comrecgc.explanation import Explanation
-    from comrecgc.report import write_report
-    from comrecgc.runs import REPORT
+    from comrecgc.runs import REPORT, rewrite_report
 
-    write_report(Explanation.load(folder), folder / REPORT)
+    rewrite_report(folder)
     out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)

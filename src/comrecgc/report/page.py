@@ -13,8 +13,10 @@ from typing import Any
 from markupsafe import Markup
 
 import comrecgc
+from comrecgc.evidence import Evidence
 from comrecgc.explanation import Explanation
 from comrecgc.report.drawing import STYLE
+from comrecgc.report.evidence_view import evidence_section, evidence_style
 from comrecgc.report.rule_views import frontier, rule_warnings, rung_sentence, thing_of
 from comrecgc.report.views import clipped, covered_extent, figures, recourse_views, tables, uncovered_views
 from comrecgc.storage import write_text
@@ -22,23 +24,24 @@ from comrecgc.storage import write_text
 VERBS = ("remove", "relabel", "add", "cut", "join")
 
 
-def write_report(explanation: Explanation, path: str | Path) -> None:
+def write_report(explanation: Explanation, path: str | Path, evidence: Evidence | None = None) -> None:
     """Write the report of an explanation.
 
     Args:
         explanation: What was found.
         path: The HTML file to write, or the run folder that shall hold `report.html`.
+        evidence: Reasons to believe it or not; without it the report says how to get some.
     """
     path = Path(path)
-    write_text(path / "report.html" if path.is_dir() else path, render_report(explanation))
+    write_text(path / "report.html" if path.is_dir() else path, render_report(explanation, evidence))
 
 
-def render_report(explanation: Explanation) -> str:
+def render_report(explanation: Explanation, evidence: Evidence | None = None) -> str:
     """The report as HTML: one file, no network, and no script or style but its own may run in it."""
     from jinja2 import Environment, StrictUndefined
 
     folder = files("comrecgc.report")
-    style = STYLE + (folder / "page.css").read_text(encoding="utf-8")
+    style = STYLE + (folder / "page.css").read_text(encoding="utf-8") + evidence_style()
     script = (folder / "page.js").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     template = environment.from_string((folder / "template.html").read_text(encoding="utf-8"))
@@ -74,6 +77,7 @@ def render_report(explanation: Explanation) -> str:
         has_short_names=not explanation.is_molecular and len(explanation.label_names) > 1,
         uncovered=[view.group for view in uncovered],
         tables=tables(explanation),
+        evidence=evidence_section(evidence),
         version=comrecgc.__version__,
         style=Markup(style),  # ours, and it must stay as it was hashed
         script=Markup(script),

@@ -2,6 +2,7 @@
 
 from comrecgc.rules.choice import (
     KINDS,
+    NUM_SPLITS,
     HeldOut,
     RuleChoice,
     Wishes,
@@ -21,6 +22,7 @@ from comrecgc.rules.vocabulary import Vocabulary
 __all__ = [
     "ACCEPTED",
     "KINDS",
+    "NUM_SPLITS",
     "Acceptance",
     "Composition",
     "Group",

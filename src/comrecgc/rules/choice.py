@@ -173,16 +173,25 @@ class HeldOut:
     success: float
 
 
-def held_out(table: RuleTable, num_rules: int, wishes: Wishes | None, rng: np.random.Generator) -> HeldOut | None:
+Folds = npt.NDArray[np.int64] | np.random.Generator
+"""Which of five parts each input belongs to, `[N]`, or what draws it."""
+
+
+def held_out(table: RuleTable, num_rules: int, wishes: Wishes | None, folds: Folds) -> HeldOut | None:
     """Choose on four fifths, measure on one fifth, five times; None for fewer than ten inputs.
 
     Rules that turn too few of the inputs seen are not chosen, and success is judged on those seen alone.
+
+    Args:
+        table: The rules.
+        num_rules: `R`, rules to choose at most.
+        wishes: What they must be like.
+        folds: The fifth of each input, or a generator that draws it.
     """
     if table.num_inputs < 2 * NUM_SPLITS:
         return None
     wishes = wishes or Wishes()
-    folds = np.arange(table.num_inputs) % NUM_SPLITS
-    rng.shuffle(folds)
+    folds = _folds(table, folds)
     sets = table.incidence(confirmed=wishes.confirmed)
     applicable = np.unpackbits(table.applicable, axis=1, count=table.num_inputs).astype(bool)
     allowed = _without_success(wishes).allowed(table)
@@ -207,10 +216,9 @@ def held_out(table: RuleTable, num_rules: int, wishes: Wishes | None, rng: np.ra
     )
 
 
-def held_out_success(table: RuleTable, rules: Sequence[int], rng: np.random.Generator) -> list[tuple[float, float]]:
+def held_out_success(table: RuleTable, rules: Sequence[int], folds: Folds) -> list[tuple[float, float]]:
     """For each rule the mean success on the seen and unseen parts of five splits, over the splits where it can be carried out."""
-    folds = np.arange(table.num_inputs) % NUM_SPLITS
-    rng.shuffle(folds)
+    folds = _folds(table, folds)
     result = []
     for rule in rules:
         can = table.can_be_carried_out(rule)
@@ -225,6 +233,14 @@ def held_out_success(table: RuleTable, rules: Sequence[int], rng: np.random.Gene
             (float(np.nanmean(rates[0::2])), float(np.nanmean(rates[1::2]))) if can.any() else (np.nan, np.nan)
         )
     return result
+
+
+def _folds(table: RuleTable, folds: Folds) -> npt.NDArray[np.int64]:
+    if not isinstance(folds, np.random.Generator):
+        return folds
+    drawn = np.arange(table.num_inputs) % NUM_SPLITS
+    folds.shuffle(drawn)
+    return drawn
 
 
 def _preference(

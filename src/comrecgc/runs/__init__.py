@@ -10,6 +10,7 @@ from comrecgc.runs.evaluation import (
     run_models,
     stored_settings,
 )
+from comrecgc.runs.evidence import load_evidence, rewrite_report, run_evidence
 from comrecgc.runs.figures import Figure
 from comrecgc.runs.folder import REPORT, WITNESSES, RunFolder
 from comrecgc.runs.models import ModelFile, obtain_classifier, obtain_embedder
@@ -27,11 +28,14 @@ __all__ = [
     "choose_again",
     "evaluate_run",
     "explain_dataset",
+    "load_evidence",
     "load_explanation",
     "load_witnesses",
     "obtain_classifier",
     "obtain_embedder",
     "recheck",
+    "rewrite_report",
+    "run_evidence",
     "run_models",
     "stored_settings",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 
 from comrecgc.baselines import CHECKPOINT as BASELINE_CHECKPOINT
 from comrecgc.errors import InputError
+from comrecgc.evidence import EVIDENCE
 from comrecgc.explanation import Explanation
 from comrecgc.pipeline import RULES
 from comrecgc.storage import FOLDER_LOCK, check_writable, only_writer_in, read_json, reason_of, write_json
@@ -23,7 +24,7 @@ WITNESSES = "witnesses.npz"
 # In the order of removal: the file that says whose the others are goes last, the one that says they are whole first.
 _UNFINISHED = ("search.npz", "walk-*.npz", BASELINE_CHECKPOINT, REQUEST)
 _FINISHED = (
-    MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", REPORT, WITNESSES, RULES, "panel-*.safetensors",
+    MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", REPORT, EVIDENCE, WITNESSES, RULES, "panel-*.safetensors",
     "panel-*.json",
 )  # fmt: skip
 

@@ -1,0 +1,193 @@
+"""All evidence on an explanation, gathered: other models, matched pairs, unseen graphs, random rules, controls, and a verdict on each recourse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from comrecgc.classifiers import Panel, PanelTraining, obtain_panel
+from comrecgc.evidence.controls import Ignorant, explained, random_weights, shuffled_labels
+from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs
+from comrecgc.evidence.other_models import Answer, answers, confirmed_share
+from comrecgc.evidence.random_rules import RandomControl, random_rules
+from comrecgc.evidence.records import LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
+from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.unseen import unseen
+from comrecgc.evidence.verdict import judge
+from comrecgc.graphs import GraphBatch
+from comrecgc.pipeline import Progress
+from comrecgc.rules import wilson_interval
+
+SECOND_PANEL = PanelTraining(number=1)
+"""The panel that took no part in any choice."""
+
+SECONDS_FOR_VECTORS = 60.0
+"""Time for the search of vectors on a control."""
+
+
+def gather(
+    subject: Subject,
+    *,
+    second_panel: Panel | PanelTraining = SECOND_PANEL,
+    with_controls: bool = True,
+    has_classes: bool = True,
+    folder: Path | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Evidence:
+    """Gather all evidence on an explanation.
+
+    Args:
+        subject: The explanation and what it was made from.
+        second_panel: Models that took no part in the choice, or how they are trained.
+        with_controls: Whether classifiers that know nothing are explained too, which takes most of the time.
+        has_classes: Whether the classes of the dataset are true ones; without them there are no other models, pairs and controls.
+        folder: Where trained models are kept; None for the user's cache.
+        jobs: Models trained at the same time.
+        progress: Called as work proceeds.
+    """
+    second: Panel | None
+    notes: list[str] = []
+    if isinstance(second_panel, Panel):
+        second = second_panel
+    else:
+        second, sentence = obtain_panel(
+            subject.dataset, training=second_panel, has_classes=has_classes, folder=folder, jobs=jobs, progress=progress
+        )
+        notes.append(f"Second panel: {sentence}")
+    recourses, figures, random = _examined(subject, second, has_classes=has_classes, progress=progress)
+    controls = [ControlEvidence(name="explained model", figures=_control_figures(figures, recourses))]
+    if random is not None:
+        controls.append(_random_rules_control(random, subject, second))
+    if with_controls and has_classes and subject.explanation.inputs:
+        shuffled = shuffled_labels(subject, folder=folder, jobs=jobs, progress=progress)
+        for ignorant in (random_weights(subject), shuffled):
+            if ignorant is not None:
+                if progress is not None:
+                    progress(f"control: {ignorant.name}", len(controls), 4, "")
+                controls.append(_control(ignorant, subject, second if ignorant.name == "random weights" else None))
+    explanation = subject.explanation
+    return Evidence(
+        dataset=explanation.dataset,
+        recourse=explanation.recourse,
+        changes=explanation.changes,
+        recourses=tuple(recourses),
+        controls=tuple(controls),
+        figures=figures,
+        notes=tuple(notes),
+    )
+
+
+def _examined(
+    subject: Subject, second: Panel | None, *, has_classes: bool, progress: Progress | None = None
+) -> tuple[list[RecourseEvidence], dict[str, float | int | None], RandomControl | None]:
+    """Evidence on each recourse and on the whole, without controls."""
+    explanation = subject.explanation
+    first = subject.judges.panel
+    chosen_with = explanation.changes == "confirmed" or subject.wishes.confirmed
+    panels = [(panel, used) for panel, used in ((first, chosen_with), (second, False)) if panel is not None]
+    said: Sequence[tuple[Answer, ...]] = answers(subject.results, panels) if panels else [()] * len(subject.results)
+    _tell(progress, "evidence", 1, "other models")
+    pairs = _pairs(subject) if has_classes else [MatchedPairs()] * len(explanation.recourses)
+    _tell(progress, "evidence", 2, "matched pairs")
+    random = random_rules(subject)
+    _tell(progress, "evidence", 3, "random rules")
+    splits = unseen(subject)
+    found = []
+    for place, recourse in enumerate(explanation.recourses):
+        known: Mapping[str, Any] = recourse.statistics or {}
+        applicable, accepted = int(known.get("applicable") or 0), int(known.get("accepted") or 0)
+        success = accepted / applicable if applicable else None
+        like = None if random is None else random.like[place]
+        held = tuple(
+            Split(split=split.split, unseen=split.success[place], seen=split.seen_success[place]) for split in splits
+        )
+        verdict = judge(
+            answers=said[place],
+            pairs=pairs[place],
+            success=success,
+            interval=None if success is None else wilson_interval(accepted, applicable),
+            unseen=[(split.split, split.unseen, split.seen) for split in held],
+            like=like,
+        )
+        found.append(
+            RecourseEvidence(
+                summary=recourse.summary,
+                verdict=verdict,
+                success=success,
+                unseen=held,
+                answers=said[place],
+                pairs=pairs[place],
+                random=like,
+            )
+        )
+    shown = [member.counterfactual for recourse in explanation.recourses for member in recourse.covered]
+    num = len(explanation.inputs)
+    strong: set[int] = set()
+    for evidence, recourse in zip(found, explanation.recourses, strict=True):
+        if evidence.verdict.level == "strong":
+            strong |= {member.input for member in recourse.covered} | set(recourse.also_covers)
+    figures: dict[str, float | int | None] = {
+        "coverage": explanation.coverage,
+        "confirmed_coverage": None if first is None else confirmed_share(first, shown, num),
+        "second_panel_coverage": None if second is None else confirmed_share(second, shown, num),
+        "strong_coverage": len(strong) / max(num, 1),
+        **{f"held_out_coverage_{split.split}": split.coverage for split in splits},
+    }
+    return found, figures, random
+
+
+def _pairs(subject: Subject) -> list[MatchedPairs]:
+    graphs = LabelledGraphs(subject.dataset)
+    recourses = subject.explanation.recourses
+    rules = [recourse.rule.rewriting for recourse in recourses if recourse.rule is not None]
+    if rules or subject.embedder is None or not recourses:
+        return [graphs.pairs(rule) for rule in rules]
+    vectors = np.array([recourse.vector for recourse in recourses], np.float32)
+    embedding = np.asarray(subject.embedder.embed(GraphBatch.from_graphs(subject.dataset.graphs)), np.float32)
+    return graphs.pairs_along(vectors, embedding, theta=subject.settings.theta, delta=subject.settings.delta)
+
+
+def _control(ignorant: Ignorant, subject: Subject, second: Panel | None) -> ControlEvidence:
+    """What the same pipeline and the same questions say of a classifier that knows nothing."""
+    other = explained(ignorant, subject, None if subject.settings.recourse == "rules" else SECONDS_FOR_VECTORS)
+    recourses, figures, _ = _examined(other, second, has_classes=True)
+    return ControlEvidence(name=ignorant.name, figures=_control_figures(figures, recourses))
+
+
+def _control_figures(figures: Figures, recourses: Sequence[RecourseEvidence]) -> Figures:
+    pairs = sum((recourse.pairs for recourse in recourses), MatchedPairs())
+    turned = [answer.share_turned for recourse in recourses for answer in recourse.answers if not answer.chosen_with]
+    known = [share for share in turned if share is not None]
+    levels = [recourse.verdict.level for recourse in recourses]
+    return {
+        **{name: figures.get(name) for name in ("coverage", "confirmed_coverage", "second_panel_coverage", "strong_coverage")},
+        "turned_in_other_models": float(np.mean(known)) if known else None,
+        "pairs_as_said": pairs.as_said,
+        "pairs_against": pairs.against,
+        **{level: levels.count(level) for level in LEVELS},
+    }  # fmt: skip
+
+
+def _random_rules_control(random: RandomControl, subject: Subject, second: Panel | None) -> ControlEvidence:
+    """What other models say where random rules turn the explained model."""
+    panels = [(panel, False) for panel in (subject.judges.panel, second) if panel is not None]
+    said = answers(random.results, panels) if panels else []
+    known = [answer.share_turned for row in said for answer in row if answer.share_turned is not None]
+    applicable, accepted = (sum(getattr(like, name) for like in random.like) for name in ("applicable", "accepted"))
+    return ControlEvidence(
+        name="random rules",
+        figures={
+            "coverage": random.coverage,
+            "success": accepted / applicable if applicable else None,
+            "turned_in_other_models": float(np.mean(known)) if known else None,
+        },
+    )
+
+
+def _tell(progress: Progress | None, stage: str, done: int, word: str) -> None:
+    if progress is not None:
+        progress(stage, done, 3, word)

@@ -1,0 +1,101 @@
+"""Other models of the same data, one by one: does a recourse turn them too, or is it a quirk of the model that is explained?
+
+"Most of the panel accept the result" flatters a recourse whose inputs the panel accepts anyway. Here only inputs count that the other model
+rejects too, and the recourse must turn them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from comrecgc.classifiers import Classifier, Panel
+from comrecgc.graphs import BoolArray, Graph, GraphBatch
+
+LEAST_INPUTS = 5
+"""Inputs that another model must reject too before its answer counts."""
+
+TURNS_MOST = 0.5
+"""Share of them that a recourse must turn to work in another model too."""
+
+_GRAPHS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What one other model says of the results of one recourse.
+
+    Args:
+        member: The model: its architecture and seed, or its file.
+        chosen_with: Whether the model took part in the choice of the recourse, so that its answer is no surprise.
+        results: Results it was asked about.
+        accepted: Those that it accepts.
+        rejects: Inputs of these results that it rejects, as the explained model does.
+        turned: Those of them whose result it accepts.
+    """
+
+    member: str
+    chosen_with: bool
+    results: int
+    accepted: int
+    rejects: int
+    turned: int
+
+    @property
+    def share_turned(self) -> float | None:
+        """Share of the inputs it rejects too that are turned; None for too few of them."""
+        return self.turned / self.rejects if self.rejects >= LEAST_INPUTS else None
+
+    @property
+    def works(self) -> bool | None:
+        """Whether the recourse works in this model too; None where it cannot tell."""
+        return None if self.share_turned is None else self.share_turned >= TURNS_MOST
+
+
+def answers(
+    results: Sequence[Sequence[tuple[Graph, Graph]]], panels: Sequence[tuple[Panel, bool]]
+) -> list[tuple[Answer, ...]]:
+    """What each member of some panels says of the results of each recourse.
+
+    Args:
+        results: Pairs (input, result) of each recourse.
+        panels: Panels, and whether each took part in the choice.
+    """
+    sizes = [len(pairs) for pairs in results]
+    ends = np.cumsum(sizes)
+    before = [graph for pairs in results for graph, _ in pairs]
+    after = [graph for pairs in results for _, graph in pairs]
+    found: list[list[Answer]] = [[] for _ in results]
+    for panel, chosen_with in panels:
+        for member in panel.members:
+            accepts = [_accepts(member.classifier, graphs) for graphs in (before, after)]
+            for place, (start, end) in enumerate(zip(ends - sizes, ends, strict=True)):
+                old, new = (mask[start:end] for mask in accepts)
+                found[place].append(
+                    Answer(
+                        member=member.name,
+                        chosen_with=chosen_with,
+                        results=int(end - start),
+                        accepted=int(new.sum()),
+                        rejects=int((~old).sum()),
+                        turned=int((new & ~old).sum()),
+                    )
+                )
+    return [tuple(row) for row in found]
+
+
+def confirmed_share(panel: Panel, counterfactuals: Sequence[Graph], num_inputs: int) -> float:
+    """Share of all inputs whose counterfactual most of a panel accept."""
+    confirmed = [panel.confirms(GraphBatch.from_graphs(part)) for part in _parts(counterfactuals)]
+    return float(sum(int(mask.sum()) for mask in confirmed)) / max(num_inputs, 1)
+
+
+def _accepts(classifier: Classifier, graphs: Sequence[Graph]) -> BoolArray:
+    masks = [classifier.accept_probability(GraphBatch.from_graphs(part)) > 0.5 for part in _parts(graphs)]
+    return np.concatenate([np.zeros(0, bool), *masks])
+
+
+def _parts(graphs: Sequence[Graph]) -> list[Sequence[Graph]]:
+    return [graphs[start : start + _GRAPHS_AT_ONCE] for start in range(0, len(graphs), _GRAPHS_AT_ONCE)]

@@ -1,0 +1,172 @@
+"""Random rules of the same kind: what the model does when something like a rule is done to its inputs.
+
+A model that is easily moved accepts after any change. For every rule, others are drawn that make changes of the same kinds and of about the same cost
+at places of the same inputs, without looking at what the model says, and carried out as the rule is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.classifiers import Classifier
+from comrecgc.evidence.subject import Subject
+from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, Surroundings, carry_out, distinct_sites
+from comrecgc.rules import Acceptance, Vocabulary, Workshop, read_rule
+
+DRAWN = 4
+"""Random rules per rule."""
+
+_VOCABULARY_INPUTS = 60  # inputs whose changes are drawn from
+_TRIED_INPUTS = 120  # inputs on which a random rule is tried
+_PLACES = 12  # of a random rule in one input
+_OFFERS = 200  # changes looked at for each drawn, to come near in cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomRules:
+    """How random rules like one rule fare on the same model.
+
+    Args:
+        rules: Random rules that could be carried out somewhere.
+        applicable: Inputs that they can be carried out on, in all.
+        accepted: Those of them that they turn.
+        mean_cost: Elements that they change.
+    """
+
+    rules: int
+    applicable: int
+    accepted: int
+    mean_cost: float
+
+    @property
+    def success(self) -> float | None:
+        """Share of the inputs they can be carried out on that they turn."""
+        return self.accepted / self.applicable if self.applicable else None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RandomControl:
+    """Random rules like those of an explanation.
+
+    Args:
+        like: For each rule, how those drawn for it fare.
+        results: For each rule, inputs that they turn and what they become.
+        coverage: Share of the inputs tried that the first rule drawn for each turns, all together.
+    """
+
+    like: tuple[RandomRules, ...]
+    results: list[list[tuple[Graph, Graph]]]
+    coverage: float
+
+
+def random_rules(subject: Subject) -> RandomControl | None:
+    """Draw and try random rules like those of an explanation; None for vectors, and where nothing was found."""
+    if subject.mined is None or subject.rows is None or not len(subject.rows):
+        return None
+    rng = np.random.default_rng([subject.seed, 21])
+    graphs, table = subject.mined.rejects.graphs, subject.mined.table
+    drawn_from = [graphs[i] for i in np.sort(rng.permutation(len(graphs))[:_VOCABULARY_INPUTS])]
+    tried_on = [graphs[i] for i in np.sort(rng.permutation(len(graphs))[:_TRIED_INPUTS])]
+    rung = min(Rung.parse(subject.explanation.changes), Rung.PLAUSIBLE)
+    vocabulary = Vocabulary.of(subject.dataset, rung=rung, theta=subject.settings.theta, ladder=subject.judges.ladder)
+    workshop = Workshop(inputs=drawn_from, vocabulary=vocabulary, jobs=subject.settings.num_jobs)
+    offer = _Offer(workshop, subject.classifier)
+    where = [Surroundings(graph) for graph in tried_on]
+    like, results, first = [], [], np.zeros(len(tried_on), bool)
+    for row, recourse in zip(subject.rows.tolist(), subject.explanation.recourses, strict=True):
+        assert recourse.rule is not None
+        kinds = [kind for kind in table.kinds[row].tolist() if kind >= 0]
+        rules = offer.draw(kinds, int(table.cost[row]), int(table.radius[row]), rng)
+        can, turned, pairs = 0, 0, list[tuple[Graph, Graph]]()
+        for number, rule in enumerate(rules):
+            fits, found = _tried(rule, where, subject, rung)
+            can, turned = can + fits, turned + len(found)
+            pairs += [(tried_on[i], graph) for i, graph in found.items()]
+            if number == 0:
+                first[list(found)] = True
+        costs = [rule.cost for rule in rules]
+        like.append(
+            RandomRules(
+                rules=len(rules), applicable=can, accepted=turned, mean_cost=float(np.mean(costs)) if costs else 0.0
+            )
+        )
+        results.append(pairs)
+    return RandomControl(like=tuple(like), results=results, coverage=float(first.mean()) if len(first) else 0.0)
+
+
+class _Offer:
+    """All single changes of some inputs, to draw from."""
+
+    def __init__(self, workshop: Workshop, classifier: Classifier) -> None:
+        self.workshop, self.classifier = workshop, classifier
+        self.singles = workshop.changes(Acceptance(classifier=classifier))
+        self.kind: npt.NDArray[np.int32] = self.singles.change[:, 0, 0]
+        self.of_input = np.searchsorted(self.singles.input, np.arange(len(workshop.inputs) + 1))
+
+    def draw(self, kinds: Sequence[int], cost: int, radius: int, rng: np.random.Generator) -> list[Rule]:
+        """Rules of changes of these kinds, near in cost, at most `DRAWN`."""
+        inputs, changes, costs = self._places(kinds, rng)
+        order = np.argsort(np.abs(costs - cost), kind="stable")
+        rules: list[Rule] = []
+        for k in order.tolist():
+            if len(rules) == DRAWN:
+                break
+            margin = self.workshop.margins(self.classifier, inputs[k : k + 1], changes[k : k + 1])
+            if not np.isfinite(margin[0]):  # they cannot be made together, or leave the rung
+                continue
+            batch, origins = self.workshop.built(inputs[k : k + 1], changes[k : k + 1])
+            graph = self.workshop.inputs[int(inputs[k])]
+            rule, _ = read_rule(
+                graph, batch[0], origins[0].tolist(), changes[k], self.workshop.vocabulary.groups, radius
+            )
+            if rule not in rules:
+                rules.append(rule)
+        return rules
+
+    def _places(
+        self, kinds: Sequence[int], rng: np.random.Generator
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Random places of changes of these kinds in one input each: inputs, changes `[V, k, 4]` and about what they cost."""
+        first = np.flatnonzero(self.kind == kinds[0])
+        first = rng.choice(first, min(_OFFERS, len(first)), replace=False) if len(first) else first
+        rows = [[int(row)] for row in first]
+        for kind in kinds[1:]:
+            longer = []
+            for row in rows:
+                i = int(self.singles.input[row[0]])
+                others = np.arange(self.of_input[i], self.of_input[i + 1])
+                others = others[self.kind[others] == kind]
+                if len(others):
+                    longer.append([*row, int(rng.choice(others))])
+            rows = longer
+        places = np.array(rows, np.int64).reshape(len(rows), len(kinds))
+        change = self.singles.change[places.ravel(), 0].reshape(len(rows), len(kinds), 4).astype(np.int32)
+        return self.singles.input[places[:, 0]], change, self.singles.cost[places].sum(axis=1)
+
+
+def _tried(rule: Rule, where: Sequence[Surroundings], subject: Subject, rung: Rung) -> tuple[int, dict[int, Graph]]:
+    """On how many inputs a rule can be carried out, and the best result for each that it turns."""
+    owners, made, can = list[int](), list[Graph](), 0
+    for place, around in enumerate(where):
+        sites = distinct_sites(rule, around, _PLACES)
+        can += bool(sites)
+        for site in sites:
+            result = carry_out(rule, around.graph, site)
+            if rule.distance(around.graph, result) <= subject.settings.theta:
+                owners.append(place)
+                made.append(result)
+    if not made:
+        return can, {}
+    probability = subject.classifier.accept_probability(GraphBatch.from_graphs(made))
+    likely = [k for k in np.argsort(-probability, kind="stable").tolist() if probability[k] > 0.5]
+    before = [where[owners[k]].graph for k in likely]
+    standing = subject.judges.judge(before, [made[k] for k in likely], np.zeros(len(likely), bool)).rungs
+    found: dict[int, Graph] = {}
+    for k, reached in zip(likely, standing.tolist(), strict=True):
+        if reached >= rung:
+            found.setdefault(owners[k], made[k])
+    return can, found

@@ -1,0 +1,83 @@
+"""What evidence is gathered on: an explanation, and everything it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.classifiers import Classifier
+from comrecgc.datasets import GraphDataset
+from comrecgc.embedding import Embedder
+from comrecgc.explanation import Explanation
+from comrecgc.graphs import Graph
+from comrecgc.pipeline import Judges, MinedRules, ResolvedSettings
+from comrecgc.rules import Wishes, choose
+
+MOST_RESULTS = 300
+"""Results of a recourse that are looked at; more would not change a share by more than some points."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Subject:
+    """An explanation and what it was made from.
+
+    Args:
+        explanation: What was found.
+        dataset: All graphs, with their true labels.
+        classifier: The explained model.
+        judges: The ladder of changes and the panel.
+        settings: What was asked.
+        wishes: What chosen rules had to be like.
+        mined: The table of rules; None for vectors.
+        embedder: Where distances come from; None for rules.
+        shown_again: Other results of each recourse, as pairs of graphs, for inputs that an earlier recourse covers already; vectors only, as the
+            table of rules knows its own.
+    """
+
+    explanation: Explanation
+    dataset: GraphDataset
+    classifier: Classifier
+    judges: Judges
+    settings: ResolvedSettings
+    wishes: Wishes
+    mined: MinedRules | None = None
+    embedder: Embedder | None = None
+    shown_again: Sequence[Sequence[tuple[Graph, Graph]]] = ()
+
+    @property
+    def seed(self) -> int:
+        return self.settings.seed
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.int64] | None:
+        """Row of the table of each recourse; None without a table that leads to the same choice."""
+        if self.mined is None:
+            return None
+        rows = choose(self.mined.table, self.settings.num_recourses, self.wishes).rules
+        return rows if len(rows) == len(self.explanation.recourses) else None
+
+    @cached_property
+    def results(self) -> list[list[tuple[Graph, Graph]]]:
+        """For each recourse, inputs that it turns and what they become; at most `MOST_RESULTS`, the same for the same seed."""
+        return [self._results(place) for place in range(len(self.explanation.recourses))]
+
+    def _results(self, place: int) -> list[tuple[Graph, Graph]]:
+        rng = np.random.default_rng([self.seed, 20, place])
+        if self.rows is None or self.mined is None:
+            inputs = self.explanation.inputs
+            covered = self.explanation.recourses[place].covered
+            pairs = [(inputs[member.input].graph, member.counterfactual) for member in covered]
+            pairs += self.shown_again[place] if self.shown_again else []
+            return [pairs[k] for k in np.sort(rng.permutation(len(pairs))[:MOST_RESULTS]).tolist()]
+        table, row = self.mined.table, int(self.rows[place])
+        entries = np.arange(table.ptr[row], table.ptr[row + 1])
+        if self.wishes.confirmed:
+            entries = entries[table.confirmed[entries]]
+        entries = entries[np.sort(rng.permutation(len(entries))[:MOST_RESULTS])]
+        graphs = self.mined.rejects.graphs
+        batch, _ = self.mined.workshop.built(table.input[entries], table.change[entries].astype(np.int32))
+        return [(graphs[i], batch[k]) for k, i in enumerate(table.input[entries].tolist())]

@@ -1,0 +1,161 @@
+"""The verdict on a recourse: strong, mixed or weak, with the reasons in words.
+
+Four questions are asked. Each answer speaks for the recourse or against it, is undecided, or is silent because there is too little to go by.
+
+| question                                                     | for                                | against                              |
+|--------------------------------------------------------------|------------------------------------|--------------------------------------|
+| Does it work in other models of the same data?               | in at least `MOST_MODELS` of them  | in fewer than `FEW_MODELS` of them   |
+| Do labels of matched pairs in the data change as it says?    | the interval lies above one half   | the interval lies below one half     |
+| Does it hold on unseen graphs?                               | at least `HOLDS` of its success    | less                                 |
+| Does it beat random rules of the same kind?                  | its interval lies above theirs     | it does not                          |
+
+Strong: other models or matched pairs speak for it, and nothing speaks against it. Weak: other models, matched pairs or unseen graphs speak against it, or
+neither other models nor matched pairs say anything. Mixed: the rest. A weak recourse that the explained model itself obeys at least every other time
+is a shortcut: it says what moves this one model. `docs/evidence.md` has the measurements behind the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from comrecgc.evidence.matched_pairs import MatchedPairs
+from comrecgc.evidence.other_models import Answer
+from comrecgc.evidence.random_rules import RandomRules
+
+Level = Literal["strong", "mixed", "weak"]
+Speaks = Literal["for", "against", "undecided", "silent"]
+
+MOST_MODELS = 0.75
+"""Share of other models in which a recourse must work for them to speak for it."""
+
+FEW_MODELS = 0.5
+"""Share below which they speak against it."""
+
+LEAST_PAIRS = 5
+"""Matched pairs with different labels before they say anything."""
+
+HOLDS = 0.8
+"""Share of the success on graphs seen that must remain on unseen ones."""
+
+OBEYED = 0.5
+"""Success from which a weak recourse is called a shortcut of the model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The answer to one question.
+
+    Args:
+        question: "other models", "matched pairs", "unseen graphs" or "random rules".
+        speaks: "for", "against", "undecided", or "silent" where there is too little to go by.
+        sentence: Why, in words.
+    """
+
+    question: str
+    speaks: Speaks
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What to think of a recourse.
+
+    Args:
+        level: strong, mixed or weak.
+        shortcut: Whether it moves the explained model and hardly any other.
+        findings: The answers behind it.
+    """
+
+    level: Level
+    shortcut: bool
+    findings: tuple[Finding, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        reasons = "; ".join(finding.sentence for finding in self.findings)
+        return f"{self.level}{' (a shortcut of this model)' if self.shortcut else ''}: {reasons}"
+
+
+def judge(
+    *,
+    answers: Sequence[Answer],
+    pairs: MatchedPairs,
+    success: float | None = None,
+    interval: tuple[float, float] | None = None,
+    unseen: Sequence[tuple[str, float | None, float | None]] = (),
+    like: RandomRules | None = None,
+) -> Verdict:
+    """The verdict on one recourse.
+
+    Args:
+        answers: What other models say.
+        pairs: Pairs of graphs in the data.
+        success: Share of the inputs it can be carried out on that it turns; None where nobody knows.
+        interval: 95% interval of it.
+        unseen: Splits with the success on unseen and on seen graphs.
+        like: Random rules of the same kind.
+    """
+    models, matched = _other_models(answers), _matched_pairs(pairs)
+    held, random = _unseen(unseen), _random(interval, like)
+    findings = (models, matched, *held, *random)
+    speaks = [finding.speaks for finding in findings]
+    decisive = [finding.speaks for finding in (models, matched, *held)]
+    level: Level = "mixed"
+    if "against" in decisive or (models.speaks == matched.speaks == "silent"):
+        level = "weak"
+    elif "for" in (models.speaks, matched.speaks) and "against" not in speaks:
+        level = "strong"
+    shortcut = models.speaks == "against" and matched.speaks != "for" and success is not None and success >= OBEYED
+    return Verdict(level=level, shortcut=shortcut, findings=findings)
+
+
+def _other_models(answers: Sequence[Answer]) -> Finding:
+    asked = [answer.works for answer in answers if not answer.chosen_with and answer.works is not None]
+    if not asked:
+        return Finding(question="other models", speaks="silent", sentence="no other model could be asked")
+    works, num = sum(asked), len(asked)
+    sentence = f"works in {works} of {num} other models"
+    if works >= MOST_MODELS * num:
+        return Finding(question="other models", speaks="for", sentence=sentence)
+    few = works < FEW_MODELS * num
+    return Finding(question="other models", speaks="against" if few else "undecided", sentence=sentence)
+
+
+def _matched_pairs(pairs: MatchedPairs) -> Finding:
+    question = "matched pairs"
+    if not pairs.changed:
+        return Finding(question=question, speaks="silent", sentence="no pair of graphs in the data can tell")
+    noun = "pair agrees" if pairs.changed == 1 else "pairs agree"
+    sentence = f"{pairs.as_said} of {pairs.changed} matched {noun}"
+    low, high = pairs.interval
+    if pairs.changed < LEAST_PAIRS or low <= 0.5 <= high:
+        speaks: Speaks = "silent" if pairs.changed < LEAST_PAIRS else "undecided"
+        return Finding(question=question, speaks=speaks, sentence=f"{sentence}, which decides nothing")
+    return Finding(question=question, speaks="for" if low > 0.5 else "against", sentence=sentence)
+
+
+def _unseen(splits: Sequence[tuple[str, float | None, float | None]]) -> list[Finding]:
+    known = [(name, held, seen) for name, held, seen in splits if held is not None and seen]
+    if not known:
+        return []
+    name, held, seen = min(known, key=lambda split: (split[1] or 0.0) / (split[2] or 1.0))
+    assert held is not None
+    assert seen is not None
+    unseen = "graphs of unseen scaffolds" if name == "scaffold" else "unseen graphs"
+    if held >= HOLDS * seen:
+        return [Finding(question="unseen graphs", speaks="for", sentence=f"holds on {unseen}")]
+    words = f"works for {held:.0%} of {unseen} and {seen:.0%} of those it was chosen on"
+    return [Finding(question="unseen graphs", speaks="against", sentence=words)]
+
+
+def _random(interval: tuple[float, float] | None, like: RandomRules | None) -> list[Finding]:
+    if interval is None or like is None or like.success is None:
+        return []
+    if interval[0] > like.success:
+        sentence = f"random rules like it work for {like.success:.0%}"
+        return [Finding(question="random rules", speaks="for", sentence=sentence)]
+    sentence = f"random rules like it work no less often ({like.success:.0%})"
+    return [Finding(question="random rules", speaks="against", sentence=sentence)]

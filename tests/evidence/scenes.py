@@ -1,0 +1,74 @@
+"""Models with a known flaw on graphs with a known truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.classifiers import Classifier, Panel, PanelMember, predict
+from comrecgc.datasets import GraphDataset
+from comrecgc.evidence import Subject
+from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.graphs import Graph, GraphBatch
+from tests.stubs import AvoidsLabel
+
+NAMES = ("A", "B", "C", "D")
+
+
+def trees(num_graphs: int = 240, seed: int = 0) -> GraphDataset:
+    """Random trees of 3 to 6 nodes over A, B, C and sometimes D; those with a C are of class 0, whatever else they have."""
+    rng = np.random.default_rng(seed)
+    graphs = []
+    for _ in range(num_graphs):
+        num_nodes = int(rng.integers(3, 7))
+        labels = rng.choice(4, num_nodes, p=[0.5, 0.25, 0.15, 0.1])
+        graphs.append(Graph(labels, [[int(rng.integers(j)), j] for j in range(1, num_nodes)]))
+    classes = np.array([not (graph.labels == 2).any() for graph in graphs], np.int8)
+    return GraphDataset(name="trees", graphs=tuple(graphs), classes=classes, label_names=NAMES)
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """Rejects what has a C, unless it has a D too: an added atom flips it."""
+
+    num_labels: int = 4
+
+    def accept_probability(self, batch: GraphBatch) -> npt.NDArray[np.float64]:
+        has = np.zeros((len(batch), 4), bool)
+        has[batch.graph_of_node(), batch.labels] = True
+        return np.where(~has[:, 2] | has[:, 3], 0.9, 0.1)
+
+
+def honest(num: int = 4) -> Panel:
+    """Models that know what the labels are about."""
+    return Panel(tuple(PanelMember(name=f"honest {k}", classifier=AvoidsLabel(2, 4)) for k in range(num)))
+
+
+def subject_of(dataset: GraphDataset, model: Classifier, panel: Panel | None = None, **options: object) -> Subject:
+    """A model explained, with everything evidence needs."""
+    asked = {"theta": 0.4, "num_recourses": 3, "max_changes": 1, "jobs": 1, "changes": "connected"} | options
+    explainer = CommonRecourseExplainer(model, panel=panel or honest(), **asked).fit(dataset)  # type: ignore[arg-type]
+    return Subject(
+        explanation=explainer.explanation_,
+        dataset=dataset,
+        classifier=explainer.classifier_,
+        judges=explainer.judges_,
+        settings=explainer.settings_,
+        wishes=explainer.settings_.wishes(),
+        mined=explainer.mined_,
+        embedder=explainer.embedder_,
+    )
+
+
+def chosen_again(subject: Subject, **wishes: object) -> Subject:
+    """The same with rules chosen under other wishes."""
+    chooser = subject.explanation.chooser
+    assert chooser is not None
+    other = chooser.wishing(**wishes)  # type: ignore[attr-defined]
+    return replace(subject, explanation=other.chosen(), wishes=other.wishes)
+
+
+def num_rejects(model: Classifier, dataset: GraphDataset) -> int:
+    return len(predict(model, dataset).rejects)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from comrecgc.classifiers import PanelTraining
+from comrecgc.datasets import GraphDataset
+from comrecgc.evidence import Subject, explained, gather, random_weights, shuffled_labels
+from tests.evidence.scenes import honest, num_rejects, subject_of, trees
+from tests.stubs import AvoidsLabel
+
+QUICK = PanelTraining(models=("gcn", "gin"), epochs=3, number=9)
+
+
+@pytest.fixture(scope="module")
+def dataset() -> GraphDataset:
+    return trees(160)
+
+
+@pytest.fixture(scope="module")
+def subject(dataset: GraphDataset) -> Subject:
+    return subject_of(dataset, AvoidsLabel(2, 4))
+
+
+def test_a_control_rejects_as_many_and_knows_nothing(dataset: GraphDataset, subject: Subject, tmp_path: Path) -> None:
+    wanted = num_rejects(subject.classifier, dataset)
+    drawn, shuffled = random_weights(subject), shuffled_labels(subject, training=QUICK, folder=tmp_path)
+    assert shuffled is not None
+    for control in (drawn, shuffled):
+        assert abs(num_rejects(control.classifier, dataset) - wanted) <= 0.1 * len(dataset)
+    assert shuffled.dataset.classes.sum() == dataset.classes.sum()
+    assert (shuffled.dataset.classes != dataset.classes).mean() > 0.2
+    assert shuffled.panel is not None
+    assert len(shuffled.panel) == 1  # the first is explained
+
+
+def test_the_same_seed_draws_the_same_control(subject: Subject) -> None:
+    first, second = (random_weights(subject).classifier.state_dict() for _ in range(2))  # type: ignore[attr-defined]
+    assert all((first[name] == second[name]).all() for name in first)
+
+
+def test_rules_of_random_weights_cover_much_and_are_called_weak(subject: Subject) -> None:
+    control = explained(random_weights(subject), subject)
+    evidence = gather(control, second_panel=honest(), with_controls=False)
+    true = gather(subject, second_panel=honest(), with_controls=False)
+    assert evidence.figures["coverage"] > 0.5  # type: ignore[operator]
+    assert true.levels["strong"] > evidence.levels["strong"]
+    assert evidence.levels["weak"] >= evidence.levels["strong"] + evidence.levels["mixed"]
+
+
+def test_where_no_model_can_be_trained_there_is_no_control_of_shuffled_labels(subject: Subject, tmp_path: Path) -> None:
+    alone = PanelTraining(models=("gcn",), epochs=1)
+    assert shuffled_labels(subject, training=alone, folder=tmp_path) is None

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import numpy as np
+
+from comrecgc.classifiers import Panel, PanelMember
+from comrecgc.evidence import Answer, answers
+from comrecgc.graphs import Graph
+from tests.stubs import Always, AvoidsLabel
+
+
+def node(*labels: int) -> Graph:
+    return Graph(np.array(labels), [[0, j] for j in range(1, len(labels))])
+
+
+def test_only_inputs_that_the_other_model_rejects_too_count() -> None:
+    panel = Panel((PanelMember(name="avoids C", classifier=AvoidsLabel(2, 3)),))
+    always = Panel((PanelMember(name="yes", classifier=Always(0.9, 3)),))
+    results = [
+        [
+            (node(2, 0), node(0, 0)),
+            (node(2, 1), node(2, 0)),
+            (node(1, 1), node(0, 1)),
+        ],  # turned, not turned, accepted before
+        [],
+    ]
+    first, second = answers(results, [(panel, True), (always, False)])
+    assert first == (
+        Answer(member="avoids C", chosen_with=True, results=3, accepted=2, rejects=2, turned=1),
+        Answer(member="yes", chosen_with=False, results=3, accepted=3, rejects=0, turned=0),
+    )
+    assert [answer.results for answer in second] == [0, 0]
+    assert first[0].works is None  # two inputs are too few
+
+
+def test_a_recourse_works_where_it_turns_at_least_half() -> None:
+    def said(turned: int, rejects: int) -> bool | None:
+        return Answer(member="m", chosen_with=False, results=20, accepted=turned, rejects=rejects, turned=turned).works
+
+    assert [said(4, 4), said(2, 5), said(5, 10), said(10, 10)] == [None, False, True, True]

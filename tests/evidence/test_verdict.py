@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from comrecgc.evidence import Answer, MatchedPairs, RandomRules, judge
+
+
+def answer(turned: int, rejects: int = 10, *, chosen_with: bool = False) -> Answer:
+    return Answer(member="gcn", chosen_with=chosen_with, results=20, accepted=turned, rejects=rejects, turned=turned)
+
+
+def like(success: float) -> RandomRules:
+    return RandomRules(rules=4, applicable=100, accepted=round(100 * success), mean_cost=2.0)
+
+
+WORKS, FAILS, UNSURE = answer(9), answer(1), answer(4, rejects=4)
+AGREE, CONTRADICT, FEW = (
+    MatchedPairs(as_said=14, against=1),
+    MatchedPairs(as_said=1, against=14),
+    MatchedPairs(as_said=3),
+)
+
+
+@pytest.mark.parametrize(
+    ("answers", "pairs", "level"),
+    [
+        ([WORKS] * 4, MatchedPairs(), "strong"),
+        ([WORKS] * 3 + [FAILS], FEW, "strong"),
+        ([WORKS] * 2 + [FAILS] * 2, MatchedPairs(), "mixed"),
+        ([WORKS] * 2 + [FAILS] * 2, AGREE, "strong"),
+        ([WORKS] + [FAILS] * 3, AGREE, "weak"),
+        ([FAILS] * 4, MatchedPairs(), "weak"),
+        ([WORKS] * 4, CONTRADICT, "weak"),
+        ([], AGREE, "strong"),
+        ([], MatchedPairs(as_said=5, against=4), "mixed"),
+        ([UNSURE] * 4, FEW, "weak"),
+        ([], MatchedPairs(), "weak"),
+    ],
+)
+def test_levels(answers: list[Answer], pairs: MatchedPairs, level: str) -> None:
+    assert judge(answers=answers, pairs=pairs).level == level
+
+
+def test_models_that_took_part_in_the_choice_do_not_count() -> None:
+    chosen = [answer(9, chosen_with=True)] * 4
+    assert judge(answers=[*chosen, *[FAILS] * 4], pairs=MatchedPairs()).level == "weak"
+    assert "0 of 4" in judge(answers=[*chosen, *[FAILS] * 4], pairs=MatchedPairs()).sentence
+
+
+def test_what_fails_on_unseen_graphs_is_weak() -> None:
+    good = {"answers": [WORKS] * 4, "pairs": AGREE}
+    assert judge(**good, unseen=[("random", 0.8, 0.8), ("scaffold", 0.65, 0.8)]).level == "strong"  # type: ignore[arg-type]
+    verdict = judge(**good, unseen=[("random", 0.8, 0.8), ("scaffold", 0.5, 0.8)])  # type: ignore[arg-type]
+    assert verdict.level == "weak"
+    assert "50% of graphs of unseen scaffolds and 80%" in verdict.sentence
+    assert judge(**good, unseen=[("random", None, None)]).level == "strong"  # type: ignore[arg-type]
+
+
+def test_what_random_rules_do_as_well_is_mixed_at_best() -> None:
+    good = {"answers": [WORKS] * 4, "pairs": AGREE, "success": 0.6, "interval": (0.5, 0.7)}
+    assert judge(**good, like=like(0.2)).level == "strong"  # type: ignore[arg-type]
+    assert judge(**good, like=like(0.55)).level == "mixed"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("success", "shortcut"), [(0.9, True), (0.5, True), (0.3, False), (None, False)])
+def test_a_shortcut_is_obeyed_by_one_model_only(success: float | None, shortcut: bool) -> None:
+    verdict = judge(answers=[FAILS] * 4, pairs=MatchedPairs(), success=success)
+    assert verdict.shortcut is shortcut
+    assert ("shortcut" in verdict.sentence) is shortcut
+    assert not judge(answers=[WORKS] * 4, pairs=MatchedPairs(), success=success).shortcut
+
+
+def test_the_sentence_gives_the_reasons() -> None:
+    verdict = judge(
+        answers=[WORKS] * 4 + [FAILS],
+        pairs=MatchedPairs(as_said=12, against=2),
+        success=0.8,
+        interval=(0.75, 0.85),
+        unseen=[("random", 0.79, 0.8)],
+        like=like(0.1),
+    )
+    assert verdict.sentence == (
+        "strong: works in 4 of 5 other models; 12 of 14 matched pairs agree; holds on unseen graphs; "
+        "random rules like it work for 10%"
+    )
