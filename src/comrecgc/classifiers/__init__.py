@@ -3,6 +3,7 @@
 from comrecgc.classifiers.adapter import as_classifier
 from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
 from comrecgc.classifiers.classifier import Classifier, Predictions, predict
+from comrecgc.classifiers.edge_weights import WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.classifiers.model import ARCHITECTURES, GraphClassifier
 from comrecgc.classifiers.panel import Panel, PanelMember, PanelTraining, load_panel, obtain_panel
 from comrecgc.classifiers.training import (
@@ -26,7 +27,9 @@ __all__ = [
     "Predictions",
     "Split",
     "TrainedClassifier",
+    "WeightedGraphs",
     "as_classifier",
+    "check_edge_weights",
     "load_classifier",
     "load_panel",
     "obtain_panel",
@@ -34,4 +37,5 @@ __all__ = [
     "save_classifier",
     "split_dataset",
     "train_classifier",
+    "weighted_graphs",
 ]

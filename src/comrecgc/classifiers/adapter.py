@@ -191,10 +191,34 @@ class AdaptedClassifier:
     def answer(self, batch: GraphBatch) -> Any:
         """Whatever the model answers; a module is in evaluation mode meanwhile, and without gradients."""
         context = evaluating(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
+        with context:
+            return self._asked(batch)
+
+    @property
+    def takes_edge_weights(self) -> bool:
+        """Whether the model is a module that may be given `edge_weight`; one that takes `data` may still not read it."""
+        named = self.call == "tensors" and "edge_weight" in _parameters(self.model)
+        return isinstance(self.model, torch.nn.Module) and (named or self.call == "data")
+
+    def weighted_scores(self, batch: GraphBatch, edge_weight: torch.Tensor) -> torch.Tensor:
+        """The scores of graphs with weighted edges as a tensor with gradients, `[B, K]`, in the module's present mode.
+
+        Args:
+            batch: The graphs.
+            edge_weight: Weight of each entry of `batch.edge_index()`, `[2M]`.
+        """
+        scores = _choose(self._asked(batch, edge_weight.to(_device(self.model))), self.output)
+        assert isinstance(scores, torch.Tensor)
+        return scores.reshape(len(batch), -1)
+
+    def _asked(self, batch: GraphBatch, edge_weight: torch.Tensor | None = None) -> Any:
         arguments, named = self._arguments(batch)
+        if edge_weight is not None and self.call == "data":
+            arguments[0].edge_weight = edge_weight
+        elif edge_weight is not None:
+            named["edge_weight"] = edge_weight
         try:
-            with context:
-                return self.model(*arguments, **named, **self.kwargs)
+            return self.model(*arguments, **named, **self.kwargs)
         except Exception as error:  # a model may fail in any way; whatever it says becomes one line
             raise InputError(self._failure(error, batch)) from error
 

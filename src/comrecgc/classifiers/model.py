@@ -50,10 +50,12 @@ def attend(x: Tensor, graphs: GraphTensors, source: Tensor, target: Tensor, slop
     own = F.leaky_relu(source + target, slope)
     if len(graphs.neighbours) == 0:  # the kernel refuses to sum nothing at all
         return x
-    receivers = torch.repeat_interleave(graphs.degrees(), output_size=len(graphs.neighbours))
+    receivers = graphs.receivers()
     scores = F.leaky_relu(source[graphs.neighbours] + target[receivers], slope)
     highest = own.detach().scatter_reduce(0, receivers, scores.detach(), "amax")
     weights, own = torch.exp(scores - highest[receivers]), torch.exp(own - highest)
+    if graphs.weights is not None:
+        weights = weights * graphs.weights
     totals = own.index_add(0, receivers, weights)
     summed = F.embedding_bag(
         *(graphs.neighbours, x, graphs.neighbour_ptr), mode="sum", include_last_offset=True, per_sample_weights=weights
@@ -252,9 +254,13 @@ class GraphClassifier(torch.nn.Module):
 
     def logits(self, x: Tensor, graphs: GraphTensors) -> Tensor:
         """Scores of the classes before log-softmax, `[B, 2]`, from node features `[N, width]`."""
+        return self.fc(pool_max(self.node_states(x, graphs), graphs))  # type: ignore[no-any-return]
+
+    def node_states(self, x: Tensor, graphs: GraphTensors) -> Tensor:
+        """Node states after the last layer, `[N, hidden]`, from node features `[N, width]`."""
         for conv, norm in zip(self.convs, self.bns, strict=True):
             x = F.relu(norm(conv(x, graphs)))  # [N, hidden]
-        return self.fc(pool_max(x, graphs))  # type: ignore[no-any-return]
+        return x
 
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
         """Probability of class 1 of every graph, `[B]`, as in evaluation mode, in parts of bounded size."""
