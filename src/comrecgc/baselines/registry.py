@@ -7,12 +7,18 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+from comrecgc.baselines.cf_gnnexplainer import CFGNNExplainer
+from comrecgc.baselines.cff import CFF
 from comrecgc.baselines.dataset import DatasetCounterfactuals
+from comrecgc.baselines.rcexplainer import RCExplainer
 from comrecgc.baselines.source import Baseline
 from comrecgc.errors import InputError
 
 BASELINES: dict[str, Callable[..., Baseline]] = {
     "dataset": DatasetCounterfactuals,
+    "rcexplainer": RCExplainer,
+    "cff": CFF,
+    "cf-gnnexplainer": CFGNNExplainer,
 }
 """Every baseline: its name on the command line, and the dataclass of its options."""
 

@@ -156,6 +156,48 @@ def explain_each(
         resume: Go on from the checkpoint.
         facts: What else the answer depends on, as JSON values.
     """
+    return explain_blocks(
+        baseline,
+        subject,
+        lambda places, generators: [explain(places.start, generators[0])],
+        rng,
+        ends=range(1, len(subject.inputs) + 1),
+        deadline=deadline,
+        progress=progress,
+        checkpoint=checkpoint,
+        resume=resume,
+        facts=facts,
+    )
+
+
+def explain_blocks(
+    baseline: object,
+    subject: Subject,
+    explain: Callable[[range, Sequence[np.random.Generator]], Sequence[Sequence[EditPath]] | None],
+    rng: np.random.Generator,
+    *,
+    ends: Sequence[int],
+    deadline: float | None = None,
+    progress: Progress | None = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    facts: Any = None,
+) -> Counterfactuals:
+    """Explain several inputs at once, block after block. Arguments as of `explain_each`, but for:
+
+    Args:
+        baseline: The baseline itself.
+        subject: The models and the graphs.
+        explain: Gives, for the inputs at some places and their generators, what `explain` of `explain_each` gives for one; None
+            if time was up.
+        rng: Source of all randomness.
+        ends: Place behind the last input of each block, increasing.
+        deadline: When to stop.
+        progress: Called after every block.
+        checkpoint: Folder for the checkpoint.
+        resume: Go on from the checkpoint.
+        facts: What else the answer depends on.
+    """
     made_of = [run_facts(baseline, subject, rng), facts]
     seed = int(rng.integers(2**63))
     path = None if checkpoint is None else checkpoint / CHECKPOINT
@@ -163,11 +205,16 @@ def explain_each(
     if resume and path is not None and path.exists():
         done, inputs, paths = _load(path, len(subject.inputs), made_of)
     saved, total = time.monotonic(), len(subject.inputs)
-    while done < total and (deadline is None or time.monotonic() < deadline):
-        found = explain(done, np.random.default_rng([seed, done]))
-        inputs += [done] * len(found)
-        paths += found
-        done += 1
+    for end in ends:
+        if end <= done or (deadline is not None and time.monotonic() >= deadline):
+            continue
+        found = explain(range(done, end), [np.random.default_rng([seed, place]) for place in range(done, end)])
+        if found is None:
+            break
+        for place, ways in enumerate(found, start=done):
+            inputs += [place] * len(ways)
+            paths += ways
+        done = end
         if progress is not None:
             progress("inputs", done, total, f"{len(paths)} counterfactuals")
         if path is not None and (done == total or time.monotonic() - saved >= CHECKPOINT_SECONDS):
