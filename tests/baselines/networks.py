@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,14 +14,14 @@ from comrecgc.baselines import Counterfactuals, Subject
 from comrecgc.baselines.edge_masks import Block
 from comrecgc.classifiers import GraphClassifier, weighted_graphs
 from comrecgc.datasets import GraphDataset
-from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.graphs import EditPath, Graph, GraphBatch
 from tests.baselines.subjects import small_subject
 
 
 def random_graphs(count: int = 30, seed: int = 0) -> list[Graph]:
     """Random graphs of 3 to 9 nodes over three labels, each with an edge."""
     rng = np.random.default_rng(seed)
-    graphs = []
+    graphs: list[Graph] = []
     while len(graphs) < count:
         n = int(rng.integers(3, 10))
         edges = [(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < 0.35]
@@ -37,11 +38,12 @@ def dataset(graphs: Sequence[Graph]) -> GraphDataset:
 
 @functools.cache
 def network() -> GraphClassifier:
-    """A GCN in double precision whose head splits the random graphs evenly, and that sees edges well."""
-    torch.manual_seed(1)
-    model = GraphClassifier("gcn", 3, hidden=8).double().eval()
+    """A GCN in double precision whose head splits the random graphs evenly, more by their edges than by their labels."""
+    torch.manual_seed(5)
+    features = np.array([[1, 0], [1, 0.3], [1, -0.3]], dtype=np.float32)
+    model = GraphClassifier("gcn", features, hidden=8).double().eval()
     with torch.no_grad():
-        model.fc.weight.mul_(12)
+        model.fc.weight.mul_(60)
         batch = GraphBatch.from_graphs(random_graphs(200, seed=9))
         margins = weighted_graphs(model, batch).margin(torch.ones(len(batch.edges), dtype=torch.float64))
         model.fc.bias[0] += margins.median()
@@ -70,16 +72,17 @@ def dense(graph: Graph, weights: Tensor) -> Tensor:
 def log_probabilities(graph: Graph, matrix: Tensor, *, detached: bool = False) -> Tensor:
     """Log-probabilities of reject and accept of one graph from its weighted adjacency matrix, for the network above."""
     model = network()
-    x = torch.eye(3, dtype=matrix.dtype)[torch.from_numpy(graph.labels.astype(np.int64))]
+    x = model.features[torch.from_numpy(graph.labels.astype(np.int64))]
     loops = matrix + torch.eye(len(x), dtype=matrix.dtype)
     degrees = loops.sum(1).detach() if detached else loops.sum(1)
     scaled = loops / (degrees[:, None] * degrees[None, :]).sqrt()
-    for conv, norm in zip(model.convs, model.bns, strict=True):
+    layers: Any = zip(model.convs, model.bns, strict=True)
+    for conv, norm in layers:
         x = scaled @ x @ conv.lin.weight.T + conv.bias
         x = torch.relu((x - norm.running_mean) / (norm.running_var + norm.eps).sqrt() * norm.weight + norm.bias)
     return torch.log_softmax(model.fc(x.max(0).values), dim=0)
 
 
-def told(found: Counterfactuals) -> list[tuple[int | None, tuple[tuple[int, int, int], ...], float]]:
+def told(found: Counterfactuals) -> list[tuple[int | None, EditPath, float]]:
     """What was found, as plain values."""
-    return [(each.input, tuple(tuple(edit) for edit in each.path), each.probability) for each in found.found]
+    return [(each.input, each.path, each.probability) for each in found.found]

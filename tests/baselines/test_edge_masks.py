@@ -61,7 +61,7 @@ def test_a_killed_run_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: py
 def test_a_block_that_is_out_of_time_gives_nothing() -> None:
     cff, steps = CFF(epochs=10**6), list[int]()
 
-    def counted(what: str, done: int, _: int, __: str) -> None:
+    def counted(_what: str, done: int, _: int, __: str) -> None:
         steps.append(done)
 
     found = cff.run(subject(), np.random.default_rng(0), deadline=time.monotonic() + 0.3, progress=counted)

@@ -22,7 +22,8 @@ def network(architecture: str, seed: int = 0) -> GraphClassifier:
     """A network in double precision, its norms not those of a new one."""
     torch.manual_seed(seed)
     model = GraphClassifier(architecture, 3, hidden=6).double()
-    for norm in model.bns:
+    norms: Any = model.bns
+    for norm in norms:
         norm.running_mean.uniform_(-0.3, 0.3)
         norm.running_var.uniform_(0.5, 2)
     return model.eval()
@@ -44,7 +45,8 @@ def dense_margin(model: GraphClassifier, batch: GraphBatch, place: int, weights:
     a = torch.zeros(n, n, dtype=weights.dtype).index_put((i, j), weights[edges]).index_put((j, i), weights[edges])
     x = torch.eye(3, dtype=weights.dtype)[torch.from_numpy(batch.labels[nodes].astype(np.int64))]
     one = torch.eye(n, dtype=weights.dtype)
-    for conv, norm in zip(model.convs, model.bns, strict=True):
+    layers: Any = zip(model.convs, model.bns, strict=True)
+    for conv, norm in layers:
         if model.architecture == "gcn":
             loops = a + one
             scale = torch.diag(loops.sum(1) ** -0.5)

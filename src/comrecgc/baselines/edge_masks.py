@@ -85,9 +85,7 @@ def explain_by_masks(
 
     def explain(places: range, generators: Sequence[np.random.Generator]) -> list[list[EditPath]] | None:
         batch = GraphBatch.from_graphs(subject.inputs[place] for place in places)
-        block = Block(
-            graphs=weighted_graphs(subject.classifier, batch), generators=generators, deadline=deadline
-        )
+        block = Block(graphs=weighted_graphs(subject.classifier, batch), generators=generators, deadline=deadline)
         removed = remove(block) if len(batch.edges) else np.zeros(0, dtype=bool)
         if removed is None:
             return None

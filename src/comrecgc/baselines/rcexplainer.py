@@ -179,16 +179,18 @@ class RCExplainer:
             temperature = _FIRST_TEMPERATURE * (_LAST_TEMPERATURE / _FIRST_TEMPERATURE) ** (epoch / self.epochs)
             shuffled = rng.permutation(training)
             for start in range(0, len(shuffled), self.batch_size):
-                loss = self._loss(known, shuffled[start : start + self.batch_size], scorer, classifier, (temperature, rng))
+                loss = self._loss(
+                    known, shuffled[start : start + self.batch_size], scorer, classifier, (temperature, rng)
+                )
                 for part, gradient in zip(scorer.parameters, torch.autograd.grad(loss, scorer.parameters), strict=True):
                     part.grad = gradient
                 adam.step()
             with torch.no_grad():
                 parts = np.array_split(validation, max(1, len(validation) // self.batch_size))
-                loss = sum(float(self._loss(known, part, scorer, classifier)) for part in parts) / len(validation)
+                now = sum(float(self._loss(known, part, scorer, classifier)) for part in parts) / len(validation)
             waited += 1
-            if loss < lowest:
-                lowest, waited, best = loss, 0, scorer.copy()
+            if now < lowest:
+                lowest, waited, best = now, 0, scorer.copy()
             if progress is not None:
                 progress("training", epoch + 1, self.epochs, f"validation loss {lowest:.4f}")
             if waited >= self.patience or (deadline is not None and time.monotonic() >= deadline):
@@ -208,7 +210,9 @@ class RCExplainer:
         scores = scorer(known.states_of(chosen), torch.from_numpy(batch.edges))
         if sampling is not None:
             temperature, rng = sampling
-            uniform = torch.from_numpy(rng.uniform(_LEAST_NOISE, 1 - _LEAST_NOISE, size=tuple(scores.shape))).to(scores.dtype)
+            uniform = torch.from_numpy(rng.uniform(_LEAST_NOISE, 1 - _LEAST_NOISE, size=tuple(scores.shape))).to(
+                scores.dtype
+            )
             scores = (torch.logit(uniform) + scores) / temperature
         mask = torch.sigmoid(scores).mean(dim=0)
         return self.loss(weighted_graphs(classifier, batch), known.margins[chosen], mask).sum()
@@ -256,7 +260,7 @@ class _TrainingGraphs:
             margins = [part.margin(torch.ones(len(part.batch.edges), dtype=part.dtype)) for part in parts]
         states = [part.node_states() for part in parts]
         if not parts:
-            return cls(batch, torch.zeros(0, 0), torch.zeros(0))
+            return cls(batch, torch.zeros(0, 1), torch.zeros(0))
         return cls(batch, torch.cat(states), torch.cat(margins))
 
     def __len__(self) -> int:

@@ -137,7 +137,9 @@ def check_edge_weights(classifier: Classifier, batch: GraphBatch) -> None:
     margin = graphs.margin(weights)
     known = margin.requires_grad and torch.autograd.grad(margin.sum(), weights, allow_unused=True)[0] is not None
     if not known:
-        raise InputError("Edge masks need gradients: the model must use edge_weight (got scores that do not depend on it)")
+        raise InputError(
+            "Edge masks need gradients: the model must use edge_weight (got scores that do not depend on it)"
+        )
     plain = classifier.accept_probability(batch)
     weighted = torch.sigmoid(margin.detach().double()).cpu().numpy()
     off = np.abs(plain - weighted)
