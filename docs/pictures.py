@@ -19,9 +19,10 @@ def main(report: Path, folder: Path, rule: int = 1) -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1100, "height": 1080})
         page.goto(report.resolve().as_uri() + f"#recourse-{rule}")
+        page.wait_for_selector("html[data-settled=yes]")
         page.evaluate("window.scrollTo(0, 0)")
-        page.screenshot(path=folder / "report.png")
-        row, detail = (page.locator(f"#{part}-{rule}").bounding_box() for part in ("recourse", "detail"))
+        page.screenshot(path=folder / "report.png", clip={"x": 0, "y": 0, "width": 1100, "height": 1500}, full_page=True)
+        row, detail = (page.locator(f"#recourse-{rule}{part}").bounding_box() for part in ("", " + .detail"))
         assert row is not None
         assert detail is not None
         clip = {"x": 0.0, "y": row["y"] - 20, "width": 1100.0, "height": row["height"] + detail["height"] + 20}

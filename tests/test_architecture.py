@@ -30,6 +30,7 @@ ACROSS = {
     "test_init.py": "the public names",
     "test_documents.py": "the documents run",
     "report/test_browser.py": "the page in a browser",
+    "report/test_live_page.py": "the live page in a browser",
     "datasets/test_load_dataset.py": "the front door of datasets",
     "neighbourhood/test_models.py": "every model the fast path knows",
     "fuzz": "readers against hostile files",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from comrecgc.explanation import CommonRecourse, Explanation
     from comrecgc.graphs import AllOf, AllowKinds, FreezeNodes, Graph, KeepConnected, MaxSize
     from comrecgc.molecules import Valence
-    from comrecgc.report import write_report
+    from comrecgc.report import compare, write_report
     from comrecgc.runs import load_explanation
 
 __version__ = "0.1.0"
@@ -37,6 +37,7 @@ __all__ = [
     "Valence",
     "__version__",
     "as_classifier",
+    "compare",
     "explain",
     "from_pyg",
     "load_classifier",
@@ -57,7 +58,7 @@ _PACKAGES = {
     "explanation": ("CommonRecourse", "Explanation"),
     "graphs": ("AllOf", "AllowKinds", "FreezeNodes", "Graph", "KeepConnected", "MaxSize"),
     "molecules": ("Valence",),
-    "report": ("write_report",),
+    "report": ("compare", "write_report"),
     "runs": ("load_explanation",),
 }
 _HOME = {name: package for package, names in _PACKAGES.items() for name in names}

@@ -132,6 +132,7 @@ def test_statistics_of_the_wrong_kind_are_left_out(rules: Explanation) -> None:
 def test_a_proven_bound_reads_as_one(rules: Explanation) -> None:
     proven = replace(rules, metrics={**rules.metrics, "coverage_bound": rules.coverage})
     assert (
+        "bound",
         "At most",
         f"{rules.coverage:.1%}",
         "no 3 of the 4000 rules kept cover more: these are the best",

@@ -2,7 +2,7 @@
 
 from comrecgc.explanation.checks import CHANGES, RECOURSES
 from comrecgc.explanation.explanation import Chooser, Explanation
-from comrecgc.explanation.folder import load_explanation
+from comrecgc.explanation.folder import csv_text, load_explanation
 from comrecgc.explanation.records import (
     CommonRecourse,
     CoveredInput,
@@ -33,5 +33,6 @@ __all__ = [
     "Scene",
     "StoredRule",
     "Uncovered",
+    "csv_text",
     "load_explanation",
 ]

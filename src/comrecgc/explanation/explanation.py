@@ -41,6 +41,10 @@ class Chooser(Protocol):
         """Write the table to a run folder; what the manifest must say of it."""
         ...
 
+    def in_memory(self) -> Chooser:
+        """The same with its table in memory."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:

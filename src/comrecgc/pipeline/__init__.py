@@ -1,7 +1,9 @@
 """The steps of an explanation: settings, inputs, candidates and choice of vectors, verification, assembly."""
 
 from comrecgc.pipeline.assembly import assemble, explain_recourses, run_figures
+from comrecgc.pipeline.catalogue import CataloguedRule, catalogue_of
 from comrecgc.pipeline.clock import Clock
+from comrecgc.pipeline.failures import Failure, failures_of
 from comrecgc.pipeline.inputs import (
     Graphs,
     ModelPair,
@@ -27,7 +29,9 @@ __all__ = [
     "RULES",
     "SELECTIONS",
     "Candidates",
+    "CataloguedRule",
     "Clock",
+    "Failure",
     "Graphs",
     "Judges",
     "MinedRules",
@@ -43,10 +47,12 @@ __all__ = [
     "apply_rules",
     "as_dataset",
     "assemble",
+    "catalogue_of",
     "choose_recourses",
     "distances",
     "explain_recourses",
     "explain_rules",
+    "failures_of",
     "find_candidates",
     "mine_rules",
     "one_edit_length",

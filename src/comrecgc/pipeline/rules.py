@@ -105,6 +105,10 @@ class RuleChooser:
         save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
         return {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.judges.ladder)}
 
+    def in_memory(self) -> RuleChooser:
+        """The chooser with its table: itself."""
+        return self
+
     def _label(self, name: str) -> int:
         names = self.mined.rejects.dataset.label_names
         if name not in names:

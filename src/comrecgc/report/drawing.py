@@ -108,7 +108,7 @@ class Pen:
         """
         shown = _near(change)
         num_hidden = len(set(change.before.ids.tolist()) | change.added) - len(shown)
-        before, after = _induced(change.before, shown), _induced(change.after, shown)
+        before, after = induced(change.before, shown), induced(change.after, shown)
         start = depict(before, self.label_names) if self.is_molecular else None
         positions = _scaled(layout_change(before, after, start))
         frame = _frame(positions)
@@ -248,7 +248,7 @@ def _near(change: Change) -> frozenset[int]:
         shown |= ring
 
 
-def _induced(graph: Graph, nodes: frozenset[int]) -> Graph:
+def induced(graph: Graph, nodes: frozenset[int]) -> Graph:
     """The part of a graph on some of its nodes, ids kept."""
     kept = [place for place, node in enumerate(graph.ids.tolist()) if node in nodes]
     if len(kept) == graph.num_nodes:

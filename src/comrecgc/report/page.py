@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -17,9 +17,13 @@ from comrecgc.evidence import Evidence
 from comrecgc.explanation import Explanation
 from comrecgc.report.drawing import STYLE
 from comrecgc.report.evidence_view import evidence_section, evidence_style
+from comrecgc.report.explorer import packed_table, rule_chooser
 from comrecgc.report.rule_views import frontier, rule_warnings, rung_sentence, thing_of
 from comrecgc.report.views import clipped, covered_extent, figures, recourse_views, tables, uncovered_views
 from comrecgc.storage import write_text
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 VERBS = ("remove", "relabel", "add", "cut", "join")
 
@@ -38,19 +42,14 @@ def write_report(explanation: Explanation, path: str | Path, evidence: Evidence 
 
 def render_report(explanation: Explanation, evidence: Evidence | None = None) -> str:
     """The report as HTML: one file, no network, and no script or style but its own may run in it."""
-    from jinja2 import Environment, StrictUndefined
-
-    folder = files("comrecgc.report")
-    style = STYLE + (folder / "page.css").read_text(encoding="utf-8") + evidence_style()
-    script = (folder / "page.js").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    template = environment.from_string((folder / "template.html").read_text(encoding="utf-8"))
+    chooser = rule_chooser(explanation)
+    style, script = STYLE + part("page.css") + evidence_style(), part("page.js" if chooser is None else "explorer.js")
     recourses = recourse_views(explanation)
     uncovered = uncovered_views(explanation)
     is_rules = explanation.recourse == "rules"
     num_covered = sum(recourse.gain for recourse in explanation.recourses)
     num_inputs = len(explanation.inputs)
-    return template.render(
+    return template("template.html").render(
         dataset=clipped(explanation.dataset),
         reject=_class_word(explanation.class_names[0]),
         accept=_class_word(explanation.class_names[1]),
@@ -78,11 +77,13 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         uncovered=[view.group for view in uncovered],
         tables=tables(explanation),
         evidence=evidence_section(evidence),
+        num_rules=0 if chooser is None else len(chooser.mined.table),
+        packed=None if chooser is None else packed_table(explanation, chooser, evidence),
         version=comrecgc.__version__,
         style=Markup(style),  # ours, and it must stay as it was hashed
         script=Markup(script),
-        style_hash=_csp_hash(style),
-        script_hash=_csp_hash(script),
+        style_hash=csp_hash(style),
+        script_hash=csp_hash(script),
         data=_json_for_html(
             {
                 "noun": "rule" if is_rules else "recourse",
@@ -95,11 +96,23 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
     )
 
 
+def template(name: str) -> Template:
+    """A template that escapes what it is given and misses nothing silently."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(part)).get_template(name)
+
+
+def part(name: str) -> str:
+    """A file of the page."""
+    return (files("comrecgc.report") / name).read_text(encoding="utf-8")
+
+
 def _class_word(name: str) -> str:
     return {"reject": "rejected", "accept": "accepted"}.get(name, clipped(name))
 
 
-def _csp_hash(text: str) -> str:
+def csp_hash(text: str) -> str:
     """What a content security policy calls a text that may run."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 

@@ -70,33 +70,36 @@ def thing_of(explanation: Explanation) -> str:
     return "molecule" if explanation.is_molecular else "graph"
 
 
-def rule_figures(explanation: Explanation) -> list[tuple[str, str, str]]:
-    """The headline of a rule run: name, value and what it means."""
+def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
+    """The headline of a rule run: what the page's script calls the figure, name, value and what it means."""
     metrics, facts = explanation.metrics, explanation.facts
     num, things = len(explanation.recourses), f"{thing_of(explanation)}s"
     rung = f"by {explanation.changes} changes" if explanation.changes in _RUNGS else "by the rules below"
-    shown = [("Covered", f"{explanation.coverage:.1%}", f"of {len(explanation.inputs)} rejected {things}, {rung}")]
+    shown = [
+        ("covered", "Covered", f"{explanation.coverage:.1%}", f"of {len(explanation.inputs)} rejected {things}, {rung}")
+    ]
     if (unseen := _number(metrics, "held_out_coverage")) is not None:
         hint = f"rules chosen on four fifths of the {things} cover so many of the others; mean of five splits"
-        shown.append((f"On unseen {things}", f"{unseen:.1%}", hint))
+        shown.append(("unseen", f"On unseen {things}", f"{unseen:.1%}", hint))
     if (bound := _number(metrics, "coverage_bound")) is not None:
         of = f"{num} of the {rules:.0f} rules kept" if (rules := _number(metrics, "num_rules")) else f"{num} rules"
         best = ": these are the best" if bound - explanation.coverage < _SAME else ""
         hint = f"no {of} cover more{best}" if num != 1 else f"no other rule covers more{best and ': this is the best'}"
-        shown.append(("At most", f"{bound:.1%}", hint))
+        shown.append(("bound", "At most", f"{bound:.1%}", hint))
     if (confirmed := _number(metrics, "confirmed_coverage")) is not None:
         hint = f"of the rejected {things} have a change below that most of the panel of other models accept too"
-        shown.append(("Confirmed", f"{confirmed:.1%}", hint))
+        shown.append(("confirmed", "Confirmed", f"{confirmed:.1%}", hint))
     if (cost := _number(metrics, "mean_cost")) is not None:
         shown.append(
             (
+                "cost",
                 "Size of a change",
                 f"{cost:.1f}",
                 f"{'atoms and bonds' if explanation.is_molecular else 'nodes and edges'} added, removed or changed, on average",
             )
         )
     if facts.model_accuracy is not None:
-        shown.append(("Model accuracy", f"{facts.model_accuracy:.1%}", "on the whole dataset"))
+        shown.append(("accuracy", "Model accuracy", f"{facts.model_accuracy:.1%}", "on the whole dataset"))
     return shown
 
 

@@ -192,7 +192,7 @@ def _card(explanation: Explanation, index: int, pen: Pen) -> dict[str, str]:
 def figures(explanation: Explanation) -> list[dict[str, str]]:
     """The headline figures."""
     if explanation.recourse == "rules":
-        return [_figure(*figure) for figure in rule_figures(explanation)]
+        return [_figure(name, value, hint, id_) for id_, name, value, hint in rule_figures(explanation)]
     metrics, facts = explanation.metrics, explanation.facts
     shown = [_figure("Covered", f"{explanation.coverage:.1%}", f"of {len(explanation.inputs)} rejected graphs")]
     if metrics.get("directional_coverage") is not None:
@@ -214,8 +214,8 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _figure(name: str, value: str, hint: str) -> dict[str, str]:
-    return {"name": name, "value": value, "hint": hint}
+def _figure(name: str, value: str, hint: str, id_: str = "") -> dict[str, str]:
+    return {"id": id_, "name": name, "value": value, "hint": hint}
 
 
 def tables(explanation: Explanation) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from comrecgc.rules.choice import (
     KINDS,
     NUM_SPLITS,
+    SLACK,
     HeldOut,
     RuleChoice,
     Wishes,
@@ -23,6 +24,7 @@ __all__ = [
     "ACCEPTED",
     "KINDS",
     "NUM_SPLITS",
+    "SLACK",
     "Acceptance",
     "Composition",
     "Group",

@@ -51,6 +51,10 @@ class StoredChooser:
         """Write the table to another run folder; what the manifest must say of it."""
         return self.chooser.save(folder)
 
+    def in_memory(self) -> RuleChooser:
+        """The chooser with its table."""
+        return self.chooser
+
     @cached_property
     def chooser(self) -> RuleChooser:
         return rule_chooser(self.folder, self.explanation)

@@ -14,7 +14,7 @@ from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph
 from comrecgc.pipeline import RULES, Progress, with_label_names
 from comrecgc.report import write_report
-from comrecgc.runs.choosing import rule_chooser, stored_wishes
+from comrecgc.runs.choosing import load_explanation, rule_chooser, stored_wishes
 from comrecgc.runs.evaluation import load_witnesses, run_judges, run_models, stored_settings
 from comrecgc.runs.folder import REPORT, WITNESSES
 from comrecgc.threads import reproducible
@@ -84,7 +84,7 @@ def run_evidence(
 
 def rewrite_report(folder: str | Path) -> None:
     """Write the report of a run again, with the evidence on it if there is some."""
-    write_report(Explanation.load(folder), Path(folder) / REPORT, load_evidence(folder))
+    write_report(load_explanation(folder), Path(folder) / REPORT, load_evidence(folder))
 
 
 def load_evidence(folder: str | Path) -> Evidence | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from comrecgc.graphs import Graph, Rule, Site
+from comrecgc.molecules import BOND_NAMES, read_substituent
 from comrecgc.wording.difference import Difference, Pair, pair_of
 from comrecgc.wording.english import clipped, counted, listed, noun_of, number, plural, several, with_article
 from comrecgc.wording.molecule_rules import MoleculeSentences, Wordiness
@@ -40,12 +41,43 @@ def describe_rule(
     sentences: GraphSentences | MoleculeSentences = GraphSentences(difference)
     if is_molecular:
         sentences = MoleculeSentences(difference, names, edge_label_names, places)
-    texts = [sentences.text(wordiness) for wordiness in _SUMMARIES]
-    summary = next((text for text in texts if len(text) <= LONGEST_SUMMARY), texts[-1])
-    if len(summary) > LONGEST_SUMMARY:
+    for wordiness in _SUMMARIES:
+        summary = sentences.text(wordiness)
+        if len(summary) <= LONGEST_SUMMARY:
+            break
+    else:
         summary = f"{summary[: LONGEST_SUMMARY - 1].rstrip(' ,–(')}…"
     full = sentences.text("full")
     return Words(summary, f"{full[:1].upper()}{full[1:]}. {sentences.conditions} {_cost(rule)}")
+
+
+def describe_group(
+    labels: Sequence[int],
+    bonds: Mapping[Pair, int],
+    bond: int,
+    label_names: Sequence[str],
+    *,
+    edge_label_names: Sequence[str] | None = None,
+    is_molecular: bool = False,
+) -> str:
+    """What a group that hangs on one node is called: "nitro (–NO2)", "–CH2–Br", "chain helix–sheet".
+
+    Args:
+        labels: Label of each of its nodes; the first hangs on the anchor.
+        bonds: Label of each of its edges, by the nodes they join, `i < j`.
+        bond: Label of the edge to the anchor.
+        label_names: Name of each node label.
+        edge_label_names: Name of each edge label, if edges have labels.
+        is_molecular: Whether label names are elements.
+    """
+    names = [clipped(name) if is_molecular else noun_of(name) for name in label_names]
+    nodes = {node: names[label] for node, label in enumerate(labels)}
+    kinds = None if edge_label_names is None or not set(edge_label_names) <= set(BOND_NAMES) else edge_label_names
+    if not is_molecular:
+        return _group(set(nodes), nodes, dict.fromkeys(bonds), -1)
+    inner = {pair: None if kinds is None else kinds[label] for pair, label in bonds.items()}
+    found = read_substituent(nodes, inner, 0, None if kinds is None else kinds[bond], fill="H" not in names)
+    return found.formula if found.name is None else f"{found.name} ({found.formula})"
 
 
 class GraphSentences:

@@ -1,0 +1,356 @@
+"""Finished runs side by side: which recourses hold for all of them, which for one, and which graphs each covers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from comrecgc.errors import InputError
+from comrecgc.explanation import CommonRecourse, Explanation, csv_text
+from comrecgc.report.explorer import chosen_rows, rule_chooser
+from comrecgc.rules import RuleTable, wilson_interval
+from comrecgc.storage import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HOLDS = 0.5
+"""A rule holds for a run if its success there is at least this share of its best."""
+
+_COLUMNS = ("summary", "verdict")
+_RUN_COLUMNS = ("place", "accepted", "applicable", "success", "nearest", "nearest_share")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """How a recourse stands in one run.
+
+    Args:
+        place: Its number among the recourses chosen there, from 1; None if it was not chosen.
+        accepted: Inputs that it turns there; None if that run does not know it.
+        applicable: Inputs it can be carried out on there.
+        nearest: Number of the recourse chosen there that covers most of the same graphs.
+        nearest_share: Share of the graphs it covers, of those that both runs reject, that the nearest covers too.
+    """
+
+    place: int | None
+    accepted: int | None = None
+    applicable: int | None = None
+    nearest: int | None = None
+    nearest_share: float | None = None
+
+    @property
+    def success(self) -> float | None:
+        """Share of the inputs it can be carried out on that it turns."""
+        return None if self.accepted is None or not self.applicable else self.accepted / self.applicable
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Wilson's 95% interval of the success."""
+        return None if self.accepted is None or not self.applicable else wilson_interval(self.accepted, self.applicable)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ComparedRecourse:
+    """A recourse that some run chose.
+
+    Args:
+        recourse: The recourse, as the first run that chose it has it.
+        standings: How it stands in each run.
+    """
+
+    recourse: CommonRecourse
+    standings: tuple[Standing, ...]
+
+    @property
+    def holds(self) -> tuple[bool, ...]:
+        """For each run whether it holds there: its success is at least half of its best."""
+        best = max((standing.success or 0.0 for standing in self.standings), default=0.0)
+        return tuple(
+            standing.place is not None if standing.success is None else standing.success >= HOLDS * best
+            for standing in self.standings
+        )
+
+    def verdict(self, names: Sequence[str]) -> str:
+        """For whom it holds, in words."""
+        holds = [name for name, holds in zip(names, self.holds, strict=True) if holds]
+        if len(holds) == len(names):
+            return "holds for both" if len(names) == 2 else "holds for all"
+        weaker = [
+            name for name, holds, standing in zip(names, self.holds, self.standings, strict=True)
+            if not holds and standing.accepted
+        ]  # fmt: skip
+        return f"only {', '.join(holds)}" + (f"; weaker in {', '.join(weaker)}" if weaker else "")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ComparedRun:
+    """A run of the comparison.
+
+    Args:
+        name: What it is called.
+        explanation: What it found.
+        table: Its table of rules; None for vectors, and where the table is not at hand.
+        rows: Rows of the table behind its recourses.
+    """
+
+    name: str
+    explanation: Explanation
+    table: RuleTable | None
+    rows: tuple[int, ...]
+
+    @cached_property
+    def reach(self) -> list[frozenset[int]]:
+        """Inputs that each recourse covers, whether or not one before it does."""
+        return [
+            frozenset([*(member.input for member in one.covered), *one.also_covers])
+            for one in self.explanation.recourses
+        ]
+
+    @cached_property
+    def covered(self) -> frozenset[int]:
+        """Inputs that it covers."""
+        return frozenset().union(*self.reach)
+
+    @cached_property
+    def row_of(self) -> Mapping[int, int]:
+        """Row of the table for every rule, by what it is known by."""
+        return {} if self.table is None else {int(key): row for row, key in enumerate(self.table.key.tolist())}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison:
+    """Runs side by side.
+
+    Args:
+        runs: The runs.
+        recourses: Every recourse that some run chose, those of the first run first.
+        common: Inputs that all runs have.
+    """
+
+    runs: tuple[ComparedRun, ...]
+    recourses: tuple[ComparedRecourse, ...]
+    common: frozenset[int]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the runs are called."""
+        return tuple(run.name for run in self.runs)
+
+    def rules_cover(self, rules: int, inputs: int) -> float | None:
+        """Share of one run's inputs that another run's rules turn there, as far as its table knows them; None where it has none."""
+        origin, target = self.runs[rules], self.runs[inputs]
+        if origin.table is None or target.table is None:
+            return None
+        keys = origin.table.key[list(origin.rows)].tolist()
+        rows = [target.row_of[key] for key in keys if key in target.row_of]
+        table = target.table
+        turned = {place for row in rows for place in table.input[table.ptr[row] : table.ptr[row + 1]].tolist()}
+        return len(turned) / max(table.num_inputs, 1)
+
+    def overlap(self, first: int, second: int) -> dict[str, int]:
+        """Of the inputs that two runs have, how many both cover, one covers, or none does."""
+        one, other = self.runs[first], self.runs[second]
+        shared = frozenset(one.explanation.inputs) & frozenset(other.explanation.inputs)
+        both, either = one.covered & other.covered & shared, (one.covered | other.covered) & shared
+        return {
+            "shared": len(shared),
+            "both": len(both),
+            "first": len((one.covered - other.covered) & shared),
+            "second": len((other.covered - one.covered) & shared),
+            "neither": len(shared - either),
+        }
+
+    def rows(self) -> list[list[Any]]:
+        """A header, then a row for every recourse."""
+        header = [*_COLUMNS, *(f"{column} ({run.name})" for run in self.runs for column in _RUN_COLUMNS)]
+        rows: list[list[Any]] = [header]
+        for one in self.recourses:
+            cells = [
+                (standing.place, standing.accepted, standing.applicable, standing.success, standing.nearest,
+                 standing.nearest_share)
+                for standing in one.standings
+            ]  # fmt: skip
+            rows.append([one.recourse.summary, one.verdict(self.names), *(cell for row in cells for cell in row)])
+        return rows
+
+    def to_csv(self) -> str:
+        """The table as CSV."""
+        return csv_text(self.rows())
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a data frame. Needs pandas."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError("to_frame needs pandas: pip install 'comrecgc[notebook]'") from error
+        header, *rows = self.rows()
+        return pd.DataFrame(rows, columns=header)
+
+    def to_markdown(self) -> str:
+        """The runs, what they share, and the table of recourses, as Markdown."""
+        lines = [_line(["run", "covered", "rejected graphs", "recourses", "kind", "changes"]), _line(["---"] * 6)]
+        lines += [
+            _line([run.name, f"{it.coverage:.1%}", len(it.inputs), len(it.recourses), it.recourse, it.changes])
+            for run in self.runs
+            for it in (run.explanation,)
+        ]
+        lines += ["", *(f"- {sentence}" for sentence in self.sentences()), ""]
+        lines += [_line(["what to change", "for whom", *self.names]), _line(["---"] * (2 + len(self.runs)))]
+        lines += [
+            _line([one.recourse.summary, one.verdict(self.names), *map(standing_words, one.standings)])
+            for one in self.recourses
+        ]
+        return "\n".join(lines) + "\n"
+
+    def sentences(self) -> list[str]:
+        """What the runs have in common, a sentence each."""
+        found = []
+        for i, first in enumerate(self.names):
+            for j, second in enumerate(self.names[i + 1 :], i + 1):
+                it = self.overlap(i, j)
+                found.append(
+                    f"{first} and {second} both reject {it['shared']} graphs: both cover {it['both']}, only {first} "
+                    f"{it['first']}, only {second} {it['second']}, neither {it['neither']}."
+                )
+                for rules, inputs in ((i, j), (j, i)):
+                    share = self.rules_cover(rules, inputs)
+                    if share is not None:
+                        found.append(
+                            f"The rules of {self.names[rules]} turn {share:.1%} of the graphs that {self.names[inputs]} rejects."
+                        )
+        return found
+
+    def write_page(self, path: str | Path) -> None:
+        """Write the comparison as one HTML file.
+
+        Args:
+            path: The file.
+        """
+        write_text(Path(path), self.to_html())
+
+    def to_html(self) -> str:
+        """The comparison as one HTML page: no network, no script."""
+        from comrecgc.report.comparison_page import render_comparison
+
+        return render_comparison(self)
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(map(repr, self.names))}, recourses={len(self.recourses)}, common={len(self.common)})"
+
+    def _repr_html_(self) -> str:
+        from comrecgc.report.comparison_page import comparison_table
+
+        return comparison_table(self)
+
+
+def compare(*explanations: Explanation, names: Sequence[str] | None = None) -> Comparison:
+    """Compare finished runs on the same graphs: two models, two versions of one, vectors against rules.
+
+    A rule is looked up in the tables of all runs, so that it is known how it fares where it was not chosen.
+
+    Args:
+        explanations: Two or more; rules need their tables (`comrecgc.load_explanation`, or the result of `fit`).
+        names: What the runs are called; by default "run 1", "run 2" …
+    """
+    if len(explanations) < 2:
+        raise InputError(f"compare needs at least two runs (got {len(explanations)})")
+    called = [f"run {k + 1}" for k in range(len(explanations))] if names is None else list(names)
+    if len(called) != len(explanations) or len(set(called)) < len(called):
+        raise InputError(f"names must be one per run, all different (got {', '.join(called)})")
+    common = _checked_common(explanations, called)
+    runs = tuple(_run(name, explanation) for name, explanation in zip(called, explanations, strict=True))
+    return Comparison(runs=runs, recourses=tuple(_recourses(runs)), common=common)
+
+
+def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -> frozenset[int]:
+    """Inputs that all have, if all speak of the same graphs."""
+    first = explanations[0]
+    for name, other in zip(names[1:], explanations[1:], strict=True):
+        if other.label_names != first.label_names or other.edge_label_names != first.edge_label_names:
+            raise InputError(f"Runs must be about the same labels: those of {names[0]} and {name} differ")
+        shared = first.inputs.keys() & other.inputs.keys()
+        if any(first.inputs[index].graph != other.inputs[index].graph for index in shared):
+            raise InputError(f"Runs must be about the same graphs: those of {names[0]} and {name} differ")
+        if not shared and other.dataset != first.dataset:
+            raise InputError(f"Runs must be about the same graphs (got {first.dataset} and {other.dataset})")
+    return frozenset(first.inputs).intersection(*(other.inputs for other in explanations[1:]))
+
+
+def _run(name: str, explanation: Explanation) -> ComparedRun:
+    chooser = rule_chooser(explanation)
+    rows = () if chooser is None else tuple(chosen_rows(chooser))
+    if len(rows) != len(explanation.recourses):
+        return ComparedRun(name=name, explanation=explanation, table=None, rows=())
+    return ComparedRun(
+        name=name, explanation=explanation, table=None if chooser is None else chooser.mined.table, rows=rows
+    )
+
+
+def _recourses(runs: Sequence[ComparedRun]) -> list[ComparedRecourse]:
+    """Every chosen recourse once: rules of the same key are the same."""
+    found: list[ComparedRecourse] = []
+    seen: set[int] = set()
+    for number, run in enumerate(runs):
+        for place, recourse in enumerate(run.explanation.recourses):
+            key = None if run.table is None else int(run.table.key[run.rows[place]])
+            if key is not None and key in seen:
+                continue
+            if key is not None:
+                seen.add(key)
+            standings = [_standing(runs, number, place, key, other) for other in range(len(runs))]
+            found.append(ComparedRecourse(recourse=recourse, standings=tuple(standings)))
+    return found
+
+
+def _standing(runs: Sequence[ComparedRun], number: int, place: int, key: int | None, other: int) -> Standing:
+    """How recourse `place` of run `number` stands in run `other`."""
+    run = runs[other]
+    nearest, share = _nearest(runs[number], place, run) if other != number else (None, None)
+    row = None if key is None else run.row_of.get(key)
+    if row is not None and run.table is not None:
+        chosen = run.rows.index(row) + 1 if row in run.rows else None
+        applicable = int(run.table.num_applicable[row])
+        if chosen is not None:  # the run counted exactly where all of a composite rule fits
+            applicable = int((run.explanation.recourses[chosen - 1].statistics or {}).get("applicable") or applicable)
+        return Standing(
+            place=chosen, accepted=int(run.table.num_accepted[row]), applicable=applicable,
+            nearest=nearest, nearest_share=share,
+        )  # fmt: skip
+    if other != number:
+        known = 0 if key is not None and run.table is not None else None
+        return Standing(place=None, accepted=known, applicable=None, nearest=nearest, nearest_share=share)
+    return Standing(place=place + 1)
+
+
+def _nearest(run: ComparedRun, place: int, other: ComparedRun) -> tuple[int | None, float | None]:
+    """The recourse of another run that covers the most of the same graphs, from 1, and its share of those both runs reject."""
+    mine = run.reach[place] & other.explanation.inputs.keys()
+    shares = [len(mine & reach) / len(mine) for reach in other.reach] if mine else []
+    if not shares or max(shares) == 0:
+        return None, None
+    return shares.index(max(shares)) + 1, max(shares)
+
+
+def standing_words(standing: Standing) -> str:
+    """How a recourse stands in a run, in a few words."""
+    words = f"no. {standing.place}: " if standing.place else ""
+    if standing.success is not None and standing.interval is not None:
+        low, high = standing.interval
+        words += f"{standing.accepted} of {standing.applicable}, {standing.success:.0%} ({100 * low:.0f}–{high:.0%})"
+    elif standing.accepted == 0:
+        words += "hardly any"
+    elif standing.place:
+        words = f"no. {standing.place}"
+    else:
+        words = "–"
+    if standing.nearest is not None and standing.place is None:
+        words += f"; no. {standing.nearest} covers {standing.nearest_share:.0%} of its graphs"
+    return words
+
+
+def _line(cells: Sequence[object]) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

@@ -1,0 +1,299 @@
+"""The table of rules as the page holds it: small enough for one file, complete enough to choose from again.
+
+One gzip stream: the length of a JSON text (4 bytes, little endian), the text, then arrays one after the other, each beginning at a multiple
+of eight bytes. The text names them (`arrays`: type, where it begins, how many) and holds what is no number. Of an entry of the table,
+which is an input that a rule turns, the page knows the probability afterwards, the panel's votes and the nodes that the changes name:
+with the rule's pattern that is enough to carry the rule out and draw the result.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.evidence import Evidence
+from comrecgc.explanation import CommonRecourse, Explanation, Reason
+from comrecgc.graphs import Graph, Pattern, Rung
+from comrecgc.molecules import depict
+from comrecgc.pipeline import CataloguedRule, RuleChooser, catalogue_of, failures_of
+from comrecgc.report.drawing import induced
+from comrecgc.rules import KINDS, NUM_SPLITS, SLACK, Group, RuleTable, choose
+from comrecgc.wording import describe_group
+
+MOST_PLACES = 1_500_000
+"""Nodes that changes name, over all entries, at most; of a larger table the page knows the places in the first inputs of each rule alone."""
+
+_ATTACHES = (1, 3)  # kinds of change that bring a group
+_FEWEST_PLACES = 8  # of a rule, enough to show some
+_NOWHERE = -32768
+_LIKELY_RULES = 20
+_SCALE = 256  # positions are kept as whole numbers, an edge being so long
+
+Array = npt.NDArray[Any]
+
+
+def rule_chooser(explanation: Explanation) -> RuleChooser | None:
+    """The table that an explanation was chosen from; None where it is not at hand, or nothing is in it."""
+    chooser = None if explanation.chooser is None else explanation.chooser.in_memory()
+    return chooser if isinstance(chooser, RuleChooser) and len(chooser.mined.table) else None
+
+
+def chosen_rows(chooser: RuleChooser) -> list[int]:
+    """Rows of the table behind the recourses of the explanation that the chooser belongs to."""
+    rows: list[int] = choose(chooser.mined.table, chooser.settings.num_recourses, chooser.wishes).rules.tolist()
+    return rows
+
+
+def packed_table(explanation: Explanation, chooser: RuleChooser, evidence: Evidence | None = None) -> str:
+    """Everything that the page needs to choose, carry out and draw rules, in base64.
+
+    Args:
+        explanation: What was found.
+        chooser: The table that it was chosen from.
+        evidence: Reasons to believe the rules that the run chose, or not.
+    """
+    table = chooser.mined.table
+    rows = dict(zip(chosen_rows(chooser), explanation.recourses, strict=False))
+    rules = catalogue_of(chooser.mined, rows)
+    arrays = {**_rule_arrays(table), **_entry_arrays(table, rules), **_input_arrays(explanation, chooser)}
+    facts = {
+        **_names(explanation, chooser),
+        "rules": [_rule(rule, rows.get(row)) for row, rule in enumerate(rules)],
+        "known": {row: _exact(recourse) for row, recourse in rows.items()},
+        "groups": _groups(table, explanation),
+        "failures": _failures(chooser, rules),
+        "evidence": {} if evidence is None else _evidence(list(rows), evidence),
+    }
+    return base64.b64encode(_packed(facts, arrays)).decode()
+
+
+def _packed(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    places, start = {}, 0
+    for name, array in arrays.items():
+        places[name] = [array.dtype.str[1:], start, array.size]
+        start += -(-array.nbytes // 8) * 8
+    text = json.dumps({**facts, "arrays": places}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    text += b" " * (-(4 + len(text)) % 8)
+    parts = [len(text).to_bytes(4, "little"), text]
+    for array in arrays.values():
+        content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+        parts += [content, b"\0" * (-len(content) % 8)]
+    return gzip.compress(b"".join(parts), compresslevel=9, mtime=0)
+
+
+def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
+    """What the page calls things, and what was asked."""
+    table, settings = chooser.mined.table, chooser.settings
+    panel = chooser.judges.panel
+    return {
+        "labels": list(explanation.label_names),
+        "edgeLabels": None if explanation.edge_label_names is None else list(explanation.edge_label_names),
+        "classes": list(explanation.class_names),
+        "isMolecular": explanation.is_molecular,
+        "dataset": explanation.dataset,
+        "kinds": list(KINDS),
+        "theta": settings.theta,
+        "changes": explanation.changes,
+        "majority": table.majority,
+        "panel": len(panel) if panel is not None else max(int(table.votes.max(initial=0)), table.majority),
+        "slack": SLACK,
+        "splits": NUM_SPLITS,
+        "maxChanges": settings.max_changes,
+        "complete": chooser.mined.complete,
+        "numRecourses": settings.num_recourses,
+        "wishes": chooser.wishes.stated(),
+        "bound": explanation.metrics.get("coverage_bound"),
+    }
+
+
+def _rule_arrays(table: RuleTable) -> dict[str, Array]:
+    attached = np.where(np.isin(table.kinds, _ATTACHES), table.change[table.ptr[:-1], :, 3], -1)
+    turned = np.zeros((len(table), table.num_inputs), bool)
+    turned[table.rule, table.input] = True
+    return {
+        "radius": table.radius.astype(np.uint8),
+        "kindOf": table.kinds.astype(np.int8),
+        "cost": table.cost.astype(np.int32),
+        "adds": table.adds.astype(np.uint8),
+        "removes": table.removes.astype(np.uint8),
+        "attached": attached.astype(np.int16),
+        "applicable": table.applicable,
+        "turned": np.packbits(turned, axis=1),
+        "random": np.nan_to_num(table.random_success, nan=-1.0).astype(np.float32),
+    }
+
+
+def _entry_arrays(table: RuleTable, rules: Sequence[CataloguedRule]) -> dict[str, Array]:
+    """What is known of each entry, rule after rule; places are column after column, which packs better."""
+    widths = 2 * table.num_changes  # nodes that the changes of a rule name
+    most = _most_entries(table.num_accepted, widths)
+    columns = [
+        _aligned(table, row, rule, most).T.ravel() for row, rule in enumerate(rules)
+    ]  # fmt: skip
+    places = np.concatenate([np.zeros(0, np.int64), *columns])
+    small = places.max(initial=0) < np.iinfo(np.uint8).max
+    after = 1 / (1 + np.exp(-table.margin.astype(np.float64)))
+    return {
+        "afterwards": np.round(255 * after).astype(np.uint8),
+        "votes": np.maximum(table.votes, 0).astype(np.uint8),
+        "places": places.astype(np.uint8 if small else np.uint16),
+        "numPlaces": np.minimum(table.num_accepted, most).astype(np.int32),
+    }
+
+
+def _most_entries(accepted: Array, widths: Array) -> int:
+    """For how many entries of a rule places are kept, so that there is room for all."""
+    most = int(accepted.max(initial=0))
+    while most > _FEWEST_PLACES and int((np.minimum(accepted, most) * widths).sum()) > MOST_PLACES:
+        most = max(_FEWEST_PLACES, most * 4 // 5)
+    return most
+
+
+def _aligned(table: RuleTable, row: int, rule: CataloguedRule, most: int) -> Array:
+    """Nodes that the changes of a rule name, in the order of the changes of its first entry, `[entries, 2 * changes]`."""
+    start, num = int(table.ptr[row]), len(rule.ends)
+    stop = min(int(table.ptr[row + 1]), start + most)
+    changes = table.change[start:stop, :num].astype(np.int64)
+    names = changes[:, :, 0] * 40_000 + changes[:, :, 3]  # kind and value
+    order = np.argsort(names, axis=1, kind="stable")
+    first = np.argsort(np.argsort(names[0], kind="stable"), kind="stable")
+    order = order[:, first]
+    sorted_changes = np.take_along_axis(changes, order[:, :, None], axis=1)
+    nodes = sorted_changes[:, :, 1:3].reshape(stop - start, 2 * num)
+    return np.where(nodes < 0, 0, nodes)
+
+
+def _input_arrays(explanation: Explanation, chooser: RuleChooser) -> dict[str, Array]:
+    """The inputs, where to draw their nodes, and how they are split."""
+    rejects, seed = chooser.mined.rejects, chooser.settings.seed
+    graphs = list(rejects.graphs)
+    labels = np.concatenate([np.zeros(0, np.int64), *(graph.labels for graph in graphs)])
+    edges = np.concatenate([np.zeros((0, 2), np.int64), *(graph.edges for graph in graphs)])
+    bonds = [graph.edge_labels for graph in graphs if graph.edge_labels is not None]
+    return {
+        "index": rejects.indices.astype(np.int32),
+        "beforehand": (1 / (1 + np.exp(-chooser.mined.table.base))).astype(np.float32),
+        "nodePtr": np.cumsum([0, *(graph.num_nodes for graph in graphs)]).astype(np.int32),
+        "edgePtr": np.cumsum([0, *(graph.num_edges for graph in graphs)]).astype(np.int32),
+        "nodeLabels": labels.astype(np.uint16),
+        "edges": edges.astype(np.uint16),
+        "bonds": np.concatenate([np.zeros(0, np.int64), *bonds]).astype(np.uint16),
+        "positions": _positions(graphs, explanation),
+        "foldOf": _folds(len(graphs), seed, 10),  # as the run's own figures split the inputs
+        "ruleFoldOf": _folds(len(graphs), seed, 11),
+    }
+
+
+def _folds(num_inputs: int, seed: int, purpose: int) -> Array:
+    folds = np.arange(num_inputs) % NUM_SPLITS
+    np.random.default_rng([seed, purpose]).shuffle(folds)
+    return folds.astype(np.uint8)
+
+
+def _positions(graphs: Sequence[Graph], explanation: Explanation) -> Array:
+    """Where rdkit draws the atoms of each molecule, hydrogens apart, which the page puts where there is room; nothing otherwise."""
+    if not explanation.is_molecular:
+        return np.zeros(0, np.int16)
+    names = explanation.label_names
+    found = []
+    for graph in graphs:
+        heavy = frozenset(node for node, label in enumerate(graph.labels.tolist()) if names[label] != "H")
+        part = induced(graph, heavy if heavy else frozenset(range(graph.num_nodes)))
+        placed = depict(part, names) or {}
+        points = [placed.get(int(node)) for node in graph.ids.tolist()]
+        found += [(_NOWHERE, _NOWHERE) if point is None else _whole(*point) for point in points]
+    return np.array(found, np.int16).reshape(-1)
+
+
+def _whole(x: float, y: float) -> tuple[int, int]:
+    return tuple(max(-32000, min(32000, round(_SCALE * value))) for value in (x, y))  # type: ignore[return-value]
+
+
+def _rule(catalogued: CataloguedRule, recourse: CommonRecourse | None) -> list[Any]:
+    """A rule in the order in which the page's script takes it apart."""
+    rule = catalogued.rule
+    words = recourse if recourse is not None else catalogued.words
+    assert words is not None
+    return [
+        words.summary,
+        words.description,
+        catalogued.smirks or "",
+        _side(rule.before),
+        _side(rule.after),
+        [node for pair in rule.kept for node in pair],
+        [int(closed) for closed in rule.closed],
+        [node for ends in catalogued.ends for node in ends],
+    ]
+
+
+def _side(pattern: Pattern) -> list[Any]:
+    bonds = [label for _, label in sorted(pattern.bonds.items())]
+    return [list(pattern.labels), [node for edge in sorted(pattern.edges) for node in edge], bonds]
+
+
+def _exact(recourse: CommonRecourse) -> dict[str, Any]:
+    """What the run found out about a rule it chose, beyond what the table says: the inputs that all of a composite rule fits."""
+    statistics = recourse.statistics or {}
+    return {
+        "applicable": statistics.get("applicable"),
+        "valid": recourse.share_valid,
+    }
+
+
+def _evidence(rows: Sequence[int], evidence: Evidence) -> dict[int, dict[str, Any]]:
+    """The verdict on each rule that the run chose, and why."""
+    return {
+        row: {
+            "level": one.verdict.level,
+            "shortcut": one.verdict.shortcut,
+            "findings": [[finding.question, finding.speaks, finding.sentence] for finding in one.verdict.findings],
+        }
+        for row, one in zip(rows, evidence.recourses, strict=False)
+    }
+
+
+def _failures(chooser: RuleChooser, rules: Sequence[CataloguedRule]) -> dict[int, list[list[Any]]]:
+    """A few failures of the rules that people are likely to look at: input, reason and place."""
+    found = failures_of(
+        chooser.mined, {row: rules[row].rule for row in _likely_rows(chooser)}, chooser.judges.ladder,
+        Rung.parse(chooser.settings.changes), chooser.settings.theta,
+    )  # fmt: skip
+    words = {Reason.OFF_RUNG: "rung", Reason.STILL_REJECTED: "rejected"}
+    return {
+        row: [[failure.place, words[failure.reason], list(failure.site)] for failure in failures]
+        for row, failures in found.items()
+    }
+
+
+def _likely_rows(chooser: RuleChooser) -> list[int]:
+    """Rules that the run's own wishes, or common ones, choose."""
+    table, wishes = chooser.mined.table, chooser.wishes
+    others = [replace(wishes, min_success=0.5), replace(wishes, min_success=0.8), wishes.limited(1)]
+    if table.majority:
+        others.append(replace(wishes, confirmed=True))
+    choices = [
+        choose(table, chooser.settings.num_recourses, wishes),
+        *(choose(table, _LIKELY_RULES, other) for other in others),
+    ]
+    return sorted({row for choice in choices for row in choice.rules.tolist()})
+
+
+def _groups(table: RuleTable, explanation: Explanation) -> list[list[Any]]:
+    """Number and name of every group that some rule attaches, by name."""
+    attached = np.where(np.isin(table.kinds, _ATTACHES), table.change[table.ptr[:-1], :, 3], -1)
+    named = [(_group_name(table.groups[k], explanation), k) for k in np.unique(attached[attached >= 0]).tolist()]
+    return [[k, name] for name, k in sorted(named, key=lambda item: (item[0].strip("–=≡").lower(), item[1]))]
+
+
+def _group_name(group: Group, explanation: Explanation) -> str:
+    return describe_group(
+        group.labels, group.bonds, group.bond, explanation.label_names,
+        edge_label_names=explanation.edge_label_names, is_molecular=explanation.is_molecular,
+    )  # fmt: skip
