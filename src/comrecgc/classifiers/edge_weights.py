@@ -17,6 +17,7 @@ from torch import Tensor
 from comrecgc.classifiers.adapter import AdaptedClassifier
 from comrecgc.classifiers.classifier import Classifier, check_labels
 from comrecgc.classifiers.model import GraphClassifier, evaluating, from_edge_index
+from comrecgc.classifiers.weighted_gcn import WeightedGCN
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 
@@ -53,7 +54,7 @@ def weighted_graphs(classifier: Classifier, batch: GraphBatch) -> WeightedGraphs
     """
     check_labels(batch, classifier.num_labels)
     if isinstance(classifier, GraphClassifier):
-        return _NetworkGraphs(classifier, batch)
+        return NetworkGraphs(classifier, batch)
     if isinstance(classifier, AdaptedClassifier) and classifier.takes_edge_weights:
         return _ModuleGraphs(classifier, batch)
     model = classifier.model if isinstance(classifier, AdaptedClassifier) else classifier
@@ -61,10 +62,18 @@ def weighted_graphs(classifier: Classifier, batch: GraphBatch) -> WeightedGraphs
     raise InputError(f"Edge masks need gradients: a torch module whose forward takes edge_weight (got {kind})")
 
 
-class _NetworkGraphs:
-    """Graphs before one of the package's networks."""
+class NetworkGraphs:
+    """Graphs before one of the package's networks; a GCN on the CPU is compiled.
 
-    def __init__(self, model: GraphClassifier, batch: GraphBatch) -> None:
+    Args:
+        model: The network.
+        batch: The graphs.
+        compiled: Whether to compile what can be.
+    """
+
+    def __init__(self, model: GraphClassifier, batch: GraphBatch, *, compiled: bool = True) -> None:
+        compiled = compiled and model.architecture == "gcn" and model.device.type == "cpu"
+        self._compiled = WeightedGCN(model, batch) if compiled else None
         self.batch, self._model, self.dtype = batch, model, model.features.dtype
         ends = torch.from_numpy(batch.edge_index()).to(model.device)
         owners = torch.from_numpy(batch.graph_of_node()).to(model.device)
@@ -74,6 +83,8 @@ class _NetworkGraphs:
         self._features = model.features[torch.from_numpy(batch.labels.astype(np.int64)).to(model.device)]
 
     def margin(self, weights: Tensor, *, degrees_follow: bool = True) -> Tensor:
+        if self._compiled is not None:
+            return self._compiled.margin(weights, degrees_follow=degrees_follow)
         weights = weights.to(self._edges.device).index_select(0, self._edges)
         with _frozen(self._model):
             logits = self._model.logits(self._features, self._graphs.weighted(weights, degrees_follow=degrees_follow))
