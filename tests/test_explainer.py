@@ -14,10 +14,11 @@ from comrecgc.embedding import EmbedderTraining
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation, Reason
-from comrecgc.graphs import AllowKinds, EditKind, Graph, apply_path
+from comrecgc.graphs import AllowKinds, EditKind, Graph, GraphBatch, apply_path
 from comrecgc.pipeline import Settings
 from comrecgc.runs import ModelFile, explain_dataset
 from comrecgc.search import DirectedSearch
+from tests.evidence.scenes import Shortcut, trees
 from tests.stubs import Always, AvoidsLabel, Histogram, small_dataset
 
 BAD = 2
@@ -297,6 +298,51 @@ def test_unseen_graphs_get_the_same_recourses() -> None:
     check_claims(applied)
     empty = made.explain(DATASET.subset([i for i in range(24) if i not in REJECTS]))
     assert len(empty.inputs) == 0
+
+
+def test_models_explained_at_once_all_accept_what_all_rejected() -> None:
+    dataset, first, second = trees(120), Shortcut(), Shortcut(unless=1)
+    options: dict[str, Any] = {
+        "theta": 0.4,
+        "num_recourses": 2,
+        "max_changes": 1,
+        "jobs": 1,
+        "panel": False,
+        "changes": "connected",
+    }
+    alone = CommonRecourseExplainer(first, **options).fit(dataset).explanation_
+    options |= {"panel": None, "changes": None}
+    both = CommonRecourseExplainer(first, agree=[second], **options).fit(dataset).explanation_
+    assert both.changes == "confirmed"
+    assert 0 < len(both.inputs) < len(alone.inputs)
+    assert any("2 classifiers are explained at once" in note for note in both.notes)
+    graphs = [it.graph for it in both.inputs.values()]
+    results = [member.counterfactual for recourse in both.recourses for member in recourse.covered]
+    assert len(results) > 0.5 * len(graphs)
+    for model in (first, second):
+        assert (model.accept_probability(GraphBatch.from_graphs(graphs)) <= 0.5).all()
+        assert (model.accept_probability(GraphBatch.from_graphs(results)) > 0.5).all()
+    shown = [member.counterfactual for recourse in alone.recourses for member in recourse.covered]
+    assert (second.accept_probability(GraphBatch.from_graphs(shown)) <= 0.5).any()  # alone, a shortcut is enough
+
+
+def test_models_that_agree_on_no_reject_leave_nothing_to_explain() -> None:
+    dataset = trees(40)
+    nothing = CommonRecourseExplainer(Shortcut(), agree=[Always(0.9, 4)]).fit(dataset).explanation_
+    assert nothing.recourses == ()
+    assert len(nothing.inputs) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"changes": "any"}, r"agree asks for changes='confirmed' \(got 'any'\)"),
+        ({"panel": True}, "takes the place of the panel"),
+    ],
+)
+def test_agreement_stands_alone(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        CommonRecourseExplainer(Shortcut(), agree=[Shortcut(unless=1)], **options).fit(trees(40))
 
 
 def test_unseen_graphs_must_be_over_the_same_labels() -> None:

@@ -13,6 +13,7 @@ import torch
 from comrecgc.classifiers import (
     Classifier,
     Panel,
+    PanelMember,
     PanelTraining,
     as_classifier,
     load_panel,
@@ -130,6 +131,13 @@ def find_recourses(
         progress("rejected graphs", len(rejects), len(dataset), predictions.warning or "")
     judges = Judges(ladder=ladder_of(dataset.graphs, dataset.label_names))
     clock.lap("inputs")
+    if rejects and obtain_panel is not None:
+        panel, sentence = obtain_panel(clock.training_deadline(_PANEL_SHARE))
+        judges = replace(judges, panel=panel, why_no_panel=sentence)
+        notes.append(sentence)
+        if panel is not None and panel.unanimous:
+            rejects = rejects.rejected_by(panel)
+        clock.lap("panel")
     if not rejects:
         resolved, nothing = settings.resolved(), Verified.nothing(0)
         explanation = assemble(resolved, rejects, nothing, judges, warnings=warnings, notes=notes)
@@ -138,11 +146,6 @@ def find_recourses(
         return Found(
             explanation=explanation, settings=resolved, models=models, rejects=rejects, judges=judges, verified=nothing
         )
-    if obtain_panel is not None:
-        panel, sentence = obtain_panel(clock.training_deadline(_PANEL_SHARE))
-        judges = replace(judges, panel=panel, why_no_panel=sentence)
-        notes.append(sentence)
-        clock.lap("panel")
     if settings.recourse == "rules":
         return _find_rules(
             settings, rejects, classifier, judges, clock, accuracy, warnings, notes, progress, checkpoint, resume=resume
@@ -321,6 +324,8 @@ class CommonRecourseExplainer:
             touched looks like the data) or "confirmed" (and most of a panel of other classifiers accept the result).
         panel: Other classifiers that are asked about accepted results: a `Panel`, files of classifiers, True to train some on the
             classes of the graphs (once; they are kept), False for none. None trains them for rules, and where "confirmed" asks for them.
+        agree: Further classifiers, or files of them, that are explained at the same time: inputs are the graphs that all of them and the
+            model reject, and counterfactuals must be accepted by all. They take the place of the panel, and changes are "confirmed".
         theta: `θ`, the largest normalised distance of a counterfactual.
         delta: `Δ`, how near a recourse must come to cover a graph; "auto" is half the median length of a one-edit recourse
             on the data, and the paper's 0.02 under its preset.
@@ -362,6 +367,7 @@ class CommonRecourseExplainer:
     recourse: str | None = None
     changes: str | None = None
     panel: Panel | Sequence[str | Path] | bool | None = None
+    agree: Sequence[Classifier | Callable[..., Any] | str | Path] = ()
     theta: float = 0.1
     delta: float | str = "auto"
     num_recourses: int | None = None
@@ -462,7 +468,12 @@ class CommonRecourseExplainer:
 
     def _settings(self) -> Settings:
         names = {each.name for each in fields(Settings)} & set(_parameter_names())
-        return Settings(**{name: getattr(self, name) for name in names}, seed=self.random_state)
+        values = {name: getattr(self, name) for name in names}
+        if self.agree:
+            if self.changes not in (None, "confirmed"):
+                raise InputError(f"agree asks for changes='confirmed' (got {self.changes!r})")
+            values["changes"] = "confirmed"
+        return Settings(**values, seed=self.random_state)
 
     def _classifier(self, dataset: GraphDataset) -> Classifier:
         if isinstance(self.model, torch.nn.Module):
@@ -479,11 +490,34 @@ class CommonRecourseExplainer:
         )
 
     def _panel_source(self, dataset: GraphDataset, has_classes: bool, progress: Progress | None) -> ObtainPanel | None:
+        if self.agree:
+            if self.panel is not None:
+                raise InputError("agree takes the place of the panel (got both)")
+            return agreement_source(self.agree, dataset)
         given = self._settings().wants_panel if self.panel is None else self.panel
         if isinstance(given, bool):
             return panel_source(dataset, has_classes=has_classes, jobs=self.jobs, progress=progress) if given else None
         panel = given if isinstance(given, Panel) else load_panel(given, label_names=dataset.label_names)
         return lambda _: (panel, f"A panel of {len(panel)} given classifiers was asked too.")
+
+
+def agreement_source(
+    models: Sequence[Classifier | Callable[..., Any] | str | Path], dataset: GraphDataset
+) -> ObtainPanel:
+    """Models, or files of them, that are explained together with another: a panel that must be unanimous."""
+    members: list[PanelMember] = []
+    for place, model in enumerate(models):
+        if isinstance(model, str | Path):
+            members += load_panel([model], label_names=dataset.label_names).members
+        else:
+            members.append(PanelMember(name=f"model {place + 2}", classifier=as_classifier(model, dataset)))
+    names = ", ".join(member.name for member in members)
+    sentence = (
+        f"{len(members) + 1} classifiers are explained at once, the others being {names}: "
+        "all reject every input and accept every counterfactual."
+    )
+    panel = Panel(tuple(members), unanimous=True)
+    return lambda _: (panel, sentence)
 
 
 def panel_source(

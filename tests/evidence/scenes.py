@@ -31,14 +31,15 @@ def trees(num_graphs: int = 240, seed: int = 0) -> GraphDataset:
 
 @dataclass(frozen=True)
 class Shortcut:
-    """Rejects what has a C, unless it has a D too: an added atom flips it."""
+    """Rejects what has a C, unless it has a D too (or what is given): an added atom flips it."""
 
     num_labels: int = 4
+    unless: int = 3
 
     def accept_probability(self, batch: GraphBatch) -> npt.NDArray[np.float64]:
         has = np.zeros((len(batch), 4), bool)
         has[batch.graph_of_node(), batch.labels] = True
-        return np.where(~has[:, 2] | has[:, 3], 0.9, 0.1)
+        return np.where(~has[:, 2] | has[:, self.unless], 0.9, 0.1)
 
 
 def honest(num: int = 4) -> Panel:

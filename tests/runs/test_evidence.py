@@ -13,7 +13,8 @@ from comrecgc.datasets import GraphDataset, load_planted
 from comrecgc.errors import InputError
 from comrecgc.evidence import EVIDENCE, Evidence
 from comrecgc.pipeline import Settings
-from comrecgc.runs import explain_dataset, load_evidence, rewrite_report, run_evidence
+from comrecgc.runs import evaluate_run, explain_dataset, load_evidence, rewrite_report, run_evidence
+from comrecgc.runs.evaluation import run_judges
 
 QUICK = PanelTraining(models=("gcn", "gin"), epochs=30, number=1)
 
@@ -57,6 +58,21 @@ def test_evidence_is_kept_with_the_run_and_shown_in_its_report(
     stale = json.loads(written) | {"explanation": "another"}
     (folder / EVIDENCE).write_text(json.dumps(stale))
     assert load_evidence(folder) is None
+
+
+def test_a_run_of_several_models_at_once_is_checked_as_such(run: Path, dataset: GraphDataset, tmp_path: Path) -> None:
+    classifier = next(run.glob("classifier*.safetensors"))
+    settings = Settings(num_recourses=2, max_changes=1, jobs=1, changes="confirmed")
+    found = explain_dataset(
+        dataset, tmp_path / "both", settings, classifier=classifier, panel=False, agree=[run / "panel-1.safetensors"]
+    )
+    assert found.metrics["confirmed_coverage"] == found.coverage
+    judges = run_judges(tmp_path / "both", found)
+    assert judges.panel is not None
+    assert judges.panel.unanimous
+    assert all(figure.agrees for figure in evaluate_run(tmp_path / "both"))
+    evidence = gathered(tmp_path / "both", dataset, tmp_path / "cache")
+    assert all(answer.chosen_with for recourse in evidence.recourses for answer in recourse.answers[:1])
 
 
 def test_other_data_and_damaged_files_are_one_line(run: Path, dataset: GraphDataset, tmp_path: Path) -> None:

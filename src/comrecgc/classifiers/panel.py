@@ -87,9 +87,15 @@ class PanelMember:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Classifiers that vote on graphs."""
+    """Classifiers that vote on graphs.
+
+    Args:
+        members: The classifiers.
+        unanimous: Whether all of them must accept, as where several models are explained at once; otherwise most.
+    """
 
     members: tuple[PanelMember, ...]
+    unanimous: bool = False
 
     def __post_init__(self) -> None:
         if not self.members:
@@ -100,8 +106,8 @@ class Panel:
 
     @property
     def majority(self) -> int:
-        """Votes that are most of the panel: more than half, so three of four."""
-        return len(self.members) // 2 + 1
+        """Votes that decide: most of the panel, so three of four, or all."""
+        return len(self.members) if self.unanimous else len(self.members) // 2 + 1
 
     def votes(self, batch: GraphBatch) -> npt.NDArray[np.int8]:
         """How many members accept each graph, `[B]`."""
@@ -116,15 +122,19 @@ class Panel:
         return confirmed
 
 
-def load_panel(files: Sequence[str | Path], *, label_names: Sequence[str] | None = None) -> Panel:
+def load_panel(
+    files: Sequence[str | Path], *, label_names: Sequence[str] | None = None, unanimous: bool = False
+) -> Panel:
     """A panel of classifiers from files.
 
     Args:
         files: Checkpoints, as `load_classifier` takes them.
         label_names: Names of the data's node labels; a classifier for another alphabet is refused.
+        unanimous: Whether all of them must accept.
     """
     loaded = [(Path(path).name, load_classifier(path, label_names=label_names)) for path in files]
-    return Panel(tuple(PanelMember(name=name, classifier=model, accuracy=_accuracy(model)) for name, model in loaded))
+    members = (PanelMember(name=name, classifier=model, accuracy=_accuracy(model)) for name, model in loaded)
+    return Panel(tuple(members), unanimous)
 
 
 def obtain_panel(

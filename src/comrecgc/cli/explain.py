@@ -102,6 +102,14 @@ def explain(
             show_default="trained for rules, and where changes are confirmed",
         ),
     ] = None,
+    agree: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A classifier that is explained at the same time, once per file: all must reject an input and accept its "
+            "counterfactual.",
+            show_default=False,
+        ),
+    ] = None,
     no_panel: Annotated[bool, typer.Option("--no-panel", help="Ask no other classifiers.")] = False,
     valence: Annotated[
         bool, typer.Option("--valence", help="Vectors: only edits that give no atom more bonds than it can carry.")
@@ -127,6 +135,10 @@ def explain(
 
     if no_panel and panel:
         raise InputError("--panel and --no-panel cannot both be given")
+    if agree and (panel or no_panel):
+        raise InputError("--agree takes the place of --panel: they cannot both be given")
+    if agree and changes not in (None, "confirmed"):
+        raise InputError(f"--agree asks for --changes confirmed (got {changes})")
     settings = Settings(
         theta=_THETA.get(dataset.lower(), 0.1) if theta is None else theta,
         delta=_delta(delta),
@@ -139,7 +151,7 @@ def explain(
         problem=problem,
         selection=selection,
         preset=preset,
-        changes=changes or "",
+        changes="confirmed" if agree else changes or "",
         directional=directional,
         num_heads=heads,
         num_steps=steps,
@@ -159,7 +171,8 @@ def explain(
             settings,
             classifier=classifier,
             embedder=embedder,
-            panel=False if no_panel else panel,
+            panel=False if no_panel or agree else panel,
+            agree=agree or (),
             resume=resume,
             overwrite=overwrite,
             progress=bar,

@@ -9,7 +9,7 @@ from typing import Any, NewType
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.classifiers import Classifier, Predictions
+from comrecgc.classifiers import Classifier, Panel, Predictions
 from comrecgc.datasets import GraphDataset, from_pyg
 from comrecgc.embedding import Embedder
 from comrecgc.errors import InputError
@@ -103,6 +103,13 @@ class Rejects:
         """The same with their embeddings, which are computed here and nowhere else."""
         embedding = models.embed(GraphBatch.from_graphs(self.graphs)) if self else np.zeros((0, 1), dtype=np.float32)
         return replace(self, scores=replace(self.scores, embedding=embedding))
+
+    def rejected_by(self, panel: Panel) -> Rejects:
+        """Those that every member of a panel rejects too."""
+        batch = GraphBatch.from_graphs(self.graphs)
+        kept = np.flatnonzero(panel.votes(batch) == 0) if self else np.zeros(0, np.int64)
+        graphs = [self.graphs[i] for i in kept.tolist()]
+        return replace(self, indices=self.indices[kept], graphs=graphs, scores=self.scores[kept])
 
     def index(self, place: RejectPlace) -> DatasetIndex:
         """The index in the dataset of the graph at a place."""

@@ -104,7 +104,8 @@ def mine_rules(
         raise InputError(f"changes='confirmed' needs a panel. {judges.why_no_panel}")
     vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=settings.theta, ladder=judges.ladder)
     workshop = Workshop(inputs=rejects.graphs, vocabulary=vocabulary, jobs=settings.num_jobs)
-    acceptance = Acceptance(classifier=classifier, panel=panel, confirm=rung == Rung.CONFIRMED)
+    needed = None if judges.panel is None else judges.panel.majority
+    acceptance = Acceptance(classifier=classifier, panel=panel, confirm=rung == Rung.CONFIRMED, needed=needed)
     base = log_odds(rejects.scores.probability)
     singles = workshop.changes(acceptance, progress)
     composition = Composition(most_changes=settings.max_changes)

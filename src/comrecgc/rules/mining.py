@@ -232,16 +232,18 @@ class Acceptance:
         classifier: The explained model.
         panel: Other models of the same data.
         confirm: Whether a result counts only if most of the panel accept it too.
+        needed: Votes of the panel that decide; None for more than half.
     """
 
     classifier: Classifier
     panel: tuple[Classifier, ...] = ()
     confirm: bool = False
+    needed: int | None = None
 
     @property
     def majority(self) -> int:
-        """Votes that are most of the panel."""
-        return len(self.panel) // 2 + 1
+        """Votes of the panel that decide."""
+        return len(self.panel) // 2 + 1 if self.needed is None else self.needed
 
     def log_odds(self, graphs: Sequence[Graph], base: FloatArray) -> FloatArray:
         """Log-odds of what counts, of graphs as they are; `base` are those of accept."""

@@ -133,7 +133,9 @@ def run_judges(folder: Path, explanation: Explanation, dataset: GraphDataset | N
         raise InputError(f"{folder}: the panel must be a list of files with their checksums") from error
     return Judges(
         ladder=ladder_from_facts(facts.get("ladder"), explanation.label_names),
-        panel=load_panel(paths, label_names=explanation.label_names) if paths else None,
+        panel=load_panel(paths, label_names=explanation.label_names, unanimous=facts.get("agree") is True)
+        if paths
+        else None,
     )
 
 

@@ -11,7 +11,14 @@ from comrecgc.classifiers import ClassifierTraining, PanelTraining
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining
 from comrecgc.errors import InputError
-from comrecgc.explainer import QUICK_TRAINING, apply_recourses, find_recourses, panel_source
+from comrecgc.explainer import (
+    QUICK_TRAINING,
+    ObtainPanel,
+    agreement_source,
+    apply_recourses,
+    find_recourses,
+    panel_source,
+)
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Constraint
 from comrecgc.molecules import Valence, ladder_facts
@@ -34,6 +41,7 @@ def explain_dataset(
     classifier: Path | None = None,
     embedder: Path | None = None,
     panel: Sequence[Path] | bool | None = None,
+    agree: Sequence[Path] = (),
     classifier_training: ClassifierTraining | None = None,
     embedder_training: EmbedderTraining | None = None,
     panel_training: PanelTraining | None = None,
@@ -52,6 +60,7 @@ def explain_dataset(
         embedder: A checkpoint; None trains one, or takes one trained on the same data before.
         panel: Files of other classifiers that are asked about counterfactuals too, True to train some, False for none; None
             trains some for rules, and where changes must be confirmed.
+        agree: Files of classifiers that are explained at the same time: all must reject an input and accept its counterfactual.
         classifier_training: How to train a classifier.
         embedder_training: How to train an embedder.
         panel_training: How to train a panel.
@@ -61,6 +70,10 @@ def explain_dataset(
         started: When the time budget began, as `time.monotonic()` counts; None for now.
     """
     settings = settings or Settings()
+    if agree and (panel or settings.changes != "confirmed"):
+        raise InputError(
+            f"agree takes the place of a panel and asks for changes='confirmed' (got {settings.changes!r})"
+        )
     clock = Clock(settings.time_budget, started)
     classifier_training, embedder_training = (
         classifier_training or ClassifierTraining(),
@@ -80,6 +93,8 @@ def explain_dataset(
     if panel is True and panel_training is not None:
         request["panel"] = asdict(panel_training)
     panel_files = () if isinstance(panel, bool) else panel
+    if agree:
+        request["agree"] = [checksum(path) for path in agree]
     with RunFolder.open(out, request, resume=resume, overwrite=overwrite) as folder:
         if folder.is_finished:
             return Explanation.load(folder.path)
@@ -96,16 +111,22 @@ def explain_dataset(
             )
             return found
 
+        others: ObtainPanel | None = None
+        if agree:
+            others = agreement_source(agree, dataset)
+        elif panel:
+            others = panel_source(dataset, panel_files, panel_training, jobs=settings.jobs, progress=progress)
         with reproducible():
             found = find_recourses(
                 settings, dataset, model, embedder_before,
-                panel_source(dataset, panel_files, panel_training, jobs=settings.jobs, progress=progress) if panel else None,
+                others,
                 clock=clock, progress=progress, checkpoint=folder.path, resume=resume,
             )  # fmt: skip
         facts: dict[str, Any] = {
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
             "panel": [asdict(file) for file in save_panel(found.judges.panel, folder.path, dataset.label_names)],
+            "agree": bool(agree),
             "ladder": ladder_facts(found.judges.ladder),
             "search_curve": found.search_curve,
         }
