@@ -58,7 +58,7 @@ def test_changes_are_all_that_brute_force_finds(rung: Rung, edge_labels: bool, s
 def test_groups_are_what_hangs_on_bridges(edge_labels: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=10)
-    groups, names = find_groups(GraphBatch.from_graphs(data.graphs), 2)
+    groups, names, _ = find_groups(GraphBatch.from_graphs(data.graphs), 2)
     assert (np.diff(names) > 0).all()
     kinds = oracles.Kinds()
     holders: dict[int, set[int]] = {}

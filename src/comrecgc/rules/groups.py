@@ -125,8 +125,10 @@ def _injections(count: int, room: int) -> list[tuple[Any, ...]]:
     return list(dict.fromkeys(itertools.permutations(places, count)))
 
 
-def find_groups(batch: GraphBatch, min_graphs: int) -> tuple[list[Group], npt.NDArray[np.uint64]]:
-    """The groups that hang in at least `min_graphs` graphs, and their names (64-bit hashes), in the order of the names.
+def find_groups(
+    batch: GraphBatch, min_graphs: int
+) -> tuple[list[Group], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """The groups that hang in at least `min_graphs` graphs, their names (64-bit hashes) and in how many, in the order of the names.
 
     Args:
         batch: The graphs.
@@ -143,9 +145,10 @@ def find_groups(batch: GraphBatch, min_graphs: int) -> tuple[list[Group], npt.ND
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]]) if len(names) else np.zeros(0, np.int64)
     new_graph = np.r_[True, (names[1:] != names[:-1]) | (places[1:, 0] != places[:-1, 0])] if len(names) else []
     counts = np.add.reduceat(np.asarray(new_graph, np.int64), starts) if len(starts) else np.zeros(0, np.int64)
-    chosen = starts[counts >= min_graphs]
+    common = counts >= min_graphs
+    chosen = starts[common]
     groups = [_read(batch, bonds, *places[row].tolist()) for row in chosen]
-    return groups, names[chosen]
+    return groups, names[chosen], counts[common]
 
 
 def familiar_pairs(num_labels: int, num_edge_labels: int, known: npt.NDArray[np.uint64]) -> list[Group]:

@@ -15,6 +15,9 @@ from comrecgc.graphs import Graph, GraphBatch, Ladder, Rung
 from comrecgc.molecules import Bonding, bonding_of, ladder_of
 from comrecgc.rules.groups import MAX_NODES, Group, familiar_pairs, find_groups, swap_costs
 
+MOST_OFFERED = 128
+"""Groups that are offered to be attached: the most common ones. Any group of the data can be detached."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Vocabulary:
@@ -27,9 +30,9 @@ class Vocabulary:
         theta: `θ`, the largest cost of a change as a share of the sizes before and after.
         num_labels: Size of the node label alphabet.
         num_edge_labels: Size of the edge label alphabet; 1 where edges have no labels.
-        ladder: Acceptance what is familiar.
+        ladder: Tells what is familiar.
         bonding: Valences and hydrogens, where graphs are molecules.
-        offered: Which groups may be attached, `[G]`.
+        offered: Which groups may be attached, `[G]`: those that leave no valence open, and the most common.
     """
 
     groups: tuple[Group, ...]
@@ -58,10 +61,11 @@ class Vocabulary:
         batch = GraphBatch.from_graphs(dataset.graphs)
         ladder = ladder or ladder_of(dataset.graphs, dataset.label_names, min_seen=min_seen)
         num_edge_labels = len(dataset.edge_label_names or "-")
-        groups, names = find_groups(batch, min_seen)
+        groups, names, counts = find_groups(batch, min_seen)
+        rare = names[np.argsort(-counts, kind="stable")[MOST_OFFERED:]]
         groups, names = with_pairs(groups, names, dataset.num_labels, num_edge_labels, ladder.familiarity.known)
         bonding = bonding_of(dataset.graphs, dataset.label_names) if rung >= Rung.PLAUSIBLE else None
-        offered = [
+        whole = [
             bonding is None or bonding.is_whole(group.labels, group.edges, group.edge_labels, group.bond)
             for group in groups
         ]
@@ -74,7 +78,7 @@ class Vocabulary:
             num_edge_labels=num_edge_labels,
             ladder=ladder,
             bonding=bonding,
-            offered=np.array(offered, dtype=bool),
+            offered=np.array(whole, dtype=bool) & ~np.isin(names, rare),
         )
 
     def compiled(self) -> tuple[Any, Any, Any, Any]:
