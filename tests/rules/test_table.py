@@ -136,7 +136,7 @@ def test_incidence_and_entries_say_the_same(mined: Mined) -> None:
             assert entry < 0 or (table.rule[entry], table.input[entry]) == (rule, i)
 
 
-def test_fewer_rules_keep_those_that_turn_most(mined: Mined) -> None:
+def test_fewer_rules_keep_those_that_turn_most_and_some_that_seldom_fail(mined: Mined) -> None:
     few = tabulate(
         mined.singles,
         mined.composites,
@@ -146,9 +146,11 @@ def test_fewer_rules_keep_those_that_turn_most(mined: Mined) -> None:
         most_rules=10,
     )
     every = np.sort(mined.table.num_accepted)[::-1]
-    assert np.array_equal(np.sort(few.num_accepted)[::-1], every[:10])
+    order = np.argsort(-few.num_accepted, kind="stable")
+    assert np.array_equal(few.num_accepted[order[:8]], every[:8])
+    assert (few.success[order[8:]] >= 0.5).all()
     assert few.num_left_out == len(mined.table) - 10 + mined.table.num_left_out
-    assert few.most_left_out == every[10]
+    assert few.most_left_out == mined.table.num_accepted[~np.isin(mined.table.key, few.key)].max()
 
 
 def test_the_table_does_not_depend_on_the_number_of_threads(mined: Mined) -> None:

@@ -1,9 +1,13 @@
-"""How many inputs two changes should turn together, for every pair of rules."""
+"""Changes made together: how many inputs two of them should turn, for every pair of rules, and how their places lie."""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
+
+from comrecgc.kernels.changing import DEGREE, FIRST, JOIN, LABEL, hash_of, load, place_of
+from comrecgc.kernels.enumeration import chain
+from comrecgc.kernels.identity import mix
 
 
 @numba.njit(cache=True, nogil=True)
@@ -30,3 +34,42 @@ def pair_worth(rise, cost, grown, other_rise, other_cost, other_grown, need, siz
                         total += weight[i]
             worth[a, b] = total
     return worth
+
+
+@numba.njit(cache=True, nogil=True)
+def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-untyped-def]
+    """Key of each row of changes with the exact surroundings of all its anchors, `[V]`, whatever their order.
+
+    Beside the rules at radius 1 it tells how the surroundings overlap: every node that is, or is beside, more than one anchor counts.
+
+    Args:
+        changes: Changes made together, `[V, m, 4]`.
+        members: Keys of their rules at radius 1, `[V, m]`.
+    """
+    load(w, labels, edges, bonds)
+    rows, num = w.rows, changes.shape[1]
+    keys = np.empty(len(changes), np.uint64)
+    anchors, roles = np.empty(2 * num, np.int64), np.empty(2 * num, np.uint64)
+    for i in range(len(changes)):
+        total, count = np.uint64(0), 0
+        for k in range(num):
+            total += mix(members[i, k])
+            for end in range(2 if changes[i, k, 0] >= JOIN else 1):
+                v = changes[i, k, 1 + end]
+                anchors[count], roles[count] = v, chain(members[i, k], hash_of(rows, v))
+                count += 1
+        for a in range(count):
+            v = anchors[a]
+            for k in range(FIRST - 2, FIRST + 2 * rows[v, DEGREE], 2):
+                u = v if k < FIRST else rows[v, k]
+                meets, first, term = 0, -1, np.uint64(0)
+                for b in range(count):
+                    place = place_of(rows, anchors[b], u)
+                    if anchors[b] == u or place >= 0:
+                        meets += 1
+                        first = b if first < 0 else first
+                        term += chain(roles[b], 0 if anchors[b] == u else rows[anchors[b], place + 1] + 1)
+                if meets > 1 and first == a:
+                    total += chain(term, rows[u, LABEL])
+        keys[i] = mix(total + np.uint64(num))
+    return keys

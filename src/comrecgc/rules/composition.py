@@ -28,7 +28,8 @@ class Made:
     """Several changes made together, and what came of it, one a row.
 
     Args:
-        members: Keys of the single rules that the changes belong to, `[V, m]`.
+        members: Keys of the single rules that the changes belong to, `[V, m]`, at radius 0,
+        exact: and at radius 1.
         input: Place among the inputs, `[V]`.
         change: The changes, `[V, m, 4]`.
         cost: Elements they change, `[V]`.
@@ -38,6 +39,7 @@ class Made:
     """
 
     members: npt.NDArray[np.uint64]
+    exact: npt.NDArray[np.uint64]
     input: IntArray
     change: IntArray
     cost: IntArray
@@ -47,16 +49,17 @@ class Made:
 
     @classmethod
     def of(cls, singles: Changes) -> Made:
-        """Single changes at radius 0."""
+        """Single changes."""
         s = singles
         return cls(
-            members=s.rule[:, :1], input=s.input, change=s.change, cost=s.cost, grown=s.grown, margin=s.margin, goal=s.goal
+            members=s.rule[:, :1], exact=s.rule[:, 1:], input=s.input, change=s.change,
+            cost=s.cost, grown=s.grown, margin=s.margin, goal=s.goal,
         )  # fmt: skip
 
     @staticmethod
     def joined(parts: Sequence[Made]) -> Made:
         """All of them."""
-        names = ("members", "input", "change", "cost", "grown", "margin", "goal")
+        names = ("members", "exact", "input", "change", "cost", "grown", "margin", "goal")
         return Made(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
     @cached_property
@@ -285,11 +288,13 @@ class _Search:
         one, other = np.concatenate(ones), np.concatenate(others)
         change = np.concatenate([left.made.change[one], right.made.change[other]], axis=1)
         members = np.concatenate([left.made.members[one], right.made.members[other]], axis=1)
+        exact = np.concatenate([left.made.exact[one], right.made.exact[other]], axis=1)
         inputs = left.made.input[one]
         margin, goal = self.acceptance.judge(self.workshop, inputs, change)
         kept = np.isfinite(margin)
         return Made(
             members=members[kept],
+            exact=exact[kept],
             input=inputs[kept],
             change=change[kept],
             cost=(left.made.cost[one] + right.made.cost[other])[kept],

@@ -179,6 +179,30 @@ class Workshop:
         self._map(score_block, stage, progress, jobs=1 if network is None else None)
         return margins
 
+    def exact_keys(
+        self, inputs: IntArray, changes: IntArray, members: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.uint64]:
+        """Keys of rules that rows of changes carry out in the exact surroundings of their anchors, `[V]`.
+
+        Args:
+            inputs: Whom each row changes, `[V]`.
+            changes: The changes, `[V, m, 4]`.
+            members: Keys of their rules at radius 1, `[V, m]`.
+        """
+        order = np.argsort(inputs, kind="stable")
+        bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
+        keys = np.zeros(len(inputs), np.uint64)
+
+        def key_block(start: int, stop: int, work: Any) -> list[None]:
+            for i in range(start, stop):
+                rows = order[bounds[i] : bounds[i + 1]]
+                if len(rows):
+                    keys[rows] = kernels.composition.exact_keys(*self._arrays[i], work, changes[rows], members[rows])
+            return []
+
+        self._map(key_block)
+        return keys
+
     def built(self, inputs: IntArray, changes: IntArray) -> tuple[GraphBatch, list[IntArray]]:
         """The graphs after each row of changes, and which node each of their nodes was (-1 for new ones)."""
         work = room_for([self.inputs[i] for i in np.unique(inputs).tolist()])

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 MOST_CHANGES = 3
 """Changes of a rule at most."""
 
-_PAIR_RADIUS = 0
+_LOOKED_AT = 12_000  # rules, those that turn the most inputs, of which the table keeps some
+_SELDOM_FAILS = 0.5  # success from which a rule is kept for it,
+_FOR_SUCCESS = 0.25  # in this share of the table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -149,20 +151,20 @@ def tabulate(
         workshop: What they were mined with.
         base: Log-odds of accept of every input as it is.
         acceptance: Who was asked; its panel is asked about what is kept.
-        most_rules: Rules to keep: those that turn the most inputs.
+        most_rules: Rules to keep: those that turn the most inputs, and a quarter for those that do so where they can be carried out.
         least_inputs: Rules that turn fewer inputs are left out.
     """
-    rows = _accepted_rows(singles, composites)
-    rows = rows.best()
+    rows = _accepted_rows(singles, composites, workshop).best()
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
-    order = np.lexsort((key, -accepted))
-    kept = order[:most_rules]
-    kept = np.sort(kept[accepted[kept] >= least_inputs])
-    left_out = np.setdiff1d(order, kept)
-    mask = np.isin(rows.key, key[kept])
-    entries = rows.take(np.flatnonzero(mask))
+    common = np.lexsort((key, -accepted))[:_LOOKED_AT]
+    common = np.sort(common[accepted[common] >= least_inputs])
+    applicable = _applicable(singles, rows, start[common], workshop, len(base))
+    success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
+    worth = _kept(key[common], accepted[common], success, most_rules)
+    kept, applicable = common[worth], applicable[worth]
+    left_out = np.setdiff1d(np.arange(len(key)), kept)
+    entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
     first = start[kept]
-    applicable = _applicable(singles, rows, first, workshop, len(base))
     change = rows.change[first]
     gained = _labels_gained(rows.input[first], change, workshop)
     return RuleTable(
@@ -195,8 +197,7 @@ class _Rows:
     radius: npt.NDArray[np.int8]
     input: IntArray
     change: IntArray  # [V, 3, 4]
-    members: npt.NDArray[np.uint64]  # [V, 3]: single rules, 0 where there are fewer
-    found: npt.NDArray[np.uint64]  # [V]: what a single change finds, 0 for composites
+    members: npt.NDArray[np.uint64]  # [V, 3]: single rules of the same radius, 0 where there are fewer
     cost: IntArray
     margin: npt.NDArray[np.float64]
     goal: npt.NDArray[np.float64]
@@ -212,7 +213,7 @@ class _Rows:
         return self.take(order[first])
 
 
-def _accepted_rows(singles: Changes, composites: Sequence[Made]) -> _Rows:
+def _accepted_rows(singles: Changes, composites: Sequence[Made], workshop: Workshop) -> _Rows:
     rows = np.flatnonzero(singles.accepted)
     parts = [
         _Rows(
@@ -221,7 +222,6 @@ def _accepted_rows(singles: Changes, composites: Sequence[Made]) -> _Rows:
             input=singles.input[rows],
             change=_padded(singles.change[rows], -1),
             members=_padded(singles.rule[rows, radius][:, None], 0),
-            found=singles.found[rows, radius],
             cost=singles.cost[rows],
             margin=singles.margin[rows],
             goal=singles.goal[rows],
@@ -230,19 +230,20 @@ def _accepted_rows(singles: Changes, composites: Sequence[Made]) -> _Rows:
     ]
     for made in composites:
         rows = np.flatnonzero(made.goal > ACCEPTED)
-        parts.append(
+        exact = workshop.exact_keys(made.input[rows], made.change[rows], made.exact[rows])
+        parts += [
             _Rows(
-                key=made.rule[rows],
-                radius=np.full(len(rows), _PAIR_RADIUS, np.int8),
+                key=key,
+                radius=np.full(len(rows), radius, np.int8),
                 input=made.input[rows],
                 change=_padded(made.change[rows], -1),
-                members=_padded(made.members[rows], 0),
-                found=np.zeros(len(rows), np.uint64),
+                members=_padded(members[rows], 0),
                 cost=made.cost[rows],
                 margin=made.margin[rows],
                 goal=made.goal[rows],
             )
-        )
+            for radius, key, members in ((0, made.rule[rows], made.members), (1, exact, made.exact))
+        ]
     return _Rows(
         **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _Rows.__dataclass_fields__}
     )
@@ -254,28 +255,40 @@ def _padded(values: npt.NDArray[Any], fill: int) -> npt.NDArray[Any]:
     return np.pad(values, [(0, 0), (0, missing)] + [(0, 0)] * (values.ndim - 2), constant_values=fill)
 
 
+def _kept(
+    key: npt.NDArray[np.uint64], accepted: npt.NDArray[np.int64], success: npt.NDArray[np.float64], most: int
+) -> npt.NDArray[np.int64]:
+    """Which rules the table keeps, increasing: those that turn the most inputs, some of them among those that seldom fail."""
+    order = np.lexsort((key, -accepted))
+    if len(order) <= most:
+        return np.arange(len(key))
+    reserved = int(most * _FOR_SUCCESS)
+    kept = order[: most - reserved]
+    rest = order[most - reserved :]
+    firm = rest[success[rest] >= _SELDOM_FAILS][:reserved]
+    more = rest[~np.isin(rest, firm)][: most - len(kept) - len(firm)]
+    return np.sort(np.concatenate([kept, firm, more]))
+
+
 def _applicable(
     singles: Changes, rows: _Rows, first: npt.NDArray[np.int64], workshop: Workshop, num_inputs: int
 ) -> npt.NDArray[np.uint8]:
     """Inputs that hold what each rule finds, packed; for composite rules, what each of its changes finds."""
-    names, at = np.unique(singles.rule[:, 0], return_index=True)
-    composite = rows.members[first, 1] > 0
-    members = rows.members[first[composite]]
-    place = np.minimum(np.searchsorted(names, members), max(len(names) - 1, 0))
-    found_of_members = np.where(members > 0, singles.found[at[place], 0], 0) if composite.any() else members
-    wanted = np.unique(np.concatenate([rows.found[first[~composite]], found_of_members.ravel()]))
-    wanted = wanted[wanted > 0]
+    members, radius = rows.members[first], rows.radius[first]
+    found = np.zeros(members.shape, np.uint64)
+    for which in range(singles.rule.shape[1]):
+        names, at = np.unique(singles.rule[:, which], return_index=True)
+        rule, place = np.nonzero((members > 0) & (radius == which)[:, None])
+        found[rule, place] = singles.found[at[np.searchsorted(names, members[rule, place])], which]
+    wanted = np.unique(found[found > 0])
     held, where = workshop.finds(wanted)
-    table = np.zeros((len(wanted), num_inputs), bool)
-    table[held, where] = True
-    result = np.zeros((len(first), num_inputs), bool)
-    result[~composite] = table[np.searchsorted(wanted, rows.found[first[~composite]])]
-    every = np.ones((int(composite.sum()), num_inputs), bool)
-    for k in range(MOST_CHANGES):
-        has = found_of_members[:, k] > 0
-        every[has] &= table[np.searchsorted(wanted, found_of_members[has, k])]
-    result[composite] = every
-    return np.packbits(result, axis=1)
+    holds = np.zeros((len(wanted), -(-num_inputs // 8)), np.uint8)
+    np.bitwise_or.at(holds, (held, where // 8), (128 >> (where % 8)).astype(np.uint8))
+    result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else np.zeros((0, holds.shape[1]), np.uint8)
+    for k in range(1, MOST_CHANGES):
+        has = found[:, k] > 0
+        result[has] &= holds[np.searchsorted(wanted, found[has, k])]
+    return result
 
 
 def _labels_gained(inputs: IntArray, changes: IntArray, workshop: Workshop) -> IntArray:
