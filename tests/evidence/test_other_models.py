@@ -4,6 +4,7 @@ import numpy as np
 
 from comrecgc.classifiers import Panel, PanelMember
 from comrecgc.evidence import Answer, answers
+from comrecgc.evidence.other_models import compared
 from comrecgc.graphs import Graph
 from tests.stubs import Always, AvoidsLabel
 
@@ -37,3 +38,26 @@ def test_a_recourse_works_where_it_turns_at_least_half() -> None:
         return Answer(member="m", chosen_with=False, results=20, accepted=turned, rejects=rejects, turned=turned).works
 
     assert [said(4, 4), said(2, 5), said(5, 10), said(10, 10)] == [None, False, True, True]
+
+
+def test_a_model_that_accepts_after_any_change_is_no_witness() -> None:
+    def said(turned: int, random: tuple[int, int]) -> bool | None:
+        return Answer(
+            member="m", chosen_with=False, results=40, accepted=turned, rejects=40, turned=turned,
+            random_rejects=random[0], random_turned=random[1],
+        ).works  # fmt: skip
+
+    assert said(36, (40, 4)) is True
+    assert said(36, (40, 36)) is False  # random changes do as well
+    assert said(36, (4, 4)) is True  # too few to compare with
+
+
+def test_random_changes_are_those_of_the_recourse_or_of_all() -> None:
+    def answer(rejects: int, turned: int) -> Answer:
+        return Answer(member="m", chosen_with=False, results=50, accepted=turned, rejects=rejects, turned=turned)
+
+    said = [(answer(30, 20),), (answer(30, 10),)]
+    first, second = compared(said, [(answer(40, 8),), (answer(3, 3),)])
+    assert (first[0].random_rejects, first[0].random_turned) == (40, 8)
+    assert (second[0].random_rejects, second[0].random_turned) == (43, 11)
+    assert (first[0].rejects, first[0].turned) == (30, 20)

@@ -2,8 +2,18 @@
 
 from comrecgc.evidence.controls import Ignorant, explained, random_weights, shuffled_labels
 from comrecgc.evidence.gathering import SECOND_PANEL, gather
+from comrecgc.evidence.known_truth import (
+    DIFFICULTIES,
+    PlantedTruth,
+    PublishedGroup,
+    compare_with_planted,
+    kazius_groups,
+    planted,
+    published_changes,
+)
 from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs
 from comrecgc.evidence.other_models import Answer, answers
+from comrecgc.evidence.plausibility import diversity, plausibility
 from comrecgc.evidence.random_rules import RandomRules, random_rules
 from comrecgc.evidence.records import EVIDENCE, ControlEvidence, Evidence, RecourseEvidence
 from comrecgc.evidence.subject import Subject
@@ -11,6 +21,7 @@ from comrecgc.evidence.unseen import Unseen, scaffold_folds, scaffold_key, unsee
 from comrecgc.evidence.verdict import Finding, Verdict, judge
 
 __all__ = [
+    "DIFFICULTIES",
     "EVIDENCE",
     "SECOND_PANEL",
     "Answer",
@@ -20,15 +31,23 @@ __all__ = [
     "Ignorant",
     "LabelledGraphs",
     "MatchedPairs",
+    "PlantedTruth",
+    "PublishedGroup",
     "RandomRules",
     "RecourseEvidence",
     "Subject",
     "Unseen",
     "Verdict",
     "answers",
+    "compare_with_planted",
+    "diversity",
     "explained",
     "gather",
     "judge",
+    "kazius_groups",
+    "planted",
+    "plausibility",
+    "published_changes",
     "random_rules",
     "random_weights",
     "scaffold_folds",

@@ -22,7 +22,7 @@ from comrecgc.graphs import GraphBatch
 from comrecgc.pipeline import Clock, Progress
 from comrecgc.rules import log_odds
 
-MOST_REJECTS = 400
+MOST_REJECTS = 200
 """Rejects of a control that are explained."""
 
 SHUFFLED_TRAINING = PanelTraining(models=("gcn", "gcn", "gin", "sage"), epochs=100, patience=40, number=9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 from comrecgc.classifiers import Panel, PanelTraining, obtain_panel
 from comrecgc.evidence.controls import Ignorant, explained, random_weights, shuffled_labels
 from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs
-from comrecgc.evidence.other_models import Answer, answers, confirmed_share
+from comrecgc.evidence.other_models import Answer, answers, compared, confirmed_share
+from comrecgc.evidence.plausibility import plausibility
 from comrecgc.evidence.random_rules import RandomControl, random_rules
 from comrecgc.evidence.records import LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
+from comrecgc.evidence.reviewers import reviewers_figures
 from comrecgc.evidence.subject import Subject
 from comrecgc.evidence.unseen import unseen
 from comrecgc.evidence.verdict import judge
@@ -61,7 +64,7 @@ def gather(
     recourses, figures, random = _examined(subject, second, has_classes=has_classes, progress=progress)
     controls = [ControlEvidence(name="explained model", figures=_control_figures(figures, recourses))]
     if random is not None:
-        controls.append(_random_rules_control(random, subject, second))
+        controls.append(_random_control(random, recourses))
     if with_controls and has_classes and subject.explanation.inputs:
         shuffled = shuffled_labels(subject, folder=folder, jobs=jobs, progress=progress)
         for ignorant in (random_weights(subject), shuffled):
@@ -70,13 +73,16 @@ def gather(
                     progress(f"control: {ignorant.name}", len(controls), 4, "")
                 controls.append(_control(ignorant, subject, second if ignorant.name == "random weights" else None))
     explanation = subject.explanation
+    each, whole = plausibility(subject)
+    recourses = [replace(it, plausibility=known) for it, known in zip(recourses, each, strict=True)]
     return Evidence(
         dataset=explanation.dataset,
         recourse=explanation.recourse,
         changes=explanation.changes,
         recourses=tuple(recourses),
         controls=tuple(controls),
-        figures=figures,
+        figures={**figures, **whole},
+        reviewers=reviewers_figures(subject, figures, whole, recourses),
         notes=tuple(notes),
     )
 
@@ -94,7 +100,9 @@ def _examined(
     pairs = _pairs(subject) if has_classes else [MatchedPairs()] * len(explanation.recourses)
     _tell(progress, "evidence", 2, "matched pairs")
     random = random_rules(subject)
-    _tell(progress, "evidence", 3, "random rules")
+    if random is not None and panels:
+        said = compared(said, answers(random.results, panels))
+    _tell(progress, "evidence", 3, "random changes")
     splits = unseen(subject)
     found = []
     for place, recourse in enumerate(explanation.recourses):
@@ -172,18 +180,17 @@ def _control_figures(figures: Figures, recourses: Sequence[RecourseEvidence]) ->
     }  # fmt: skip
 
 
-def _random_rules_control(random: RandomControl, subject: Subject, second: Panel | None) -> ControlEvidence:
-    """What other models say where random rules turn the explained model."""
-    panels = [(panel, False) for panel in (subject.judges.panel, second) if panel is not None]
-    said = answers(random.results, panels) if panels else []
-    known = [answer.share_turned for row in said for answer in row if answer.share_turned is not None]
+def _random_control(random: RandomControl, recourses: Sequence[RecourseEvidence]) -> ControlEvidence:
+    """What random changes do to the explained model, and to others where they turn it."""
+    known = [answer.random_share for recourse in recourses for answer in recourse.answers]
+    shares = [share for share in known if share is not None]
     applicable, accepted = (sum(getattr(like, name) for like in random.like) for name in ("applicable", "accepted"))
     return ControlEvidence(
-        name="random rules",
+        name="random changes",
         figures={
             "coverage": random.coverage,
             "success": accepted / applicable if applicable else None,
-            "turned_in_other_models": float(np.mean(known)) if known else None,
+            "turned_in_other_models": float(np.mean(shares)) if shares else None,
         },
     )
 

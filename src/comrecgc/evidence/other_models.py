@@ -1,18 +1,19 @@
 """Other models of the same data, one by one: does a recourse turn them too, or is it a quirk of the model that is explained?
 
 "Most of the panel accept the result" flatters a recourse whose inputs the panel accepts anyway. Here only inputs count that the other model
-rejects too, and the recourse must turn them.
+rejects too, and the recourse must turn them; and more of them than random changes of the same kind do, since some models accept after almost any change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from comrecgc.classifiers import Classifier, Panel
 from comrecgc.graphs import BoolArray, Graph, GraphBatch
+from comrecgc.rules import wilson_interval
 
 LEAST_INPUTS = 5
 """Inputs that another model must reject too before its answer counts."""
@@ -34,6 +35,8 @@ class Answer:
         accepted: Those that it accepts.
         rejects: Inputs of these results that it rejects, as the explained model does.
         turned: Those of them whose result it accepts.
+        random_rejects: Inputs that it rejects among those to which random changes of the same kind were made.
+        random_turned: Those of them whose result it accepts.
     """
 
     member: str
@@ -42,6 +45,8 @@ class Answer:
     accepted: int
     rejects: int
     turned: int
+    random_rejects: int = 0
+    random_turned: int = 0
 
     @property
     def share_turned(self) -> float | None:
@@ -50,8 +55,38 @@ class Answer:
 
     @property
     def works(self) -> bool | None:
-        """Whether the recourse works in this model too; None where it cannot tell."""
-        return None if self.share_turned is None else self.share_turned >= TURNS_MOST
+        """Whether the recourse turns most of these inputs, and more than random changes do; None where it cannot tell."""
+        if self.share_turned is None:
+            return None
+        least = self.random_share
+        beats = least is None or wilson_interval(self.turned, self.rejects)[0] > least
+        return self.share_turned >= TURNS_MOST and beats
+
+    @property
+    def random_share(self) -> float | None:
+        """What random changes turn; None for too few."""
+        return self.random_turned / self.random_rejects if self.random_rejects >= LEAST_INPUTS else None
+
+
+def compared(said: Sequence[tuple[Answer, ...]], random: Sequence[tuple[Answer, ...]]) -> list[tuple[Answer, ...]]:
+    """Answers with what the same models say of random changes; where those of one recourse are too few, of all.
+
+    Args:
+        said: Answers on each recourse.
+        random: Answers on the random changes drawn for each.
+    """
+    whole = [
+        (sum(row[k].rejects for row in random), sum(row[k].turned for row in random)) for k in range(len(random[0]))
+    ]
+    return [
+        tuple(
+            replace(answer, random_rejects=like.rejects, random_turned=like.turned)
+            if like.rejects >= 4 * LEAST_INPUTS
+            else replace(answer, random_rejects=rejects, random_turned=turned)
+            for answer, like, (rejects, turned) in zip(row, likes, whole, strict=True)
+        )
+        for row, likes in zip(said, random, strict=True)
+    ]
 
 
 def answers(

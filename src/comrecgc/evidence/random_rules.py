@@ -1,7 +1,8 @@
-"""Random rules of the same kind: what the model does when something like a rule is done to its inputs.
+"""Random changes of the same kind: what the model does when something like a recourse is done to its inputs.
 
 A model that is easily moved accepts after any change. For every rule, others are drawn that make changes of the same kinds and of about the same cost
-at places of the same inputs, without looking at what the model says, and carried out as the rule is.
+at places of the same inputs, without looking at what the model says, and carried out as the rule is. For vectors, as many random edits are made as
+their counterfactuals take.
 """
 
 from __future__ import annotations
@@ -14,7 +15,18 @@ import numpy.typing as npt
 
 from comrecgc.classifiers import Classifier
 from comrecgc.evidence.subject import Subject
-from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, Surroundings, carry_out, distinct_sites
+from comrecgc.graphs import (
+    Constraint,
+    Graph,
+    GraphBatch,
+    Rule,
+    Rung,
+    Surroundings,
+    apply_edit,
+    carry_out,
+    distinct_sites,
+    one_edit_table,
+)
 from comrecgc.rules import Acceptance, Vocabulary, Workshop, read_rule
 
 DRAWN = 4
@@ -54,7 +66,7 @@ class RandomControl:
 
     Args:
         like: For each rule, how those drawn for it fare.
-        results: For each rule, inputs that they turn and what they become.
+        results: For each rule, inputs and what they become at a random place, whatever the model says of it.
         coverage: Share of the inputs tried that the first rule drawn for each turns, all together.
     """
 
@@ -64,7 +76,9 @@ class RandomControl:
 
 
 def random_rules(subject: Subject) -> RandomControl | None:
-    """Draw and try random rules like those of an explanation; None for vectors, and where nothing was found."""
+    """Draw and try random changes like those of an explanation; None where nothing was found."""
+    if subject.mined is None and subject.explanation.recourses:
+        return _random_edits(subject)
     if subject.mined is None or subject.rows is None or not len(subject.rows):
         return None
     rng = np.random.default_rng([subject.seed, 21])
@@ -83,11 +97,11 @@ def random_rules(subject: Subject) -> RandomControl | None:
         rules = offer.draw(kinds, int(table.cost[row]), int(table.radius[row]), rng)
         can, turned, pairs = 0, 0, list[tuple[Graph, Graph]]()
         for number, rule in enumerate(rules):
-            fits, found = _tried(rule, where, subject, rung)
+            fits, found, anyhow = _tried(rule, where, subject, rung, rng)
             can, turned = can + fits, turned + len(found)
-            pairs += [(tried_on[i], graph) for i, graph in found.items()]
+            pairs += [(tried_on[i], graph) for i, graph in anyhow.items()]
             if number == 0:
-                first[list(found)] = True
+                first[sorted(found)] = True
         costs = [rule.cost for rule in rules]
         like.append(
             RandomRules(
@@ -96,6 +110,52 @@ def random_rules(subject: Subject) -> RandomControl | None:
         )
         results.append(pairs)
     return RandomControl(like=tuple(like), results=results, coverage=float(first.mean()) if len(first) else 0.0)
+
+
+def _random_edits(subject: Subject) -> RandomControl:
+    """As many random edits as counterfactuals of each recourse take, each of them on the rung."""
+    rng = np.random.default_rng([subject.seed, 21])
+    inputs, constraint = subject.explanation.inputs, subject.judges.constraint(subject.settings)
+    recourses = subject.explanation.recourses
+    most = max(5, _TRIED_INPUTS * DRAWN // len(recourses))
+    like, results, covered = [], [], set[int]()
+    tried: set[int] = set()
+    for recourse in recourses:
+        made = list[tuple[int, Graph]]()
+        for k in np.sort(rng.permutation(len(recourse.covered))[:most]).tolist():
+            member = recourse.covered[k]
+            graph = _edited(inputs[member.input].graph, len(member.edits), constraint, subject.dataset.num_labels, rng)
+            if graph is not None:
+                made.append((member.input, graph))
+        tried |= {index for index, _ in made}
+        accepted = np.zeros(0, bool)
+        if made:
+            accepted = subject.classifier.accept_probability(GraphBatch.from_graphs(graph for _, graph in made)) > 0.5
+        covered |= {made[k][0] for k in np.flatnonzero(accepted).tolist()}
+        costs = [len(member.edits) for member in recourse.covered]
+        like.append(
+            RandomRules(
+                rules=len(made),
+                applicable=len(made),
+                accepted=int(accepted.sum()),
+                mean_cost=float(np.mean(costs)) if costs else 0.0,
+            )
+        )
+        results.append([(inputs[index].graph, graph) for index, graph in made])
+    return RandomControl(like=tuple(like), results=results, coverage=len(covered) / max(len(tried), 1))
+
+
+def _edited(
+    graph: Graph, num_edits: int, constraint: Constraint | None, num_labels: int, rng: np.random.Generator
+) -> Graph | None:
+    """A graph after random edits; None where none is allowed."""
+    for _ in range(num_edits):
+        table = one_edit_table(graph, num_labels)
+        allowed = np.flatnonzero(np.ones(len(table), bool) if constraint is None else constraint.allowed(graph, table))
+        if not len(allowed):
+            return None
+        graph = apply_edit(graph, table[int(rng.choice(allowed))])
+    return graph
 
 
 class _Offer:
@@ -148,25 +208,30 @@ class _Offer:
         return self.singles.input[places[:, 0]], change, self.singles.cost[places].sum(axis=1)
 
 
-def _tried(rule: Rule, where: Sequence[Surroundings], subject: Subject, rung: Rung) -> tuple[int, dict[int, Graph]]:
-    """On how many inputs a rule can be carried out, and the best result for each that it turns."""
+def _tried(
+    rule: Rule, where: Sequence[Surroundings], subject: Subject, rung: Rung, rng: np.random.Generator
+) -> tuple[int, set[int], dict[int, Graph]]:
+    """On how many inputs a rule can be carried out, which it turns, and what others become at a random place."""
     owners, made, can = list[int](), list[Graph](), 0
+    anyhow: dict[int, int] = {}
     for place, around in enumerate(where):
         sites = distinct_sites(rule, around, _PLACES)
         can += bool(sites)
+        own = []
         for site in sites:
             result = carry_out(rule, around.graph, site)
             if rule.distance(around.graph, result) <= subject.settings.theta:
+                own.append(len(made))
                 owners.append(place)
                 made.append(result)
+        if own:
+            anyhow[place] = own[int(rng.integers(len(own)))]
     if not made:
-        return can, {}
+        return can, set(), {}
     probability = subject.classifier.accept_probability(GraphBatch.from_graphs(made))
-    likely = [k for k in np.argsort(-probability, kind="stable").tolist() if probability[k] > 0.5]
-    before = [where[owners[k]].graph for k in likely]
-    standing = subject.judges.judge(before, [made[k] for k in likely], np.zeros(len(likely), bool)).rungs
-    found: dict[int, Graph] = {}
-    for k, reached in zip(likely, standing.tolist(), strict=True):
-        if reached >= rung:
-            found.setdefault(owners[k], made[k])
-    return can, found
+    asked = sorted({*np.flatnonzero(probability > 0.5).tolist(), *anyhow.values()})
+    before = [where[owners[k]].graph for k in asked]
+    standing = subject.judges.judge(before, [made[k] for k in asked], np.zeros(len(asked), bool)).rungs
+    on_rung = {k for k, reached in zip(asked, standing.tolist(), strict=True) if reached >= rung}
+    turned = {owners[k] for k in on_rung if probability[k] > 0.5}
+    return can, turned, {place: made[k] for place, k in anyhow.items() if k in on_rung}

@@ -1,0 +1,148 @@
+"""How much counterfactuals look like the data, how spare their changes are, and how different the recourses."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.evidence.subject import Subject
+from comrecgc.explanation import CoveredInput, Explanation
+from comrecgc.graphs import Familiarity, Graph, GraphBatch, Rung, apply_path
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+MOST_COUNTERFACTUALS = 400
+"""Counterfactuals that are looked at, of all recourses together; at least five of each."""
+
+_TYPICAL = 0.9  # of real accepted graphs lie as near to another
+
+Figures = dict[str, float | int | None]
+
+
+def plausibility(subject: Subject) -> tuple[list[Figures], Figures]:
+    """Figures of each recourse, and of them all.
+
+    `share_connected`, `share_plausible`: counterfactuals on that rung or above. `share_valid`: valid molecules. `nearest`: median distance to the
+    nearest real accepted graph, one less the share of nodes that find a partner of the same surroundings there. `share_typical`: counterfactuals no farther from
+    one than nine in ten of the real ones are. `share_minimal`: counterfactuals from which no single edit can be left out.
+    """
+    explanation = subject.explanation
+    shown = [_sampled(subject, place) for place in range(len(explanation.recourses))]
+    flat = [member for members in shown for member in members]
+    if not flat:
+        return [{} for _ in shown], {}
+    before = [explanation.inputs[member.input].graph for member in flat]
+    after = [member.counterfactual for member in flat]
+    rungs = subject.judges.judge(before, after, np.zeros(len(flat), bool)).rungs
+    near, usual = _nearest(subject, after)
+    minimal = _minimal(subject, flat, before)
+    columns = {
+        "share_connected": rungs >= Rung.CONNECTED,
+        "share_plausible": rungs >= Rung.PLAUSIBLE,
+        "share_typical": near <= np.quantile(usual, _TYPICAL) if len(usual) else np.zeros(len(near), bool),
+        "share_minimal": minimal,
+    }
+    ends = np.cumsum([len(members) for members in shown])
+    figures = []
+    for recourse, start, end in zip(explanation.recourses, ends - [len(it) for it in shown], ends, strict=True):
+        part = slice(int(start), int(end))
+        figures.append(
+            {
+                **{name: _mean(values[part]) for name, values in columns.items()},
+                "share_valid": recourse.share_valid,
+                "nearest": float(np.median(near[part])) if end > start else None,
+            }
+        )
+    whole: Figures = {name: _mean(values) for name, values in columns.items()}
+    whole |= {
+        "nearest": float(np.median(near)),
+        "nearest_of_real_graphs": float(np.median(usual)) if len(usual) else None,
+        "diversity": diversity(explanation),
+    }
+    return figures, whole
+
+
+def diversity(explanation: Explanation) -> float | None:
+    """Mean over pairs of recourses of one less the share of inputs that both cover, of those that either does."""
+    sets = [{member.input for member in it.covered} | set(it.also_covers) for it in explanation.recourses]
+    unlike = [1 - len(a & b) / len(a | b) for a, b in itertools.combinations(sets, 2) if a | b]
+    return float(np.mean(unlike)) if unlike else None
+
+
+def _sampled(subject: Subject, place: int) -> list[CoveredInput]:
+    covered = subject.explanation.recourses[place].covered
+    rng = np.random.default_rng([subject.seed, 25, place])
+    most = max(5, MOST_COUNTERFACTUALS // len(subject.explanation.recourses))
+    return [covered[k] for k in np.sort(rng.permutation(len(covered))[:most]).tolist()]
+
+
+def _nearest(subject: Subject, graphs: Sequence[Graph]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Distance of graphs to the nearest real accepted graph, and of real accepted graphs to the nearest other."""
+    real = [graph for graph, label in zip(subject.dataset.graphs, subject.dataset.classes, strict=True) if label == 1]
+    if len(real) < 2:
+        return np.ones(len(graphs)), np.zeros(0)
+    batch = GraphBatch.from_graphs([*real, *graphs])
+    shapes = _shapes(batch, subject.judges.ladder.familiarity)
+    sizes = batch.node_counts()
+    found = []
+    for rows, own in ((np.arange(len(real), len(batch)), False), (np.arange(len(real)), True)):
+        least = np.ones(len(rows))
+        for start in range(0, len(rows), 500):
+            part = rows[start : start + 500]
+            shared = (shapes[part] @ shapes[: len(real)].T).toarray()
+            gaps = 1 - 2 * shared / (sizes[part][:, None] + sizes[None, : len(real)])
+            if own:
+                gaps[np.arange(len(part)), part] = 2.0
+            least[start : start + 500] = gaps.min(axis=1)
+        found.append(least)
+    return found[0], found[1]
+
+
+def _shapes(batch: GraphBatch, familiarity: Familiarity) -> csr_array:
+    """The surroundings of each graph's nodes, the k-th of a kind being a column of its own; products count what two graphs share."""
+    from scipy.sparse import csr_array
+
+    owners, hashes = batch.graph_of_node(), familiarity.hashes(batch)
+    order = np.lexsort((hashes, owners))
+    owner, name = owners[order], hashes[order]
+    starts = np.r_[True, (owner[1:] != owner[:-1]) | (name[1:] != name[:-1])]
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
+    rank = np.arange(len(order)) - first
+    _, column = np.unique(np.stack([name, rank.astype(np.uint64)], axis=1), axis=0, return_inverse=True)
+    column = column.ravel()
+    return csr_array((np.ones(len(order)), (owner, column)), shape=(len(batch), int(column.max()) + 1))
+
+
+def _minimal(subject: Subject, members: Sequence[CoveredInput], before: Sequence[Graph]) -> npt.NDArray[np.bool_]:
+    """Counterfactuals from which no single edit can be left out: what is left is rejected, off the rung, or cannot be done."""
+    owners, made = list[int](), list[Graph]()
+    for place, (member, graph) in enumerate(zip(members, before, strict=True)):
+        path = member.edits
+        for k in range(len(path)) if len(path) > 1 else ():
+            try:
+                made.append(apply_path(graph, (*path[:k], *path[k + 1 :])))
+            except InputError:
+                continue
+            owners.append(place)
+    minimal = np.ones(len(members), bool)
+    if made:
+        accepted = subject.classifier.accept_probability(GraphBatch.from_graphs(made)) > 0.5
+        kept = np.flatnonzero(accepted).tolist()
+        rungs = subject.judges.judge(
+            [before[owners[k]] for k in kept], [made[k] for k in kept], np.zeros(len(kept), bool)
+        ).rungs
+        least = min(Rung.parse(subject.explanation.changes), Rung.PLAUSIBLE)
+        for k, rung in zip(kept, rungs.tolist(), strict=True):
+            if rung >= least:
+                minimal[owners[k]] = False
+    return minimal
+
+
+def _mean(values: npt.NDArray[np.bool_]) -> float | None:
+    return float(values.mean()) if len(values) else None
