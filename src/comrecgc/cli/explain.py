@@ -21,6 +21,17 @@ from comrecgc.cli.app import (
     app,
     guarded,
 )
+from comrecgc.cli.table import (
+    Accept,
+    ClassNames,
+    IdColumn,
+    SkipBad,
+    SmilesColumn,
+    Standardise,
+    TargetColumn,
+    Threshold,
+    load_table_or_dataset,
+)
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, err
 
@@ -32,6 +43,14 @@ _THETA = {"proteins": 0.15}
 @guarded
 def explain(
     dataset: Dataset,
+    smiles: SmilesColumn = None,
+    target: TargetColumn = None,
+    accept: Accept = None,
+    threshold: Threshold = None,
+    id_column: IdColumn = None,
+    class_names: ClassNames = None,
+    skip_bad: SkipBad = False,
+    standardise: Standardise = True,
     classifier: ClassifierFile = None,
     embedder: EmbedderFile = None,
     output: Annotated[
@@ -127,7 +146,6 @@ def explain(
     """
     started = time.monotonic()
     from comrecgc.cli.summary import print_summary
-    from comrecgc.datasets import load_dataset
     from comrecgc.explanation import Reason
     from comrecgc.molecules import Valence
     from comrecgc.pipeline import Settings
@@ -160,7 +178,10 @@ def explain(
         jobs=jobs,
         seed=seed,
     )
-    loaded = load_dataset(dataset, root=data_root)
+    loaded = load_table_or_dataset(
+        dataset, data_root, smiles=smiles, target=target, accept=accept, threshold=threshold, id_column=id_column,
+        class_names=class_names, skip_bad=skip_bad, standardise=standardise,
+    )  # fmt: skip
     if valence:
         settings = replace(settings, constraint=Valence.of_elements(loaded.label_names))
     folder = output or Path(f"comrecgc-{loaded.name}")

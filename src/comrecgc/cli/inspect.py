@@ -11,6 +11,17 @@ import typer
 
 from comrecgc.cli.app import AllJobs, ClassifierFile, DataRoot, Dataset, EmbedderFile, TimeBudget, app, guarded
 from comrecgc.cli.evidence import print_evidence
+from comrecgc.cli.table import (
+    Accept,
+    ClassNames,
+    IdColumn,
+    SkipBad,
+    SmilesColumn,
+    Standardise,
+    TargetColumn,
+    Threshold,
+    load_table_or_dataset,
+)
 from comrecgc.terminal import bars, out
 
 if TYPE_CHECKING:
@@ -85,6 +96,14 @@ def apply(
     output: Annotated[
         Path | None, typer.Option("--out", help="A .json file for the result.", show_default="only a summary")
     ] = None,
+    smiles: SmilesColumn = None,
+    target: TargetColumn = None,
+    accept: Accept = None,
+    threshold: Threshold = None,
+    id_column: IdColumn = None,
+    class_names: ClassNames = None,
+    skip_bad: SkipBad = False,
+    standardise: Standardise = True,
     classifier: ClassifierFile = None,
     embedder: EmbedderFile = None,
     jobs: AllJobs = None,
@@ -93,8 +112,9 @@ def apply(
 ) -> None:
     """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or why there is none."""
     from comrecgc.cli.summary import headline, print_reasons, recourse_table
-    from comrecgc.datasets import load_dataset
     from comrecgc.errors import InputError
+    from comrecgc.explanation import Explanation
+    from comrecgc.molecules import are_types
     from comrecgc.runs import apply_run
     from comrecgc.storage import check_writable, write_text
 
@@ -102,7 +122,12 @@ def apply(
         if output.is_dir():
             raise InputError(f"Cannot write {output}: it is a folder")
         check_writable(output.parent)
-    loaded = load_dataset(dataset, root=data_root, need_classes=False)
+    names = Explanation.load(run).label_names
+    loaded = load_table_or_dataset(
+        dataset, data_root, smiles=smiles, target=target, accept=accept, threshold=threshold, id_column=id_column,
+        class_names=class_names, skip_bad=skip_bad, standardise=standardise,
+        need_classes=False, label_names=names if are_types(names) else None,
+    )  # fmt: skip
     with bars() as bar:
         applied = apply_run(
             run,

@@ -8,6 +8,17 @@ from typing import Annotated, Literal
 import typer
 
 from comrecgc.cli.app import DataRoot, Dataset, Jobs, Resume, Seed, app, guarded
+from comrecgc.cli.table import (
+    Accept,
+    ClassNames,
+    IdColumn,
+    SkipBad,
+    SmilesColumn,
+    Standardise,
+    TargetColumn,
+    Threshold,
+    load_table_or_dataset,
+)
 from comrecgc.terminal import bars, out
 
 train = typer.Typer(help="Train what an explanation needs: a classifier to explain, an embedder to measure with.")
@@ -29,15 +40,25 @@ def train_classifier_command(
     patience: Annotated[
         int, typer.Option(min=0, help="Stop after so many epochs without progress; 0 never does.")
     ] = 200,
+    smiles: SmilesColumn = None,
+    target: TargetColumn = None,
+    accept: Accept = None,
+    threshold: Threshold = None,
+    id_column: IdColumn = None,
+    class_names: ClassNames = None,
+    skip_bad: SkipBad = False,
+    standardise: Standardise = True,
     seed: Seed = 0,
     data_root: DataRoot = None,
     resume: Resume = False,
 ) -> None:
     """Train the classifier to be explained: three convolutions, max pool, one linear layer, as in the paper."""
     from comrecgc.classifiers import ClassifierTraining, train_classifier
-    from comrecgc.datasets import load_dataset
 
-    loaded = load_dataset(dataset, root=data_root)
+    loaded = load_table_or_dataset(
+        dataset, data_root, smiles=smiles, target=target, accept=accept, threshold=threshold, id_column=id_column,
+        class_names=class_names, skip_bad=skip_bad, standardise=standardise,
+    )  # fmt: skip
     path = output or Path(f"{loaded.name}-{model}.safetensors")
     settings = ClassifierTraining(model=model, epochs=epochs, patience=patience or None, seed=seed)
     with bars() as bar:
@@ -71,16 +92,26 @@ def train_embedder_command(
     effort: Annotated[
         float, typer.Option(min=0.001, help="1 takes minutes; less is quicker, more is more exact.")
     ] = 1.0,
+    smiles: SmilesColumn = None,
+    target: TargetColumn = None,
+    accept: Accept = None,
+    threshold: Threshold = None,
+    id_column: IdColumn = None,
+    class_names: ClassNames = None,
+    skip_bad: SkipBad = False,
+    standardise: Standardise = True,
     seed: Seed = 0,
     jobs: Jobs = 2,
     data_root: DataRoot = None,
     resume: Resume = False,
 ) -> None:
     """Train GREED, the embedding whose distances stand for graph edit distances; no licensed solver is needed."""
-    from comrecgc.datasets import load_dataset
     from comrecgc.embedding import EmbedderTraining, train_embedder
 
-    loaded = load_dataset(dataset, root=data_root)
+    loaded = load_table_or_dataset(
+        dataset, data_root, smiles=smiles, target=target, accept=accept, threshold=threshold, id_column=id_column,
+        class_names=class_names, skip_bad=skip_bad, standardise=standardise,
+    )  # fmt: skip
     path = output or Path(f"{loaded.name}-greed.safetensors")
     with bars() as bar:
         model = train_embedder(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, LongArray, to_data
-from comrecgc.molecules import are_elements
+from comrecgc.molecules import are_atoms
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -32,6 +32,7 @@ class GraphDataset(Sequence[Graph]):
         edge_label_names: Name of each edge label, if edges have labels.
         features: Feature row a model sees for each label, `[num_labels, width]`; one-hot unless given.
         notes: What reading did to the data (graphs dropped, duplicates merged …), one sentence each.
+        names: What each graph is called; empty where they have no names.
     """
 
     name: str
@@ -42,6 +43,7 @@ class GraphDataset(Sequence[Graph]):
     edge_label_names: tuple[str, ...] | None = None
     features: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     notes: tuple[str, ...] = field(default=())
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         classes = np.asarray(self.classes)
@@ -52,6 +54,8 @@ class GraphDataset(Sequence[Graph]):
         largest = max((int(graph.labels.max()) for graph in self.graphs), default=-1)
         if largest >= len(self.label_names):
             raise InputError(f"Every node label needs a name (got {len(self.label_names)} names, label {largest})")
+        if len(self.names) not in (0, len(self.graphs)):
+            raise InputError(f"One name per graph is needed, or none (got {len(self.names)} for {len(self.graphs)} graphs)")
         if len(self.features) == 0:
             object.__setattr__(self, "features", np.eye(len(self.label_names), dtype=np.float32))
         if len(self.features) != len(self.label_names):
@@ -73,13 +77,14 @@ class GraphDataset(Sequence[Graph]):
 
     @property
     def is_molecular(self) -> bool:
-        """Whether every label is a chemical element, so that graphs can be drawn and checked as molecules."""
-        return are_elements(self.label_names)
+        """Whether every label is an atom, so that graphs can be drawn and checked as molecules."""
+        return are_atoms(self.label_names)
 
     def subset(self, indices: Iterable[int]) -> GraphDataset:
         """The graphs at the given indices, in that order."""
         chosen = list(indices)
-        return replace(self, graphs=tuple(self.graphs[i] for i in chosen), classes=self.classes[chosen])
+        names = tuple(self.names[i] for i in chosen) if self.names else ()
+        return replace(self, graphs=tuple(self.graphs[i] for i in chosen), classes=self.classes[chosen], names=names)
 
     def to_pyg(self) -> list[Data]:
         """The graphs as PyG `Data` with features `x`, both directions of every edge, and class `y`."""

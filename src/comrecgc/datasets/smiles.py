@@ -2,192 +2,313 @@
 
 from __future__ import annotations
 
-import csv
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from comrecgc.datasets.dataset import GraphDataset
+from comrecgc.datasets.tables import NUMBERS, Table, find_names, find_smiles, find_target, read_table
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
-from comrecgc.molecules import BOND_NAMES, parse_smiles
+from comrecgc.molecules import BOND_NAMES, Parsed, Standardiser, canonical_smiles, parse_molecule, read_smiles
 
-_CLASSES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1}
-_TARGET_NAMES = ("class", "label", "target", "y", "activity", "active", "outcome")
-_NO_HEADER = ".smi"
+_SHOWN_LINES = 10
+_LONGEST_REASON = 110
+_HIGHER, _LOWER = "higher", "lower"
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Cells of a text table and the line of the file each row ends on."""
+@dataclass(frozen=True, kw_only=True)
+class TableReading:
+    """How a table of molecules is read.
 
-    path: Path
-    header: list[str]
-    rows: list[list[str]]
-    lines: list[int]
+    Args:
+        smiles: Column of SMILES; found by its name or contents where that is plain.
+        target: Column of classes, or of numbers with a threshold; found by its contents, then its name, where that is plain.
+        accept: Which value of the target means accept, 1 by default; with a threshold, "higher" (the default) or "lower".
+        threshold: Makes classes of numbers: a value as high as this is high.
+        id_column: Column that names molecules; found by its name where that is plain.
+        class_names: What reject and accept mean.
+        on_error: Whether rows that cannot be read stop everything or are skipped and noted.
+        standardise: Keep the largest fragment, neutralise, and merge what is then the same.
+        label_names: Atoms that molecules may have, as in a run; None for all that occur.
+    """
 
-    def column(self, name: str, role: str) -> int:
-        if name not in self.header:
-            raise InputError(f"{role} must be a column of {self.path}: {', '.join(self.header)[:200]} (got {name!r})")
-        return self.header.index(name)
+    smiles: str | None = None
+    target: str | None = None
+    accept: int | str | None = None
+    threshold: float | None = None
+    id_column: str | None = None
+    class_names: tuple[str, str] | None = None
+    on_error: Literal["raise", "skip"] = "raise"
+    standardise: bool = True
+    label_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("raise", "skip"):
+            raise InputError(f"on_error must be 'raise' or 'skip' (got {self.on_error!r})")
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise InputError(f"threshold must be a finite number (got {self.threshold})")
+        if self.threshold is not None and self.accept not in (None, _HIGHER, _LOWER):
+            raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {self.accept!r})")
+        if self.class_names is not None and len(self.class_names) != 2:
+            raise InputError(f"class_names must name reject and accept (got {len(self.class_names)} names)")
+
+
+@dataclass(eq=False)
+class _Rows:
+    """What was read so far."""
+
+    parsed: list[Parsed] = field(default_factory=list)
+    classes: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    identity: list[str] = field(default_factory=list)
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    num_blank: int = 0
 
 
 def from_smiles_table(
-    path: str | Path,
-    *,
-    smiles: str | None = None,
-    target: str | None = None,
-    accept: int = 1,
-    on_error: Literal["raise", "skip"] = "raise",
-    name: str | None = None,
-    class_names: tuple[str, str] = ("reject", "accept"),
-    need_classes: bool = True,
+    path: str | Path, *, name: str | None = None, need_classes: bool = True, reading: TableReading | None = None, **options: Any
 ) -> GraphDataset:
-    """Molecules from a CSV file with a header, or a headerless `.smi` file; hydrogens stay implicit.
+    """Molecules from a CSV or TSV file with a header, a `.smi` file or an SDF file; hydrogens stay implicit.
 
-    Labels are the elements found, the most frequent first; edge labels are bonds.
+    Labels are the atoms found, the most frequent first, with their charges and aromaticity (`C`, `c`, `N+`, `[nH]`); edge labels are bonds.
 
     Args:
         path: The file; columns separated by comma, semicolon or tab, in a `.smi` file by blanks.
-        smiles: Column of SMILES; found by its name where that is plain.
-        target: Column of classes 0 and 1; found by its contents, then its name, where that is plain.
-        accept: Which of 0 and 1 means accept.
-        on_error: Whether a row that cannot be read stops everything or is skipped and noted.
         name: What to call the dataset; the file's name by default.
-        class_names: What reject and accept mean.
-        need_classes: Whether there must be a column of classes; without one, every class is 0.
+        need_classes: Whether there must be a column of classes; without one, every class is 0 and no molecules are merged.
+        reading: How to read it.
+        **options: Fields of `TableReading`, in place of it.
 
     Raises:
-        InputError: If the file, a column or (unless skipped) a row cannot be used; the line is named.
+        InputError: If the file, a column or (unless skipped) rows cannot be used; all their lines are named.
     """
-    if accept not in (0, 1):
-        raise InputError(f"accept must be 0 or 1 (got {accept})")
-    if on_error not in ("raise", "skip"):
-        raise InputError(f"on_error must be 'raise' or 'skip' (got {on_error!r})")
+    unknown = sorted(set(options) - set(TableReading.__dataclass_fields__))
+    if unknown:
+        raise InputError(f"Options are {', '.join(TableReading.__dataclass_fields__)} (got {unknown[0]!r})")
+    reading = replace(reading or TableReading(), **options)
     path = Path(path)
-    table = _read_blanks(path) if path.suffix.lower() == _NO_HEADER else _read_csv(path)
-    smiles_column = table.column(_find_smiles(table) if smiles is None else smiles, "smiles")
-    target = _find_target(table, smiles_column, needed=need_classes) if target is None else target
+    table = read_table(path)
+    smiles = table.column(find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
+    target = reading.target if reading.target is not None else _target_of(table, reading, smiles, needed=need_classes)
     target_column = None if target is None else table.column(target, "target")
-    parsed, classes, skipped = [], [], []
-    for row, line in zip(table.rows, table.lines, strict=True):
-        try:
-            molecule, value = _read_row(row, table.header, smiles_column, target_column)
-        except InputError as error:
-            if on_error == "raise":
-                raise InputError(f"{path} line {line}: {error}") from error
-            skipped.append(line)
-            continue
-        parsed.append(molecule)
-        classes.append(int(value == accept))
-    if not parsed:
-        raise InputError(f"{path} must hold at least one usable molecule (got {len(skipped)} rows, none usable)")
-    counts = Counter(element for elements, _, _ in parsed for element in elements)
-    alphabet = sorted(counts, key=lambda element: (-counts[element], element))
+    names = reading.id_column
+    id_column = find_names(table, (smiles, target_column)) if names is None else table.column(names, "id_column")
+    accepting = None if target_column is None else _Accepting.of(table, target_column, reading)
+    standardiser = Standardiser() if reading.standardise else None
+    rows = _read_rows(table, smiles, accepting, id_column, reading, standardiser)
+    if rows.bad and reading.on_error == "raise":
+        raise InputError(_complaint(table, rows.bad))
+    if not rows.parsed:
+        raise InputError(
+            f"{path} must hold at least one usable molecule (got {len(rows.bad) + rows.num_blank} rows, none usable)"
+        )
+    notes = _row_notes(table, rows, standardiser)
+    if standardiser is not None and accepting is not None and need_classes:
+        rows, more = _merged(rows)
+        notes += more
+    counts = Counter(atom for molecule in rows.parsed for atom in molecule.atoms)
+    alphabet = list(reading.label_names or sorted(counts, key=lambda atom: (-counts[atom], atom)))
+    label = {atom: place for place, atom in enumerate(alphabet)}
     return GraphDataset(
         name=name or path.stem,
-        graphs=tuple(Graph([alphabet.index(e) for e in elements], bonds, kinds) for elements, bonds, kinds in parsed),
-        classes=np.array(classes, dtype=np.int8),
+        graphs=tuple(Graph([label[a] for a in atoms], bonds, kinds) for atoms, bonds, kinds in rows.parsed),
+        classes=np.array(rows.classes, dtype=np.int8),
         label_names=tuple(alphabet),
-        class_names=class_names,
+        class_names=reading.class_names or (("reject", "accept") if accepting is None else accepting.class_names),
         edge_label_names=BOND_NAMES,
-        notes=_skip_note(skipped),
+        notes=tuple(notes),
+        names=tuple(rows.names) if id_column is not None else (),
     )
 
 
-def _skip_note(lines: Sequence[int]) -> tuple[str, ...]:
-    if not lines:
-        return ()
-    shown = ", ".join(map(str, lines[:10])) + (", …" if len(lines) > 10 else "")
-    return (f"{len(lines)} rows that cannot be read were skipped: line {shown}.",)
+@dataclass(frozen=True, kw_only=True)
+class _Accepting:
+    """Which values of the target mean accept."""
+
+    column: int
+    header: str
+    accept: str | None = None
+    threshold: float | None = None
+    higher: bool = True
+    values: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, table: Table, column: int, reading: TableReading) -> _Accepting:
+        header = table.header[column]
+        if reading.threshold is not None:
+            return cls(column=column, header=header, threshold=reading.threshold, higher=reading.accept != _LOWER)
+        values = Counter(table.values(column))
+        wanted = None if reading.accept is None else str(reading.accept)
+        if set(values) <= set(NUMBERS) or wanted is None:
+            return cls._of_numbers(table, column, values, wanted)
+        if wanted not in values:
+            shown = ", ".join(repr(value) for value, _ in values.most_common(5))
+            raise InputError(f"accept must be a value of column {header!r}: {shown} (got {wanted!r})")
+        return cls(column=column, header=header, accept=wanted, values=tuple(sorted(values)))
+
+    @classmethod
+    def _of_numbers(cls, table: Table, column: int, values: Counter[str], wanted: str | None) -> _Accepting:
+        header = table.header[column]
+        if wanted is not None and wanted not in NUMBERS:
+            raise InputError(f"accept must be 0 or 1 (got {wanted})")
+        if len(values) == 2 and len(table.rows) > 2 and not set(values) & set(NUMBERS):
+            raise InputError(f"accept must say which value of column {header!r} is the good one: {' or '.join(sorted(values))}")
+        numbers = sum(_is_number(value) for value in values)
+        if numbers == len(values) > 2 and not set(values) & set(NUMBERS):
+            raise InputError(f"threshold must say from where column {header!r} is high: it holds numbers, not classes 0 and 1")
+        return cls(column=column, header=header, accept=wanted or "1")
+
+    @property
+    def class_names(self) -> tuple[str, str]:
+        if self.threshold is not None:
+            low, high = f"{self.header} < {self.threshold:g}", f"{self.header} ≥ {self.threshold:g}"
+            return (low, high) if self.higher else (high, low)
+        if self.values:
+            others = [value for value in self.values if value != self.accept]
+            return (others[0] if len(others) == 1 else f"not {self.accept}", self.accept or "")
+        return ("reject", "accept")
+
+    def class_of(self, cell: str) -> int:
+        """The class of a cell.
+
+        Raises:
+            InputError: If it says none.
+        """
+        if self.threshold is not None:
+            if not _is_number(cell):
+                raise InputError(f"column {self.header!r} must hold numbers (got {cell[:40]!r})")
+            return int((float(cell) >= self.threshold) == self.higher)
+        if self.values:
+            return int(cell == self.accept)
+        if cell not in NUMBERS:
+            raise InputError(f"the class in column {self.header!r} must be 0 or 1 (got {cell[:40]!r})")
+        return int(NUMBERS[cell] == NUMBERS[self.accept or "1"])
 
 
-def _read_row(
-    row: list[str], header: list[str], smiles: int, target: int | None
-) -> tuple[tuple[list[str], list[tuple[int, int]], list[int]], int]:
-    if len(row) != len(header):
-        raise InputError(f"a row must have {len(header)} columns like the first (got {len(row)})")
-    value = "0" if target is None else row[target].strip()
-    if target is not None and value not in _CLASSES:
-        raise InputError(f"the class in column {header[target]!r} must be 0 or 1 (got {value[:40]!r})")
-    return parse_smiles(row[smiles].strip()), _CLASSES[value]
-
-
-def _read_text(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} must be UTF-8 text (got a byte that is not at {error.start})") from error
-    if not text.strip():
-        raise InputError(f"{path} must not be empty")
-    return text
-
-
-def _read_csv(path: Path) -> _Table:
-    text = _read_text(path)
-    first_line = text.lstrip().splitlines()[0]
-    delimiter = max(",;\t", key=first_line.count)
-    rows, lines = [], []
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
-    try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append(row)
-                lines.append(reader.line_num)
-    except csv.Error as error:
-        raise InputError(f"{path} line {reader.line_num}: not valid CSV, {error}") from error
-    if not rows:
-        raise InputError(f"{path} must not be empty")
-    header = [cell.strip() for cell in rows[0]]
-    twice = [cell for cell, count in Counter(header).items() if count > 1]
-    if twice:
-        raise InputError(f"{path} must name each column once in its first line (got {twice[0]!r} twice)")
-    return _Table(path, header, rows[1:], lines[1:])
-
-
-def _read_blanks(path: Path) -> _Table:
-    rows, lines = [], []
-    for number, line in enumerate(_read_text(path).splitlines(), start=1):
-        if line.strip():
-            rows.append(line.split())
-            lines.append(number)
-    if rows[0][0].lower() == "smiles":
-        return _Table(path, rows[0], rows[1:], lines[1:])
-    return _Table(path, ["smiles", *(f"column {i}" for i in range(2, len(rows[0]) + 1))], rows, lines)
-
-
-def _find_smiles(table: _Table) -> str:
-    exact = [name for name in table.header if name.lower() in ("smiles", "smi")]
-    found = exact or [name for name in table.header if "smiles" in name.lower()]
-    if len(found) != 1:
-        rule = f"{table.path} must have one column of SMILES, or smiles must name it"
-        raise InputError(f"{rule} (got columns {', '.join(table.header)[:200]})")
-    return found[0]
-
-
-def _find_target(table: _Table, smiles: int, *, needed: bool) -> str | None:
+def _target_of(table: Table, reading: TableReading, smiles: int, *, needed: bool) -> str | None:
+    if reading.threshold is None:
+        return find_target(table, smiles, needed=needed)
     found = [
         name
-        for column, name in enumerate(table.header)
-        if column != smiles and table.rows and all(_may_be_class(row, column) for row in table.rows)
+        for place, name in enumerate(table.header)
+        if place != smiles and len(values := set(table.values(place))) > 2 and all(map(_is_number, values))
     ]
-    if len(found) > 1:
-        found = [name for name in found if name.lower() in _TARGET_NAMES] or found
-    named = [name for name in table.header if name.lower() in _TARGET_NAMES]
-    found = found or named  # so that an error can name the line where a class is not 0 or 1
-    if not found and not needed:
-        return None
     if len(found) != 1:
-        rule = f"{table.path} must have one column of classes 0 and 1, or target must name it"
+        rule = f"{table.path} must have one column of numbers for the threshold, or target must name it"
         raise InputError(f"{rule} (got {', '.join(found)[:200] or 'no such column'})")
     return found[0]
 
 
-def _may_be_class(row: list[str], column: int) -> bool:
-    return column >= len(row) or row[column].strip() in _CLASSES  # a short row is refused later, by its line
+def _read_rows(
+    table: Table,
+    smiles: int,
+    accepting: _Accepting | None,
+    id_column: int | None,
+    reading: TableReading,
+    standardiser: Standardiser | None,
+) -> _Rows:
+    rows = _Rows()
+    for row, line in zip(table.rows, table.lines, strict=True):
+        try:
+            if len(row) != len(table.header):
+                raise InputError(f"a row must have {len(table.header)} columns like the first (got {len(row)})")
+            cell = "0" if accepting is None else row[accepting.column].strip()
+            if not row[smiles].strip() or not cell:
+                rows.num_blank += 1
+                continue
+            value = 0 if accepting is None else accepting.class_of(cell)
+            molecule = read_smiles(row[smiles].strip())
+            molecule = molecule if standardiser is None else standardiser(molecule)
+            parsed = parse_molecule(molecule)
+            unknown = set() if reading.label_names is None else set(parsed.atoms) - set(reading.label_names)
+            if unknown:
+                raise InputError(f"atoms must be among {', '.join(reading.label_names or ())} (got {min(unknown)})")
+        except InputError as error:
+            rows.bad.append((line, str(error)))
+            continue
+        rows.parsed.append(parsed)
+        rows.classes.append(value)
+        rows.names.append("" if id_column is None else " ".join(row[id_column].split()))
+        rows.identity.append(canonical_smiles(molecule))
+    return rows
+
+
+def _complaint(table: Table, bad: Sequence[tuple[int, str]]) -> str:
+    if len(bad) == 1:
+        return f"{table.path} {table.unit} {bad[0][0]}: {bad[0][1]}"
+    reasons = "; ".join(f"{table.unit} {line}: {_clipped(reason)}" for line, reason in bad[:_SHOWN_LINES])
+    more = [str(line) for line, _ in bad[_SHOWN_LINES:]]
+    rest = f"; and {table.unit}s {_listed(more, 40)}" if more else ""
+    return f"{table.path} has {len(bad)} rows that cannot be read (--skip-bad, on_error='skip', leaves them out): {reasons}{rest}"
+
+
+def _row_notes(table: Table, rows: _Rows, standardiser: Standardiser | None) -> list[str]:
+    notes = []
+    if rows.bad:
+        shown = _listed([str(line) for line, _ in rows.bad], _SHOWN_LINES)
+        notes.append(f"{len(rows.bad)} rows that cannot be read were skipped: {table.unit} {shown}.")
+    if rows.num_blank:
+        notes.append(f"{rows.num_blank} rows without a molecule or a class were skipped.")
+    if standardiser is not None and standardiser.num_stripped:
+        notes.append(f"Of {standardiser.num_stripped} molecules in several parts (salts, solvents) the largest part was kept.")
+    if standardiser is not None and standardiser.num_neutralised:
+        notes.append(f"{standardiser.num_neutralised} molecules were neutralised.")
+    return notes
+
+
+def _merged(rows: _Rows) -> tuple[_Rows, list[str]]:
+    """Each molecule once, and none of those whose classes differ."""
+    seen: dict[str, list[int]] = {}
+    for place, smiles in enumerate(rows.identity):
+        seen.setdefault(smiles, []).append(place)
+    conflicts = [places for places in seen.values() if len({rows.classes[place] for place in places}) > 1]
+    kept = [places[0] for places in seen.values() if len({rows.classes[place] for place in places}) == 1]
+    repeated = len(rows.parsed) - len(kept) - sum(map(len, conflicts))
+    notes = []
+    if repeated:
+        notes.append(f"{repeated} rows repeated an earlier molecule, stereo apart, and were merged.")
+    if conflicts:
+        number = sum(map(len, conflicts))
+        notes.append(f"{number} rows of {len(conflicts)} molecules that appear with both classes were left out.")
+    if not kept:
+        raise InputError("No molecule is left: every one appears with both classes")
+    merged = _Rows(
+        parsed=[rows.parsed[place] for place in kept],
+        classes=[rows.classes[place] for place in kept],
+        names=[rows.names[place] for place in kept],
+        identity=[rows.identity[place] for place in kept],
+        bad=rows.bad,
+        num_blank=rows.num_blank,
+    )
+    return merged, notes
+
+
+def _is_smiles(cell: str) -> bool:
+    try:
+        read_smiles(cell)
+    except InputError as error:
+        if "rdkit" in str(error):
+            raise
+        return False
+    return True
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 1]}…"
+
+
+def _listed(items: Sequence[str], most: int) -> str:
+    return ", ".join(items[:most]) + (", …" if len(items) > most else "")

@@ -1,12 +1,18 @@
-"""Atoms and bonds: which label names are elements, how many bonds an atom can carry, and the constraint that follows.
+"""Atoms and bonds: which label names are atoms, how many bonds an atom can carry, and the constraint that follows.
+
+A label is the name of an atom. In archives it is an element, and charges and hydrogens are guessed where they matter. In tables read from
+SMILES it says all that a molecule needs besides bonds: `C`, aromatic `c`, charged `N+` and `O-`, `[nH]` for the nitrogen of pyrrole (with a hydrogen or
+a third neighbour), and `[13CH2]` where isotope or hydrogens are not the usual ones. Hydrogens follow.
 
 Edge labels are bonds: 0 single, 1 double, 2 triple, 3 aromatic. Nothing here needs rdkit.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -35,9 +41,126 @@ BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
 """Order of the bond behind edge labels 0, 1, 2 and 3 in molecules: single, double, triple, aromatic."""
 
 
+_AROMATIC_ELEMENTS = ("B", "C", "N", "O", "P", "S", "Si", "As", "Se", "Te")
+_PLAIN = re.compile(r"(\*|[A-Z][a-z]?|[a-z]{1,2})((?:\+|-)\d?)?")
+_BRACKETS = re.compile(r"\[(\d{0,3})(\*|[A-Z][a-z]?|[a-z]{1,2})(?:H(\d?))?((?:\+|-)\d?)?\]")
+_DONOR = "[nH]"
+# Bonds of aromatic atoms, an aromatic bond counting one and a half; a pyrrole nitrogen counts its hydrogen or third neighbour.
+_AROMATIC_BONDS = {"B": 4, "C": 4, "N": 3, "O": 3, "P": 3, "S": 3, "Si": 4, "As": 3, "Se": 3, "Te": 3}
+# Atoms that a charge makes like another element: N+ carries the bonds of carbon, O- those of fluorine.
+_ROW = ("B", "C", "N", "O", "F")
+_LIKE = {"Al": "B", "Si": "C", "P": "N", "As": "N", "S": "O", "Se": "O", "Te": "O", "Cl": "F", "Br": "F", "I": "F"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Atom:
+    """What a label says of an atom.
+
+    Args:
+        element: Its symbol.
+        charge: Formal charge.
+        is_aromatic: Whether it is written in lower case.
+        is_donor: The nitrogen of pyrrole: aromatic, with a hydrogen or a third neighbour.
+        hydrogens: How many it carries whatever its bonds are; None where they fill its valence.
+        isotope: Mass number; 0 for the usual mixture.
+    """
+
+    element: str
+    charge: int = 0
+    is_aromatic: bool = False
+    is_donor: bool = False
+    hydrogens: int | None = None
+    isotope: int = 0
+
+    @property
+    def name(self) -> str:
+        """The label: `C`, `c`, `N+`, `[nH]`, `[13CH2]`."""
+        if self.is_donor:
+            return _DONOR
+        symbol = self.element.lower() if self.is_aromatic else self.element
+        charge = "" if not self.charge else "+-"[self.charge < 0] + ("" if abs(self.charge) == 1 else str(abs(self.charge)))
+        if self.hydrogens is None and not self.isotope:
+            return symbol + charge
+        hydrogens = "" if self.hydrogens is None else "H" if self.hydrogens == 1 else f"H{self.hydrogens}"
+        return f"[{self.isotope or ''}{symbol}{hydrogens}{charge}]"
+
+    @property
+    def valences(self) -> tuple[int, ...]:
+        """Bonds it can carry, hydrogens included, an aromatic bond counting one and a half; none where that is not known."""
+        if self.hydrogens is not None or abs(self.charge) > 1:
+            return ()
+        if self.is_aromatic:
+            return (_AROMATIC_BONDS[self.element] + (self.is_donor or self.charge > 0),)
+        if not self.charge:
+            return VALENCES.get(self.element, ())
+        row = _LIKE.get(self.element, self.element)
+        place = _ROW.index(row) - self.charge if row in _ROW else -1
+        if self.element == "C":
+            return (3,)
+        return VALENCES[_ROW[place]] if 0 <= place < len(_ROW) else ()
+
+
+@cache
+def read_atom(name: str) -> Atom | None:
+    """The atom that a label names; None if it names none."""
+    if name == _DONOR:
+        return Atom(element="N", is_aromatic=True, is_donor=True)
+    plain, in_brackets = _PLAIN.fullmatch(name), _BRACKETS.fullmatch(name)
+    if plain:
+        isotope, symbol, hydrogens, charge = "", plain[1], None, plain[2] or ""
+    elif in_brackets:
+        isotope, symbol, hydrogens, charge = in_brackets[1], in_brackets[2], in_brackets[3], in_brackets[4] or ""
+        if hydrogens is None and not isotope:
+            return None
+    else:
+        return None
+    is_aromatic = symbol[0].islower()
+    element = symbol.capitalize()
+    if element not in (_AROMATIC_ELEMENTS if is_aromatic else (*_ELEMENTS, ANY_ELEMENT)):
+        return None
+    count = None if hydrogens is None else int(hydrogens or 1)
+    size = int(charge[1:] or 1) if charge else 0
+    return Atom(
+        element=element,
+        charge=-size if charge.startswith("-") else size,
+        is_aromatic=is_aromatic,
+        hydrogens=count,
+        isotope=int(isotope or 0),
+    )
+
+
+def atom_of(name: str) -> Atom:
+    """The atom that a label names.
+
+    Raises:
+        InputError: If it names none.
+    """
+    atom = read_atom(name)
+    if atom is None:
+        raise InputError(f"Only graphs of chemical elements are molecules (got label {name[:40]!r})")
+    return atom
+
+
+def element_of(name: str) -> str:
+    """The element of the atom that a label names; other labels as they are."""
+    atom = read_atom(name)
+    return name if atom is None else atom.element
+
+
 def are_elements(names: Iterable[str]) -> bool:
     """Whether every name is a chemical element's symbol (or `*`, an atom of unknown element)."""
     return all(name in _ELEMENTS or name == ANY_ELEMENT for name in names)
+
+
+def are_atoms(names: Iterable[str]) -> bool:
+    """Whether every name is an atom: an element, or one with its charge, aromaticity or hydrogens."""
+    return all(read_atom(name) is not None for name in names)
+
+
+def are_types(names: Iterable[str]) -> bool:
+    """Whether names are atoms that say their charge and aromaticity, rather than elements alone."""
+    listed = list(names)
+    return are_atoms(listed) and not are_elements(listed)
 
 
 def atomic_number(name: str) -> int:
@@ -65,10 +188,10 @@ class Valence:
     def of_elements(cls, label_names: Iterable[str]) -> Valence:
         """The rule for labels that are chemical elements: `Valence.of_elements(dataset.label_names)`."""
         names = list(label_names)
-        unknown = [name for name in names if name not in VALENCES]
+        unknown = [name for name in names if element_of(name) not in VALENCES]
         if unknown:
             raise InputError(f"Valence knows the elements {', '.join(VALENCES)} (got {unknown[0]!r})")
-        return cls(tuple(max(VALENCES[name]) for name in names))
+        return cls(tuple(float(max(atom_of(name).valences, default=np.inf)) for name in names))
 
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
         maximum = np.asarray(self.maximum, dtype=float)

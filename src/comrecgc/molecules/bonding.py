@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.graphs import Graph
-from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, VALENCES
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, atom_of
 from comrecgc.molecules.plausibility import MolecularChemistry, are_molecules
 
 _CHARGED_NITROGEN = 4
@@ -27,7 +27,7 @@ class Bonding:
         orders: Half bonds of each edge label.
         valences: Usual half bonds of each label, `[L, 3]`, increasing; 0 where there are no more.
         right: Whether a label may carry so many half bonds, `[L, halves]`; 2 where only beside a charged atom.
-        charged: Label of nitrogen, which is charged when it carries four bonds; -1 if there is none.
+        charged: Label of nitrogen, which is charged when it carries four bonds; -1 if there is none, or labels say charges.
         most: Half bonds that rdkit accepts at most, `[L]`.
     """
 
@@ -72,10 +72,10 @@ def bonding_under(chemistry: MolecularChemistry, *, labelled: bool) -> Bonding:
     orders = np.array(BOND_ORDERS if labelled else BOND_ORDERS[:1])
     valences = np.zeros((len(names), 3), np.int32)
     for label, name in enumerate(names):
-        usual = VALENCES.get(name, ())[:3]
+        usual = atom_of(name).valences[:3]
         valences[label, : len(usual)] = [2 * bonds for bonds in usual]
     right = chemistry.allowed_half_bonds.astype(np.int8)
-    if chemistry.explicit_hydrogens and {"N", "O"} <= set(names):
+    if chemistry.explicit_hydrogens and not chemistry.has_types and {"N", "O"} <= set(names):
         oxygen = names.index("O")
         right[oxygen, 2] = max(right[oxygen, 2], _BESIDE_CHARGED)
     most = np.minimum(2 * chemistry.most_bonds, 10**6).astype(np.int32)
@@ -85,6 +85,6 @@ def bonding_under(chemistry: MolecularChemistry, *, labelled: bool) -> Bonding:
         orders=(2 * orders).astype(np.int32),
         valences=valences,
         right=right,
-        charged=names.index("N") if "N" in names else -1,
+        charged=names.index("N") if "N" in names and not chemistry.has_types else -1,
         most=most,
     )

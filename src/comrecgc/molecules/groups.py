@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, edge_labels_by_id, edges_by_id, labels_by_id, neighbours_by_id
+from comrecgc.molecules.atoms import are_types, atom_of, element_of
 
 _HALOGENS = frozenset({"F", "Cl", "Br", "I"})
 
@@ -36,7 +37,7 @@ class Molecule:
 
     Args:
         graph: The graph.
-        label_names: Name of each label.
+        label_names: Name of each label; `names` are the elements, `atoms` the labels' names.
         edge_label_names: Name of each edge label ("single", "double" …), if there are any.
         is_molecular: Whether label names are elements; other graphs have no rings and groups here.
     """
@@ -51,7 +52,8 @@ class Molecule:
     ) -> None:
         self.graph = graph
         self.is_molecular = is_molecular
-        self.names = {node: label_names[label] for node, label in labels_by_id(graph).items()}
+        self.atoms = {node: label_names[label] for node, label in labels_by_id(graph).items()}
+        self.names = {node: element_of(name) if is_molecular else name for node, name in self.atoms.items()}
         self.neighbours = neighbours_by_id(graph)
         self._label_names = label_names
         self._heavy = {
@@ -83,9 +85,11 @@ class Molecule:
 
     @cached_property
     def aromatic(self) -> frozenset[int]:
-        """Aromatic atoms as rdkit sees them; none where bonds are not known or rdkit is not installed."""
+        """Aromatic atoms as labels say, else as rdkit sees them; none where bonds are not known or rdkit is not installed."""
         if not self.is_molecular or not self._bonds:
             return frozenset()
+        if are_types(self._label_names):
+            return frozenset(node for node, name in self.atoms.items() if atom_of(name).is_aromatic)
         try:
             from rdkit import Chem, rdBase
 

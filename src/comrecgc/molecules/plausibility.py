@@ -12,7 +12,7 @@ import numpy as np
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, ChangedGraphs, Familiarity, Graph, GraphBatch, Ladder, graphs_with
-from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, VALENCES, are_elements
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, are_atoms, are_types, atom_of
 from comrecgc.molecules.smiles import is_valid_molecule
 
 _CHARGED_NITROGEN = 4  # bonds of N+ in nitro groups, N-oxides and ammonium; graphs store no charges
@@ -26,10 +26,11 @@ class MolecularChemistry:
 
     Where hydrogens are nodes, an atom that was touched must carry exactly the bonds its element asks for, so hydrogens have
     to follow every change of heavy atoms. Where they are implicit, an atom may carry fewer. Aromatic atoms are left to
-    rdkit. Without rdkit only valences are checked.
+    rdkit. Without rdkit only valences are checked. Where labels say charges, a change may not charge a molecule: its net charge comes no
+    farther from zero.
 
     Args:
-        label_names: Element behind each label.
+        label_names: Atom behind each label.
         explicit_hydrogens: Whether hydrogens are nodes.
     """
 
@@ -54,7 +55,7 @@ class MolecularChemistry:
         """
         batch = changed.after
         wrong = (touched & ~self.right_valences(batch)) | self._overloaded(batch)
-        mask = ~graphs_with(batch, wrong)
+        mask = ~graphs_with(batch, wrong) & self.keeps_charge(changed)
         if not _has_rdkit():
             return mask
         asked = mask.copy()
@@ -72,9 +73,18 @@ class MolecularChemistry:
             batch.labels, np.minimum(2 * bonds, 2 * _MOST_BONDS).astype(np.int64)
         ]
         right |= aromatic_atoms(batch)
-        if self.explicit_hydrogens and {"N", "O"} <= set(self.label_names):
+        if self.explicit_hydrogens and not self.has_types and {"N", "O"} <= set(self.label_names):
             right |= self._oxides(batch, bonds)
         return right
+
+    def keeps_charge(self, changed: ChangedGraphs) -> BoolArray:
+        """Which molecules have a net charge no larger than before, `[B]`."""
+        before, after = (np.abs(self._net_charges(batch)) for batch in (changed.before, changed.after))
+        mask: BoolArray = after <= before[changed.source]
+        return mask
+
+    def _net_charges(self, batch: GraphBatch) -> np.ndarray:
+        return np.bincount(batch.graph_of_node(), weights=self.charges[batch.labels], minlength=len(batch))
 
     def _overloaded(self, batch: GraphBatch) -> BoolArray:
         """Atoms with more bonds than rdkit accepts, `[N]`."""
@@ -101,19 +111,32 @@ class MolecularChemistry:
     @cached_property
     def most_bonds(self) -> np.ndarray:
         """Bonds an atom of each label may carry, `[L]`."""
-        most = {name: max(allowed) for name, allowed in VALENCES.items()} | {"N": _CHARGED_NITROGEN}
-        return np.array([most.get(name, np.inf) for name in self.label_names])
+        return np.array([max(self._valences(name), default=np.inf) for name in self.label_names])
+
+    @cached_property
+    def has_types(self) -> bool:
+        """Whether labels say charges and aromaticity."""
+        return are_types(self.label_names)
+
+    @cached_property
+    def charges(self) -> np.ndarray:
+        """Formal charge of each label, `[L]`."""
+        return np.array([atom_of(name).charge for name in self.label_names], dtype=float)
+
+    def _valences(self, name: str) -> tuple[int, ...]:
+        """Bonds an atom can carry; a nitrogen whose charge no label says may have four."""
+        allowed = atom_of(name).valences
+        return (*allowed, _CHARGED_NITROGEN) if name == "N" and not self.has_types else allowed
 
     @cached_property
     def allowed_half_bonds(self) -> BoolArray:
         """Whether an atom of each label may carry so many half bonds, `[L, halves]`."""
         table = np.zeros((len(self.label_names), 2 * _MOST_BONDS + 1), dtype=bool)
         for label, name in enumerate(self.label_names):
-            allowed = VALENCES.get(name)
-            if allowed is None:
+            allowed = self._valences(name)
+            if not allowed:
                 table[label] = True
                 continue
-            allowed += (_CHARGED_NITROGEN,) if name == "N" else ()
             if self.explicit_hydrogens:
                 table[label, [2 * bonds for bonds in allowed]] = True
             else:
@@ -143,7 +166,7 @@ def aromatic_atoms(batch: GraphBatch) -> BoolArray:
 
 
 def ladder_of(graphs: Iterable[Graph], label_names: Sequence[str], *, min_seen: int = 5) -> Ladder:
-    """The ladder of changes for some data; labels that are chemical elements bring the rules of molecules.
+    """The ladder of changes for some data; labels that are atoms bring the rules of molecules.
 
     Args:
         graphs: The data, of all classes.
@@ -189,8 +212,8 @@ def ladder_from_facts(facts: object, label_names: Sequence[str]) -> Ladder:
 
 
 def are_molecules(graphs: Sequence[Graph], label_names: Sequence[str]) -> bool:
-    """Whether labels are elements and edge labels, where there are any, bonds."""
+    """Whether labels are atoms and edge labels, where there are any, bonds."""
     largest = max(
         (int(graph.edge_labels.max(initial=0)) for graph in graphs if graph.edge_labels is not None), default=0
     )
-    return are_elements(label_names) and largest < len(BOND_ORDERS)
+    return are_atoms(label_names) and largest < len(BOND_ORDERS)

@@ -1,26 +1,42 @@
 """Graphs as molecules: from SMILES, and to rdkit for checking and drawing. Needs the `chem` extra (rdkit).
 
-Edge labels are bonds: 0 single, 1 double, 2 triple, 3 aromatic.
+Edge labels are bonds: 0 single, 1 double, 2 triple, 3 aromatic. Labels that are atom types (`are_types`) hold charges, aromaticity and hydrogens, so
+that a molecule comes back as it was, stereo apart. Labels that are elements do not, and the usual charges and hydrogens are put back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
-from comrecgc.molecules.atoms import BOND_NAMES, are_elements
+from comrecgc.molecules.atoms import BOND_NAMES, Atom, are_atoms, are_types, atom_of
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
 _LONGEST = 5000  # rdkit writes a molecule by recursion, and one of tens of thousands of atoms ends the process
+_AROMATIC = BOND_NAMES.index("aromatic")
 
 
-def parse_smiles(smiles: str) -> tuple[list[str], list[tuple[int, int]], list[int]]:
-    """Element symbols, bonds and bond labels of a molecule; hydrogens stay implicit.
+class Parsed(NamedTuple):
+    """A molecule with the names of its atoms.
+
+    Args:
+        atoms: Name of each atom.
+        bonds: Pairs of atoms.
+        bond_labels: Label of each bond.
+    """
+
+    atoms: list[str]
+    bonds: list[tuple[int, int]]
+    bond_labels: list[int]
+
+
+def read_smiles(smiles: str) -> Mol:
+    """The molecule, as rdkit reads it.
 
     Raises:
         InputError: If rdkit cannot read the SMILES, or it names no atom.
@@ -32,71 +48,109 @@ def parse_smiles(smiles: str) -> tuple[list[str], list[tuple[int, int]], list[in
         molecule = chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
         raise InputError(f"Not a valid SMILES of at least one atom (got {smiles[:80]!r})")
-    bond_labels = _bond_types(chem)
-    bonds = list(molecule.GetBonds())
-    unknown = [bond for bond in bonds if bond.GetBondType() not in bond_labels]
-    if unknown:
-        raise InputError(f"Bonds must be {', '.join(BOND_NAMES)} (got {unknown[0].GetBondType()} in {smiles[:80]!r})")
-    return (
-        [atom.GetSymbol() for atom in molecule.GetAtoms()],
-        [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds],
-        [bond_labels.index(bond.GetBondType()) for bond in bonds],
-    )
+    return molecule
+
+
+def parse_smiles(smiles: str) -> Parsed:
+    """Element symbols, bonds and bond labels of a molecule; hydrogens stay implicit.
+
+    Raises:
+        InputError: If rdkit cannot read the SMILES, or it names no atom.
+    """
+    molecule = read_smiles(smiles)
+    return _parsed(molecule, [atom.GetSymbol() for atom in molecule.GetAtoms()])
+
+
+def parse_molecule(molecule: Mol) -> Parsed:
+    """Atom types, bonds and bond labels of a sanitised molecule; hydrogens stay implicit.
+
+    Raises:
+        InputError: If it has bonds of another kind.
+    """
+    return _parsed(molecule, [atom.name for atom in _types(molecule)])
 
 
 def from_smiles(smiles: str, label_names: Sequence[str]) -> Graph:
-    """The molecule as a graph over the given alphabet of elements; hydrogens stay implicit.
+    """The molecule as a graph over the given alphabet of elements or atom types; hydrogens stay implicit.
 
     Args:
         smiles: The molecule.
-        label_names: Element behind each label.
+        label_names: Atom behind each label.
     """
-    elements, bonds, bond_labels = parse_smiles(smiles)
-    missing = sorted(set(elements) - set(label_names))
+    parsed = parse_molecule(read_smiles(smiles)) if are_types(label_names) else parse_smiles(smiles)
+    missing = sorted(set(parsed.atoms) - set(label_names))
     if missing:
         raise InputError(f"Every element must be among {', '.join(label_names)} (got {missing[0]} in {smiles[:80]!r})")
-    return Graph([label_names.index(element) for element in elements], bonds, bond_labels)
+    return Graph([label_names.index(atom) for atom in parsed.atoms], parsed.bonds, parsed.bond_labels)
 
 
 def to_rdkit(graph: Graph, label_names: Sequence[str]) -> Mol:
     """The graph as an rdkit molecule with atoms in node order, not sanitised.
 
-    Bonds are single where the graph has no edge labels. Charges are not stored in graphs, so the usual ones are put
-    back: a nitrogen with four bonds is N+, and an oxygen with one bond to it is O-, which makes nitro groups and
-    N-oxides read as they are drawn.
+    Bonds are single where the graph has no edge labels. Where labels are elements, charges are not stored in graphs, so the usual ones
+    are put back: a nitrogen with four bonds is N+, and an oxygen with one bond to it is O-, which makes nitro groups and N-oxides read as
+    they are drawn.
 
     Args:
         graph: The molecule.
-        label_names: Element behind each label.
+        label_names: Atom behind each label.
     """
-    if not are_elements(label_names):
+    if not are_atoms(label_names):
         raise InputError(f"Only graphs of chemical elements are molecules (got labels {', '.join(label_names)[:80]})")
     chem = _rdkit()
     bond_types = _bond_types(chem)
     molecule = chem.RWMol()
-    for label in graph.labels.tolist():
-        molecule.AddAtom(chem.Atom(label_names[label]))
+    atoms = [atom_of(label_names[label]) for label in graph.labels.tolist()]
+    degrees = graph.degrees().tolist()
+    for atom, degree in zip(atoms, degrees, strict=True):
+        molecule.AddAtom(_rdkit_atom(chem, atom, degree))
     bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
+    typed = are_types(label_names)
     for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True):
         if bond >= len(bond_types):
             raise InputError(f"Bonds must be 0 single, 1 double, 2 triple or 3 aromatic (got {bond})")
         molecule.AddBond(i, j, bond_types[bond])
-        if bond == BOND_NAMES.index("aromatic"):
+        if bond == _AROMATIC and not typed:
             for atom in (i, j):
                 molecule.GetAtomWithIdx(atom).SetIsAromatic(True)
-    _restore_charges(molecule)
+    if not typed:
+        _restore_charges(molecule)
     return molecule.GetMol()
 
 
-def is_valid_molecule(graph: Graph, label_names: Sequence[str]) -> bool:
-    """Whether rdkit accepts the graph as a molecule: valences, Kekulé structure, and that aromatic bonds are aromatic."""
+def sanitised(graph: Graph, label_names: Sequence[str]) -> Mol | None:
+    """The graph as a molecule that rdkit accepts: valences, a Kekulé structure, and what is aromatic is so. None if it is none.
+
+    Where labels are atom types, exactly the atoms and bonds that they call aromatic must be: then a molecule read from its SMILES again has the
+    same labels.
+
+    Args:
+        graph: The molecule.
+        label_names: Atom behind each label.
+    """
     chem = _rdkit()
     molecule = to_rdkit(graph, label_names)
-    aromatic = [bond.GetIdx() for bond in molecule.GetBonds() if bond.GetIsAromatic()]
+    typed = are_types(label_names)
+    aromatic = [bond.GetIsAromatic() for bond in molecule.GetBonds()]
+    atoms = [atom.GetIsAromatic() for atom in molecule.GetAtoms()] if typed else []
     with _silent():
         if chem.SanitizeMol(molecule, catchErrors=True) != chem.SanitizeFlags.SANITIZE_NONE:
-            return False
-    return all(molecule.GetBondWithIdx(index).GetIsAromatic() for index in aromatic)
+            return None
+    found = [bond.GetIsAromatic() for bond in molecule.GetBonds()]
+    if typed:
+        as_named = found == aromatic and [atom.GetIsAromatic() for atom in molecule.GetAtoms()] == atoms
+        return molecule if as_named else None
+    return molecule if all(now for now, was in zip(found, aromatic, strict=True) if was) else None
+
+
+def is_valid_molecule(graph: Graph, label_names: Sequence[str]) -> bool:
+    """Whether rdkit accepts the graph as a molecule (`sanitised`)."""
+    return sanitised(graph, label_names) is not None
+
+
+def canonical_smiles(molecule: Mol) -> str:
+    """Canonical SMILES of a sanitised molecule, stereo apart."""
+    return str(_rdkit().MolToSmiles(molecule, isomericSmiles=any(atom.GetIsotope() for atom in molecule.GetAtoms())))
 
 
 def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:
@@ -106,6 +160,76 @@ def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:
     with _silent():
         chem.SanitizeMol(molecule, catchErrors=True)
         return str(chem.MolToSmiles(molecule))
+
+
+def _parsed(molecule: Any, atoms: list[str]) -> Parsed:
+    bond_labels = _bond_types(_rdkit())
+    bonds = list(molecule.GetBonds())
+    unknown = [bond for bond in bonds if bond.GetBondType() not in bond_labels]
+    if unknown:
+        raise InputError(f"Bonds must be {', '.join(BOND_NAMES)} (got {str(unknown[0].GetBondType()).lower()})")
+    return Parsed(
+        atoms,
+        [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds],
+        [bond_labels.index(bond.GetBondType()) for bond in bonds],
+    )
+
+
+def _types(molecule: Any) -> list[Atom]:
+    """What each atom is; hydrogens are named only where rdkit would put another number."""
+    types = [
+        Atom(
+            element=atom.GetSymbol(),
+            charge=atom.GetFormalCharge(),
+            is_aromatic=atom.GetIsAromatic(),
+            is_donor=_is_donor(atom),
+            isotope=atom.GetIsotope(),
+        )
+        for atom in molecule.GetAtoms()
+    ]
+    named = [atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetNoImplicit() and not types[atom.GetIdx()].is_donor]
+    if not named:
+        return types
+    usual = _rdkit().RWMol(molecule)
+    for index in named:
+        atom = usual.GetAtomWithIdx(index)
+        atom.SetNoImplicit(False)
+        atom.SetNumExplicitHs(0)
+        atom.SetNumRadicalElectrons(0)
+    usual.UpdatePropertyCache(strict=False)
+    for index in named:
+        hydrogens = molecule.GetAtomWithIdx(index).GetTotalNumHs()
+        if usual.GetAtomWithIdx(index).GetTotalNumHs() != hydrogens:
+            known = types[index]
+            types[index] = Atom(
+                element=known.element,
+                charge=known.charge,
+                is_aromatic=known.is_aromatic,
+                hydrogens=hydrogens,
+                isotope=known.isotope,
+            )
+    return types
+
+
+def _is_donor(atom: Any) -> bool:
+    """Whether this is the nitrogen of pyrrole."""
+    plain = atom.GetSymbol() == "N" and not atom.GetFormalCharge() and not atom.GetIsotope()
+    return bool(plain and atom.GetIsAromatic() and atom.GetDegree() + atom.GetTotalNumHs() == 3)
+
+
+def _rdkit_atom(chem: Any, known: Atom, degree: int) -> Any:
+    atom = chem.Atom(known.element)
+    if known.charge:
+        atom.SetFormalCharge(known.charge)
+    if known.is_aromatic:
+        atom.SetIsAromatic(True)
+    if known.isotope:
+        atom.SetIsotope(known.isotope)
+    hydrogens = int(degree < 3) if known.is_donor else known.hydrogens
+    if hydrogens is not None:
+        atom.SetNumExplicitHs(hydrogens)
+        atom.SetNoImplicit(True)
+    return atom
 
 
 def _restore_charges(molecule: Any) -> None:

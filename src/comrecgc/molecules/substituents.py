@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, VALENCES
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, element_of, read_atom
 
 BOND_SIGNS = dict(zip(BOND_NAMES, ("–", "=", "≡", ":"), strict=True))
 """How each bond is written."""
@@ -74,20 +74,21 @@ class Substituent:
 
 
 def read_substituent(
-    elements: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
+    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
 ) -> Substituent:
     """A group as a chemist would write it.
 
     Args:
-        elements: Element of each of its atoms.
+        atoms: Name of each of its atoms: an element or an atom type.
         bonds: Name of the bond between its atoms, `i < j`; None where bonds are not known.
         root: The atom that hangs on the rest.
         bond: Name of the bond it hangs on.
         fill: Whether hydrogens are no atoms here and fill the valences.
     """
-    if len(elements) == 1 and elements[root] == "H":
+    if len(atoms) == 1 and atoms[root] == "H":
         return Substituent("–H", "hydrogen", is_atom=True)
-    hydrogens = count_hydrogens(elements, bonds, {root: bond}, fill=fill)
+    hydrogens = count_hydrogens(atoms, bonds, {root: bond}, fill=fill)
+    elements = written_atoms(atoms)
     heavy = [atom for atom in elements if elements[atom] != "H"] or [root]
     inner = {pair: name for pair, name in bonds.items() if all(atom in heavy for atom in pair)}
     known = bond is not None and None not in inner.values()
@@ -112,6 +113,21 @@ def read_substituent(
     return Substituent(line, _NAMES.get(line, (line, None))[1], is_atom)
 
 
+def written_atoms(atoms: Mapping[int, str]) -> dict[int, str]:
+    """Each atom of a group as formulas write it: its element, with its charge where the group as a whole is charged."""
+    known = {node: read_atom(name) for node, name in atoms.items()}
+    charges = {node: 0 if atom is None else atom.charge for node, atom in known.items()}
+    is_charged = sum(charges.values()) != 0
+    return {
+        node: element_of(name) + (charge_sign(charges[node]) if is_charged else "") for node, name in atoms.items()
+    }
+
+
+def charge_sign(charge: int) -> str:
+    """A charge as formulas write it: "⁺", "²⁻", nothing for none."""
+    return "" if not charge else ("" if abs(charge) == 1 else "⁰¹²³⁴⁵⁶⁷⁸⁹"[abs(charge) % 10]) + "⁺⁻"[charge < 0]
+
+
 def count_hydrogens(
     elements: Mapping[int, str],
     bonds: Mapping[tuple[int, int], str | None],
@@ -122,7 +138,7 @@ def count_hydrogens(
     """Hydrogens on each atom other than hydrogen.
 
     Args:
-        elements: Element of each atom.
+        elements: Element or type of each atom.
         bonds: Name of each bond, `i < j`.
         outside: Name of the bond of an atom to others than these.
         fill: Whether hydrogens are no atoms here and fill the valences; none are counted where bonds are not known.
@@ -146,7 +162,11 @@ def count_hydrogens(
         beside = any(atom in pair and charged & set(pair) for pair in bonds)
         if beside and (elements[atom], used[atom]) in (("O", 1), ("N", 2)):
             continue  # the O– of a nitro group, the N– of an azide
-        room = [v - used[atom] for v in VALENCES.get(elements[atom], ()) if v >= used[atom]]
+        known = read_atom(elements[atom])
+        if known is not None and known.hydrogens is not None:
+            counts[atom] = known.hydrogens
+            continue
+        room = [v - used[atom] for v in (known.valences if known else ()) if v >= used[atom]]
         counts[atom] = int(room[0]) if room and atom not in charged else 0
     return counts
 
