@@ -4,7 +4,23 @@ import pytest
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, apply_edit
-from comrecgc.molecules import are_elements, from_smiles, is_valid_molecule, to_rdkit, to_smiles
+from comrecgc.molecules import (
+    Atom,
+    Parsed,
+    are_atoms,
+    are_elements,
+    are_types,
+    canonical_smiles,
+    from_smiles,
+    is_valid_molecule,
+    parse_molecule,
+    read_atom,
+    read_smiles,
+    sanitised,
+    to_rdkit,
+    to_smiles,
+)
+from tests.molecules.druglike import drug_like
 
 ELEMENTS = ("C", "N", "O", "Cl")
 
@@ -85,3 +101,54 @@ def test_labels_that_are_no_elements_are_no_molecules() -> None:
         to_rdkit(Graph([0], []), ["helix"])
     with pytest.raises(InputError, match="got 7"):
         to_rdkit(Graph([0, 0], [(0, 1)], [7]), ["C"])
+
+
+def graph_of(parsed: Parsed, names: list[str]) -> Graph:
+    return Graph([names.index(atom) for atom in parsed.atoms], parsed.bonds, parsed.bond_labels)
+
+
+def test_atom_types_say_what_a_molecule_needs() -> None:
+    parsed = parse_molecule(read_smiles("C[N+](C)(C)CC(=O)[O-].c1cc[nH]c1.Cn1cccc1.[13CH4].[CH2]C.C1CCCCC1.c1ccncc1"))
+    assert set(parsed.atoms) == {"C", "N+", "O", "O-", "c", "[nH]", "n", "[13C]", "[CH2]"}
+    assert parsed.atoms.count("[nH]") == 2  # with a hydrogen, and with a third neighbour
+
+
+@pytest.mark.parametrize("name", ["C", "c", "N+", "O-", "[nH]", "[13C]", "[CH2]", "[13CH2-]", "Fe+3", "*", "se", "[2H]", "[NH0+]"])
+def test_names_of_atoms_are_read_as_they_are_written(name: str) -> None:
+    atom = read_atom(name)
+    assert atom is not None
+    assert atom.name == name
+
+
+def test_what_is_an_atom() -> None:
+    assert read_atom("O-") == Atom(element="O", charge=-1)
+    assert not any(map(read_atom, ("helix", "", "h", "[C]", "C+-", "CC", "0", "x")))
+    assert are_atoms(["C", "c", "N+"])
+    assert are_types(["C", "c"])
+    assert not are_types(["C", "Br"])
+
+
+def test_drugs_come_back_as_they_were_and_count_as_valid() -> None:
+    parsed, wanted = [], []
+    for smiles in drug_like(5000):
+        molecule = read_smiles(smiles)
+        parsed.append(parse_molecule(molecule))
+        wanted.append(canonical_smiles(molecule))
+    names = sorted({atom for each in parsed for atom in each.atoms})
+    graphs = [graph_of(each, names) for each in parsed]
+    molecules = [sanitised(graph, names) for graph in graphs]
+    assert None not in molecules
+    found = [canonical_smiles(molecule) for molecule in molecules if molecule is not None]
+    again = [(one, other) for one, other in zip(found, wanted, strict=True) if one != other]  # written in another order
+    assert len(again) < 50
+    assert all(canonical_smiles(read_smiles(one)) == canonical_smiles(read_smiles(other)) for one, other in again)
+
+
+def test_a_ring_that_becomes_aromatic_is_not_what_its_labels_say() -> None:
+    names = ["C", "c", "N", "[nH]", "n"]
+    triene = Graph([0] * 6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)], [1, 0, 1, 0, 1, 0])
+    benzene = Graph([1] * 6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)], [3] * 6)
+    assert not is_valid_molecule(triene, names)
+    assert is_valid_molecule(benzene, names)
+    assert not is_valid_molecule(Graph([1, 1, 1, 1, 1, 3], benzene.edges, benzene.edge_labels), names)
+    assert is_valid_molecule(Graph([1, 1, 1, 1, 1, 4], benzene.edges, benzene.edge_labels), names)

@@ -42,8 +42,8 @@ BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
 
 
 _AROMATIC_ELEMENTS = ("B", "C", "N", "O", "P", "S", "Si", "As", "Se", "Te")
-_PLAIN = re.compile(r"(\*|[A-Z][a-z]?|[a-z]{1,2})((?:\+|-)\d?)?")
-_BRACKETS = re.compile(r"\[(\d{0,3})(\*|[A-Z][a-z]?|[a-z]{1,2})(?:H(\d?))?((?:\+|-)\d?)?\]")
+_PLAIN = re.compile(r"(\*|[A-Z][a-z]?|[a-z]{1,2})([+-]\d{0,2})?")
+_BRACKETS = re.compile(r"\[(\d{0,3})(\*|[A-Z][a-z]?|[a-z]{1,2})(?:H(\d{0,2}))?([+-]\d{0,2})?\]")
 _DONOR = "[nH]"
 # Bonds of aromatic atoms, an aromatic bond counting one and a half; a pyrrole nitrogen counts its hydrogen or third neighbour.
 _AROMATIC_BONDS = {"B": 4, "C": 4, "N": 3, "O": 3, "P": 3, "S": 3, "Si": 4, "As": 3, "Se": 3, "Te": 3}

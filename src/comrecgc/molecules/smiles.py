@@ -150,7 +150,12 @@ def is_valid_molecule(graph: Graph, label_names: Sequence[str]) -> bool:
 
 def canonical_smiles(molecule: Mol) -> str:
     """Canonical SMILES of a sanitised molecule, stereo apart."""
-    return str(_rdkit().MolToSmiles(molecule, isomericSmiles=any(atom.GetIsotope() for atom in molecule.GetAtoms())))
+    chem = _rdkit()
+    has_isotopes = any(atom.GetIsotope() for atom in molecule.GetAtoms())
+    if has_isotopes:
+        molecule = chem.Mol(molecule)
+        chem.RemoveStereochemistry(molecule)
+    return str(chem.MolToSmiles(molecule, isomericSmiles=has_isotopes))
 
 
 def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:

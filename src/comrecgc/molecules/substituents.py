@@ -41,6 +41,7 @@ _NAMES = {
     "–O–C(=O)–CH3": ("–O–CO–CH3", "acetoxy"), "–O–CH=O": ("–O–CH=O", "formyloxy"),
     "–S(=O)(=O)–NH2": ("–SO2–NH2", "sulfonamide"), "–S(=O)(=O)–OH": ("–SO3H", "sulfo"),
     "–S(=O)(=O)–CH3": ("–SO2–CH3", "methylsulfonyl"), "–NH–S(=O)(=O)–CH3": ("–NH–SO2–CH3", "methylsulfonamido"),
+    "–N⁺(CH3)3": ("–N⁺(CH3)3", "trimethylammonium"), "–O⁻": ("–O⁻", "oxide"),
     "–SCl(=O)(=O)": ("–SO2Cl", "chlorosulfonyl"), "–P(=O)(OH)2": ("–PO3H2", "phosphono"),
 }  # fmt: skip
 _SHORTER = (

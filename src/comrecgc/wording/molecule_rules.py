@@ -17,11 +17,14 @@ from comrecgc.molecules import (
     BOND_NAMES,
     BOND_ORDERS,
     BOND_SIGNS,
-    VALENCES,
     Molecule,
     Substituent,
+    are_types,
+    charge_sign,
     count_hydrogens,
+    element_of,
     hill_formula,
+    read_atom,
     read_substituent,
 )
 from comrecgc.wording.difference import Difference, Pair, pair_of
@@ -66,7 +69,7 @@ class MoleculeSentences:
 
     Args:
         difference: The rule.
-        names: Element behind each node label; hydrogens fill the valences where they are none of them.
+        names: Atom behind each node label; hydrogens fill the valences where they are none of them.
         edge_names: Name of each edge label, if edges have labels.
         places: Molecules with the places where it was carried out there.
     """
@@ -82,7 +85,8 @@ class MoleculeSentences:
         self._d = difference
         bonds = {*difference.old_bonds.values(), *difference.new_bonds.values()}
         self._bonds_known = bool(bonds) and bonds <= set(BOND_NAMES)
-        self._fill = "H" not in names
+        self._typed = are_types(names)
+        self._fill = self._typed or "H" not in names
 
     def text(self, wordiness: Wordiness) -> str:
         """The rule in one sentence."""
@@ -165,7 +169,8 @@ class MoleculeSentences:
         root = next(node for node in elements if pair_of(anchor, node) in bonds)
         inner = {pair: name for pair, name in bonds.items() if set(pair) <= set(elements)}
         bond = bonds[pair_of(anchor, root)]
-        if self._fill and len(elements) == 1 and (names[anchor], names[root], bond) == ("N", "O", "single"):
+        guessed = self._fill and not self._typed
+        if guessed and len(elements) == 1 and (names[anchor], names[root], bond) == ("N", "O", "single"):
             return Substituent(
                 "–O", None, is_atom=True
             )  # the O– of a nitro group or a hydroxy: the pattern does not say
@@ -222,8 +227,12 @@ class MoleculeSentences:
     def _relabel_step(self, node: int, wordiness: Wordiness) -> Step:
         d = self._d
         before, after = self._hydrogens(node, new=False), self._hydrogens(node, new=True)
-        noun = d.old[node] + _count("H", before) if before else _element(d.old[node])
-        new = d.new[node] + _count("H", after) if before or after else _element(d.new[node])
+        if (d.old[node], d.new[node]) == ("c", "n"):
+            before = 1  # the nitrogen of pyridine has no third neighbour
+        noun = _symbol(d.old[node]) + _count("H", before) if before else _element(d.old[node])
+        new = _symbol(d.new[node]) + _count("H", after) if before or after else _element(d.new[node])
+        if _is_aromatic(d.old[node]) != _is_aromatic(d.new[node]):
+            new = ("aromatic " if _is_aromatic(d.new[node]) else "aliphatic ") + new
         motif = self._motif({node})
         what = f"{with_article(self._adjective(node) + noun)}{self._context(node, wordiness)}"
         if wordiness == "short":
@@ -233,10 +242,11 @@ class MoleculeSentences:
     def _bond_step(self, pair: Pair, wordiness: Wordiness) -> Step:
         d = self._d
         old, new = d.old_bonds.get(pair), d.new_bonds.get(pair)
-        first, second = sorted(pair, key=lambda node: (d.old[node] != "C", d.old[node]))
+        symbols = {node: element_of(d.old[node]) for node in pair}
+        first, second = sorted(pair, key=lambda node: (symbols[node] != "C", symbols[node], d.old[node]))
         sign = BOND_SIGNS.get(old or "single", "–")
         kind = f"{old} bond" if old in BOND_NAMES else "bond"
-        which = f"{with_article(f'{d.old[first]}{sign}{d.old[second]}')} {kind}"
+        which = f"{with_article(f'{symbols[first]}{sign}{symbols[second]}')} {kind}"
         ends = self._ends((first, second), wordiness)
         if pair not in d.old_bonds:
             by = f" by {with_article(f'{new} bond')}" if new in BOND_NAMES else ""
@@ -258,7 +268,7 @@ class MoleculeSentences:
         d = self._d
         comes = min(nodes) in d.added
         names = d.new if comes else d.old
-        formula = hill_formula([names[node] for node in sorted(nodes)])
+        formula = hill_formula([element_of(names[node]) for node in sorted(nodes)])
         anchors = sorted({other for node in nodes for other in d.around[node]} - nodes)
         if not anchors:
             return Step("add", f"{formula} as a separate part") if comes else Step("remove", formula)
@@ -293,12 +303,12 @@ class MoleculeSentences:
         if node not in self._d.closed or self._d.rule.radius == 0:
             return ""
         count = self._hydrogens(node, new=False)
-        return self._d.old[node] + _count("H", count) if count else ""
+        return _symbol(self._d.old[node]) + _count("H", count) if count else ""
 
     def _adjective(self, node: int) -> str:
         """What kind of atom it is, where its neighbours say so."""
         beside = self._neighbours(node)
-        if any(bond == "aromatic" for bond, _ in beside):
+        if _is_aromatic(self._d.old[node]) or any(bond == "aromatic" for bond, _ in beside):
             return "aromatic "
         if not self._is_ring_like(node):
             return ""
@@ -316,7 +326,7 @@ class MoleculeSentences:
     def _is_ring_like(self, node: int) -> bool:
         """A carbon bound to C and =C: in rings written with single and double bonds that may be an aromatic one."""
         beside = sorted(self._neighbours(node))
-        return self._d.old[node] == "C" and beside == [("double", "C"), ("single", "C")]
+        return not self._typed and self._d.old[node] == "C" and beside == [("double", "C"), ("single", "C")]
 
     def _context(self, node: int, wordiness: Wordiness) -> str:
         """The neighbours that stay, of an atom all of whose neighbours are known: " bound to C and =O"."""
@@ -345,11 +355,16 @@ class MoleculeSentences:
             return []
         going = self._exchanges[node].nodes if node in self._exchanges else set()
         return [
-            (d.old_bonds[pair_of(node, other)] or "", d.old[other])
+            (bond := d.old_bonds[pair_of(node, other)] or "", self._neighbour(d.old[other], bond))
             for other in sorted(d.around[node])
             if other in d.kept and other not in going and d.old[other] != "H"
             and pair_of(node, other) in d.old_bonds and pair_of(node, other) not in d.changed_bonds
         ]  # fmt: skip
+
+    @staticmethod
+    def _neighbour(name: str, bond: str) -> str:
+        """A neighbour in a list of them: "C", "aromatic C"."""
+        return f"aromatic {_symbol(name)}" if _is_aromatic(name) and bond != "aromatic" else _symbol(name)
 
     def _hydrogens(self, node: int, *, new: bool) -> int:
         """Hydrogens that the pattern knows on an atom."""
@@ -407,7 +422,8 @@ class MoleculeSentences:
         """Whether an atom that the pattern leaves open can have no further neighbours."""
         d = self._d
         orders = [_order(bond) for pair, bond in d.old_bonds.items() if node in pair]
-        allowed = VALENCES.get(d.old[node], ())
+        atom = read_atom(d.old[node])
+        allowed = atom.valences if atom else ()
         full = max(allowed, default=9) - (1 if d.old[node] == "O" and self._beside_charged(node) else 0)
         return self._bonds_known and sum(orders) >= full
 
@@ -437,8 +453,22 @@ def _groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
     return listed(texts) if texts else ""
 
 
-def _element(symbol: str) -> str:
-    return _ELEMENTS.get(symbol, symbol)
+def _element(name: str) -> str:
+    """An atom in a word: "carbon", "charged nitrogen"."""
+    atom = read_atom(name)
+    symbol = element_of(name)
+    return ("charged " if atom and atom.charge else "") + _ELEMENTS.get(symbol, symbol)
+
+
+def _symbol(name: str) -> str:
+    """An atom in a formula: "C", "N⁺"."""
+    atom = read_atom(name)
+    return element_of(name) + (charge_sign(atom.charge) if atom else "")
+
+
+def _is_aromatic(name: str) -> bool:
+    atom = read_atom(name)
+    return atom is not None and atom.is_aromatic
 
 
 def _count(symbol: str, count: int) -> str:

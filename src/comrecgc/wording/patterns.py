@@ -126,8 +126,8 @@ def _relabels(change: Change, before: Molecule, after: Molecule) -> list[tuple[s
         made = f", making {with_article(new)}" if new not in (old, "") else ""
         steps.append(
             (
-                f"relabel {_noun(node, before)} to {after.names[node]}{made}",
-                f"relabel {before.names[node]} to {after.names[node]}",
+                f"relabel {_noun(node, before)} to {after.atoms[node]}{made}",
+                f"relabel {before.atoms[node]} to {after.atoms[node]}",
             )
         )
     return sorted(steps)
