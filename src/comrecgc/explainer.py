@@ -342,6 +342,9 @@ class CommonRecourseExplainer:
         num_steps: `M` of the paper's walk.
         teleport: `τ` of the paper's walk.
         constraint: Which edits are allowed; None for all.
+        protect: Rules: SMARTS of what must stay in a molecule.
+        forbid: Rules: SMARTS of what no result may have.
+        only: Rules: SMARTS of where molecules may change.
         time_budget: Seconds `fit` may take; what is found by then is the answer.
         jobs: Cores to use, None for all; the answer does not depend on it.
         device: Where torch models run.
@@ -383,6 +386,9 @@ class CommonRecourseExplainer:
     num_steps: int = 50_000
     teleport: float = 0.05
     constraint: Constraint | None = None
+    protect: Sequence[str] = ()
+    forbid: Sequence[str] = ()
+    only: Sequence[str] = ()
     time_budget: float | None = None
     jobs: int | None = None
     device: torch.device | str = "cpu"

@@ -1,17 +1,26 @@
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from comrecgc.datasets import from_smiles_table, load_dataset
+from comrecgc.datasets import TableReading, from_smiles_table, load_dataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
-from comrecgc.molecules import to_smiles
+from comrecgc.molecules import canonical_smiles, from_smiles, sanitised, to_smiles
 
-pytest.importorskip("rdkit", reason="SMILES need rdkit")
+Chem = pytest.importorskip("rdkit.Chem", reason="SMILES need rdkit")
+rdBase = pytest.importorskip("rdkit.rdBase")
 
+BROKEN = """broken
+
+
+  1  0  0  0  0  0  0  0  0  0999 V2000
+    0.0000    0.0000    0.0000 Qx  0  0
+M  END
+"""
 TABLE = "name,SMILES,toxic\nethanol,CCO,1\nbenzonitrile,N#Cc1ccccc1,0\n"
 
 
@@ -24,8 +33,9 @@ def test_toy_table(table: Path) -> None:
     table.write_text(TABLE)
     dataset = from_smiles_table(table, class_names=("bad", "good"))
     assert dataset.name == "mine"
-    assert dataset.label_names == ("C", "N", "O")  # nine, then one of each, in order of their names
-    assert dataset[0] == Graph([0, 0, 2], [(0, 1), (1, 2)])
+    assert dataset.label_names == ("c", "C", "N", "O")  # six, three, then one of each, in order of their names
+    assert dataset[0] == Graph([1, 1, 3], [(0, 1), (1, 2)])
+    assert dataset.names == ("ethanol", "benzonitrile")
     assert dataset[1].edge_labels is not None
     assert sorted(dataset[1].edge_labels.tolist()) == [0, 2, 3, 3, 3, 3, 3, 3]
     assert dataset.edge_label_names == ("single", "double", "triple", "aromatic")
@@ -97,17 +107,46 @@ def test_bad_rows_may_be_skipped_and_are_noted(table: Path) -> None:
     ("text", "options", "message"),
     [
         (TABLE + "bad,C1CC,1\n", {}, r"mine\.csv line 4: Not a valid SMILES of at least one atom \(got 'C1CC'\)"),
-        (TABLE + "empty,,1\n", {}, r"line 4: Not a valid SMILES .* \(got ''\)"),
         (TABLE + "valence,C(C)(C)(C)(C)C,1\n", {}, r"line 4: Not a valid SMILES"),
         (TABLE + "dative,[NH3]->[Cu],1\n", {}, r"line 4: Bonds must be single, double, triple, aromatic"),
         (TABLE + "short,CC\n", {}, r"line 4: a row must have 3 columns like the first \(got 2\)"),
         (TABLE + "long,CC,1,1\n", {}, r"line 4: a row must have 3 columns like the first \(got 4\)"),
         (TABLE + "x,CC,2\n", {"target": "toxic"}, r"line 4: the class in column 'toxic' must be 0 or 1 \(got '2'\)"),
-        (TABLE + "x,CC,\n", {"target": "toxic"}, r"line 4: the class in column 'toxic' must be 0 or 1 \(got ''\)"),
-        (TABLE + "x,CC,2\n", {}, r"one column of classes 0 and 1, or target must name it \(got no such column\)"),
+        (
+            TABLE + "x,CC,2\n",
+            {},
+            r"one column of classes 0 and 1, or target must name it \(got no such column among name, SMILES, toxic\)",
+        ),
         ("smiles,class\nCC,yes\n", {}, r"line 2: the class in column 'class' must be 0 or 1 \(got 'yes'\)"),
         ("smiles,a,b\nCC,1,0\n", {}, r"one column of classes 0 and 1, .* \(got a, b\)"),
         ("name,a\nCC,1\n", {}, r"one column of SMILES, or smiles must name it \(got columns name, a\)"),
+        ("x,y,class\nCCOC,CCCN,1\nCCCC,CCON,0\n", {}, r"one column of SMILES, .* \(got candidates x, y\)"),
+        (TABLE + "a,C1,1\nb,N(C,0\n", {}, r"2 rows that cannot be read \(--skip-bad.*: line 4: Not .*; line 5: Not"),
+        (
+            "smiles,y\nCC,good\nCN,bad\nCO,bad\n",
+            {},
+            r"accept must say which value of column 'y' is the good one: bad or good",
+        ),
+        (
+            "smiles,y\nCC,good\nCN,bad\nCO,bad\n",
+            {"accept": "fine"},
+            r"accept must be a value of column 'y': .* \(got 'fine'\)",
+        ),
+        ("smiles,y\nCC,2.5\nCN,3.5\nCO,4\n", {}, r"threshold must say from where column 'y' is high"),
+        ("smiles,y\nCC,2.5\nCN,3.5\nCO,4\n", {"threshold": 3, "accept": "more"}, r"accept must be 'higher' or 'lower'"),
+        (
+            "smiles,a,b\nCC,2,7\nCN,3,8\nCO,4,9\n",
+            {"threshold": 3},
+            r"one column of numbers for the threshold, .* \(got a, b\)",
+        ),
+        (
+            "smiles,y\nCC,2\nCN,x\n",
+            {"threshold": 3, "target": "y"},
+            r"line 3: column 'y' must hold numbers \(got 'x'\)",
+        ),
+        ("smiles,y\nCC,1\nCC,0\n", {}, r"No molecule is left: every one appears with both classes"),
+        (TABLE, {"label_names": ("C", "O")}, r"line 3: atoms must be among C, O \(got N\)"),
+        (TABLE, {"colour": "red"}, r"Options are smiles, target, .* \(got 'colour'\)"),
         ("smiles_1,smiles_2,a\nCC,C,1\n", {}, r"one column of SMILES"),
         ("smiles,smiles,a\nCC,C,1\n", {}, r"name each column once .* \(got 'smiles' twice\)"),
         (TABLE, {"smiles": "structure"}, r"smiles must be a column of .*: name, SMILES, toxic \(got 'structure'\)"),
@@ -138,3 +177,101 @@ def test_bytes_that_are_no_text(table: Path) -> None:
 def test_a_folder_is_no_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"Cannot read .*: Is a directory"):
         from_smiles_table(tmp_path)
+
+
+def test_blanks_are_skipped_and_counted(table: Path) -> None:
+    table.write_text(TABLE + "empty,,1\nnone,CC,\n")
+    dataset = from_smiles_table(table)
+    assert len(dataset) == 2
+    assert dataset.notes == ("2 rows without a molecule or a class were skipped.",)
+
+
+def test_classes_may_be_words(table: Path) -> None:
+    table.write_text("smiles,result\nCC,active\nCN,inactive\nCO,inactive\n")
+    dataset = from_smiles_table(table, accept="inactive")
+    assert dataset.classes.tolist() == [0, 1, 1]
+    assert dataset.class_names == ("active", "inactive")
+
+
+@pytest.mark.parametrize(
+    ("accept", "classes", "names"),
+    [(None, [0, 1, 1], ("p < 6.5", "p ≥ 6.5")), ("lower", [1, 0, 0], ("p ≥ 6.5", "p < 6.5"))],
+)
+def test_classes_may_come_from_a_threshold(
+    table: Path, accept: str | None, classes: list[int], names: tuple[str, str]
+) -> None:
+    table.write_text("p,smiles\n5,CC\n6.5,CN\n8e0,CO\n")
+    dataset = from_smiles_table(table, threshold=6.5, accept=accept)
+    assert dataset.classes.tolist() == classes
+    assert dataset.class_names == names
+
+
+def test_columns_are_found_by_their_contents(table: Path) -> None:
+    table.write_text("num,who,p_np,structure\n1,a,1,CCOC\n2,b,0,CCCCN\n3,c,1,c1ccccc1\n")
+    dataset = from_smiles_table(table)
+    assert [graph.num_nodes for graph in dataset] == [4, 5, 6]
+    assert dataset.classes.tolist() == [1, 0, 1]
+
+
+def test_standard_forms_are_merged_and_counted(table: Path) -> None:
+    table.write_text(
+        "smiles,y\nCC(=O)[O-].[Na+],1\nCC(=O)O,1\nC[C@H](N)O,0\nC[C@@H](N)O,1\nC[N+](C)(C)C.[Cl-],0\nCCO,1\n[NH3+]CC,0\n"
+    )
+    dataset = from_smiles_table(table)
+    assert [to_smiles(graph, dataset.label_names) for graph in dataset] == ["CC(=O)O", "C[N+](C)(C)C", "CCO", "CCN"]
+    assert dataset.notes == (
+        "Of 2 molecules in several parts (salts, solvents) the largest part was kept.",
+        "2 molecules were neutralised.",
+        "1 rows repeated an earlier molecule, stereo apart, and were merged.",
+        "2 rows of 1 molecules that appear with both classes were left out.",
+    )
+    written = from_smiles_table(table, standardise=False)
+    assert len(written) == 7
+    assert to_smiles(written[0], written.label_names) == "CC(=O)[O-].[Na+]"
+    assert len(from_smiles_table(table, need_classes=False)) == 7  # who applies rules wants an answer for every row
+
+
+def test_sdf_files(tmp_path: Path) -> None:
+    from rdkit import Chem
+
+    path = tmp_path / "mine.sdf"
+    writer = Chem.SDWriter(str(path))
+    for smiles, name, value in (("CCO", "ethanol", "1"), ("c1cc[nH]c1", "pyrrole", "0"), ("C[N+](C)(C)C", "quat", "0")):
+        molecule = Chem.MolFromSmiles(smiles)
+        molecule.SetProp("_Name", name)
+        molecule.SetProp("active", value)
+        writer.write(molecule)
+    writer.close()
+    dataset = load_dataset(path)
+    assert [to_smiles(graph, dataset.label_names) for graph in dataset] == ["CCO", "c1cc[nH]c1", "C[N+](C)(C)C"]
+    assert dataset.classes.tolist() == [1, 0, 0]
+    assert dataset.names == ("ethanol", "pyrrole", "quat")
+    path.write_text(path.read_text().replace("$$$$\n", f"$$$$\n{BROKEN}$$$$\n", 1))
+    with pytest.raises(InputError, match="record 2: Not a valid SMILES"):
+        from_smiles_table(path)
+    assert len(from_smiles_table(path, on_error="skip")) == 3
+
+
+def test_a_table_of_drugs_as_it_is(data_root: Path) -> None:
+    path = data_root / "BBBP.csv"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    with pytest.raises(InputError, match=r"has 11 rows that cannot be read .* line 61: .* and lines 687$"):
+        load_dataset(path)
+    dataset = load_dataset(path, reading=TableReading(on_error="skip"))
+    assert len(dataset) == 1928
+    assert dataset.names[0] == "Terbutylchlorambucil"
+    assert {"C", "c", "[nH]", "N+", "O-"} < set(dataset.label_names)
+    assert not {"Na+", "Cl-"} & set(dataset.label_names)
+    for graph in dataset.graphs:
+        molecule = sanitised(graph, dataset.label_names)
+        assert molecule is not None
+        smiles = canonical_smiles(molecule)
+        assert from_smiles(smiles, dataset.label_names).num_nodes == graph.num_nodes
+    whole = from_smiles_table(path, on_error="skip", standardise=False)
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    with rdBase.BlockLogs():
+        read = [molecule for row in rows if (molecule := Chem.MolFromSmiles(row["smiles"]))]
+    assert len(read) == len(whole) == 2039
+    for molecule, graph in zip(read, whole, strict=True):
+        assert to_smiles(graph, whole.label_names) == canonical_smiles(molecule)

@@ -16,7 +16,20 @@ SUBSTITUENTS = (
     "[C@@H](N)C(=O)O", "c1ccc[nH]1", "n1cccc1", "c1ccncc1", "[Si](C)(C)C", "B(O)O", "C=C", "C#C", "/C=C/C", "N=C=O", "SC#N", "C(=N)N", "NC(=[NH2+])N",
     "[13CH3]", "[18F]", "OP(=O)([O-])OCC[N+](C)(C)C", "c1nnn[nH]1", "c1nnn[n-]1", "N1CCOCC1", "[2H]", "[Se]C", "OO", "[S-]", "[C-]#[N+]C",
 )  # fmt: skip
-SALTS = ("", "", "", "", ".Cl", ".[Na+].[Cl-]", ".OS(=O)(=O)O", ".[K+].[Br-]", ".O.O", ".[Zn+2].[Cl-].[Cl-]", ".[Pt]", ".OC(=O)/C=C/C(=O)O")
+SALTS = (
+    "",
+    "",
+    "",
+    "",
+    ".Cl",
+    ".[Na+].[Cl-]",
+    ".OS(=O)(=O)O",
+    ".[K+].[Br-]",
+    ".O.O",
+    ".[Zn+2].[Cl-].[Cl-]",
+    ".[Pt]",
+    ".OC(=O)/C=C/C(=O)O",
+)
 
 
 def drug_like(count: int, seed: int = 0) -> list[str]:

@@ -113,7 +113,9 @@ def test_atom_types_say_what_a_molecule_needs() -> None:
     assert parsed.atoms.count("[nH]") == 2  # with a hydrogen, and with a third neighbour
 
 
-@pytest.mark.parametrize("name", ["C", "c", "N+", "O-", "[nH]", "[13C]", "[CH2]", "[13CH2-]", "Fe+3", "*", "se", "[2H]", "[NH0+]"])
+@pytest.mark.parametrize(
+    "name", ["C", "c", "N+", "O-", "[nH]", "[13C]", "[CH2]", "[13CH2-]", "Fe+3", "*", "se", "[2H]", "[NH0+]"]
+)
 def test_names_of_atoms_are_read_as_they_are_written(name: str) -> None:
     atom = read_atom(name)
     assert atom is not None

@@ -85,6 +85,18 @@ def explain(
     max_cost: Annotated[
         int | None, typer.Option(min=1, help="Rules: most elements that a rule changes.", show_default="no limit")
     ] = None,
+    protect: Annotated[
+        list[str] | None,
+        typer.Option(help="Rules: SMARTS of what must stay in a molecule, once per pattern.", show_default=False),
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(help="Rules: SMARTS of what no result may have, once per pattern.", show_default=False),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Rules: SMARTS of where molecules may change, once per pattern.", show_default=False),
+    ] = None,
     heads: Annotated[int, typer.Option(min=1, help="k: heads of the paper's walk.")] = 5,
     steps: Annotated[int, typer.Option(min=1, help="M: steps of the paper's walk.")] = 50_000,
     teleport: Annotated[float, typer.Option(help="τ: how often the paper's walk goes back to the inputs.")] = 0.05,
@@ -166,6 +178,9 @@ def explain(
         min_success=min_success,
         min_support=min_support,
         max_cost=max_cost,
+        protect=tuple(protect or ()),
+        forbid=tuple(forbid or ()),
+        only=tuple(only or ()),
         problem=problem,
         selection=selection,
         preset=preset,

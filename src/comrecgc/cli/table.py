@@ -18,7 +18,9 @@ SmilesColumn = Annotated[
 ]
 TargetColumn = Annotated[
     str | None,
-    typer.Option("--target", help="Tables: the column of classes, or of numbers with --threshold.", show_default="found"),
+    typer.Option(
+        "--target", help="Tables: the column of classes, or of numbers with --threshold.", show_default="found"
+    ),
 ]
 Accept = Annotated[
     str | None,
@@ -32,7 +34,8 @@ Threshold = Annotated[
     typer.Option("--threshold", help="Tables: makes classes of numbers, high from here on.", show_default=False),
 ]
 IdColumn = Annotated[
-    str | None, typer.Option("--id-column", help="Tables: the column that names molecules.", show_default="found by name")
+    str | None,
+    typer.Option("--id-column", help="Tables: the column that names molecules.", show_default="found by name"),
 ]
 ClassNames = Annotated[
     str | None,

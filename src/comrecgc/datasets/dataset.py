@@ -55,7 +55,9 @@ class GraphDataset(Sequence[Graph]):
         if largest >= len(self.label_names):
             raise InputError(f"Every node label needs a name (got {len(self.label_names)} names, label {largest})")
         if len(self.names) not in (0, len(self.graphs)):
-            raise InputError(f"One name per graph is needed, or none (got {len(self.names)} for {len(self.graphs)} graphs)")
+            raise InputError(
+                f"One name per graph is needed, or none (got {len(self.names)} for {len(self.graphs)} graphs)"
+            )
         if len(self.features) == 0:
             object.__setattr__(self, "features", np.eye(len(self.label_names), dtype=np.float32))
         if len(self.features) != len(self.label_names):

@@ -72,7 +72,12 @@ class _Rows:
 
 
 def from_smiles_table(
-    path: str | Path, *, name: str | None = None, need_classes: bool = True, reading: TableReading | None = None, **options: Any
+    path: str | Path,
+    *,
+    name: str | None = None,
+    need_classes: bool = True,
+    reading: TableReading | None = None,
+    **options: Any,
 ) -> GraphDataset:
     """Molecules from a CSV or TSV file with a header, a `.smi` file or an SDF file; hydrogens stay implicit.
 
@@ -158,10 +163,14 @@ class _Accepting:
         if wanted is not None and wanted not in NUMBERS:
             raise InputError(f"accept must be 0 or 1 (got {wanted})")
         if len(values) == 2 and len(table.rows) > 2 and not set(values) & set(NUMBERS):
-            raise InputError(f"accept must say which value of column {header!r} is the good one: {' or '.join(sorted(values))}")
+            raise InputError(
+                f"accept must say which value of column {header!r} is the good one: {' or '.join(sorted(values))}"
+            )
         numbers = sum(_is_number(value) for value in values)
         if numbers == len(values) > 2 and not set(values) & set(NUMBERS):
-            raise InputError(f"threshold must say from where column {header!r} is high: it holds numbers, not classes 0 and 1")
+            raise InputError(
+                f"threshold must say from where column {header!r} is high: it holds numbers, not classes 0 and 1"
+            )
         return cls(column=column, header=header, accept=wanted or "1")
 
     @property
@@ -219,11 +228,14 @@ def _read_rows(
             if len(row) != len(table.header):
                 raise InputError(f"a row must have {len(table.header)} columns like the first (got {len(row)})")
             cell = "0" if accepting is None else row[accepting.column].strip()
-            if not row[smiles].strip() or not cell:
+            if not row[smiles].strip():
+                rows.num_blank += 1
+                continue
+            molecule = read_smiles(row[smiles].strip())
+            if not cell:
                 rows.num_blank += 1
                 continue
             value = 0 if accepting is None else accepting.class_of(cell)
-            molecule = read_smiles(row[smiles].strip())
             molecule = molecule if standardiser is None else standardiser(molecule)
             parsed = parse_molecule(molecule)
             unknown = set() if reading.label_names is None else set(parsed.atoms) - set(reading.label_names)
@@ -256,7 +268,9 @@ def _row_notes(table: Table, rows: _Rows, standardiser: Standardiser | None) -> 
     if rows.num_blank:
         notes.append(f"{rows.num_blank} rows without a molecule or a class were skipped.")
     if standardiser is not None and standardiser.num_stripped:
-        notes.append(f"Of {standardiser.num_stripped} molecules in several parts (salts, solvents) the largest part was kept.")
+        notes.append(
+            f"Of {standardiser.num_stripped} molecules in several parts (salts, solvents) the largest part was kept."
+        )
     if standardiser is not None and standardiser.num_neutralised:
         notes.append(f"{standardiser.num_neutralised} molecules were neutralised.")
     return notes

@@ -14,7 +14,19 @@ NUMBERS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1}
 """How classes 0 and 1 are written."""
 
 _TARGET_NAMES = ("class", "label", "target", "y", "activity", "active", "outcome")
-_ID_NAMES = ("name", "id", "title", "compound", "molecule", "compound_id", "molecule_id", "mol_id", "chembl_id", "cmpd_chemblid", "drug_id")
+_ID_NAMES = (
+    "name",
+    "id",
+    "title",
+    "compound",
+    "molecule",
+    "compound_id",
+    "molecule_id",
+    "mol_id",
+    "chembl_id",
+    "cmpd_chemblid",
+    "drug_id",
+)
 _TRIED = 50  # rows that decide whether a column holds SMILES
 _SHARE = 0.8
 _UNREADABLE = "unreadable record"
@@ -73,7 +85,9 @@ def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
         found = [name for place, name in enumerate(table.header) if _holds(table.values(place)[:_TRIED], is_smiles)]
     if len(found) != 1:
         rule = f"{table.path} must have one column of SMILES, or smiles must name it"
-        raise InputError(f"{rule} (got {'columns' if not found else 'candidates'} {', '.join(found or table.header)[:200]})")
+        raise InputError(
+            f"{rule} (got {'columns' if not found else 'candidates'} {', '.join(found or table.header)[:200]})"
+        )
     return found[0]
 
 
@@ -179,7 +193,7 @@ def _read_sdf(path: Path) -> Table:
             if molecule is None:
                 records.append({"smiles": _UNREADABLE})
                 continue
-            known = {key: str(value) for key, value in molecule.GetPropsAsDict(False, False).items()}  # noqa: FBT003
+            known = {key: str(value) for key, value in molecule.GetPropsAsDict(False, False).items()}
             title = molecule.GetProp("_Name") if molecule.HasProp("_Name") else ""
             records.append({**known, "smiles": Chem.MolToSmiles(molecule), "title": title})
     header = list(dict.fromkeys(["smiles", "title", *(key for record in records for key in record)]))

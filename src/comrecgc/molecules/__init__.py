@@ -29,7 +29,7 @@ from comrecgc.molecules.smiles import (
     to_rdkit,
     to_smiles,
 )
-from comrecgc.molecules.smirks import smirks_of
+from comrecgc.molecules.smirks import run_smirks, smirks_of
 from comrecgc.molecules.standardise import Standardiser
 from comrecgc.molecules.substituents import (
     BOND_SIGNS,
@@ -39,11 +39,12 @@ from comrecgc.molecules.substituents import (
     hill_formula,
     read_substituent,
 )
+from comrecgc.molecules.wishes import SmartsWishes, changed_atoms
 
 __all__ = [
-    "BOND_NAMES", "BOND_ORDERS", "BOND_SIGNS", "VALENCES", "Atom", "Bonding", "Group", "MolecularChemistry", "Molecule", "Parsed", "Standardiser",
+    "BOND_NAMES", "BOND_ORDERS", "BOND_SIGNS", "VALENCES", "Atom", "Bonding", "Group", "MolecularChemistry", "Molecule", "Parsed", "SmartsWishes", "Standardiser",
     "Substituent",
-    "Valence", "are_atoms", "are_elements", "are_types", "atom_of", "bonding_of", "bonding_under", "canonical_smiles", "charge_sign", "count_hydrogens", "depict", "element_of",
+    "Valence", "are_atoms", "are_elements", "are_types", "atom_of", "bonding_of", "bonding_under", "canonical_smiles", "changed_atoms", "charge_sign", "count_hydrogens", "depict", "element_of",
     "from_smiles", "hill_formula", "is_valid_molecule", "ladder_facts", "ladder_from_facts", "ladder_of", "parse_molecule", "parse_smiles",
-    "read_atom", "read_smiles", "read_substituent", "sanitised", "smirks_of", "to_rdkit", "to_smiles",
+    "read_atom", "read_smiles", "read_substituent", "run_smirks", "sanitised", "smirks_of", "to_rdkit", "to_smiles",
 ]  # fmt: skip

@@ -78,7 +78,9 @@ class Atom:
         if self.is_donor:
             return _DONOR
         symbol = self.element.lower() if self.is_aromatic else self.element
-        charge = "" if not self.charge else "+-"[self.charge < 0] + ("" if abs(self.charge) == 1 else str(abs(self.charge)))
+        charge = (
+            "" if not self.charge else "+-"[self.charge < 0] + ("" if abs(self.charge) == 1 else str(abs(self.charge)))
+        )
         if self.hydrogens is None and not self.isotope:
             return symbol + charge
         hydrogens = "" if self.hydrogens is None else "H" if self.hydrogens == 1 else f"H{self.hydrogens}"

@@ -43,8 +43,8 @@ def read_smiles(smiles: str) -> Mol:
     """
     if len(smiles) > _LONGEST:
         raise InputError(f"A SMILES must have at most {_LONGEST} characters (got {len(smiles)})")
-    chem = _rdkit()
-    with _silent():
+    chem = load_rdkit()
+    with silently():
         molecule = chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
         raise InputError(f"Not a valid SMILES of at least one atom (got {smiles[:80]!r})")
@@ -97,7 +97,7 @@ def to_rdkit(graph: Graph, label_names: Sequence[str]) -> Mol:
     """
     if not are_atoms(label_names):
         raise InputError(f"Only graphs of chemical elements are molecules (got labels {', '.join(label_names)[:80]})")
-    chem = _rdkit()
+    chem = load_rdkit()
     bond_types = _bond_types(chem)
     molecule = chem.RWMol()
     atoms = [atom_of(label_names[label]) for label in graph.labels.tolist()]
@@ -128,12 +128,12 @@ def sanitised(graph: Graph, label_names: Sequence[str]) -> Mol | None:
         graph: The molecule.
         label_names: Atom behind each label.
     """
-    chem = _rdkit()
+    chem = load_rdkit()
     molecule = to_rdkit(graph, label_names)
     typed = are_types(label_names)
     aromatic = [bond.GetIsAromatic() for bond in molecule.GetBonds()]
     atoms = [atom.GetIsAromatic() for atom in molecule.GetAtoms()] if typed else []
-    with _silent():
+    with silently():
         if chem.SanitizeMol(molecule, catchErrors=True) != chem.SanitizeFlags.SANITIZE_NONE:
             return None
     found = [bond.GetIsAromatic() for bond in molecule.GetBonds()]
@@ -150,7 +150,7 @@ def is_valid_molecule(graph: Graph, label_names: Sequence[str]) -> bool:
 
 def canonical_smiles(molecule: Mol) -> str:
     """Canonical SMILES of a sanitised molecule, stereo apart."""
-    chem = _rdkit()
+    chem = load_rdkit()
     has_isotopes = any(atom.GetIsotope() for atom in molecule.GetAtoms())
     if has_isotopes:
         molecule = chem.Mol(molecule)
@@ -160,15 +160,15 @@ def canonical_smiles(molecule: Mol) -> str:
 
 def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:
     """Canonical SMILES of the graph; of one that rdkit does not accept, the SMILES of its raw connectivity."""
-    chem = _rdkit()
+    chem = load_rdkit()
     molecule = to_rdkit(graph, label_names)
-    with _silent():
+    with silently():
         chem.SanitizeMol(molecule, catchErrors=True)
         return str(chem.MolToSmiles(molecule))
 
 
 def _parsed(molecule: Any, atoms: list[str]) -> Parsed:
-    bond_labels = _bond_types(_rdkit())
+    bond_labels = _bond_types(load_rdkit())
     bonds = list(molecule.GetBonds())
     unknown = [bond for bond in bonds if bond.GetBondType() not in bond_labels]
     if unknown:
@@ -192,10 +192,12 @@ def _types(molecule: Any) -> list[Atom]:
         )
         for atom in molecule.GetAtoms()
     ]
-    named = [atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetNoImplicit() and not types[atom.GetIdx()].is_donor]
+    named = [
+        atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetNoImplicit() and not types[atom.GetIdx()].is_donor
+    ]
     if not named:
         return types
-    usual = _rdkit().RWMol(molecule)
+    usual = load_rdkit().RWMol(molecule)
     for index in named:
         atom = usual.GetAtomWithIdx(index)
         atom.SetNoImplicit(False)
@@ -299,7 +301,12 @@ def _bond_types(chem: Any) -> list[Any]:
     return [getattr(chem.BondType, name.upper()) for name in BOND_NAMES]
 
 
-def _rdkit() -> Any:
+def load_rdkit() -> Any:
+    """rdkit's `Chem`.
+
+    Raises:
+        InputError: If it is not installed.
+    """
     try:
         from rdkit import Chem
     except ImportError as error:
@@ -308,7 +315,7 @@ def _rdkit() -> Any:
     return module
 
 
-def _silent() -> Any:
+def silently() -> Any:
     """Keep rdkit's complaints off the terminal: they come back as return values."""
     from rdkit import rdBase
 

@@ -1,7 +1,8 @@
 """A rule of molecules as a reaction SMIRKS, for rdkit and other tools.
 
 It speaks of molecules as the data write them: hydrogens are atoms where they are nodes (`Chem.AddHs`), and rings have single and double
-bonds where the data have no aromatic ones (`Chem.Kekulize(molecule, clearAromaticFlags=True)`).
+bonds where the data have no aromatic ones (`Chem.Kekulize(molecule, clearAromaticFlags=True)`). Where labels are atom types it speaks of
+molecules as rdkit reads them from SMILES without stereo marks, and hydrogens follow.
 """
 
 from __future__ import annotations
@@ -9,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from comrecgc.graphs import Pattern, Rule
-from comrecgc.molecules.atoms import ANY_ELEMENT, BOND_NAMES, BOND_ORDERS, are_elements, atomic_number
+from comrecgc.molecules.atoms import (
+    ANY_ELEMENT,
+    BOND_NAMES,
+    BOND_ORDERS,
+    Atom,
+    are_atoms,
+    are_types,
+    atom_of,
+    atomic_number,
+)
+from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles, silently
 
 _BONDS = ("-", "=", "#", ":")
 _CHARGED_NITROGEN = 4
@@ -28,15 +39,12 @@ def smirks_of(rule: Rule, label_names: Sequence[str], edge_label_names: Sequence
         edge_label_names: Name of each edge label ("single", "double" …), if edges have labels.
     """
     labelled = rule.before.edge_labels is not None and rule.after.edge_labels is not None
-    if (
-        not labelled
-        or not edge_label_names
-        or not are_elements(label_names)
-        or not set(edge_label_names) <= {*BOND_NAMES}
-    ):
+    if not labelled or not edge_label_names or not are_atoms(label_names) or not set(edge_label_names) <= {*BOND_NAMES}:
         return None
     kinds = [BOND_NAMES.index(name) for name in edge_label_names]
     number = {old: k + 1 for k, (old, _) in enumerate(rule.kept)}
+    if are_types(label_names):
+        return _typed_smirks(rule, [atom_of(name) for name in label_names], kinds, number)
     charges = _charges(rule, label_names, kinds)
     before = [
         f"[{_element(label_names[label])}{_degree(rule, node, label_names)}{_map(number.get(node))}]"
@@ -48,6 +56,76 @@ def smirks_of(rule: Rule, label_names: Sequence[str], edge_label_names: Sequence
         for node, label in enumerate(rule.after.labels)
     ]
     return f"{_written(rule.before, before, kinds)}>>{_written(rule.after, after, kinds)}"
+
+
+def run_smirks(smirks: str, smiles: str) -> set[str]:
+    """Canonical SMILES of every molecule that a SMIRKS makes of one and rdkit accepts.
+
+    Args:
+        smirks: The reaction.
+        smiles: The molecule.
+    """
+    from rdkit.Chem import AllChem
+
+    chem = load_rdkit()
+    with silently():
+        reaction = AllChem.ReactionFromSmarts(smirks)
+        made = set()
+        for (product,) in reaction.RunReactants((read_smiles(smiles),)):
+            if chem.SanitizeMol(product, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE:
+                made.add(canonical_smiles(read_smiles(canonical_smiles(product))))
+    return made
+
+
+def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int], number: Mapping[int, int]) -> str:
+    """The rule where labels say charges and aromaticity."""
+    before = [
+        f"[{_primitive(atoms[label])}{_matched(atoms[label])}{_typed_degree(rule, node)}{_map(number.get(node))}]"
+        for node, label in enumerate(rule.before.labels)
+    ]
+    back = {new: old for old, new in rule.kept}
+    after = [
+        f"[{_primitive(atoms[label])}{_hydrogens_after(rule, node, back.get(node), atoms)}{_map(number[back[node]] if node in back else None)}]"
+        for node, label in enumerate(rule.after.labels)
+    ]
+    return f"{_written(rule.before, before, kinds)}>>{_written(rule.after, after, kinds)}"
+
+
+def _primitive(atom: Atom) -> str:
+    """Isotope, element and charge, as SMARTS and products write them."""
+    isotope = str(atom.isotope) if atom.isotope else ""
+    symbol = "#1" if atom.element == "H" else "#0" if atom.element == ANY_ELEMENT else atom.element
+    return f"{isotope}{symbol.lower() if atom.is_aromatic else symbol}{atom.charge:+d}"
+
+
+def _matched(atom: Atom) -> str:
+    """What else tells an atom from others of its element and charge: pyrrole nitrogens have three neighbours with their hydrogen."""
+    if atom.hydrogens is not None:
+        return f"H{atom.hydrogens}"
+    if atom.element == "N" and atom.is_aromatic and not atom.charge:
+        return "X3" if atom.is_donor else "X2"
+    return ""
+
+
+def _typed_degree(rule: Rule, node: int) -> str:
+    return f"D{len(rule.before.neighbours[node])}" if rule.closed[node] else ""
+
+
+def _hydrogens_after(rule: Rule, node: int, old: int | None, atoms: Sequence[Atom]) -> str:
+    """Hydrogens of atoms that SMILES write in brackets, which rdkit does not add or drop by itself."""
+    atom = atoms[rule.after.labels[node]]
+    if atom.hydrogens is not None:
+        return f"H{atom.hydrogens}"
+    was = None if old is None else atoms[rule.before.labels[old]]
+    gained = len(rule.after.neighbours[node]) - (0 if old is None else len(rule.before.neighbours[old]))
+    known = old is None or rule.closed[old]
+    if not atom.is_donor:
+        return "H0" if was is not None and was.is_donor else ""
+    if known:
+        return "H1" if len(rule.after.neighbours[node]) < 3 else "H0"
+    if was is not None and was.is_donor:  # an open one: what it gains or loses tells how many neighbours it had
+        return "" if gained == 0 else "H0" if gained > 0 else "H1"
+    return "H1" if was is not None and gained == 0 and was.element != "C" else "H0" if gained > 0 else ""
 
 
 def _element(name: str) -> str:

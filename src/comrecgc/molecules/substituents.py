@@ -119,9 +119,7 @@ def written_atoms(atoms: Mapping[int, str]) -> dict[int, str]:
     known = {node: read_atom(name) for node, name in atoms.items()}
     charges = {node: 0 if atom is None else atom.charge for node, atom in known.items()}
     is_charged = sum(charges.values()) != 0
-    return {
-        node: element_of(name) + (charge_sign(charges[node]) if is_charged else "") for node, name in atoms.items()
-    }
+    return {node: element_of(name) + (charge_sign(charges[node]) if is_charged else "") for node, name in atoms.items()}
 
 
 def charge_sign(charge: int) -> str:

@@ -25,6 +25,7 @@ from comrecgc.pipeline.settings import Settings
 from comrecgc.rules import (
     Acceptance,
     Composition,
+    MolecularPermission,
     RuleTable,
     Vocabulary,
     Workshop,
@@ -105,7 +106,13 @@ def mine_rules(
     vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=settings.theta, ladder=judges.ladder)
     workshop = Workshop(inputs=rejects.graphs, vocabulary=vocabulary, jobs=settings.num_jobs)
     needed = None if judges.panel is None else judges.panel.majority
-    acceptance = Acceptance(classifier=classifier, panel=panel, confirm=rung == Rung.CONFIRMED, needed=needed)
+    acceptance = Acceptance(
+        classifier=classifier,
+        panel=panel,
+        confirm=rung == Rung.CONFIRMED,
+        needed=needed,
+        permission=permission_of(settings, judges.ladder),
+    )
     base = log_odds(rejects.scores.probability)
     singles = workshop.changes(acceptance, progress)
     composition = Composition(most_changes=settings.max_changes)
@@ -114,6 +121,23 @@ def mine_rules(
     )
     table = tabulate(singles, composites, workshop, base, acceptance=acceptance)
     return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+
+
+def permission_of(settings: Settings, ladder: Ladder) -> MolecularPermission | None:
+    """What besides the rung limits changes of molecules; None where nothing does.
+
+    Kernels check valences. What is aromatic and charged is looked at where labels say so, and wishes wherever they are stated.
+    """
+    chemistry, wishes = ladder.chemistry, settings.smarts()
+    if not isinstance(chemistry, MolecularChemistry):
+        if wishes:
+            raise InputError(
+                "protect, forbid and only are SMARTS, and for molecules with known atoms (got other graphs)"
+            )
+        return None
+    if not wishes and (not chemistry.has_types or Rung.parse(settings.changes) < Rung.PLAUSIBLE):
+        return None
+    return MolecularPermission(chemistry=chemistry, wishes=wishes)
 
 
 def stored_rules(settings: Settings, rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:

@@ -18,6 +18,7 @@ from comrecgc.graphs import (
     distinct_sites,
 )
 from comrecgc.pipeline.inputs import Progress, Rejects
+from comrecgc.pipeline.mined_rules import permission_of
 from comrecgc.pipeline.records import TurnedInput, covered_input, explanation_of, share_valid
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import SHOWN, Settings, accepted
@@ -53,7 +54,7 @@ def apply_rules(
         progress: Called as work proceeds.
     """
     rules = [recourse.rule.rewriting for recourse in explanation.recourses if recourse.rule is not None]
-    rung = Rung.parse(settings.changes)
+    rung, permission = Rung.parse(settings.changes), permission_of(settings, judges.ladder)
     turned: list[dict[int, TurnedInput]] = [{} for _ in rules]
     can = np.zeros((len(rules), len(rejects)), bool)
     reasons: dict[int, Reason] = {}
@@ -65,6 +66,9 @@ def apply_rules(
             made = [(number, site, carry_out(rule, graph, site)) for site in sites]
             near = [one for one in made if rule.distance(graph, one[2]) <= settings.theta]
             far |= len(near) < len(made)
+            if permission is not None and permission.wishes:
+                wanted = permission.permits_results(graph, [result for _, _, result in near])
+                near = [one for one, is_wanted in zip(near, wanted, strict=True) if is_wanted]
             tried += near
         reasons[place] = Reason.TOO_FAR if far else Reason.NOWHERE
         if tried:

@@ -12,6 +12,7 @@ import numpy as np
 from comrecgc.errors import InputError
 from comrecgc.explanation import CHANGES, RECOURSES
 from comrecgc.graphs import Constraint
+from comrecgc.molecules import SmartsWishes
 from comrecgc.rules import Wishes
 
 PRESETS = ("default", "paper")
@@ -29,6 +30,7 @@ _CHOICES = {
 }
 _WALK_ONLY = ("num_heads", "num_steps", "teleport")
 _VECTORS_ONLY = ("delta", "problem", "selection", "directional", "preset")
+_SMARTS = ("protect", "forbid", "only")
 _RULES_ONLY = ("max_changes", "min_success", "min_support", "max_cost")
 _NOT_PARAMETERS = ("jobs", "recourse", "changes")  # the last two have a place of their own in an explanation
 
@@ -62,6 +64,9 @@ class Settings:
     jobs: int | None = None
     seed: int = 0
     constraint: Constraint | None = None
+    protect: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         of_paper = self.preset == "paper"
@@ -79,6 +84,11 @@ class Settings:
         if self.max_cost is not None:
             _check_count("max_cost", self.max_cost, least=1)
         self.wishes()  # checks its own
+        for name in _SMARTS:
+            values = getattr(self, name)
+            object.__setattr__(self, name, (values,) if isinstance(values, str) else tuple(values))
+        if self.smarts() and self.recourse == "vectors":
+            raise InputError("protect, forbid and only limit rules (got recourse='vectors')")
         _check_positive("theta", self.theta)
         if isinstance(self.delta, str) and self.delta != AUTO:
             raise InputError(f"delta must be a positive number or {AUTO!r} (got {self.delta!r})")
@@ -125,6 +135,10 @@ class Settings:
             confirmed=self.changes == "confirmed",
         )  # fmt: skip
 
+    def smarts(self) -> SmartsWishes:
+        """What a chemist wants kept, avoided or changed."""
+        return SmartsWishes(protect=self.protect, forbid=self.forbid, only=self.only)
+
     @property
     def wants_panel(self) -> bool:
         """Whether other classifiers are to be asked where nobody says so."""
@@ -143,6 +157,7 @@ class Settings:
         """What determines the answer, as plain values for the explanation."""
         left_out = {*_NOT_PARAMETERS, *(() if self.preset == "paper" else _WALK_ONLY)}
         left_out |= set(_VECTORS_ONLY if self.recourse == "rules" else _RULES_ONLY)
+        left_out |= {name for name in _SMARTS if not getattr(self, name)}
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
         return values | {"constraint": None if self.constraint is None else repr(self.constraint)}
 

@@ -16,6 +16,7 @@ from comrecgc.rules.composition import Composition
 from comrecgc.rules.files import load_table, save_table
 from comrecgc.rules.groups import Group
 from comrecgc.rules.mining import ACCEPTED, Acceptance, Workshop, log_odds
+from comrecgc.rules.permission import MolecularPermission, Permission
 from comrecgc.rules.reading import read_rule
 from comrecgc.rules.table import RuleTable, tabulate
 from comrecgc.rules.vocabulary import Vocabulary
@@ -29,6 +30,8 @@ __all__ = [
     "Composition",
     "Group",
     "HeldOut",
+    "MolecularPermission",
+    "Permission",
     "RuleChoice",
     "RuleTable",
     "Vocabulary",

@@ -19,6 +19,7 @@ from comrecgc import kernels
 from comrecgc.classifiers import Classifier
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.rules.network import compiled_network
+from comrecgc.rules.permission import Permission
 from comrecgc.rules.vocabulary import Vocabulary, arrays_of, room_for
 
 IntArray = npt.NDArray[np.int32]
@@ -109,6 +110,8 @@ class Workshop:
         keys = np.concatenate([np.zeros((0, 4), np.uint64), *(part[2] for part in parts)])
         inputs = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
         change = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])[:, None, :]
+        offered = self.vocabulary.offers(change[:, 0])
+        size, keys, inputs, change = size[offered], keys[offered], inputs[offered], change[offered]
         margin, goal = acceptance.judge(self, inputs, change, progress)
         return Changes(
             input=inputs,
@@ -203,6 +206,10 @@ class Workshop:
         self._map(key_block)
         return keys
 
+    def changed(self, input_: int, changes: IntArray) -> tuple[GraphBatch, IntArray]:
+        """What rows of changes make of one input, and which of its nodes each of their nodes was (-1 for new ones)."""
+        return self._built(input_, changes, room_for([self.inputs[input_]]))
+
     def built(self, inputs: IntArray, changes: IntArray) -> tuple[GraphBatch, list[IntArray]]:
         """The graphs after each row of changes, and which node each of their nodes was (-1 for new ones)."""
         work = room_for([self.inputs[i] for i in np.unique(inputs).tolist()])
@@ -257,12 +264,14 @@ class Acceptance:
         panel: Other models of the same data.
         confirm: Whether a result counts only if most of the panel accept it too.
         needed: Votes of the panel that decide; None for more than half.
+        permission: Says which accepted results count at all; None for all.
     """
 
     classifier: Classifier
     panel: tuple[Classifier, ...] = ()
     confirm: bool = False
     needed: int | None = None
+    permission: Permission | None = None
 
     @property
     def majority(self) -> int:
@@ -280,8 +289,12 @@ class Acceptance:
     def judge(
         self, workshop: Workshop, inputs: IntArray, changes: IntArray, progress: Progress | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Log-odds of accept, and of what counts, `[V]` each, after each row of changes."""
+        """Log-odds of accept, and of what counts, `[V]` each, after each row of changes; NaN where they do not count."""
         margin = workshop.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
+        if self.permission is not None:
+            likely = np.flatnonzero(margin > ACCEPTED)
+            permitted = self.permission.allowed(workshop, inputs[likely], changes[likely])
+            margin[likely[~permitted]] = np.nan
         if not self.confirm:
             return margin, margin
         rows = np.flatnonzero(np.isfinite(margin))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +13,14 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.datasets import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, Ladder, Rung
-from comrecgc.molecules import Bonding, bonding_of, ladder_of
+from comrecgc.molecules import Bonding, are_types, bonding_of, ladder_of
 from comrecgc.rules.groups import MAX_NODES, Group, familiar_pairs, find_groups, swap_costs
 
 MOST_OFFERED = 128
 """Groups that are offered to be attached: the most common ones. Any group of the data can be detached."""
+
+USUAL_SHARE = 0.01
+"""Share of the molecules of a table that must have an atom type or a group for it to be offered as a change."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,6 +37,7 @@ class Vocabulary:
         ladder: Tells what is familiar.
         bonding: Valences and hydrogens, where graphs are molecules.
         offered: Which groups may be attached, `[G]`: those that leave no valence open, and the most common.
+        offered_labels: Which labels nodes may be given, `[L]`; None for all.
     """
 
     groups: tuple[Group, ...]
@@ -44,6 +49,7 @@ class Vocabulary:
     ladder: Ladder
     bonding: Bonding | None
     offered: npt.NDArray[np.bool_]
+    offered_labels: npt.NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
@@ -63,12 +69,20 @@ class Vocabulary:
         num_edge_labels = len(dataset.edge_label_names or "-")
         groups, names, counts = find_groups(batch, min_seen)
         rare = names[np.argsort(-counts, kind="stable")[MOST_OFFERED:]]
+        least = max(min_seen, math.ceil(USUAL_SHARE * len(dataset)))
+        usual = names[counts >= least]
         groups, names = with_pairs(groups, names, dataset.num_labels, num_edge_labels, ladder.familiarity.known)
         bonding = bonding_of(dataset.graphs, dataset.label_names) if rung >= Rung.PLAUSIBLE else None
         whole = [
             bonding is None or bonding.is_whole(group.labels, group.edges, group.edge_labels, group.bond)
             for group in groups
         ]
+        offered = np.array(whole, dtype=bool) & ~np.isin(names, rare)
+        labels = None
+        if rung >= Rung.PLAUSIBLE and are_types(dataset.label_names):
+            offered &= np.isin(names, usual)
+            owners = np.unique(batch.graph_of_node() * dataset.num_labels + batch.labels) % dataset.num_labels
+            labels = np.bincount(owners, minlength=dataset.num_labels) >= least
         return cls(
             groups=tuple(groups),
             names=names,
@@ -78,8 +92,17 @@ class Vocabulary:
             num_edge_labels=num_edge_labels,
             ladder=ladder,
             bonding=bonding,
-            offered=np.array(whole, dtype=bool) & ~np.isin(names, rare),
+            offered=offered,
+            offered_labels=labels,
         )
+
+    def offers(self, changes: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """Which single changes `[V, 4]` give nodes no label that is too rare, `[V]`."""
+        if self.offered_labels is None:
+            return np.ones(len(changes), bool)
+        relabels = changes[:, 0] == kernels.changing.RELABEL
+        mask: npt.NDArray[np.bool_] = ~relabels | self.offered_labels[np.where(relabels, changes[:, 3], 0)]
+        return mask
 
     def compiled(self) -> tuple[Any, Any, Any, Any]:
         """The records `kernels.enumeration` and `kernels.incremental` take: limits, groups, hydrogens, bonds."""

@@ -1,0 +1,130 @@
+"""Which changed molecules count: those that rdkit accepts as their labels say, that gain no charge, and that keep to a chemist's wishes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc import kernels
+from comrecgc.graphs import ChangedGraphs, Graph, GraphBatch
+from comrecgc.molecules import MolecularChemistry, SmartsWishes, is_valid_molecule
+
+if TYPE_CHECKING:
+    from comrecgc.rules.mining import IntArray, Workshop
+
+BoolArray = npt.NDArray[np.bool_]
+_SINGLE = 0
+
+
+class Permission(Protocol):
+    """Says which changes count, whatever the model makes of them."""
+
+    def allowed(self, workshop: Workshop, inputs: IntArray, changes: IntArray) -> BoolArray:
+        """Mask of the rows `[V]`.
+
+        Args:
+            workshop: Makes changes.
+            inputs: Whom each row changes, `[V]`, not decreasing.
+            changes: The changes, `[V, k, 4]`.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MolecularPermission:
+    """Looks at changed molecules one by one, but for those whose kind of change leaves no doubt.
+
+    Groups that hang on a single bond and carry no charge leave valences, which are checked before, and aromaticity as they are.
+
+    Args:
+        chemistry: The chemistry of the data.
+        wishes: What a chemist wants.
+    """
+
+    chemistry: MolecularChemistry
+    wishes: SmartsWishes = field(default_factory=SmartsWishes)
+
+    def allowed(self, workshop: Workshop, inputs: IntArray, changes: IntArray) -> BoolArray:
+        mask = np.ones(len(inputs), bool)
+        order = np.argsort(inputs, kind="stable")
+        bounds = np.searchsorted(inputs[order], np.arange(len(workshop.inputs) + 1))
+        for i in np.unique(inputs).tolist():
+            rows = order[bounds[i] : bounds[i + 1]]
+            graph = workshop.inputs[i]
+            if not self.wishes:
+                rows = rows[self._in_doubt(graph, changes[rows], self._group_facts(workshop))]
+            if len(rows):
+                batch, origin = workshop.changed(i, changes[rows])
+                mask[rows] = self.permits(graph, batch, origin)
+        return mask
+
+    def permits(self, graph: Graph, batch: GraphBatch, origin: npt.NDArray[np.int32]) -> BoolArray:
+        """Which molecules made of one count.
+
+        Args:
+            graph: The molecule before.
+            batch: The changed ones.
+            origin: Which of its atoms each of theirs was; -1 for new ones.
+        """
+        names = self.chemistry.label_names
+        changed = ChangedGraphs(
+            before=GraphBatch.from_graphs([graph]),
+            after=batch,
+            source=np.zeros(len(batch), np.int64),
+            origin=np.asarray(origin, np.int64),
+        )
+        mask = self.chemistry.keeps_charge(changed)
+        for k in np.flatnonzero(mask).tolist():
+            after = batch[k]
+            mask[k] = is_valid_molecule(after, names)
+            if mask[k] and self.wishes:
+                mask[k] = self.wishes.allows(
+                    graph, _named(after, origin[batch.node_ptr[k] : batch.node_ptr[k + 1]]), names
+                )
+        return mask
+
+    def permits_results(self, graph: Graph, results: Sequence[Graph]) -> BoolArray:
+        """Which molecules, kept atoms of which have the ids of those before, keep to the wishes."""
+        names = self.chemistry.label_names
+        return np.array([not self.wishes or self.wishes.allows(graph, result, names) for result in results], bool)
+
+    def _group_facts(self, workshop: Workshop) -> BoolArray:
+        """Groups that hang on another bond than a single one, or are charged, `[G + 1]`; the last is for none."""
+        charges = self.chemistry.charges
+        facts = [
+            group.bond != _SINGLE or charges[list(group.labels)].sum() != 0 for group in workshop.vocabulary.groups
+        ]
+        return np.array([*facts, False], bool)
+
+    def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray) -> BoolArray:
+        """Rows to look at, `[V]`."""
+        changing = kernels.changing
+        if self.chemistry.charges[graph.labels].any():
+            return np.ones(len(changes), bool)
+        bonds = np.zeros((graph.num_nodes, graph.num_nodes), bool)
+        if graph.edge_labels is not None:
+            multiple = graph.edges[graph.edge_labels != _SINGLE]
+            bonds[multiple[:, 0], multiple[:, 1]] = bonds[multiple[:, 1], multiple[:, 0]] = True
+        kind, first, second, value = (changes[:, :, k] for k in range(4))
+        takes = (kind == changing.DETACH) | (kind == changing.SWAP)
+        gives = (kind == changing.ATTACH) | (kind == changing.SWAP)
+        doubt = (kind == changing.RELABEL) | (kind >= changing.JOIN)
+        doubt |= takes & bonds[np.maximum(first, 0), np.maximum(second, 0)]
+        doubt |= gives & unusual[np.where(gives, value, -1)]
+        mask: BoolArray = doubt.any(axis=1)
+        return mask
+
+
+def _named(graph: Graph, origin: npt.NDArray[np.int32]) -> Graph:
+    """A changed graph whose kept nodes have the ids of the nodes they were, new ones larger ids."""
+    kept = [k for k in range(graph.num_nodes) if origin[k] >= 0]
+    order = [*sorted(kept, key=lambda k: int(origin[k])), *(k for k in range(graph.num_nodes) if origin[k] < 0)]
+    moved = graph.permuted(np.array(order))
+    first_new = int(max(origin.max(initial=-1) + 1, 0)) + 1_000
+    new = range(first_new, first_new + graph.num_nodes - len(kept))
+    ids = np.array([*(int(origin[k]) for k in order if origin[k] >= 0), *new], np.int32)
+    return Graph.assemble(moved.labels, moved.edges, moved.edge_labels, ids, first_new + graph.num_nodes)
