@@ -176,7 +176,7 @@ def test_the_manifest_says_what_the_run_was(tiny: Explanation, tmp_path: Path) -
     assert manifest["versions"] == FACTS.versions
     assert manifest["seconds"] == FACTS.seconds
     assert manifest["peak_memory"] == FACTS.peak_memory
-    assert set(manifest["sha256"]) == {"explanation.json", "recourses.csv", "coverage_curve.csv"}
+    assert set(manifest["sha256"]) == {"explanation.json", "recourses.csv", "coverage_curve.csv", "molecules.csv"}
     for name, checksum in manifest["sha256"].items():
         assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == checksum
     assert {path.name for path in tmp_path.iterdir()} == {*manifest["sha256"], "manifest.json"}

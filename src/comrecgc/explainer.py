@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from comrecgc.classifiers import (
+    Agreement,
     Classifier,
     Panel,
     PanelMember,
@@ -126,7 +127,13 @@ def find_recourses(
     predictions = predict(classifier, dataset)
     rejects = Rejects.of(dataset, predictions)
     warnings, notes = [predictions.warning] if predictions.warning else [], list(dataset.notes)
-    accuracy = float((predictions.accepted == dataset.classes).mean()) if has_classes and len(dataset) else None
+    accuracy = None
+    if has_classes and len(dataset):
+        agreement = Agreement.of(predictions, dataset)
+        accuracy = agreement.accuracy
+        if agreement.has_both:
+            notes.append(agreement.sentence)
+            warnings += [agreement.warning] if agreement.warning else []
     if progress is not None:
         progress("rejected graphs", len(rejects), len(dataset), predictions.warning or "")
     judges = Judges(ladder=ladder_of(dataset.graphs, dataset.label_names))

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,9 +41,9 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
     original = comrecgc.datasets.load_dataset
 
-    def load(name: str, root: Path | None = None, *, need_classes: bool = True) -> GraphDataset:
+    def load(name: str, root: Path | None = None, **options: Any) -> GraphDataset:
         parts = {"planted": DATASET[:40], "unseen": DATASET[40:]}
-        return parts[name] if name in parts else original(name, root=root, need_classes=need_classes)
+        return parts[name] if name in parts else original(name, root=root, **options)
 
     monkeypatch.setattr(comrecgc.datasets, "load_dataset", load)
 

@@ -1,6 +1,7 @@
 """The graph classifiers of the paper and their training, and any model of yours as the classifier to be explained."""
 
 from comrecgc.classifiers.adapter import as_classifier
+from comrecgc.classifiers.agreement import Agreement
 from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
 from comrecgc.classifiers.classifier import Classifier, Predictions, predict
 from comrecgc.classifiers.edge_weights import WeightedGraphs, check_edge_weights, weighted_graphs
@@ -17,6 +18,7 @@ from comrecgc.classifiers.training import (
 
 __all__ = [
     "ARCHITECTURES",
+    "Agreement",
     "Classifier",
     "ClassifierTraining",
     "EpochReport",

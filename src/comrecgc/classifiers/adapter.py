@@ -16,7 +16,7 @@ from comrecgc.classifiers.classifier import CHUNK_NODES, Classifier, FloatArray,
 from comrecgc.classifiers.model import GraphClassifier, evaluating
 from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch, to_data
+from comrecgc.graphs import Graph, GraphBatch, to_data
 
 RETURN_TYPES = ("raw", "probs", "log_probs")
 """PyG's words: `raw` scores (logits), probabilities, logarithms of probabilities."""
@@ -140,7 +140,7 @@ def _sigmoid(x: FloatArray) -> FloatArray:
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data
 
-CALLS = ("tensors", "data", "data_list", "graphs")
+CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
 _TRIAL_GRAPHS = 256
 
 
@@ -185,7 +185,7 @@ class AdaptedClassifier:
 
     def scores(self, batch: GraphBatch) -> FloatArray:
         """The scores in the model's answer, `[B, K]`."""
-        chosen = _choose(self.answer(batch), self.output)
+        chosen = choose_output(self.answer(batch), self.output)
         return as_scores(chosen, len(batch), len(batch.labels), self.num_scores)
 
     def answer(self, batch: GraphBatch) -> Any:
@@ -231,7 +231,7 @@ class AdaptedClassifier:
         if self.call == "data":
             return [data], {}
         named = {} if self.edge_features is None else {"edge_attr": data.edge_attr}
-        parameters = _parameters(self.model)
+        parameters = model_parameters(self.model)
         if "batch" in parameters:
             named["batch"] = data.batch
         nodes = _node_parameter(parameters, {*named, *self.kwargs})
@@ -250,11 +250,11 @@ class AdaptedClassifier:
             ptr=torch.from_numpy(batch.node_ptr.copy()),
             **self._edge_attr(batch),
         )
-        return result.to(_device(self.model))
+        return result.to(model_device(self.model))
 
     def _data(self, batch: GraphBatch) -> Data:
         """A batch of one graph as PyG `Data`."""
-        return to_data(batch[0], self.features).update(self._edge_attr(batch)).to(_device(self.model))
+        return to_data(batch[0], self.features).update(self._edge_attr(batch)).to(model_device(self.model))
 
     def _edge_attr(self, batch: GraphBatch) -> dict[str, torch.Tensor]:
         if self.edge_features is None:
@@ -286,6 +286,7 @@ def as_classifier(
     call: str | None = None,
     output: int | str | None = None,
     edge_features: npt.ArrayLike | None = None,
+    featurise: Callable[[Any], Any] | None = None,
     **kwargs: Any,
 ) -> Classifier:
     """Turn a model into the classifier the pipeline needs, and try it on some of the data.
@@ -300,10 +301,12 @@ def as_classifier(
         target_class: The class that means accept; needed for three classes and more, where a graph is accepted if this
             class is more likely than all others together. A single score is about class 1.
         call: How the model is called: `tensors` for `model(x, edge_index, batch)`, `data` for `model(data)` with a PyG
-            `Batch`, `data_list` for a list of PyG `Data`, `graphs` for a list of `comrecgc.graphs.Graph`. By default a
-            module's signature decides between the first two, and a function gets a `data_list`.
+            `Batch`, `data_list` for a list of PyG `Data`, `graphs` for a list of `comrecgc.graphs.Graph`, `smiles` for a list of SMILES
+            (without stereo marks), `molecules` for a list of rdkit molecules. By default a module's signature decides between the first
+            two, and a function gets a `data_list`.
         output: Which output holds the scores, where the model gives several: an index, a key or an attribute.
         edge_features: Feature row of each edge label, `[num_edge_labels, width]`, for models that take `edge_attr`.
+        featurise: Makes PyG `Data` of an rdkit molecule, for models with features of atoms and bonds of their own.
         **kwargs: Further arguments of every call of the model.
     """
     if isinstance(model, Classifier) and not kwargs:
@@ -313,6 +316,13 @@ def as_classifier(
     for name, value, allowed in (("return_type", return_type, RETURN_TYPES), ("call", call, CALLS)):
         if value is not None and value not in allowed:
             raise InputError(f"{name} must be one of {', '.join(allowed)} (got {value!r})")
+    if call in ("smiles", "molecules") or featurise is not None:
+        from comrecgc.classifiers.molecules import as_molecule_classifier
+
+        return as_molecule_classifier(
+            model, dataset, call=call or _detect_call(model), featurise=featurise, return_type=return_type,
+            target_class=target_class, output=output, kwargs=kwargs,
+        )  # fmt: skip
     adapted = AdaptedClassifier(
         model=model,
         call=call or _detect_call(model),
@@ -323,8 +333,8 @@ def as_classifier(
     )
     trial = _trial(dataset)
     answer = adapted.answer(trial)
-    output = _find_output(answer, len(trial)) if output is None else output
-    scores = as_scores(_choose(answer, output), len(trial), len(trial.labels))
+    output = find_output(answer, len(trial)) if output is None else output
+    scores = as_scores(choose_output(answer, output), len(trial), len(trial.labels))
     target_class = check_target_class(scores.shape[1], target_class)
     return_type = return_type or detect_return_type(scores)
     class_probability(scores, return_type, target_class)
@@ -346,18 +356,22 @@ def _checked(classifier: Classifier, dataset: GraphDataset) -> Classifier:
 
 
 def _trial(dataset: GraphDataset) -> GraphBatch:
+    return GraphBatch.from_graphs(trial_graphs(dataset))
+
+
+def trial_graphs(dataset: GraphDataset) -> list[Graph]:
     """Some graphs of the data, evenly spread; never a single one, whose answer might come squeezed."""
     if len(dataset) == 0:
         raise InputError(f"The model is tried on graphs of the dataset (got none in {dataset.name})")
     chosen = np.unique(np.linspace(0, len(dataset) - 1, _TRIAL_GRAPHS).astype(int))
     graphs = [dataset.graphs[index] for index in chosen]
-    return GraphBatch.from_graphs(graphs * 2 if len(graphs) == 1 else graphs)
+    return graphs * 2 if len(graphs) == 1 else graphs
 
 
 def _detect_call(model: Callable[..., Any]) -> str:
     if not isinstance(model, torch.nn.Module):
         return "data_list"
-    parameters = _parameters(model)
+    parameters = model_parameters(model)
     required = [p for p in parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     several = any(p.kind is p.VAR_POSITIONAL for p in required)
     if several or len(required) == 3 or ("edge_index" in parameters and "batch" in parameters):
@@ -369,7 +383,7 @@ def _detect_call(model: Callable[..., Any]) -> str:
     )
 
 
-def _parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+def model_parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Parameters of a module's `forward` or of a function; none where Python cannot tell."""
     try:
         return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters
@@ -390,7 +404,7 @@ def _node_parameter(parameters: Mapping[str, inspect.Parameter], others: set[str
     return "x" if "x" in by_name else left[0] if left else None
 
 
-def _choose(answer: Any, output: int | str | None) -> Any:
+def choose_output(answer: Any, output: int | str | None) -> Any:
     """The named one of several outputs, or the only one."""
     if output is None:
         return answer
@@ -401,7 +415,7 @@ def _choose(answer: Any, output: int | str | None) -> Any:
         raise InputError(f"output must name one of the model's outputs (got {output!r})") from error
 
 
-def _find_output(answer: Any, num_graphs: int) -> int | str | None:
+def find_output(answer: Any, num_graphs: int) -> int | str | None:
     """The only one of several outputs that can hold a row of scores per graph; None where there is a single output."""
     several = isinstance(answer, tuple | Mapping) or (
         isinstance(answer, list) and any(hasattr(x, "shape") for x in answer)
@@ -419,7 +433,8 @@ def _find_output(answer: Any, num_graphs: int) -> int | str | None:
     return fitting[0]
 
 
-def _device(model: Callable[..., Any]) -> torch.device:
+def model_device(model: Callable[..., Any]) -> torch.device:
+    """Where a module is; the CPU for functions."""
     if isinstance(model, torch.nn.Module):
         for tensor in (*model.parameters(), *model.buffers()):
             return tensor.device

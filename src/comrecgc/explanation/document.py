@@ -51,6 +51,7 @@ class _Graph(Struct):
 class _Input(_Graph, kw_only=True):
     input: Integer
     reject_probability: Number
+    name: str = ""
 
 
 class _Counterfactual(_Graph, kw_only=True):
@@ -131,7 +132,7 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
     inputs: dict[int, RejectedInput] = {}
     for place, record in enumerate(document.inputs):
         with _within(f"inputs[{place}]"):
-            inputs[record.input] = RejectedInput(_graph(record), record.reject_probability)
+            inputs[record.input] = RejectedInput(_graph(record), record.reject_probability, record.name)
     if len(inputs) < len(document.inputs):
         raise InputError("inputs must name every input once")
     labels = LabelWords(document.label_names)
@@ -290,7 +291,11 @@ def encode_explanation(explanation: Explanation) -> str:
         "recourses": _lines(_encode_recourse(recourse, labels) for recourse in explanation.recourses),
         "uncovered": _lines(_text({"input": it.input, "reason": it.reason}) for it in explanation.uncovered),
         "inputs": _lines(
-            _text({"input": index, "reject_probability": it.reject_probability, **encode_graph(it.graph)})
+            _text(
+                {"input": index, "reject_probability": it.reject_probability}
+                | ({"name": it.name} if it.name else {})
+                | encode_graph(it.graph)
+            )
             for index, it in explanation.inputs.items()
         ),
     }

@@ -21,6 +21,7 @@ from comrecgc.explanation.document import (
     parse,
 )
 from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.molecule_table import MOLECULES, molecule_rows
 from comrecgc.explanation.records import CommonRecourse, RunFacts
 from comrecgc.storage import reason_of, write_json, write_text
 
@@ -49,6 +50,9 @@ def save_explanation(explanation: Explanation, folder: Path) -> None:
         RECOURSES: csv_text(recourse_rows(explanation)),
         CURVE: csv_text(curve_rows(explanation)),
     }
+    molecules = molecule_rows(explanation)
+    if molecules is not None:
+        texts[MOLECULES] = csv_text(molecules)
     for name, text in texts.items():
         write_text(folder / name, text)
     facts = vars(explanation.facts)

@@ -34,10 +34,12 @@ class RejectedInput:
     Args:
         graph: The graph as read from the dataset.
         reject_probability: Probability of reject.
+        name: What the data calls it; empty if it does not.
     """
 
     graph: Graph
     reject_probability: float
+    name: str = ""
 
     def __post_init__(self) -> None:
         _set(self, reject_probability=_share("reject_probability", self.reject_probability))

@@ -24,6 +24,7 @@ from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles,
 
 _BONDS = ("-", "=", "#", ":")
 _CHARGED_NITROGEN = 4
+_MOST_PRODUCTS = 100_000
 
 
 def smirks_of(rule: Rule, label_names: Sequence[str], edge_label_names: Sequence[str] | None) -> str | None:
@@ -71,7 +72,7 @@ def run_smirks(smirks: str, smiles: str) -> set[str]:
     with silently():
         reaction = AllChem.ReactionFromSmarts(smirks)
         made = set()
-        for (product,) in reaction.RunReactants((read_smiles(smiles),)):
+        for (product,) in reaction.RunReactants((read_smiles(smiles),), maxProducts=_MOST_PRODUCTS):
             if chem.SanitizeMol(product, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE:
                 made.add(canonical_smiles(read_smiles(canonical_smiles(product))))
     return made

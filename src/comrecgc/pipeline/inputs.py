@@ -79,12 +79,14 @@ class Rejects:
         indices: Index in it of each, `[n]`.
         graphs: The graphs, with fresh ids.
         scores: What a plain pass says of them; the embedding has no columns until `embedded`.
+        names: What the data calls each; empty if it does not.
     """
 
     dataset: GraphDataset
     indices: npt.NDArray[np.int64]
     graphs: Sequence[Graph]
     scores: Scores
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, dataset: GraphDataset, predictions: Predictions) -> Rejects:
@@ -94,7 +96,10 @@ class Rejects:
         probability = np.asarray(predictions.probability, dtype=np.float64)[indices]
         empty = np.zeros((len(graphs), 0), dtype=np.float32)
         sizes = np.array([graph.size for graph in graphs], dtype=np.int32)
-        return cls(dataset=dataset, indices=indices, graphs=graphs, scores=Scores(probability, empty, sizes))
+        names = tuple(dataset.names[i] for i in indices.tolist()) if dataset.names else ()
+        return cls(
+            dataset=dataset, indices=indices, graphs=graphs, scores=Scores(probability, empty, sizes), names=names
+        )
 
     def __len__(self) -> int:
         return len(self.graphs)

@@ -67,9 +67,13 @@ def explanation_of(
         parameters=parameters,
         metrics={**figures, "num_inputs": len(rejects), "num_recourses": len(recourses)},
         inputs={
-            int(index): RejectedInput(graph, 1 - float(probability))
-            for index, graph, probability in zip(
-                rejects.indices, rejects.graphs, rejects.scores.probability, strict=True
+            int(index): RejectedInput(graph, 1 - float(probability), name)
+            for index, graph, probability, name in zip(
+                rejects.indices,
+                rejects.graphs,
+                rejects.scores.probability,
+                rejects.names or [""] * len(rejects),
+                strict=True,
             )
         },
         recourses=tuple(recourses),

@@ -25,7 +25,8 @@ from comrecgc.graphs import (
     find_sites,
     graph_key,
 )
-from comrecgc.molecules import ladder_facts, smirks_of
+from comrecgc.molecules import ladder_facts, property_changes, smirks_of
+from comrecgc.pipeline.inputs import Rejects
 from comrecgc.pipeline.mined_rules import MinedRules
 from comrecgc.pipeline.records import TurnedInput, covered_input, explanation_of, share_valid
 from comrecgc.pipeline.rungs import Judges
@@ -176,7 +177,7 @@ def explain_rules(
                 summary=words.summary,
                 description=words.description,
                 rule=StoredRule.of(rule, smirks=_smirks(rule, rejects.dataset)),
-                statistics=statistics[place] | verdicts.shares(rows),
+                statistics=statistics[place] | verdicts.shares(rows) | _properties(members, rejects),
                 covered=tuple(covered_input(member, rejects, rule) for member in members),
                 also_covers=tuple(rejects.indices[also].tolist()),
                 share_valid=share_valid([member.counterfactual for member in members], rejects.dataset),
@@ -349,6 +350,22 @@ def _notes(mined: MinedRules) -> list[str]:
     return [
         f"{table.num_left_out} rules that turn at most {table.most_left_out} graphs each were left out of the table of rules."
     ]
+
+
+def _properties(members: Sequence[TurnedInput], rejects: Rejects) -> dict[str, Any]:
+    """What a rule does to the properties of the molecules it covers; nothing where bonds are not known."""
+    dataset = rejects.dataset
+    if not dataset.is_molecular or not dataset.edge_label_names:
+        return {}
+    try:
+        found = property_changes(
+            [rejects.graphs[member.place] for member in members],
+            [member.counterfactual for member in members],
+            dataset.label_names,
+        )
+    except InputError:  # no rdkit, or edge labels that are no bonds
+        return {}
+    return {} if found is None else {"properties": found}
 
 
 def _smirks(rule: Rule, dataset: GraphDataset) -> str | None:

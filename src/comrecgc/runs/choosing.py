@@ -87,7 +87,9 @@ def stored_rejects(explanation: Explanation) -> Rejects:
         np.zeros((len(graphs), 0), np.float32),
         np.array([graph.size for graph in graphs], np.int32),
     )
-    return Rejects(dataset=dataset, indices=np.array(list(explanation.inputs), np.int64), graphs=graphs, scores=scores)
+    names = tuple(it.name for it in inputs) if any(it.name for it in inputs) else ()
+    indices = np.array(list(explanation.inputs), np.int64)
+    return Rejects(dataset=dataset, indices=indices, graphs=graphs, scores=scores, names=names)
 
 
 def stored_wishes(explanation: Explanation) -> Wishes:

@@ -1,0 +1,88 @@
+"""Explanations of molecules for other tools: a row per molecule with SMILES before and after, and the same as an SDF file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from comrecgc.errors import InputError
+from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, sanitised, to_smiles
+
+if TYPE_CHECKING:
+    from comrecgc.explanation.explanation import Explanation
+
+MOLECULES = "molecules.csv"
+COLUMNS = (
+    "input", "name", "smiles", "reject_probability", "recourse", "summary", "counterfactual", "probability", "edits", "smirks",
+    *(f"{name}_before" for name in PROPERTIES), *(f"{name}_after" for name in PROPERTIES), "alerts_before", "alerts_after",
+)  # fmt: skip
+
+
+def molecule_rows(explanation: Explanation) -> list[list[Any]] | None:
+    """A header, then a row for every input; None where inputs are no molecules, bonds are not known or rdkit is not installed."""
+    if not explanation.is_molecular or not explanation.edge_label_names:
+        return None
+    try:
+        return [list(COLUMNS), *([record[name] for name in COLUMNS] for record in _records(explanation))]
+    except InputError:  # no rdkit, or edge labels that are no bonds
+        return None
+
+
+def write_sdf(explanation: Explanation, path: str | Path) -> None:
+    """Every counterfactual as a record of an SDF file, with what it was made from and how as properties."""
+    try:
+        from rdkit import Chem
+        from rdkit.Chem import rdDepictor
+    except ImportError as error:
+        raise InputError("Molecules need rdkit: pip install 'comrecgc[chem]'") from error
+    if not explanation.is_molecular or not explanation.edge_label_names:
+        raise InputError("Only molecules with known bonds can be written as SDF (got other graphs)")
+    names = explanation.label_names
+    with Chem.SDWriter(str(path)) as writer:
+        for record in _records(explanation):
+            graph = record["graph"]
+            molecule = None if graph is None else sanitised(graph, names)
+            if molecule is None:
+                continue
+            rdDepictor.Compute2DCoords(molecule)
+            molecule.SetProp("_Name", record["name"] or f"input {record['input']}")
+            for key in COLUMNS:
+                if record[key] is not None:
+                    molecule.SetProp(key, str(record[key]))
+            writer.write(molecule)
+
+
+def _records(explanation: Explanation) -> list[dict[str, Any]]:
+    names = explanation.label_names
+    covering = {
+        member.input: (place, recourse, member)
+        for place, recourse in enumerate(explanation.recourses)
+        for member in recourse.covered
+    }
+    records = []
+    for index, it in explanation.inputs.items():
+        record: dict[str, Any] = dict.fromkeys(COLUMNS)
+        record |= {"input": index, "name": it.name, "smiles": to_smiles(it.graph, names), "graph": None}
+        record["reject_probability"] = round(it.reject_probability, 4)
+        record |= _facts(sanitised(it.graph, names), "before")
+        if index in covering:
+            place, recourse, member = covering[index]
+            record |= {
+                "recourse": place + 1,
+                "summary": recourse.summary,
+                "counterfactual": to_smiles(member.counterfactual, names),
+                "probability": round(member.probability, 4),
+                "edits": member.num_edits,
+                "smirks": recourse.rule.smirks if recourse.rule else None,
+                "graph": member.counterfactual,
+            }
+            record |= _facts(sanitised(member.counterfactual, names), "after")
+        records.append(record)
+    return records
+
+
+def _facts(molecule: Any, when: str) -> dict[str, Any]:
+    if molecule is None:
+        return {}
+    facts: dict[str, Any] = {f"{name}_{when}": value for name, value in properties_of(molecule).items()}
+    return facts | {f"alerts_{when}": "; ".join(alerts_of(molecule))}

@@ -1,0 +1,80 @@
+"""What a chemist looks at before making a molecule: lipophilicity, polar surface, weight, synthetic accessibility, structural alerts."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from comrecgc.graphs import Graph
+from comrecgc.molecules.smiles import sanitised, silently
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
+PROPERTIES = ("logp", "tpsa", "weight", "sa_score")
+"""Crippen's logP, topological polar surface in Å², molecular weight, and Ertl's synthetic accessibility, 1 easy to 10 hard."""
+
+_CATALOGS = ("BRENK", "PAINS")
+_DIGITS = {"logp": 2, "tpsa": 1, "weight": 1, "sa_score": 2}
+_MOST = 200  # molecules that a median is of
+
+
+def properties_of(molecule: Mol) -> dict[str, float]:
+    """Its `PROPERTIES`, rounded."""
+    from rdkit.Chem import Crippen, Descriptors, rdMolDescriptors
+    from rdkit.Contrib.SA_Score import sascorer
+
+    with silently():
+        values = {
+            "logp": Crippen.MolLogP(molecule),
+            "tpsa": rdMolDescriptors.CalcTPSA(molecule),
+            "weight": Descriptors.MolWt(molecule),
+            "sa_score": sascorer.calculateScore(molecule),
+        }
+    return {name: round(float(value), _DIGITS[name]) for name, value in values.items()}
+
+
+def alerts_of(molecule: Mol) -> tuple[str, ...]:
+    """Names of its structural alerts (Brenk, PAINS), sorted."""
+    with silently():
+        return tuple(sorted({match.GetDescription() for match in _catalog().GetMatches(molecule)}))
+
+
+def property_changes(
+    before: Sequence[Graph], after: Sequence[Graph], label_names: Sequence[str]
+) -> dict[str, Any] | None:
+    """What changes do to the properties of some molecules: medians, and how many lose or gain alerts; None where none are molecules.
+
+    Args:
+        before: The molecules.
+        after: What became of each.
+        label_names: Atom behind each label.
+    """
+    rises: dict[str, list[float]] = {name: [] for name in PROPERTIES}
+    fewer = more = 0
+    for one, other in list(zip(before, after, strict=True))[:_MOST]:
+        old, new = sanitised(one, label_names), sanitised(other, label_names)
+        if old is None or new is None:
+            continue
+        was, now = properties_of(old), properties_of(new)
+        for name in PROPERTIES:
+            rises[name].append(now[name] - was[name])
+        lost, gained = set(alerts_of(old)), set(alerts_of(new))
+        fewer += bool(lost - gained)
+        more += bool(gained - lost)
+    if not rises["logp"]:
+        return None
+    medians = {name: round(statistics.median(values), _DIGITS[name]) for name, values in rises.items()}
+    return {**medians, "num": len(rises["logp"]), "lose_alerts": fewer, "gain_alerts": more}
+
+
+@cache
+def _catalog() -> Any:
+    from rdkit.Chem import FilterCatalog
+
+    parameters = FilterCatalog.FilterCatalogParams()
+    for name in _CATALOGS:
+        parameters.AddCatalog(getattr(FilterCatalog.FilterCatalogParams.FilterCatalogs, name))
+    return FilterCatalog.FilterCatalog(parameters)
