@@ -8,7 +8,17 @@ import pytest
 
 from comrecgc.datasets import load_planted
 from comrecgc.graphs import Graph, Pattern, Rule, Surroundings, carry_out, find_sites
-from comrecgc.molecules import BOND_NAMES, is_valid_molecule, smirks_of, to_rdkit, to_smiles
+from comrecgc.molecules import (
+    BOND_NAMES,
+    canonical_smiles,
+    from_smiles,
+    is_valid_molecule,
+    read_smiles,
+    run_smirks,
+    smirks_of,
+    to_rdkit,
+    to_smiles,
+)
 
 Chem = pytest.importorskip("rdkit.Chem")
 AllChem = pytest.importorskip("rdkit.Chem.AllChem")
@@ -122,3 +132,59 @@ def test_none_where_bonds_are_not_known() -> None:
     bonded = RULES["C to N"]
     assert smirks_of(bonded, ("helix",) * 9, BOND_NAMES) is None
     assert smirks_of(bonded, PLANTED.label_names, ("near", "far")) is None
+
+
+TYPES = ("C", "c", "N", "O", "F", "n", "[nH]", "N+", "O-", "o", "s")
+
+
+def typed_rule(
+    before: str,
+    edges: dict[tuple[int, int], int],
+    after: str,
+    new: dict[tuple[int, int], int],
+    kept: int,
+    closed: tuple[int, ...],
+) -> Rule:
+    """A rule over atom types whose kept nodes come first, in the same order."""
+    old = labels(TYPES, before)
+    return Rule(
+        Pattern(old, tuple(sorted(edges)), tuple(edges[edge] for edge in sorted(edges))),
+        Pattern(labels(TYPES, after), tuple(sorted(new)), tuple(new[edge] for edge in sorted(new))),
+        tuple((k, k) for k in range(kept)),
+        tuple(node in closed for node in range(len(old))),
+    )
+
+
+TYPED_NITRO = {(0, 1): 0, (1, 2): 1, (1, 3): 0}
+TYPED = {
+    "aromatic CH to N": typed_rule("c", {}, "n", {}, 1, ()),
+    "NH to NCH3": typed_rule("[nH]", {}, "[nH] C", {(0, 1): 0}, 1, ()),
+    "NCH3 to NH": typed_rule("[nH] C", {(0, 1): 0}, "[nH]", {}, 1, (1,)),
+    "furan to pyrrole": typed_rule("o", {}, "[nH]", {}, 1, ()),
+    "pyrrole to thiophene": typed_rule("[nH]", {}, "s", {}, 1, ()),
+    "nitro to acid": typed_rule("c N+ O O-", TYPED_NITRO, "c C O O", TYPED_NITRO, 4, (1, 2, 3)),
+    "nitro to CF3": typed_rule("c N+ O O-", TYPED_NITRO, "c C F F F", {(0, 1): 0, (1, 2): 0, (1, 3): 0, (1, 4): 0}, 1, (1, 2, 3)),
+    "quaternary to tertiary": typed_rule("N+ C", {(0, 1): 0}, "N", {}, 1, (1,)),
+    "acid to ester": typed_rule("C O O", {(0, 1): 1, (0, 2): 0}, "C O O C", {(0, 1): 1, (0, 2): 0, (2, 3): 0}, 3, (1, 2)),
+    "double bond": typed_rule("C C", {(0, 1): 0}, "C C", {(0, 1): 1}, 2, ()),
+}  # fmt: skip
+MOLECULES = (
+    "O=[N+]([O-])c1ccc(C)cc1", "Cn1cccc1", "c1cc[nH]c1", "c1ccoc1CC(=O)O", "C[N+](C)(C)CC", "Cc1cc[nH]c1C(=O)O", "CCc1ccncc1", "c1cc2c(cc1)[nH]cc2",
+    "CC[N+]1(C)CCCC1", "O=[N+]([O-])c1cc[nH]c1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_rdkit_makes_what_a_rule_over_atom_types_makes(name: str) -> None:
+    rule, num_made = TYPED[name], 0
+    smirks = smirks_of(rule, TYPES, BOND_NAMES)
+    assert smirks is not None
+    for smiles in MOLECULES:
+        graph = from_smiles(smiles, TYPES)
+        graphs = [carry_out(rule, graph, site) for site in find_sites(rule, Surroundings(graph))]
+        expected = {
+            canonical_smiles(read_smiles(to_smiles(made, TYPES))) for made in graphs if is_valid_molecule(made, TYPES)
+        }
+        num_made += len(expected)
+        assert expected <= run_smirks(smirks, smiles)
+    assert num_made > 0

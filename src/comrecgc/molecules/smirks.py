@@ -85,8 +85,10 @@ def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int], numbe
         for node, label in enumerate(rule.before.labels)
     ]
     back = {new: old for old, new in rule.kept}
+    used = _bonds_used(rule.after, kinds)
     after = [
-        f"[{_primitive(atoms[label])}{_hydrogens_after(rule, node, back.get(node), atoms)}{_map(number[back[node]] if node in back else None)}]"
+        f"[{_primitive(atoms[label])}{_hydrogens_after(rule, node, back.get(node), atoms, used[node])}"
+        f"{_map(number[back[node]] if node in back else None)}]"
         for node, label in enumerate(rule.after.labels)
     ]
     return f"{_written(rule.before, before, kinds)}>>{_written(rule.after, after, kinds)}"
@@ -112,7 +114,7 @@ def _typed_degree(rule: Rule, node: int) -> str:
     return f"D{len(rule.before.neighbours[node])}" if rule.closed[node] else ""
 
 
-def _hydrogens_after(rule: Rule, node: int, old: int | None, atoms: Sequence[Atom]) -> str:
+def _hydrogens_after(rule: Rule, node: int, old: int | None, atoms: Sequence[Atom], used: float) -> str:
     """Hydrogens of atoms that SMILES write in brackets, which rdkit does not add or drop by itself."""
     atom = atoms[rule.after.labels[node]]
     if atom.hydrogens is not None:
@@ -121,6 +123,10 @@ def _hydrogens_after(rule: Rule, node: int, old: int | None, atoms: Sequence[Ato
     gained = len(rule.after.neighbours[node]) - (0 if old is None else len(rule.before.neighbours[old]))
     known = old is None or rule.closed[old]
     if not atom.is_donor:
+        in_brackets = was is not None and (was.is_donor or was.charge != 0)
+        room = [int(valence - used) for valence in atom.valences if valence >= used]
+        if in_brackets and known and room and not atom.is_aromatic:
+            return f"H{room[0]}"
         return "H0" if was is not None and was.is_donor else ""
     if known:
         return "H1" if len(rule.after.neighbours[node]) < 3 else "H0"
