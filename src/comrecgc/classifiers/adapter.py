@@ -197,7 +197,7 @@ class AdaptedClassifier:
     @property
     def takes_edge_weights(self) -> bool:
         """Whether the model is a module that may be given `edge_weight`; one that takes `data` may still not read it."""
-        named = self.call == "tensors" and "edge_weight" in _parameters(self.model)
+        named = self.call == "tensors" and "edge_weight" in model_parameters(self.model)
         return isinstance(self.model, torch.nn.Module) and (named or self.call == "data")
 
     def weighted_scores(self, batch: GraphBatch, edge_weight: torch.Tensor) -> torch.Tensor:
@@ -207,7 +207,7 @@ class AdaptedClassifier:
             batch: The graphs.
             edge_weight: Weight of each entry of `batch.edge_index()`, `[2M]`.
         """
-        scores = _choose(self._asked(batch, edge_weight.to(_device(self.model))), self.output)
+        scores = choose_output(self._asked(batch, edge_weight.to(model_device(self.model))), self.output)
         assert isinstance(scores, torch.Tensor)
         return scores.reshape(len(batch), -1)
 
