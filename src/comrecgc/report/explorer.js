@@ -529,8 +529,8 @@
     return [[line(0), false], [line(lean < 0 ? -3.6 : 3.6, 3), kind === "aromatic"]];
   }
   // Hydrogens that need no place of their own: those that share the fate of their only neighbour are written with it.
-  function foldedHydrogens(table, change, side) {
-    const folded = new Map();
+  function foldedHydrogens(table, change, side, isKnown) {
+    const folded = impliedHydrogens(table, change, side, isKnown);
     const hidden = new Set();
     if (!table.isMolecular) return { folded, hidden };
     const hydrogen = table.labels.indexOf("H");
@@ -548,6 +548,32 @@
       folded.set(beside[0], (folded.get(beside[0]) || 0) + 1);
     });
     return { folded, hidden };
+  }
+  // Where hydrogens are no nodes they fill the valences, and are written with atoms other than carbon all of whose bonds are known.
+  const VALENCES = { B: 3, C: 4, N: 3, O: 2, F: 1, P: 3, S: 2, Cl: 1, Br: 1, I: 1 };
+  const ORDERS = { single: 1, double: 2, triple: 3, aromatic: 1.5 };
+  function impliedHydrogens(table, change, side, isKnown) {
+    const counts = new Map();
+    if (!table.isMolecular || table.labels.includes("H") || !table.edgeLabels || !table.bonds.length) return counts;
+    if (!table.edgeLabels.every((name) => ORDERS[name])) return counts;
+    const orders = change.nodes.map(() => 0);
+    const ties = change.nodes.map(() => []);
+    for (const edge of change.edges) {
+      if (edge[side] < 0) continue;
+      for (const [node, other] of [[edge.i, edge.j], [edge.j, edge.i]]) {
+        orders[node] += ORDERS[table.edgeLabels[edge[side]]];
+        ties[node].push(other);
+      }
+    }
+    const nameOf = (node) => table.labels[change.nodes[node][side]];
+    change.nodes.forEach((node, number) => {
+      if (node[side] < 0 || !isKnown(number)) return;
+      // The oxygen on a nitrogen of four bonds is charged, as in a nitro group.
+      const charged = nameOf(number) === "O" && ties[number].some((other) => nameOf(other) === "N" && orders[other] >= 4);
+      const count = charged ? 0 : Math.floor((VALENCES[nameOf(number)] ?? 0) - orders[number]);
+      if (count > 0 && (nameOf(number) !== "C" || markOf(node))) counts.set(number, count);
+    });
+    return counts;
   }
   // Of a large graph, the nodes nearest to the change.
   function shownNodes(change, most) {
@@ -570,7 +596,7 @@
   // Both sides of a change, everything unchanged in the same place: [before, after, nodes not drawn].
   function drawChange(table, change, title) {
     const { shown, around } = shownNodes(change, table.isMolecular && change.positions.some(Boolean) ? 3 * MOST_DRAWN : MOST_DRAWN);
-    const sides = ["before", "after"].map((side) => foldedHydrogens(table, change, side));
+    const sides = ["before", "after"].map((side) => foldedHydrogens(table, change, side, () => true));
     const drawn = [...shown].filter((node) => ["before", "after"].some((side, k) => change.nodes[node][side] >= 0 && !sides[k].hidden.has(node)));
     const rank = new Map(drawn.map((node, k) => [node, k]));
     const near = drawn.map((node) => new Set([...around[node]].filter((other) => rank.has(other)).map((other) => rank.get(other))));
@@ -652,7 +678,7 @@
     // Hydrogens stand on the side away from the bond, and leave the atom in its place.
     if (hydrogens) {
       const many = `H${hydrogens > 1 ? subscript(hydrogens) : ""}`;
-      text.setAttribute("text-anchor", toTheLeft ? "end" : "start");
+      text.classList.add(toTheLeft ? "end" : "start");
       text.setAttribute("x", at1(x + (toTheLeft ? 4.3 : -4.3) * name.length));
       text.textContent = toTheLeft ? many + name : name + many;
     }
@@ -688,7 +714,9 @@
     const { before, closed } = pattern;
     const whole = { labels: before.labels, around: before.around, edges: before.edges, positions: before.labels.map(() => null) };
     const change = carryOut(pattern, whole, before.labels.map((label, node) => node));
-    const sides = ["before", "after"].map((side) => foldedHydrogens(table, change, side));
+    // A node that comes or goes is known with all its bonds; others may have more.
+    const isWhole = (node) => change.nodes[node].before < 0 || change.nodes[node].after < 0;
+    const sides = ["before", "after"].map((side) => foldedHydrogens(table, change, side, isWhole));
     const size = change.nodes.length;
     const union = Array.from({ length: size }, () => new Set());
     for (const { i, j } of change.edges) {
