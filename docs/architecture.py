@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 
 from comrecgc.datasets import load_planted, true_recourses
-from comrecgc.report.drawing import STYLE, Pen
+from comrecgc.drawing import STYLE, Pen
 
 # Package, what happens to the graph there, what it is afterwards.
 STATIONS = [

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -389,3 +390,34 @@ def test_an_embedder_is_trained_where_none_is_given() -> None:
     assert "training" in stages
     assert found.recourses
     assert len(found.recourses[0].vector or ()) == 64
+
+
+@pytest.mark.parametrize("recourse", ["rules", "vectors"])
+def test_a_saved_explainer_goes_on(tmp_path: Path, recourse: str) -> None:
+    whole = small_dataset(60)
+    seen, unseen = (
+        replace(whole, graphs=whole.graphs[part], classes=whole.classes[part]) for part in (slice(40), slice(40, None))
+    )
+    embedder = Histogram(DATASET.num_labels) if recourse == "vectors" else None
+    made = CommonRecourseExplainer(
+        AvoidsLabel(2, 3),
+        embedder,
+        recourse=recourse,
+        changes="connected",
+        theta=0.3,
+        num_recourses=3,
+        panel=False,
+        jobs=1,
+    ).fit(seen)
+    made.save(tmp_path / "kept")
+    again = CommonRecourseExplainer.load(tmp_path / "kept", AvoidsLabel(2, 3), embedder)
+    assert again.get_params() == made.get_params() | {"panel": None, "model": again.model, "embedder": embedder}
+    assert again.explanation_ == made.explanation_
+    assert again.explain(unseen) == made.explain(unseen)
+    if recourse == "rules":
+        assert again.explanation_.choose(num_recourses=1).coverage == made.explanation_.coverage_curve[0]
+    (tmp_path / "kept" / "explainer.json").write_text("{}")
+    with pytest.raises(InputError, match=r"explainer\.json"):
+        CommonRecourseExplainer.load(tmp_path / "kept", AvoidsLabel(2, 3), embedder)
+    with pytest.raises(InputError, match="call fit first"):
+        CommonRecourseExplainer(AvoidsLabel(2, 3)).save(tmp_path)

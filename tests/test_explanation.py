@@ -394,3 +394,45 @@ def test_counterfactuals_are_the_ends_of_their_paths() -> None:
     for recourse in explanation.recourses:
         for member in recourse.covered:
             assert apply_path(explanation.inputs[member.input].graph, member.edits) == member.counterfactual
+
+
+@pytest.mark.parametrize("explanation", [planted_rules(60), planted_explanation(60)], ids=["rules", "vectors"])
+def test_notebooks_show_pictures(explanation: Explanation) -> None:
+    page = explanation._repr_html_()
+    for recourse in explanation.recourses:
+        assert recourse.summary in page
+        assert "<svg" in recourse._repr_html_()
+    assert page.count("<svg") >= len(explanation.recourses)
+    assert "</svg>" in page
+
+
+def test_an_explanation_is_plotted_whole(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rules = planted_rules(60).plot()
+    assert len(rules.axes) == 2
+    assert rules.axes[0].lines[0].get_ydata()[-1] == pytest.approx(100 * planted_rules(60).coverage)
+    rules.savefig(tmp_path / "rules.svg")
+    assert len(planted_explanation(60).plot().axes) == 1
+    assert empty_explanation().plot().axes
+
+
+@pytest.mark.parametrize("explanation", [planted_rules(60), planted_explanation(60)], ids=["rules", "vectors"])
+def test_pyg_gets_masks_of_what_changes(explanation: Explanation) -> None:
+    for recourse in explanation.recourses:
+        member = recourse.covered[0]
+        found = explanation.to_pyg(member.input)
+        graph = explanation.inputs[member.input].graph
+        assert found.validate()
+        assert found.node_mask.shape == (graph.num_nodes, 1)
+        assert found.edge_mask.shape == (2 * graph.num_edges,)
+        gone = set(graph.ids.tolist()) - set(member.counterfactual.ids.tolist())
+        marked = {int(graph.ids[i]) for i in range(graph.num_nodes) if found.node_mask[i, 0]}
+        assert gone <= marked
+        assert 0 < len(marked) < graph.num_nodes
+        for (i, j), mask in zip(found.edge_index.T.tolist(), found.edge_mask.tolist(), strict=True):
+            assert not mask or {int(graph.ids[i]), int(graph.ids[j])} <= marked
+            assert mask or not {int(graph.ids[i]), int(graph.ids[j])} & gone
+        assert found.counterfactual.num_nodes == member.counterfactual.num_nodes
+        assert found.get_explanation_subgraph().num_nodes == len(marked)
+    with pytest.raises(InputError, match="No recourse covers input"):
+        explanation.to_pyg(explanation.uncovered[0].input)

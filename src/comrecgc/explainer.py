@@ -24,9 +24,9 @@ from comrecgc.classifiers import (
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining, as_embedder, train_embedder
 from comrecgc.errors import InputError
-from comrecgc.explanation import Explanation
+from comrecgc.explanation import Explanation, json_values
 from comrecgc.graphs import Constraint, Graph
-from comrecgc.molecules import ladder_of
+from comrecgc.molecules import ladder_facts, ladder_from_facts, ladder_of
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline import (
     RULES,
@@ -48,17 +48,27 @@ from comrecgc.pipeline import (
     explain_recourses,
     explain_rules,
     find_candidates,
+    load_explanation,
     mine_rules,
     one_edit_length,
     over_labels_of,
+    stored_rejects,
     stored_rules,
+    stored_settings,
 )
 from comrecgc.rules import save_table
+from comrecgc.storage import check_writable, read_json, refusing_damage, write_json
 from comrecgc.threads import reproducible
 from comrecgc.wording import Words
 
 QUICK_TRAINING = EmbedderTraining(effort=0.2)
 """How an embedder is trained where nobody says how."""
+
+EXPLAINER = "explainer.json"
+"""File of a saved explainer in its folder."""
+
+_GIVEN_AGAIN = ("model", "embedder", "panel", "agree", "constraint", "device")
+"""Arguments that no file holds."""
 
 _EMBEDDER_SHARE = 0.5  # of the time that is left may go into training the embedder,
 _PANEL_SHARE = 0.25  # and this share into training a panel
@@ -457,6 +467,59 @@ class CommonRecourseExplainer:
             return apply_recourses(
                 self.explanation_, dataset, models, self.settings_, self.judges_, device=self.device, progress=progress
             )
+
+    def save(self, folder: str | Path) -> None:
+        """Write what `fit` found to a folder, so that `load` can go on with it; models are kept by you.
+
+        The folder is a run folder besides: `comrecgc report`, `comrecgc choose` and `comrecgc.load_explanation` read it.
+
+        Args:
+            folder: The folder; it is made if need be.
+        """
+        if not hasattr(self, "explanation_"):
+            raise InputError("save needs recourses: call fit first")
+        folder = Path(folder)
+        check_writable(folder)
+        self.explanation_.save(folder)
+        params = {name: value for name, value in self.get_params().items() if name not in _GIVEN_AGAIN}
+        facts = {"ladder": ladder_facts(self.judges_.ladder), "features": self.dataset_.features.tolist()}
+        write_json(folder / EXPLAINER, facts | {"parameters": json_values("parameters", params)})
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        model: Classifier | Callable[..., Any],
+        embedder: Embedder | Callable[[Sequence[Graph]], Any] | None = None,
+        *,
+        panel: Panel | Sequence[str | Path] | None = None,
+        constraint: Constraint | None = None,
+    ) -> Self:
+        """An explainer that goes on with what `save` wrote: it can `explain` unseen graphs, and choose rules again.
+
+        Args:
+            folder: What `save` wrote.
+            model: The classifier that was explained.
+            embedder: The embedder, where recourses are vectors.
+            panel: Other classifiers that are asked about accepted results.
+            constraint: Which edits are allowed.
+        """
+        folder = Path(folder)
+        explanation = load_explanation(folder)
+        with refusing_damage(folder / EXPLAINER, advice=""):
+            facts = read_json(folder / EXPLAINER)
+            loaded = cls(model, embedder, **facts["parameters"], panel=panel, constraint=constraint)
+            features = np.array(facts["features"], dtype=np.float32)
+            ladder = ladder_from_facts(facts["ladder"], explanation.label_names)
+            rejects = stored_rejects(explanation)
+            loaded.dataset_ = replace(rejects.dataset, features=features)
+        loaded.explanation_, loaded.rejects_ = explanation, rejects
+        loaded.settings_ = replace(stored_settings(explanation), constraint=constraint, jobs=loaded.jobs)
+        loaded.classifier_ = loaded._classifier(loaded.dataset_)
+        loaded.embedder_ = None if embedder is None else as_embedder(embedder)
+        asked = load_panel(panel, label_names=explanation.label_names) if isinstance(panel, Sequence) else panel
+        loaded.judges_ = Judges(ladder=ladder, panel=asked)
+        return loaded
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The arguments of the constructor by name."""

@@ -14,6 +14,7 @@ from comrecgc.explanation.records import (
     Scene,
     StoredRule,
     Uncovered,
+    json_values,
 )
 from comrecgc.metrics import Reason
 
@@ -34,5 +35,6 @@ __all__ = [
     "StoredRule",
     "Uncovered",
     "csv_text",
+    "json_values",
     "load_explanation",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,10 +23,9 @@ from comrecgc.explanation.records import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 Metric = float | int | None
-
-_SHOWN_IN_NOTEBOOKS = 10
 
 
 class Chooser(Protocol):
@@ -102,7 +100,7 @@ class Explanation:
         check_cover(self)
         check_metrics(self)
         check_paths(self)
-        scene = Scene(self.inputs, self.label_names, self.class_names, self.is_molecular)
+        scene = Scene(self.inputs, self.label_names, self.class_names, self.is_molecular, self.edge_label_names)
         object.__setattr__(self, "recourses", tuple(recourse.in_scene(scene) for recourse in self.recourses))
 
     def with_facts(self, facts: RunFacts) -> Explanation:
@@ -185,6 +183,26 @@ class Explanation:
         header, *rows = recourse_rows(self)
         return pd.DataFrame(rows, columns=header).set_index("recourse")
 
+    def to_pyg(self, index: int) -> Any:
+        """What the recourse of one input changes, as a `torch_geometric.explain.Explanation`, for PyG's metrics and drawings.
+
+        `node_mask` `[n, 1]` is 1 for nodes that go, change their label, or lose or gain an edge; `edge_mask` `[2m]` for edges that go or
+        change their label. `x` is one-hot in the labels; `counterfactual` is what comes of it, as `Data`; `recourse` is the place of
+        the recourse, and `prediction` the probabilities of reject and accept.
+
+        Args:
+            index: Index in the dataset of an input that is covered.
+        """
+        from comrecgc.explanation.pyg import pyg_explanation
+
+        return pyg_explanation(self, index)
+
+    def plot(self) -> Figure:
+        """The coverage curve, and for rules how often each works, as a figure. Needs matplotlib."""
+        from comrecgc.explanation.plot import plot_explanation
+
+        return plot_explanation(self)
+
     def to_json(self) -> str:
         """The text of `explanation.json`: the same for the same result, whatever the run's timings."""
         from comrecgc.explanation.document import encode_explanation
@@ -211,26 +229,6 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        from comrecgc.explanation.folder import recourse_rows
+        from comrecgc.explanation.notebook import explanation_html
 
-        header, *rows = recourse_rows(self)
-        last = ("success", "cost") if self.recourse == "rules" else ("norm", "median_edits")
-        columns = [header.index(name) for name in ("recourse", "summary", "gain", "coverage", *last)]
-        cells = [
-            "".join(f"<td>{escape(_shown(row[column]))}</td>" for column in columns)
-            for row in rows[:_SHOWN_IN_NOTEBOOKS]
-        ]
-        left_out = len(rows) - len(cells)
-        return (
-            f"<p><b>{escape(self.dataset)}</b>: {len(self.recourses)} {'rules' if self.recourse == 'rules' else 'common recourses'} "
-            f"cover {self.coverage:.1%} of {len(self.inputs)} inputs</p><table><thead><tr>"
-            + "".join(f"<th>{header[column]}</th>" for column in columns)
-            + "</tr></thead><tbody>"
-            + "".join(f"<tr>{row}</tr>" for row in cells)
-            + "</tbody></table>"
-            + (f"<p>… and {left_out} more</p>" if left_out else "")
-        )
-
-
-def _shown(value: object) -> str:
-    return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+        return explanation_html(self)

@@ -1,4 +1,4 @@
-"""One covered input before and after, drawn with matplotlib."""
+"""One covered input before and after, and a whole explanation at a glance, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from comrecgc.errors import InputError
-from comrecgc.explanation.records import CoveredInput, Scene
+from comrecgc.explanation.records import CommonRecourse, CoveredInput, Scene
 from comrecgc.graphs import Change, Graph, Point, edges_by_id, labels_by_id, layout_change
 from comrecgc.molecules import depict
 
@@ -14,21 +14,69 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from comrecgc.explanation.explanation import Explanation
+
 REMOVED, ADDED, RELABELLED = "#D55E00", "#0072B2", "#CC79A7"  # told apart with any colour vision
 _PLAIN = "#444444"
+_MOST_BARS = 15
+_LONGEST_WORDS = 48
 
 
-def plot_change(member: CoveredInput, scene: Scene, title: str = "") -> Figure:
-    """A figure with the input on the left and its counterfactual on the right, changes in colour."""
+def plot_explanation(explanation: Explanation) -> Figure:
+    """A figure with the coverage curve and, for rules, the success of each with its interval."""
+    figure = _new_figure((9, 4))
+    successes = [_success(recourse) for recourse in explanation.recourses[:_MOST_BARS]]
+    known = [(place, *found) for place, found in enumerate(successes) if found is not None]
+    left, *others = figure.subplots(1, 2 if known else 1, squeeze=False)[0]
+    shares = [0.0, *explanation.coverage_curve]
+    left.plot(range(len(shares)), [100 * share for share in shares], marker="o", color=ADDED)
+    left.set_ylim(0, 100)
+    left.set_xlabel("rules" if explanation.recourse == "rules" else "recourses")
+    left.set_ylabel("covered, %")
+    left.set_title(f"{explanation.dataset}: {explanation.coverage:.1%} of {len(explanation.inputs)}", parse_math=False)
+    for axes in others:
+        for place, share, (low, high) in known:
+            axes.plot([100 * low, 100 * high], [place, place], color=_PLAIN, linewidth=2)
+            axes.plot([100 * share], [place], marker="o", color=REMOVED)
+        axes.set_yticks(range(len(successes)))
+        axes.set_yticklabels(
+            [_clipped(recourse.summary) for recourse in explanation.recourses[:_MOST_BARS]],
+            fontsize=8,
+            parse_math=False,
+        )
+        axes.invert_yaxis()
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("success, % (95% interval)")
+    return figure
+
+
+def _success(recourse: CommonRecourse) -> tuple[float, tuple[float, float]] | None:
+    known = recourse.statistics or {}
+    success, interval = known.get("success"), known.get("interval")
+    if not isinstance(success, int | float) or not isinstance(interval, list) or len(interval) != 2:
+        return None
+    return float(success), (float(interval[0]), float(interval[1]))
+
+
+def _clipped(words: str) -> str:
+    return words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…"
+
+
+def _new_figure(size: tuple[float, float]) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise InputError("plot needs matplotlib: pip install 'comrecgc[notebook]'") from error
+    return Figure(figsize=size, layout="constrained")
+
+
+def plot_change(member: CoveredInput, scene: Scene, title: str = "") -> Figure:
+    """A figure with the input on the left and its counterfactual on the right, changes in colour."""
     before, after = scene.inputs[member.input].graph, member.counterfactual
     change = Change.between(before, after)
     start = depict(before, scene.label_names) if scene.is_molecular else None
     positions = layout_change(before, after, start)
-    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    figure = _new_figure((9, 4.5))
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     relabelled = dict.fromkeys(change.relabelled, RELABELLED)
     gone, come = dict.fromkeys(change.removed, REMOVED), dict.fromkeys(change.added, ADDED)

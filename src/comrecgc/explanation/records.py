@@ -193,6 +193,7 @@ class Scene:
     label_names: tuple[str, ...]
     class_names: tuple[str, str]
     is_molecular: bool
+    edge_label_names: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,6 +273,11 @@ class CommonRecourse:
         if not -len(self.covered) <= example < len(self.covered):
             raise InputError(f"example must be a place in covered, of {len(self.covered)} inputs (got {example})")
         return plot_change(self.covered[example], self.scene, title=self.summary)
+
+    def _repr_html_(self) -> str:
+        from comrecgc.explanation.notebook import recourse_html
+
+        return recourse_html(self)
 
 
 @dataclass(frozen=True, kw_only=True)

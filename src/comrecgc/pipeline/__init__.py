@@ -20,6 +20,14 @@ from comrecgc.pipeline.rule_application import apply_rules
 from comrecgc.pipeline.rules import RULES, RuleChooser, explain_rules
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import PRESETS, PROBLEMS, SELECTIONS, ResolvedSettings, Settings
+from comrecgc.pipeline.stored import (
+    StoredChooser,
+    load_explanation,
+    rule_chooser,
+    stored_rejects,
+    stored_settings,
+    stored_wishes,
+)
 from comrecgc.pipeline.vectors import Candidates, choose_recourses, find_candidates, one_edit_length
 from comrecgc.pipeline.verification import Verified, distances, verify
 
@@ -43,6 +51,7 @@ __all__ = [
     "RuleChooser",
     "Scores",
     "Settings",
+    "StoredChooser",
     "Verified",
     "apply_rules",
     "as_dataset",
@@ -54,11 +63,16 @@ __all__ = [
     "explain_rules",
     "failures_of",
     "find_candidates",
+    "load_explanation",
     "mine_rules",
     "one_edit_length",
     "over_labels_of",
+    "rule_chooser",
     "run_figures",
+    "stored_rejects",
     "stored_rules",
+    "stored_settings",
+    "stored_wishes",
     "verify",
     "with_label_names",
 ]

@@ -2,6 +2,5 @@
 
 from comrecgc.report.comparison import Comparison, compare
 from comrecgc.report.page import render_report, write_report
-from comrecgc.report.rule_picture import draw_rule
 
-__all__ = ["Comparison", "compare", "draw_rule", "render_report", "write_report"]
+__all__ = ["Comparison", "compare", "render_report", "write_report"]

@@ -8,10 +8,9 @@ from typing import Any
 from markupsafe import Markup
 
 import comrecgc
+from comrecgc.drawing import STYLE, draw_rule
 from comrecgc.report.comparison import ComparedRecourse, Comparison, Standing, standing_words
-from comrecgc.report.drawing import STYLE
 from comrecgc.report.page import csp_hash, part, template
-from comrecgc.report.rule_picture import draw_rule
 from comrecgc.report.rule_views import thing_of
 
 

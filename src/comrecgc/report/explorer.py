@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.drawing import induced
 from comrecgc.evidence import Evidence
 from comrecgc.explanation import CommonRecourse, Explanation, Reason
 from comrecgc.graphs import Graph, Pattern, Rung
 from comrecgc.molecules import depict
 from comrecgc.pipeline import CataloguedRule, RuleChooser, catalogue_of, failures_of
-from comrecgc.report.drawing import induced
 from comrecgc.rules import KINDS, NUM_SPLITS, SLACK, Group, RuleTable, choose
 from comrecgc.wording import describe_group
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 import comrecgc
+from comrecgc.drawing import STYLE
 from comrecgc.evidence import Evidence
 from comrecgc.explanation import Explanation
-from comrecgc.report.drawing import STYLE
 from comrecgc.report.evidence_view import evidence_section, evidence_style
 from comrecgc.report.explorer import packed_table, rule_chooser
 from comrecgc.report.rule_views import frontier, rule_warnings, rung_sentence, thing_of

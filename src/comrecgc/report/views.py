@@ -9,10 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from comrecgc.drawing import Pen, Picture, draw_rule
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, Reason
 from comrecgc.graphs import Change
-from comrecgc.report.drawing import Pen, Picture
-from comrecgc.report.rule_picture import draw_rule
 from comrecgc.report.rule_views import REASONS, rule_facts, rule_figures, rule_kinds, rule_row, thing_of
 from comrecgc.wording import describe_path, pattern_of, representatives
 

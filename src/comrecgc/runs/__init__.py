@@ -1,6 +1,7 @@
 """Explanations as run folders: models found or trained, a search that can be resumed, figures that can be checked."""
 
-from comrecgc.runs.choosing import choose_again, load_explanation
+from comrecgc.pipeline import load_explanation, stored_settings
+from comrecgc.runs.choosing import choose_again
 from comrecgc.runs.evaluation import (
     BORDERLINE,
     Witnesses,
@@ -8,7 +9,6 @@ from comrecgc.runs.evaluation import (
     load_witnesses,
     recheck,
     run_models,
-    stored_settings,
 )
 from comrecgc.runs.evidence import load_evidence, rewrite_report, run_evidence
 from comrecgc.runs.figures import Figure

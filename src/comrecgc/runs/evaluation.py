@@ -7,7 +7,7 @@ Most claims show their graph in `explanation.json`. Those that do not, `also_cov
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +27,12 @@ from comrecgc.pipeline import (
     Rejects,
     ResolvedSettings,
     Scores,
-    Settings,
     Verified,
     distances,
+    rule_chooser,
     run_figures,
+    stored_settings,
+    stored_wishes,
 )
 from comrecgc.recourse import Cover, recourse_vectors
 from comrecgc.runs.figures import TOLERANCE, Figure
@@ -70,7 +72,6 @@ def evaluate_run(
 
 
 def _evaluate_rules(folder: Path, explanation: Explanation, models: ModelPair, judges: Judges | None) -> list[Figure]:
-    from comrecgc.runs.choosing import rule_chooser, stored_wishes
     from comrecgc.runs.rule_evaluation import recheck_rules
 
     if judges is None:
@@ -188,16 +189,6 @@ def recheck(
         if value is not None
     ]
     return figures
-
-
-def stored_settings(explanation: Explanation) -> ResolvedSettings:
-    """The settings of a run, read back from its parameters; the constraint is left out."""
-    known = {field.name for field in fields(Settings)} - {"jobs", "time_budget", "constraint"}
-    values = {name: value for name, value in explanation.parameters.items() if name in known}
-    theta, delta = values.get("theta"), values.get("delta")
-    if theta is None or (explanation.recourse == "vectors" and (delta is None or isinstance(delta, str))):
-        raise InputError(f"The run must state theta and delta as positive numbers (got {theta!r} and {delta!r})")
-    return Settings(**values, recourse=explanation.recourse, changes=explanation.changes).resolved()
 
 
 def _centres(explanation: Explanation) -> npt.NDArray[np.float32]:

@@ -12,10 +12,17 @@ from comrecgc.errors import InputError
 from comrecgc.evidence import EVIDENCE, SECOND_PANEL, Evidence, Subject, gather
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph
-from comrecgc.pipeline import RULES, Progress, with_label_names
+from comrecgc.pipeline import (
+    RULES,
+    Progress,
+    load_explanation,
+    rule_chooser,
+    stored_settings,
+    stored_wishes,
+    with_label_names,
+)
 from comrecgc.report import write_report
-from comrecgc.runs.choosing import load_explanation, rule_chooser, stored_wishes
-from comrecgc.runs.evaluation import load_witnesses, run_judges, run_models, stored_settings
+from comrecgc.runs.evaluation import load_witnesses, run_judges, run_models
 from comrecgc.runs.folder import REPORT, WITNESSES
 from comrecgc.threads import reproducible
 

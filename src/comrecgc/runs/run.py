@@ -22,9 +22,9 @@ from comrecgc.explainer import (
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Constraint
 from comrecgc.molecules import Valence, ladder_facts
-from comrecgc.pipeline import Clock, Progress, Settings, with_label_names
+from comrecgc.pipeline import Clock, Progress, Settings, stored_settings, with_label_names
 from comrecgc.report import write_report
-from comrecgc.runs.evaluation import run_judges, run_models, save_panel, save_witnesses, stored_settings, witnesses_of
+from comrecgc.runs.evaluation import run_judges, run_models, save_panel, save_witnesses, witnesses_of
 from comrecgc.runs.folder import REPORT, WITNESSES, RunFolder
 from comrecgc.runs.models import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
 from comrecgc.threads import reproducible

@@ -6,9 +6,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from comrecgc.drawing import Pen
 from comrecgc.graphs import Edit, EditKind, Graph
 from comrecgc.molecules import BOND_NAMES, from_smiles
-from comrecgc.report.drawing import Pen
 
 ELEMENTS = ("C", "N", "O")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from comrecgc.drawing import draw_rule
 from comrecgc.graphs import Pattern, Rule
 from comrecgc.molecules import BOND_NAMES
-from comrecgc.report import draw_rule
 
 SVG = "{http://www.w3.org/2000/svg}"
 ATOMS = ("C", "N", "O", "F", "H")

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from comrecgc.drawing.pen import STYLE, bond_lines, halo_of
 from comrecgc.graphs import Graph, Pattern, Point, Rule, components, layout_change
 from comrecgc.molecules import depict
-from comrecgc.report.drawing import STYLE, bond_lines, halo_of
 
 Pair = tuple[int, int]
 
