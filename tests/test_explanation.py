@@ -410,7 +410,7 @@ def test_an_explanation_is_plotted_whole(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     rules = planted_rules(60).plot()
     assert len(rules.axes) == 2
-    assert rules.axes[0].lines[0].get_ydata()[-1] == pytest.approx(100 * planted_rules(60).coverage)
+    assert np.asarray(rules.axes[0].lines[0].get_ydata())[-1] == pytest.approx(100 * planted_rules(60).coverage)
     rules.savefig(tmp_path / "rules.svg")
     assert len(planted_explanation(60).plot().axes) == 1
     assert empty_explanation().plot().axes

@@ -342,7 +342,7 @@ def standing_words(standing: Standing) -> str:
         low, high = standing.interval
         words += f"{standing.accepted} of {standing.applicable}, {standing.success:.0%} ({100 * low:.0f}–{high:.0%})"
     elif standing.accepted == 0:
-        words += "hardly any"
+        words += "not in its table"
     elif standing.place:
         words = f"no. {standing.place}"
     else:

@@ -71,7 +71,7 @@ def _row(comparison: Comparison, one: ComparedRecourse) -> dict[str, Any]:
 
 
 def _cell(standing: Standing) -> dict[str, Any]:
-    bar, words = None, "chosen" if standing.place else "hardly any" if standing.accepted == 0 else "–"
+    bar, words = None, "chosen" if standing.place else "not in its table" if standing.accepted == 0 else "–"
     if standing.success is not None and standing.interval is not None:
         low, high = standing.interval
         bar = [round(100 * value, 1) for value in (low, high - low, standing.success)]
