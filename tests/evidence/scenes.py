@@ -51,16 +51,7 @@ def subject_of(dataset: GraphDataset, model: Classifier, panel: Panel | None = N
     """A model explained, with everything evidence needs."""
     asked = {"theta": 0.4, "num_recourses": 3, "max_changes": 1, "jobs": 1, "changes": "connected"} | options
     explainer = CommonRecourseExplainer(model, panel=panel or honest(), **asked).fit(dataset)  # type: ignore[arg-type]
-    return Subject(
-        explanation=explainer.explanation_,
-        dataset=dataset,
-        classifier=explainer.classifier_,
-        judges=explainer.judges_,
-        settings=explainer.settings_,
-        wishes=explainer.settings_.wishes(),
-        mined=explainer.mined_,
-        embedder=explainer.embedder_,
-    )
+    return Subject.of(explainer)
 
 
 def chosen_again(subject: Subject, **wishes: object) -> Subject:

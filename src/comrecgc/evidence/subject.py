@@ -12,6 +12,8 @@ import numpy.typing as npt
 from comrecgc.classifiers import Classifier
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder
+from comrecgc.errors import InputError
+from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph
 from comrecgc.pipeline import Judges, MinedRules, ResolvedSettings
@@ -47,6 +49,22 @@ class Subject:
     mined: MinedRules | None = None
     embedder: Embedder | None = None
     shown_again: Sequence[Sequence[tuple[Graph, Graph]]] = ()
+
+    @classmethod
+    def of(cls, explainer: CommonRecourseExplainer) -> Subject:
+        """What a fitted explainer found, and all that it was made from."""
+        if not hasattr(explainer, "explanation_"):
+            raise InputError("Evidence needs an explanation: call fit first")
+        return cls(
+            explanation=explainer.explanation_,
+            dataset=explainer.dataset_,
+            classifier=explainer.classifier_,
+            judges=explainer.judges_,
+            settings=explainer.settings_,
+            wishes=explainer.settings_.wishes(),
+            mined=explainer.mined_,
+            embedder=explainer.embedder_,
+        )
 
     @property
     def seed(self) -> int:

@@ -1,0 +1,72 @@
+"""Evidence on finished runs, and whether its controls separate: python benchmarks/evidence.py RUN … [--jobs 2]
+
+A run is made by `comrecgc explain --dataset NAME --classifier DIR/NAME/classifier.pth --out RUN`. Prints, for each run, the seconds, what other models, matched
+pairs and verdicts say of the explained model and of classifiers that know nothing, and every verdict in words. `--kept` prints evidence gathered before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from comrecgc.datasets import load_dataset
+from comrecgc.evidence import Evidence, kazius_groups, published_changes
+from comrecgc.explanation import Explanation
+from comrecgc.runs import load_evidence, run_evidence
+
+COLUMNS = ("coverage", "confirmed_coverage", "second_panel_coverage", "turned_in_other_models", "strong_coverage")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--kept", action="store_true", help="print what the folders hold")
+    parser.add_argument("--no-controls", action="store_true")
+    options = parser.parse_args()
+    for run in options.runs:
+        explanation = Explanation.load(run)
+        started = time.monotonic()
+        evidence = load_evidence(run) if options.kept else None
+        if evidence is None:
+            dataset = load_dataset(explanation.dataset)
+            evidence = run_evidence(run, dataset, jobs=options.jobs, with_controls=not options.no_controls)
+        show(evidence, time.monotonic() - started)
+        if explanation.dataset == "mutagenicity":
+            show_published(explanation)
+
+
+def show(evidence: Evidence, seconds: float) -> None:
+    print(f"\n{evidence.dataset}, {evidence.recourse}, {evidence.changes}: {seconds:.0f} s. {evidence.sentence}")
+    print(f"| classifier | {' | '.join(COLUMNS)} | pairs as said, against | strong / mixed / weak |")
+    for control in evidence.controls:
+        figures = control.figures
+        shares = ["" if figures.get(name) is None else f"{figures[name]:.1%}" for name in COLUMNS]
+        levels = [str(figures.get(level, "")) for level in ("strong", "mixed", "weak")]
+        pairs = f"{figures.get('pairs_as_said', '')}, {figures.get('pairs_against', '')}"
+        print(f"| {control.name} | {' | '.join(shares)} | {pairs} | {' / '.join(levels)} |")
+    print({name: round(value, 3) if isinstance(value, float) else value for name, value in evidence.figures.items()})
+    print({name: round(value, 3) if isinstance(value, float) else value for name, value in evidence.reviewers.items()})
+    for number, recourse in enumerate(evidence.recourses, start=1):
+        print(f"{number}. {recourse.summary}\n   {recourse.verdict.sentence}")
+    print(flush=True)
+
+
+def show_published(explanation: Explanation) -> None:
+    """What recourses do to the toxicophores of Kazius et al. 2005."""
+    for number, (recourse, found) in enumerate(
+        zip(explanation.recourses, published_changes(explanation, kazius_groups()), strict=True), start=1
+    ):
+        parts = [
+            f"{verb} {name} {share:.0%}"
+            for verb in ("loses", "gains")
+            for name, share in found[verb].items()
+            if share >= 0.1
+        ]
+        agrees = "" if found["agrees"] is None else f"{found['agrees']:.0%} agree"
+        print(f"{number}. {recourse.summary} ({found['looked_at']} looked at, {agrees}): {'; '.join(parts) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
