@@ -56,6 +56,16 @@ def test_what_fails_on_unseen_graphs_is_weak() -> None:
     assert judge(**good, unseen=[("random", None, None)]).level == "strong"  # type: ignore[arg-type]
 
 
+def test_inputs_must_be_rejects_in_truth() -> None:
+    good = {"answers": [WORKS] * 4, "pairs": AGREE, "share_reject": 0.56}
+    assert judge(**good, labelled=(85, 100)).level == "strong"  # type: ignore[arg-type]
+    assert judge(**good, labelled=(60, 100)).level == "mixed"  # type: ignore[arg-type]
+    assert judge(**good, labelled=(56, 100)).level == "weak"  # type: ignore[arg-type]
+    assert judge(**good, labelled=(0, 0)).level == "strong"  # type: ignore[arg-type]
+    said = judge(**good, labelled=(56, 100)).sentence  # type: ignore[arg-type]
+    assert "56% of its inputs are labelled reject, 56% of all graphs" in said
+
+
 def test_what_random_rules_do_as_well_is_mixed_at_best() -> None:
     good = {"answers": [WORKS] * 4, "pairs": AGREE, "success": 0.6, "interval": (0.5, 0.7)}
     assert judge(**good, like=like(0.2)).level == "strong"  # type: ignore[arg-type]

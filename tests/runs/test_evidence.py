@@ -98,6 +98,8 @@ def test_the_command_prints_verdicts_and_json(
     printed = CliRunner().invoke(app, arguments)
     assert printed.exit_code == 0, printed.output
     assert "Can I trust this? Of 3 rules" in printed.output
+    refused = CliRunner().invoke(app, ["evaluate", str(folder), "--no-controls"])
+    assert refused.exit_code == 2
     answer = CliRunner().invoke(app, [*arguments, "--json"])
     assert answer.exit_code == 0, answer.output
     found = json.loads(answer.stdout)

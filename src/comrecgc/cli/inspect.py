@@ -22,6 +22,7 @@ from comrecgc.cli.table import (
     Threshold,
     load_table_or_dataset,
 )
+from comrecgc.errors import InputError
 from comrecgc.terminal import bars, out
 
 if TYPE_CHECKING:
@@ -112,7 +113,6 @@ def apply(
 ) -> None:
     """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or why there is none."""
     from comrecgc.cli.summary import headline, print_reasons, recourse_table
-    from comrecgc.errors import InputError
     from comrecgc.explanation import Explanation
     from comrecgc.molecules import are_types
     from comrecgc.runs import apply_run
@@ -176,6 +176,8 @@ def evaluate(
 
     from comrecgc.runs import evaluate_run
 
+    if not evidence and (dataset is not None or no_controls):
+        raise InputError("--dataset and --no-controls go with --evidence")
     figures = evaluate_run(folder, classifier=classifier, embedder=embedder)
     gathered = None
     if evidence:
@@ -221,7 +223,13 @@ def _gathered(
     from comrecgc.explanation import Explanation
     from comrecgc.runs import rewrite_report, run_evidence
 
-    loaded = load_dataset(dataset or Explanation.load(folder).dataset, root=data_root)
+    name = dataset or Explanation.load(folder).dataset
+    try:
+        loaded = load_dataset(name, root=data_root)
+    except InputError as error:
+        if dataset is not None:
+            raise
+        raise InputError(f"{folder} explains {name!r}; give its data with --dataset. {error}") from error
     with bars() as bar:
         found = run_evidence(
             folder,

@@ -106,11 +106,12 @@ def explained(ignorant: Ignorant, subject: Subject, seconds: float | None = None
     rng = np.random.default_rng([subject.seed, 24])
     left_out = np.sort(rng.permutation(rejects)[MOST_REJECTS:])
     kept = np.setdiff1d(np.arange(len(dataset)), left_out)
+    explained_on = dataset.subset(kept.tolist())
     settings = replace(subject.settings, time_budget=seconds)
     panel = ignorant.panel
     found = find_recourses(
         settings,
-        dataset.subset(kept.tolist()),
+        explained_on,
         ignorant.classifier,
         _embedder_of(subject, dataset),
         None if panel is None else lambda _: (panel, ""),
@@ -123,6 +124,7 @@ def explained(ignorant: Ignorant, subject: Subject, seconds: float | None = None
         classifier=ignorant.classifier,
         judges=replace(subject.judges, panel=panel),
         mined=found.mined,
+        labels=explained_on.classes,
         shown_again=(),
     )
 

@@ -116,6 +116,8 @@ def _examined(
         verdict = judge(
             answers=said[place],
             pairs=pairs[place],
+            labelled=subject.labelled_reject(place) if has_classes else None,
+            share_reject=float((subject.dataset.classes == 0).mean()) if has_classes else 0.0,
             success=success,
             interval=None if success is None else wilson_interval(accepted, applicable),
             unseen=[(split.split, split.unseen, split.seen) for split in held],

@@ -36,6 +36,7 @@ class Subject:
         wishes: What chosen rules had to be like.
         mined: The table of rules; None for vectors.
         embedder: Where distances come from; None for rules.
+        labels: True label of every graph by its index in the explanation, `[n]`; None for those of the dataset.
         shown_again: Other results of each recourse, as pairs of graphs, for inputs that an earlier recourse covers already; vectors only, as the
             table of rules knows its own.
     """
@@ -48,6 +49,7 @@ class Subject:
     wishes: Wishes
     mined: MinedRules | None = None
     embedder: Embedder | None = None
+    labels: npt.NDArray[np.int8] | None = None
     shown_again: Sequence[Sequence[tuple[Graph, Graph]]] = ()
 
     @classmethod
@@ -77,6 +79,13 @@ class Subject:
             return None
         rows = choose(self.mined.table, self.settings.num_recourses, self.wishes).rules
         return rows if len(rows) == len(self.explanation.recourses) else None
+
+    def labelled_reject(self, place: int) -> tuple[int, int]:
+        """How many inputs that a recourse turns are truly labelled reject, and how many it turns."""
+        recourse = self.explanation.recourses[place]
+        labels = self.dataset.classes if self.labels is None else self.labels
+        indices = [*(member.input for member in recourse.covered), *recourse.also_covers]
+        return int((labels[indices] == 0).sum()), len(indices)
 
     @cached_property
     def results(self) -> list[list[tuple[Graph, Graph]]]:

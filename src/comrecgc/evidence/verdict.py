@@ -1,16 +1,17 @@
 """The verdict on a recourse: strong, mixed or weak, with the reasons in words.
 
-Four questions are asked. Each answer speaks for the recourse or against it, is undecided, or is silent because there is too little to go by.
+Five questions are asked. Each answer speaks for the recourse or against it, is undecided, or is silent because there is too little to go by.
 
 | question                                                     | for                                | against                              |
 |--------------------------------------------------------------|------------------------------------|--------------------------------------|
 | Does it work in other models of the same data?               | in at least `MOST_MODELS` of them  | in fewer than `FEW_MODELS` of them   |
 | Do labels of matched pairs in the data change as it says?    | the interval lies above one half   | the interval lies below one half     |
+| Are its inputs truly labelled reject?                        | more often than other graphs are   | no more often                        |
 | Does it hold on unseen graphs?                               | at least `HOLDS` of its success    | less                                 |
 | Does it beat random rules of the same kind?                  | its interval lies above theirs     | it does not                          |
 
-Strong: other models or matched pairs speak for it, and nothing speaks against it. Weak: other models, matched pairs or unseen graphs speak against it, or
-neither other models nor matched pairs say anything. Mixed: the rest. A weak recourse that the explained model itself obeys at least every other time
+Strong: other models or matched pairs speak for it, its inputs are labelled reject, and nothing speaks against it. Weak: other models, matched pairs, labels or unseen
+graphs speak against it, or neither other models nor matched pairs say anything. Mixed: the rest. A weak recourse that the explained model itself obeys at least every other time
 is a shortcut: it says what moves this one model. `docs/evidence.md` has the measurements behind the limits.
 """
 
@@ -23,6 +24,7 @@ from typing import Literal
 from comrecgc.evidence.matched_pairs import MatchedPairs
 from comrecgc.evidence.other_models import Answer
 from comrecgc.evidence.random_rules import RandomRules
+from comrecgc.rules import wilson_interval
 
 Level = Literal["strong", "mixed", "weak"]
 Speaks = Literal["for", "against", "undecided", "silent"]
@@ -48,7 +50,7 @@ class Finding:
     """The answer to one question.
 
     Args:
-        question: "other models", "matched pairs", "unseen graphs" or "random rules".
+        question: "other models", "matched pairs", "labels of inputs", "unseen graphs" or "random rules".
         speaks: "for", "against", "undecided", or "silent" where there is too little to go by.
         sentence: Why, in words.
     """
@@ -83,6 +85,8 @@ def judge(
     *,
     answers: Sequence[Answer],
     pairs: MatchedPairs,
+    labelled: tuple[int, int] | None = None,
+    share_reject: float = 0.0,
     success: float | None = None,
     interval: tuple[float, float] | None = None,
     unseen: Sequence[tuple[str, float | None, float | None]] = (),
@@ -93,20 +97,23 @@ def judge(
     Args:
         answers: What other models say.
         pairs: Pairs of graphs in the data.
+        labelled: Inputs it turns that are truly labelled reject, and how many it turns; None without labels.
+        share_reject: Share of all graphs that are labelled so.
         success: Share of the inputs it can be carried out on that it turns; None where nobody knows.
         interval: 95% interval of it.
         unseen: Splits with the success on unseen and on seen graphs.
         like: Random rules of the same kind.
     """
     models, matched = _other_models(answers), _matched_pairs(pairs)
-    held, random = _unseen(unseen), _random(interval, like)
-    findings = (models, matched, *held, *random)
+    labels, held, random = _labels(labelled, share_reject), _unseen(unseen), _random(interval, like)
+    findings = (models, matched, *labels, *held, *random)
     speaks = [finding.speaks for finding in findings]
-    decisive = [finding.speaks for finding in (models, matched, *held)]
+    decisive = [finding.speaks for finding in (models, matched, *labels, *held)]
+    about_rejects = all(finding.speaks == "for" for finding in labels)
     level: Level = "mixed"
     if "against" in decisive or (models.speaks == matched.speaks == "silent"):
         level = "weak"
-    elif "for" in (models.speaks, matched.speaks) and "against" not in speaks:
+    elif "for" in (models.speaks, matched.speaks) and about_rejects and "against" not in speaks:
         level = "strong"
     shortcut = models.speaks == "against" and matched.speaks != "for" and success is not None and success >= OBEYED
     return Verdict(level=level, shortcut=shortcut, findings=findings)
@@ -135,6 +142,17 @@ def _matched_pairs(pairs: MatchedPairs) -> Finding:
         speaks: Speaks = "silent" if pairs.changed < LEAST_PAIRS else "undecided"
         return Finding(question=question, speaks=speaks, sentence=f"{sentence}, which decides nothing")
     return Finding(question=question, speaks="for" if low > 0.5 else "against", sentence=sentence)
+
+
+def _labels(labelled: tuple[int, int] | None, share_reject: float) -> list[Finding]:
+    if labelled is None or not labelled[1]:
+        return []
+    question, (rejects, num) = "labels of inputs", labelled
+    share = rejects / num
+    words = f"{share:.0%} of its inputs are labelled reject, {share_reject:.0%} of all graphs"
+    low, _ = wilson_interval(rejects, num)
+    speaks: Speaks = "for" if low > share_reject else "undecided" if share > share_reject else "against"
+    return [Finding(question=question, speaks=speaks, sentence=words)]
 
 
 def _unseen(splits: Sequence[tuple[str, float | None, float | None]]) -> list[Finding]:
