@@ -1,6 +1,7 @@
 """The pictures in these pages, taken from a report by headless Chromium.
 
 comrecgc explain --dataset mutagenicity --classifier classifier.pth --max-changes 2 --out run
+comrecgc evaluate run --evidence
 python docs/pictures.py run/report.html docs/images 3
 """
 

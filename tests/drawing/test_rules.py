@@ -99,3 +99,10 @@ def test_every_mined_shape_can_be_drawn() -> None:
     for rule in (removal, nothing, apart):
         parse(draw_rule(rule, ("a", "b")))
         parse(draw_rule(rule, ("C", "O"), edge_label_names=BOND_NAMES, is_molecular=True))
+
+
+def test_atoms_are_written_with_their_charge_and_never_in_lower_case() -> None:
+    charged = Rule(Pattern((0, 1), ((0, 1),), (3,)), Pattern((0, 2), ((0, 1),), (3,)), ((0, 0), (1, 1)), (False, False))
+    svg = draw_rule(charged, ("c", "n", "N+"), edge_label_names=BOND_NAMES, is_molecular=True)
+    texts = [text.text for text in parse(svg).iter(f"{SVG}text")]
+    assert texts == ["C", "N", "C", "N⁺"]

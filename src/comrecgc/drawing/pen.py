@@ -23,7 +23,7 @@ from comrecgc.graphs import (
     layout_change,
     neighbours_by_id,
 )
-from comrecgc.molecules import depict
+from comrecgc.molecules import charge_sign, depict, read_atom
 
 STYLE = """
 .drawing{color:#24292f;--gone:#c74e00;--come:#0067a8;--other:#a3447f;--disc:#fff}
@@ -134,7 +134,8 @@ class Pen:
         frame: tuple[float, float, float, float],
         title: str,
     ) -> str:
-        names = {node: self.label_names[label] for node, label in labels_by_id(graph).items()}
+        shown = [atom_text(name) for name in self.label_names] if self.is_molecular else self.label_names
+        names = {node: shown[label] for node, label in labels_by_id(graph).items()}
         radii = {node: self._radius(node, names[node], graph, node_marks) for node in names}
         x, y, width, height = frame
         head = (
@@ -184,6 +185,12 @@ class Pen:
         style = " ".join(filter(None, ["small" if len(short) > 1 else "", mark or ""]))
         text = f'<text x="{x}" y="{y}"{_class(style)}>{escape(short)}</text>' if short else ""
         return f"<g>{tip}{circle}{halo}{text}</g>"
+
+
+def atom_text(name: str) -> str:
+    """How the atom that a label names is written: its element and charge; aromatic atoms are known by their bonds."""
+    atom = read_atom(name)
+    return name if atom is None else f"{atom.element}{charge_sign(atom.charge)}"
 
 
 def halo_of(at: Point, radius: float, mark: str) -> str:

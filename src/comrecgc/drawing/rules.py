@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from comrecgc.drawing.pen import STYLE, bond_lines, halo_of
+from comrecgc.drawing.pen import STYLE, atom_text, bond_lines, halo_of
 from comrecgc.graphs import Graph, Pattern, Point, Rule, components, layout_change
 from comrecgc.molecules import depict
 
@@ -48,14 +48,15 @@ def draw_rule(
     after_number = {new: old for old, new in rule.kept}
     for new in range(len(rule.after.labels)):
         after_number.setdefault(new, len(rule.before.labels) + new)
-    before = _Side(rule.before, {node: node for node in range(len(rule.before.labels))}, label_names, edge_label_names)
-    after = _Side(rule.after, after_number, label_names, edge_label_names)
+    names = [atom_text(name) for name in label_names] if is_molecular else label_names
+    before = _Side(rule.before, {node: node for node in range(len(rule.before.labels))}, names, edge_label_names)
+    after = _Side(rule.after, after_number, names, edge_label_names)
     positions = _positions(before, after, label_names, is_molecular=is_molecular)
     open_nodes = [node for node in range(len(rule.before.labels)) if not rule.closed[node]]
     hydrogens = {node for node in open_nodes if is_molecular and before.names[node] == "H"}
     stubs = _stubs([node for node in open_nodes if node not in hydrogens], before, after, positions)
     both = before.names.keys() & after.names.keys()
-    changed = {node: "other" for node in both if before.names[node] != after.names[node]}
+    changed = {node: "other" for node in both if before.labels[node] != after.labels[node]}
     kept_edges = before.edges.keys() & after.edges.keys()
     rebonded = {edge for edge in kept_edges if before.edges[edge] != after.edges[edge]}
     draw_names = is_molecular or len(label_names) > 1

@@ -550,7 +550,6 @@
     return { folded, hidden };
   }
   // Where hydrogens are no nodes they fill the valences, and are written with atoms other than carbon all of whose bonds are known.
-  const VALENCES = { B: 3, C: 4, N: 3, O: 2, F: 1, P: 3, S: 2, Cl: 1, Br: 1, I: 1 };
   const ORDERS = { single: 1, double: 2, triple: 3, aromatic: 1.5 };
   function impliedHydrogens(table, change, side, isKnown) {
     const counts = new Map();
@@ -568,10 +567,12 @@
     const nameOf = (node) => table.labels[change.nodes[node][side]];
     change.nodes.forEach((node, number) => {
       if (node[side] < 0 || !isKnown(number)) return;
-      // The oxygen on a nitrogen of four bonds is charged, as in a nitro group.
+      const [element, , fixed, valences] = table.atoms[node[side]];
+      // Data without charges: the oxygen on a nitrogen of four bonds has one, as in a nitro group, and that nitrogen too.
       const charged = nameOf(number) === "O" && ties[number].some((other) => nameOf(other) === "N" && orders[other] >= 4);
-      const count = charged ? 0 : Math.floor((VALENCES[nameOf(number)] ?? 0) - orders[number]);
-      if (count > 0 && (nameOf(number) !== "C" || markOf(node))) counts.set(number, count);
+      const room = valences.find((valence) => valence >= orders[number]);
+      const count = fixed ?? (charged || room === undefined ? 0 : Math.floor(room - orders[number]));
+      if (count > 0 && (element !== "C" || markOf(node))) counts.set(number, count);
     });
     return counts;
   }
@@ -639,7 +640,7 @@
       ties.set(i, [...(ties.get(i) || []), j]);
       ties.set(j, [...(ties.get(j) || []), i]);
     }
-    const nameOf = (node) => table.labels[change.nodes[node][side]];
+    const nameOf = (node) => (table.isMolecular ? table.atoms[change.nodes[node][side]].slice(0, 2).join("") : table.labels[change.nodes[node][side]]);
     const gap = (node) => {
       if (!table.isMolecular) return asPattern ? 0 : 9;
       const bare = nameOf(node) === "C" && !markOf(change.nodes[node]) && ties.has(node) && !asPattern;
@@ -663,7 +664,7 @@
       if (!table.isMolecular) drawNode(picture, table, nameOf(node), at.get(node), mark, asPattern);
       else if (gap(node) > 0) {
         const beside = (ties.get(node) || []).map((other) => at.get(other)[0] - at.get(node)[0]);
-        drawAtom(picture, nameOf(node), folded.get(node) || 0, at.get(node), mark, beside.length === 1 && beside[0] > 12);
+        drawAtom(picture, table.atoms[change.nodes[node][side]], folded.get(node) || 0, at.get(node), mark, beside.length === 1 && beside[0] > 12);
       }
     }
   }
@@ -671,16 +672,16 @@
     if (mark === "other") picture.append(svg("rect", { class: "halo other", x: at1(x - reach), y: at1(y - reach), width: 2 * reach, height: 2 * reach, rx: 3 }));
     else if (mark) picture.append(svg("circle", { class: `halo ${mark}`, cx: at1(x), cy: at1(y), r: reach }));
   }
-  function drawAtom(picture, name, hydrogens, [x, y], mark, toTheLeft) {
+  function drawAtom(picture, [name, charge], hydrogens, [x, y], mark, toTheLeft) {
     halo(picture, [x, y], mark);
     const style = [name === "H" && !mark ? "h" : "", mark].filter(Boolean).join(" ");
-    const text = svg("text", { x: at1(x), y: at1(y), ...(style ? { class: style } : {}) }, name);
+    const text = svg("text", { x: at1(x), y: at1(y), ...(style ? { class: style } : {}) }, name + charge);
     // Hydrogens stand on the side away from the bond, and leave the atom in its place.
     if (hydrogens) {
       const many = `H${hydrogens > 1 ? subscript(hydrogens) : ""}`;
       text.classList.add(toTheLeft ? "end" : "start");
       text.setAttribute("x", at1(x + (toTheLeft ? 4.3 : -4.3) * name.length));
-      text.textContent = toTheLeft ? many + name : name + many;
+      text.textContent = toTheLeft ? many + name + charge : name + many + charge;
     }
     picture.append(text);
   }
@@ -831,6 +832,7 @@
     const thing = table.isMolecular ? "molecule" : "graph";
     const atomic = table.isMolecular ? 0 : 1;
     const groupNames = new Map(table.groups);
+    const called = (item) => `${thing[0].toUpperCase()}${thing.slice(1)} ${table.index[item]}${table.names[item] ? ` (${table.names[item]})` : ""}`;
     const maxCost = table.cost.reduce((most, cost) => Math.max(most, cost), 1);
     const maxChanges = table.numChanges.reduce((most, count) => Math.max(most, count), 1);
     const reject = table.classes[0] === "reject" ? "rejected" : table.classes[0];
@@ -1289,7 +1291,7 @@
       });
       pair.append(sides[0], arrow, sides[1]);
       const caption = element("figcaption");
-      caption.append(button(`${thing[0].toUpperCase()}${thing.slice(1)} ${index}`, "link", () => openGraph(item)), `: ${words}`);
+      caption.append(button(called(item), "link", () => openGraph(item)), `: ${words}`);
       if (drawing.hidden) caption.append(` ${drawing.hidden} nodes far from the change are not drawn.`);
       if (reason) caption.append(element("br"), element("b", reason));
       figure.append(pair, caption);
@@ -1383,7 +1385,7 @@
       const ruleOf = (at) => table.ruleOf[at];
       entries.sort((a, b) => table.cost[ruleOf(a)] - table.cost[ruleOf(b)] || table.numChanges[ruleOf(a)] - table.numChanges[ruleOf(b)]
         || table.afterwards[b] - table.afterwards[a] || ruleOf(a) - ruleOf(b));
-      byId("graph-title").textContent = `${thing[0].toUpperCase()}${thing.slice(1)} ${table.index[item]}`;
+      byId("graph-title").textContent = called(item);
       const drawn = drawChange(table, unchanged(graph), `${thing} ${table.index[item]}`);
       byId("graph-picture").replaceChildren(drawn.before);
       byId("graph-words").textContent = `The model says: ${rejectWords(item)}. ${counted(graph.labels.length, table.isMolecular ? "atom" : "node")}, ${counted(graph.edges.length, table.isMolecular ? "bond" : "edge")}.`
@@ -1425,10 +1427,14 @@
     }
     function buildLookup() {
       const find = () => {
-        const item = table.placeOf.get(Number(byId("lookup-number").value));
-        byId("lookup-words").textContent = item === undefined || byId("lookup-number").value === "" ? `There is no rejected ${thing} of that number.` : "";
-        if (item !== undefined && byId("lookup-number").value !== "") openGraph(item);
+        const words = byId("lookup-number").value.trim().toLowerCase();
+        const named = words ? table.names.findIndex((name) => name.toLowerCase() === words) : -1;
+        const part = words && named < 0 ? table.names.findIndex((name) => name.toLowerCase().includes(words)) : named;
+        const item = /^\d+$/.test(words) ? table.placeOf.get(Number(words)) : part < 0 ? undefined : part;
+        byId("lookup-words").textContent = item === undefined ? `There is no rejected ${thing} of that number${table.names.length ? " or name" : ""}.` : "";
+        if (item !== undefined) openGraph(item);
       };
+      if (table.names.length) byId("lookup-label").textContent = `Number or name of a rejected ${thing}`;
       byId("lookup").addEventListener("submit", (event) => { event.preventDefault(); find(); });
       byId("lookup-any").addEventListener("click", () => {
         const left = choice.left.indexOf(1);
@@ -1465,7 +1471,7 @@
           cards.append(...smallest.slice(0, DRAWN_UNCOVERED).map((item) => {
             const figure = element("figure");
             const caption = element("figcaption");
-            caption.append(button(`${thing[0].toUpperCase()}${thing.slice(1)} ${table.index[item]}`, "link", () => openGraph(item)), `, ${rejectWords(item)}`);
+            caption.append(button(called(item), "link", () => openGraph(item)), `, ${rejectWords(item)}`);
             figure.append(drawChange(table, unchanged(inputGraph(table, item)), `${thing} ${table.index[item]}`).before, caption);
             return figure;
           }));

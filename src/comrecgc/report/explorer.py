@@ -22,8 +22,9 @@ from comrecgc.drawing import induced
 from comrecgc.evidence import Evidence
 from comrecgc.explanation import CommonRecourse, Explanation, Reason
 from comrecgc.graphs import Graph, Pattern, Rung
-from comrecgc.molecules import depict
+from comrecgc.molecules import charge_sign, depict, read_atom
 from comrecgc.pipeline import CataloguedRule, RuleChooser, catalogue_of, failures_of
+from comrecgc.report.views import clipped
 from comrecgc.rules import KINDS, NUM_SPLITS, SLACK, Group, RuleTable, choose
 from comrecgc.wording import describe_group
 
@@ -91,13 +92,15 @@ def _packed(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
     """What the page calls things, and what was asked."""
     table, settings = chooser.mined.table, chooser.settings
-    panel = chooser.judges.panel
+    panel, inputs = chooser.judges.panel, list(explanation.inputs.values())
     return {
         "labels": list(explanation.label_names),
         "edgeLabels": None if explanation.edge_label_names is None else list(explanation.edge_label_names),
         "classes": list(explanation.class_names),
         "isMolecular": explanation.is_molecular,
+        "atoms": [_atom(name) for name in explanation.label_names] if explanation.is_molecular else [],
         "dataset": explanation.dataset,
+        "names": [clipped(it.name) for it in inputs] if any(it.name for it in inputs) else [],
         "kinds": list(KINDS),
         "theta": settings.theta,
         "changes": explanation.changes,
@@ -111,6 +114,14 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "wishes": chooser.wishes.stated(),
         "bound": explanation.metrics.get("coverage_bound"),
     }
+
+
+def _atom(name: str) -> list[Any]:
+    """How an atom is written, and the bonds it can carry: element, charge, hydrogens it has whatever its bonds are, bonds."""
+    atom = read_atom(name)
+    if atom is None:
+        return [clipped(name), "", None, []]
+    return [atom.element, charge_sign(atom.charge), atom.hydrogens, list(atom.valences)]
 
 
 def _rule_arrays(table: RuleTable) -> dict[str, Array]:

@@ -20,6 +20,8 @@ _DRAWN_UNCOVERED = 24  # per reason
 _LONGEST_NAME = 60
 _NARROW = 230  # two such pictures and an arrow fit in half the page
 _MAP_SIDE = 1000
+_INTERNAL = ("ladder", "request")  # in the manifest for programs
+_LONGEST_VALUE = 120
 
 _ADVICE = {
     Reason.NO_COUNTERFACTUAL: "The search met no accepted graph close enough to these inputs. A larger theta, a longer "
@@ -223,7 +225,7 @@ def tables(explanation: Explanation) -> list[dict[str, Any]]:
     run: list[tuple[str, str]] = [("seed", "–" if facts.seed is None else str(facts.seed))]
     if facts.peak_memory is not None:
         run.append(("peak memory", f"{facts.peak_memory / 2**20:.0f} MiB"))
-    run += _rows(facts.facts)
+    run += _rows({name: value for name, value in facts.facts.items() if name not in _INTERNAL})
     return [
         {"name": "Parameters", "rows": _rows(explanation.parameters)},
         {"name": "Figures", "rows": _rows(explanation.metrics)},
@@ -281,6 +283,11 @@ def _value(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_value(item) for item in value)
-    return str(value)
+    if isinstance(value, Mapping):
+        return str(value.get("path", "…"))  # of a file
+    text = (
+        ", ".join(_value(item) for item in value)
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else str(value)
+    )
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
