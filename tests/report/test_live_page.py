@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from comrecgc.evidence import Evidence, Finding, MatchedPairs, RecourseEvidence, Verdict
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph, graph_key
 from comrecgc.report import write_report
@@ -408,17 +409,38 @@ def test_controls_have_names_and_answers_are_announced(page: Page) -> None:
     assert unnamed == []
 
 
-def test_hostile_names_do_no_harm(live: Explanation, open_page: Open, tmp_path: Path) -> None:
+def test_names_and_verdicts_are_shown_and_hostile_ones_do_no_harm(
+    live: Explanation, open_page: Open, tmp_path: Path
+) -> None:
     hostile = '</script><img src=x onerror=alert(1)>"\u2028'
-    names = tuple(f"{hostile}{name}" for name in live.label_names)
     chooser = chooser_of(live)
     rejects = chooser.mined.rejects
-    renamed = replace(rejects.dataset, label_names=names, name=hostile)
-    mined = replace(chooser.mined, rejects=replace(rejects, dataset=renamed))
-    write_report(replace(chooser, mined=mined).chosen(), tmp_path / "r.html")
+    renamed = replace(rejects.dataset, label_names=tuple(f"{hostile}{name}" for name in live.label_names), name=hostile)
+    called = tuple(f"{hostile} no. {place}" for place in range(len(rejects)))
+    mined = replace(chooser.mined, rejects=replace(rejects, dataset=renamed, names=called))
+    found = replace(chooser, mined=mined).chosen()
+    verdict = Verdict(
+        level="weak", shortcut=True, findings=(Finding(question="other models", speaks="against", sentence=hostile),)
+    )
+    known = RecourseEvidence(
+        summary="", verdict=verdict, success=None, unseen=(), answers=(), pairs=MatchedPairs(), random=None
+    )
+    evidence = Evidence(
+        dataset="",
+        recourse="rules",
+        changes="plausible",
+        recourses=(known,) * len(found.recourses),
+        controls=(),
+        figures={},
+    )
+    write_report(found, tmp_path / "r.html", evidence)
     page = settled(open_page(tmp_path / "r.html", NARROW))
+    assert page.locator("#recourse-2 .verdict.weak").inner_text() == "weak, a shortcut"
+    assert page.locator("#recourse-1 + .detail .evidence li.against").inner_text() == hostile
+    page.locator("#lookup-number").fill("no. 7")
+    page.keyboard.press("Enter")
+    assert page.locator("#graph-title").inner_text().startswith(f"Graph {rejects.indices[7]} (</script><img")
     assert page.locator("img").count() == 0
-    assert page.locator("#table .row").count() > 0
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW
 
 
