@@ -3,6 +3,8 @@
 from comrecgc.baselines.cf_gnnexplainer import CFGNNExplainer
 from comrecgc.baselines.cff import CFF
 from comrecgc.baselines.dataset import DatasetCounterfactuals
+from comrecgc.baselines.gcfexplainer import GcfExplainer
+from comrecgc.baselines.published import PublishedWalk
 from comrecgc.baselines.rcexplainer import RCExplainer
 from comrecgc.baselines.registry import BASELINES, baseline_name, make_baseline
 from comrecgc.baselines.source import (
@@ -25,6 +27,8 @@ __all__ = [
     "Counterfactual",
     "Counterfactuals",
     "DatasetCounterfactuals",
+    "GcfExplainer",
+    "PublishedWalk",
     "RCExplainer",
     "Subject",
     "accepted_graphs",

@@ -10,11 +10,15 @@ from typing import Any
 from comrecgc.baselines.cf_gnnexplainer import CFGNNExplainer
 from comrecgc.baselines.cff import CFF
 from comrecgc.baselines.dataset import DatasetCounterfactuals
+from comrecgc.baselines.gcfexplainer import GcfExplainer
+from comrecgc.baselines.published import PublishedWalk
 from comrecgc.baselines.rcexplainer import RCExplainer
 from comrecgc.baselines.source import Baseline
 from comrecgc.errors import InputError
 
 BASELINES: dict[str, Callable[..., Baseline]] = {
+    "published": PublishedWalk,
+    "gcfexplainer": GcfExplainer,
     "dataset": DatasetCounterfactuals,
     "rcexplainer": RCExplainer,
     "cff": CFF,

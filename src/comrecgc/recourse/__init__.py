@@ -12,11 +12,14 @@ from comrecgc.recourse.fc import (
     with_counterfactuals,
 )
 from comrecgc.recourse.pairs import FloatArray, RecoursePairs, normalised_distances, pairs_within, recourse_vectors
+from comrecgc.recourse.published import PublishedClustering, PublishedRecourses
 
 __all__ = [
     "BallCover",
     "Cover",
     "FloatArray",
+    "PublishedClustering",
+    "PublishedRecourses",
     "RandomisedGreedy",
     "RecourseClustering",
     "RecoursePairs",
