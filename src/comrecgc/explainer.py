@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from comrecgc.baselines import Baseline, GlobalSummary, make_baseline
 from comrecgc.classifiers import (
     Agreement,
     Classifier,
@@ -30,6 +31,7 @@ from comrecgc.molecules import ladder_facts, ladder_from_facts, ladder_of
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline import (
     RULES,
+    Chosen,
     Clock,
     Graphs,
     Judges,
@@ -93,6 +95,7 @@ class Found:
         verified: Every recourse and pair that a plain forward pass confirmed.
         search_curve: Coverage as the search went on.
         mined: The table of rules, where recourses are rules.
+        summary: A few counterfactuals near many inputs, where a baseline was asked for them.
     """
 
     explanation: Explanation
@@ -103,6 +106,7 @@ class Found:
     verified: Verified
     search_curve: tuple[float, ...] = ()
     mined: MinedRules | None = None
+    summary: GlobalSummary | None = None
 
 
 def find_recourses(
@@ -173,19 +177,19 @@ def find_recourses(
     resolved = settings.resolved(one_edit_length(scorer, rejects, settings.seed))
     clock.lap("embedder")
     candidates = find_candidates(
-        resolved, scorer, rejects,
+        resolved, scorer, rejects, stands=judges.stands(resolved) if resolved.baseline is not None else None,
         deadline=clock.search_deadline(len(rejects)), progress=progress, checkpoint=checkpoint, resume=resume,
     )  # fmt: skip
     clock.lap("search")
     candidates = judges.confirmed(candidates, resolved)
-    centres, pairs = choose_recourses(resolved, candidates)
+    chosen = choose_recourses(resolved, candidates)
     clock.lap("selection")
     if settings.has_automatic_delta:
         notes.append(f"Δ = {resolved.delta:.4g} is half the median length of a one-edit recourse on this data.")
     if not candidates.complete:
         notes.append(f"The time budget of {settings.time_budget:g} s ended the search.")
     explanation, verified = explain_recourses(
-        resolved, rejects, candidates, centres, pairs, models, judges, clock, warnings=warnings, notes=notes
+        resolved, rejects, candidates, chosen, models, judges, clock, warnings=warnings, notes=notes
     )
     return Found(
         explanation=clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy),
@@ -195,6 +199,7 @@ def find_recourses(
         judges=judges,
         verified=verified,
         search_curve=candidates.curve,
+        summary=candidates.summary,
     )
 
 
@@ -304,7 +309,7 @@ def apply_recourses(
     clock.lap("search")
     candidates = judges.confirmed(candidates, settings)
     applied, _ = explain_recourses(
-        settings, rejects, candidates, centres, candidates.pairs, models, judges, clock,
+        settings, rejects, candidates, Chosen(centres=centres, pairs=candidates.pairs), models, judges, clock,
         words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
         warnings=warnings, notes=notes,
     )  # fmt: skip
@@ -358,6 +363,10 @@ class CommonRecourseExplainer:
         num_heads: `k` of the paper's walk.
         num_steps: `M` of the paper's walk.
         teleport: `τ` of the paper's walk.
+        baseline: Another explainer to take counterfactuals from: a `Baseline` or its name. Recourses are vectors then, and what is left
+            open is as in the paper.
+        min_samples: Baselines: vectors that make a cluster; None for 2, and 1 for counterfactuals in the data.
+        summary: Baselines: `k`, also choose so many counterfactuals that are near many inputs.
         constraint: Which edits are allowed; None for all.
         protect: Rules: SMARTS of what must stay in a molecule.
         forbid: Rules: SMARTS of what no result may have.
@@ -379,6 +388,7 @@ class CommonRecourseExplainer:
         settings_: The parameters with nothing left open, the `Δ` used among them.
         verified_: Vectors: every recourse and pair a plain forward pass confirmed.
         mined_: Rules: the table of rules, to choose from again.
+        summary_: Baselines: the counterfactuals near many inputs, if they were asked for.
     """
 
     model: Classifier | Callable[..., Any]
@@ -402,6 +412,9 @@ class CommonRecourseExplainer:
     num_heads: int = 5
     num_steps: int = 50_000
     teleport: float = 0.05
+    baseline: Baseline | str | None = None
+    min_samples: int | None = None
+    summary: int | None = None
     constraint: Constraint | None = None
     protect: Sequence[str] = ()
     forbid: Sequence[str] = ()
@@ -442,7 +455,7 @@ class CommonRecourseExplainer:
             )  # fmt: skip
         self.explanation_, self.search_curve_, self.settings_ = found.explanation, found.search_curve, found.settings
         self.dataset_, self.rejects_, self.verified_ = dataset, found.rejects, found.verified
-        self.judges_, self.mined_ = found.judges, found.mined
+        self.judges_, self.mined_, self.summary_ = found.judges, found.mined, found.summary
         self.classifier_, self.embedder_ = found.models.classifier, found.models.embedder
         return self
 
@@ -549,6 +562,8 @@ class CommonRecourseExplainer:
             if self.changes not in (None, "confirmed"):
                 raise InputError(f"agree asks for changes='confirmed' (got {self.changes!r})")
             values["changes"] = "confirmed"
+        if isinstance(self.baseline, str):
+            values["baseline"] = make_baseline(self.baseline)
         return Settings(**values, seed=self.random_state)
 
     def _classifier(self, dataset: GraphDataset) -> Classifier:

@@ -3,7 +3,9 @@
 from comrecgc.baselines.cf_gnnexplainer import CFGNNExplainer
 from comrecgc.baselines.cff import CFF
 from comrecgc.baselines.dataset import DatasetCounterfactuals
+from comrecgc.baselines.gcf_nearest import GcfNearest
 from comrecgc.baselines.gcfexplainer import GcfExplainer
+from comrecgc.baselines.local_walk import LocalWalk
 from comrecgc.baselines.published import PublishedWalk
 from comrecgc.baselines.rcexplainer import RCExplainer
 from comrecgc.baselines.registry import BASELINES, baseline_name, make_baseline
@@ -14,9 +16,11 @@ from comrecgc.baselines.source import (
     Counterfactuals,
     Subject,
     accepted_graphs,
+    embedded,
     explain_blocks,
     explain_each,
 )
+from comrecgc.baselines.summary import GlobalSummary, summarise
 
 __all__ = [
     "BASELINES",
@@ -28,12 +32,17 @@ __all__ = [
     "Counterfactuals",
     "DatasetCounterfactuals",
     "GcfExplainer",
+    "GcfNearest",
+    "GlobalSummary",
+    "LocalWalk",
     "PublishedWalk",
     "RCExplainer",
     "Subject",
     "accepted_graphs",
     "baseline_name",
+    "embedded",
     "explain_blocks",
     "explain_each",
     "make_baseline",
+    "summarise",
 ]

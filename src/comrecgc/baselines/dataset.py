@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from comrecgc.baselines.source import Counterfactual, Counterfactuals, Progress,
 @dataclass(frozen=True, kw_only=True)
 class DatasetCounterfactuals:
     """All accepted graphs of the dataset, in its order. Nothing is random and nothing is searched."""
+
+    few: ClassVar[str] = "all"  # of them are used where the paper's FC rows have few counterfactuals
+    min_samples: ClassVar[int] = 1  # as in the paper's tables: lone pairs count as common
 
     def run(
         self,

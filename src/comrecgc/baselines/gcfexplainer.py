@@ -15,9 +15,9 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,10 @@ from comrecgc.baselines.source import (
 from comrecgc.errors import InputError
 from comrecgc.graphs import (
     EditPath,
+    EditTable,
     Graph,
     GraphBatch,
+    KeyArray,
     apply_edit,
     apply_paths,
     batch_keys,
@@ -57,6 +59,7 @@ _KINDS = {
     "rng": "U0", "step": "i0", "current": "u0", "keys": "u1", "frequencies": "i1", "starts": "i1",
     "probabilities": "f1", "embeddings": "f2", "edits": "i2", "path_ptr": "i1", "covers": "i1", "cover_ptr": "i1",
 }  # fmt: skip
+IDENTITIES = ("graph", "path")
 _REPORTED = 20  # steps between two reports
 _FIRST_LOOK, _MOST_LOOKS = 32, 1024  # options drawn at first, twice as many each time after, and at most
 _SLACK = 2.0  # of the bound over the largest bracket known
@@ -78,6 +81,9 @@ class GcfExplainer:
         importance: Whether acceptance and coverage count; without, only visits do.
         dynamic_teleport: Whether inputs that few counterfactuals cover are gone back to more often; without, all alike.
         lazy: Whether to look at some of many options only.
+        identity: When two graphs are the same: "graph" if they are isomorphic, "path" if they are also reached by the same edits from
+            the same input. The released code knows graphs by the bytes of an embedding, whose last bits depend on the order of nodes
+            and on the batch; its tables are as large as "path" gives them, or larger.
         cache_bytes: Memory for neighbourhoods scored before.
     """
 
@@ -91,7 +97,9 @@ class GcfExplainer:
     importance: bool = True
     dynamic_teleport: bool = True
     lazy: bool = True
+    identity: str = "path"
     cache_bytes: int = 512 << 20
+    few: ClassVar[str] = "greedy"  # how COMRECGC's FC row takes no more counterfactuals than there are inputs
 
     def __post_init__(self) -> None:
         for name in ("num_steps", "capacity", "sample"):
@@ -102,6 +110,8 @@ class GcfExplainer:
             raise InputError(f"teleport must lie strictly between 0 and 1 (got {self.teleport})")
         if not self.theta > 0:
             raise InputError(f"theta must be positive (got {self.theta})")
+        if self.identity not in IDENTITIES:
+            raise InputError(f"identity must be one of {', '.join(IDENTITIES)} (got {self.identity!r})")
         if not 0 <= self.alpha <= 1:
             raise InputError(f"alpha must lie in [0, 1] (got {self.alpha})")
         if self.cache_bytes < 0:
@@ -308,7 +318,10 @@ class GcfWalker:
             self._bytes -= 0 if known is None else known.size
             rng = np.random.default_rng([self.seed, visited.key])
             (hood,) = self.subject.scorer.score([visited.graph], embedding=False, sample=self.walk.sample, rng=rng)
-            known = Hood(hood.select(hood.keys != np.uint64(visited.key)))
+            keys = hood.keys
+            if self.walk.identity == "path":
+                hood = replace(hood, keys=_mixed(visited.key, hood.table))
+            known = Hood(hood.select(keys != np.uint64(visited.key)))
             self._bytes += known.size
         self._cache[visited.key] = known
         while self._bytes > self.walk.cache_bytes and len(self._cache) > 1:
@@ -439,6 +452,17 @@ class GcfWalker:
         other = state.seen[table.keys[there]]
         if other.key != key and there >= front and other.accepted:
             state.counts[other.covers] -= 1
+
+
+def _mixed(key: int, table: EditTable) -> KeyArray:
+    """An identity of its own for each edit of the graph with this one, `[N]`: bits well mixed (the finaliser of splitmix64)."""
+    kind, first, second = (
+        column.astype(np.int64).astype(np.uint64) for column in (table.kind, table.first, table.second)
+    )
+    bits = np.uint64(key * 0x9E3779B97F4A7C15 % 2**64) + (kind << np.uint64(48) ^ first << np.uint64(24) ^ second)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ bits >> np.uint64(shift)) * np.uint64(factor)
+    return bits ^ bits >> np.uint64(31)
 
 
 def _draws(weights: Weights, count: int, rng: np.random.Generator) -> list[int]:

@@ -10,7 +10,9 @@ from typing import Any
 from comrecgc.baselines.cf_gnnexplainer import CFGNNExplainer
 from comrecgc.baselines.cff import CFF
 from comrecgc.baselines.dataset import DatasetCounterfactuals
+from comrecgc.baselines.gcf_nearest import GcfNearest
 from comrecgc.baselines.gcfexplainer import GcfExplainer
+from comrecgc.baselines.local_walk import LocalWalk
 from comrecgc.baselines.published import PublishedWalk
 from comrecgc.baselines.rcexplainer import RCExplainer
 from comrecgc.baselines.source import Baseline
@@ -19,6 +21,8 @@ from comrecgc.errors import InputError
 BASELINES: dict[str, Callable[..., Baseline]] = {
     "published": PublishedWalk,
     "gcfexplainer": GcfExplainer,
+    "gcf-nearest": GcfNearest,
+    "local-walk": LocalWalk,
     "dataset": DatasetCounterfactuals,
     "rcexplainer": RCExplainer,
     "cff": CFF,

@@ -128,6 +128,15 @@ def accepted_graphs(subject: Subject, graphs: Sequence[Graph], *, at_once: int =
     return np.concatenate([np.zeros(0), *(np.asarray(rows, dtype=np.float64) for rows in said)])
 
 
+def embedded(
+    subject: Subject, graphs: Sequence[Graph], *, at_once: int = 4096
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+    """`z`, `[n, d]`, and `|G|`, `[n]`, of some graphs, at least one, in plain passes."""
+    parts = [graphs[start : start + at_once] for start in range(0, len(graphs), at_once)]
+    rows = [np.asarray(subject.embedder.embed(GraphBatch.from_graphs(part)), dtype=np.float32) for part in parts]
+    return np.concatenate(rows), np.array([graph.size for graph in graphs], dtype=np.int32)
+
+
 def explain_each(
     baseline: object,
     subject: Subject,

@@ -28,7 +28,7 @@ from comrecgc.pipeline.stored import (
     stored_settings,
     stored_wishes,
 )
-from comrecgc.pipeline.vectors import Candidates, choose_recourses, find_candidates, one_edit_length
+from comrecgc.pipeline.vectors import Candidates, Chosen, choose_recourses, find_candidates, one_edit_length
 from comrecgc.pipeline.verification import Verified, distances, verify
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "SELECTIONS",
     "Candidates",
     "CataloguedRule",
+    "Chosen",
     "Clock",
     "Failure",
     "Graphs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,9 @@ from comrecgc.pipeline.inputs import ModelPair, Rejects
 from comrecgc.pipeline.records import explanation_of, share_valid
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import ResolvedSettings
-from comrecgc.pipeline.vectors import Candidates
+from comrecgc.pipeline.vectors import Candidates, Chosen
 from comrecgc.pipeline.verification import Entry, Verified, first_entries, verify
-from comrecgc.recourse import BallCover, Cover, FloatArray, RecoursePairs, cover_of
+from comrecgc.recourse import BallCover, Cover, RecoursePairs, cover_of
 from comrecgc.wording import Words, describe_recourse
 
 LARGE_TRIVIAL_COVERAGE = 0.1
@@ -32,8 +32,7 @@ def explain_recourses(
     settings: ResolvedSettings,
     rejects: Rejects,
     candidates: Candidates,
-    centres: FloatArray,
-    pairs: RecoursePairs,
+    chosen: Chosen,
     models: ModelPair,
     judges: Judges,
     clock: Clock,
@@ -48,8 +47,7 @@ def explain_recourses(
         settings: Resolved settings.
         rejects: The inputs, embedded.
         candidates: What was found around them, by whatever method.
-        centres: The chosen recourses, in order, `[R, d]`.
-        pairs: The pairs that may be used to cover inputs.
+        chosen: The chosen recourses, in order, and the pairs that may be used to cover inputs.
         models: Classifier and embedder.
         judges: Say where counterfactuals stand on the ladder of changes.
         clock: Times the stages.
@@ -59,14 +57,15 @@ def explain_recourses(
         notes: What the run did, one sentence each.
     """
     keep_all = words is not None
-    verified = verify(candidates, pairs, centres, rejects, models, settings, keep_all=keep_all)
+    verified = verify(candidates, chosen.pairs, chosen.centres, rejects, models, settings, keep_all=keep_all)
     verified, entries = first_entries(verified, candidates, rejects, models, settings, keep_all=keep_all)
     clock.lap("verification")
     covered = verified.cover.first >= 0
     reasons = reasons_for(settings, candidates.pairs, covered, complete=candidates.complete)
     explanation = assemble(
-        settings, rejects, verified, judges, entries, reasons, words=words, warnings=warnings, notes=notes
-    )
+        settings, rejects, verified, judges, entries, reasons,
+        words=words, warnings=warnings, notes=notes, figures=chosen.figures,
+    )  # fmt: skip
     clock.lap("words")
     return explanation, verified
 
@@ -82,8 +81,9 @@ def assemble(
     words: Sequence[Words] | None = None,
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
+    figures: Mapping[str, float] | None = None,
 ) -> Explanation:
-    """The explanation of a verified cover."""
+    """The explanation of a verified cover; `figures` are added to its own."""
     dataset, cover = rejects.dataset, verified.cover
     positions = map_positions([entry.vector for entry in entries])
     verdicts = judges.judge([rejects.graphs[entry.place] for entry in entries], [entry.graph for entry in entries])
@@ -104,12 +104,12 @@ def assemble(
                 statistics=verdicts.shares(rows),
             )
         )
-    figures = run_figures(cover, settings.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
+    own = run_figures(cover, settings.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
     return explanation_of(
         settings, rejects, recourses,
         {place: reason for place, reason in enumerate(reasons) if reason},
-        figures | verdicts.shares() | verdicts.coverage(len(rejects)),
-        parameters=settings.parameters(), warnings=(*warnings, *_trivial_warning(figures, settings)), notes=notes,
+        own | verdicts.shares() | verdicts.coverage(len(rejects)) | dict(figures or {}),
+        parameters=settings.parameters(), warnings=(*warnings, *_trivial_warning(own, settings)), notes=notes,
     )  # fmt: skip
 
 

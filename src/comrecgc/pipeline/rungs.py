@@ -12,7 +12,7 @@ from comrecgc.classifiers import Panel
 from comrecgc.errors import InputError
 from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, rung_shares
 from comrecgc.pipeline.settings import ResolvedSettings, Settings
-from comrecgc.pipeline.vectors import Candidates, ball_cover
+from comrecgc.pipeline.vectors import Candidates, Stands, ball_cover
 
 _GRAPHS_AT_ONCE = 4096
 
@@ -52,6 +52,15 @@ class Judges:
         if centres is not None:
             centres = ball_cover(settings).centres(pairs, np.random.default_rng([settings.seed, 2]), previous=centres)
         return replace(candidates, pairs=pairs, centres=centres)
+
+    def stands(self, settings: Settings) -> Stands | None:
+        """Judges whether changed graphs stand on the rung of the settings; None where any change is allowed."""
+        rung = Rung.parse(settings.changes)
+        if rung == Rung.ANY:
+            return None
+        if rung == Rung.CONFIRMED and self.panel is None:
+            raise InputError(f"changes='confirmed' needs a panel. {self.why_no_panel}")
+        return lambda before, after: self.judge(before, after).rungs >= rung
 
     def judge(self, before: Sequence[Graph], after: Sequence[Graph], confirmed: BoolArray | None = None) -> Verdicts:
         """Where some counterfactuals stand.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
+from comrecgc.baselines import Baseline, baseline_name
 from comrecgc.errors import InputError
 from comrecgc.explanation import CHANGES, RECOURSES
 from comrecgc.graphs import Constraint
@@ -31,6 +32,7 @@ _CHOICES = {
 _WALK_ONLY = ("num_heads", "num_steps", "teleport")
 _VECTORS_ONLY = ("delta", "problem", "selection", "directional", "preset")
 _SMARTS = ("protect", "forbid", "only")
+_BASELINES_ONLY = ("baseline", "min_samples", "summary")
 _RULES_ONLY = ("max_changes", "min_success", "min_support", "max_cost")
 _NOT_PARAMETERS = ("jobs", "recourse", "changes")  # the last two have a place of their own in an explanation
 
@@ -41,7 +43,8 @@ class Settings:
 
     They are those of `CommonRecourseExplainer`, where each is explained; `seed` is its `random_state`. What is left empty follows
     from the rest: the paper's preset and its second problem ask for vectors, everything else for rules; changes are plausible but
-    for the paper's preset, which allows any; ten rules are chosen, or a hundred vectors.
+    for the paper's preset, which allows any; ten rules are chosen, or a hundred vectors. A baseline is taken as its authors have it:
+    vectors from any changes, Δ = 0.02, clusters.
     """
 
     recourse: str = ""
@@ -67,14 +70,22 @@ class Settings:
     protect: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    baseline: Baseline | None = None
+    min_samples: int | None = None
+    summary: int | None = None
 
     def __post_init__(self) -> None:
-        of_paper = self.preset == "paper"
+        of_paper = self.is_of_paper
         _fill(self, recourse="vectors" if of_paper or self.problem == "fc" else "rules")
         _fill(self, changes="any" if of_paper else "plausible")
         _fill(self, num_recourses=10 if self.recourse == "rules" else 100)
         if self.recourse == "rules" and (of_paper or self.problem == "fc"):
-            raise InputError("The paper's preset and problem 'fc' are about vectors (got recourse='rules')")
+            raise InputError("Baselines, the paper's preset and problem 'fc' are about vectors (got recourse='rules')")
+        if self.baseline is None and (self.min_samples is not None or self.summary is not None):
+            raise InputError("min_samples and summary are options of baselines (got none)")
+        for name in ("min_samples", "summary"):
+            if getattr(self, name) is not None:
+                _check_count(name, getattr(self, name), least=1)
         if self.recourse == "rules" and self.constraint is not None:
             raise InputError("A constraint limits edits, which only vectors are found by (got recourse='rules')")
         _check_count("max_changes", self.max_changes, least=1)
@@ -117,7 +128,7 @@ class Settings:
             one_edit_length: Median length of a one-edit recourse on the data; None or 0 where there is none, and then an
                 automatic `Δ` is a fifth of `θ`, the paper's ratio.
         """
-        of_paper = self.preset == "paper"
+        of_paper = self.is_of_paper
         delta = self.delta
         if isinstance(delta, str):
             delta = PAPER_DELTA if of_paper else one_edit_length / 2 if one_edit_length else self.theta / 5
@@ -145,9 +156,14 @@ class Settings:
         return self.recourse == "rules" or self.changes == "confirmed"
 
     @property
+    def is_of_paper(self) -> bool:
+        """Whether what is left open is as in the paper."""
+        return self.preset == "paper" or self.baseline is not None
+
+    @property
     def has_automatic_delta(self) -> bool:
         """Whether `Δ` is to be measured on the data."""
-        return self.delta == AUTO and self.preset != "paper"
+        return self.delta == AUTO and not self.is_of_paper
 
     @property
     def num_jobs(self) -> int:
@@ -158,8 +174,20 @@ class Settings:
         left_out = {*_NOT_PARAMETERS, *(() if self.preset == "paper" else _WALK_ONLY)}
         left_out |= set(_VECTORS_ONLY if self.recourse == "rules" else _RULES_ONLY)
         left_out |= {name for name in _SMARTS if not getattr(self, name)}
+        left_out |= set(_BASELINES_ONLY)
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
-        return values | {"constraint": None if self.constraint is None else repr(self.constraint)}
+        values |= {"constraint": None if self.constraint is None else repr(self.constraint)}
+        if self.baseline is not None:
+            values |= {"baseline": self.baseline_facts(), "min_samples": self.min_samples, "summary": self.summary}
+        return values
+
+    def baseline_facts(self) -> dict[str, Any] | None:
+        """The name and the options of the baseline."""
+        if self.baseline is None:
+            return None
+        made: object = self.baseline  # anyone's, perhaps no dataclass
+        options = asdict(made) if is_dataclass(made) and not isinstance(made, type) else {}
+        return {"name": baseline_name(self.baseline), "options": options}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,31 +1,37 @@
-"""Vector recourse: counterfactual candidates from the directed search or the paper's walk, and the choice among them."""
+"""Vector recourse: counterfactual candidates from the directed search, the paper's walk or a baseline, and the choice among them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
+from comrecgc.baselines import Counterfactual, GlobalSummary, Subject, baseline_name, embedded, summarise
 from comrecgc.embedding.ged import edit_path, ged_interval
-from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, simplify_path
+from comrecgc.errors import InputError
+from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, apply_path, simplify_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline.inputs import Progress, Rejects
 from comrecgc.pipeline.settings import CHOSEN, ResolvedSettings, inside
 from comrecgc.recourse import (
     BallCover,
     FloatArray,
+    PublishedClustering,
     RecourseClustering,
     RecoursePairs,
     cover_of,
     nearest_counterfactuals,
+    nearest_of_all,
     normalised_distances,
     pairs_within,
     with_counterfactuals,
 )
 from comrecgc.search import DirectedSearch, SearchProgress, SearchState
+from comrecgc.selection import greedy_cover
 from comrecgc.walk import Candidate, MultiHeadWalk, ShardedWalk
 
 _MEASURED_INPUTS = 64
@@ -50,6 +56,7 @@ class Candidates:
         centres: Recourses the search ended with; None where it chose none.
         curve: Coverage as the search went on; empty where it was not counted.
         complete: Whether the search ended of itself; False if time was up.
+        summary: A few of the candidates that are near many inputs, where a baseline was asked for them.
     """
 
     pairs: RecoursePairs
@@ -58,6 +65,11 @@ class Candidates:
     centres: FloatArray | None = None
     curve: tuple[float, ...] = ()
     complete: bool = True
+    summary: GlobalSummary | None = None
+
+
+Stands = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray]
+"""Whether each changed graph, given after what it was before, stands on the rung that is asked for."""
 
 
 def find_candidates(
@@ -66,23 +78,27 @@ def find_candidates(
     rejects: Rejects,
     *,
     given: FloatArray | None = None,
+    stands: Stands | None = None,
     deadline: float | None = None,
     progress: Progress | None = None,
     checkpoint: Path | None = None,
     resume: bool = False,
 ) -> Candidates:
-    """Look for counterfactuals of the rejects as the preset says.
+    """Look for counterfactuals of the rejects as the baseline or the preset says.
 
     Args:
         settings: Resolved settings.
         scorer: Scores neighbourhoods.
         rejects: The inputs, embedded.
         given: Recourses known beforehand, `[R, d]`, for which the search looks instead of choosing its own.
+        stands: Judges what a baseline found, which may not have kept to the allowed edits; None where any change is allowed.
         deadline: When to stop, as `time.monotonic()` counts.
         progress: Called as the search goes on.
         checkpoint: Folder that keeps an unfinished search; None keeps none.
         resume: Go on from what the folder holds.
     """
+    if given is None and settings.baseline is not None:
+        return _from_baseline(settings, scorer, rejects, stands, deadline, progress, checkpoint, resume)
     if given is None and settings.preset == "paper":
         return _walked(settings, scorer, rejects, deadline, progress, checkpoint, resume)
     search = DirectedSearch(theta=inside(settings.theta, CHOSEN), cover=ball_cover(settings))
@@ -212,6 +228,64 @@ def _walked(
     )
 
 
+def _from_baseline(
+    settings: ResolvedSettings,
+    scorer: NeighbourhoodScorer,
+    rejects: Rejects,
+    stands: Stands | None,
+    deadline: float | None,
+    progress: Progress | None,
+    checkpoint: Path | None,
+    resume: bool,
+) -> Candidates:
+    """What a baseline finds. Every input is paired with every counterfactual within θ; on a rung only with what was made from it."""
+    assert settings.baseline is not None
+    inputs = rejects.graphs
+    subject = Subject(scorer=scorer, inputs=inputs, graphs=rejects.dataset.graphs)
+    found = settings.baseline.run(
+        subject, np.random.default_rng(settings.seed),
+        deadline=deadline, progress=progress, checkpoint=checkpoint, resume=resume,
+    )  # fmt: skip
+    if stands is not None:
+        found = replace(found, found=_standing(settings, found.found, inputs, stands))
+    graphs = [each.graph for each in found.found]
+    ends, sizes = embedded(subject, graphs) if graphs else (rejects.scores.embedding[:0], rejects.scores.sizes[:0])
+    pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, ends, sizes, settings.theta)
+    if stands is not None:
+        starts = np.array([each.input for each in found.found], dtype=np.int64)
+        pairs = pairs.subset(starts[pairs.candidates] == pairs.inputs)
+
+    def path(index: int, candidate: int) -> EditPath:
+        reached = found.found[candidate]
+        if reached.input == index:
+            return shorter_path(inputs[index], reached.path)
+        return mapped_path(inputs[index], reached.graph.fresh())
+
+    summary = None
+    if settings.summary is not None:
+        summary = summarise(found, subject, num_graphs=settings.summary, theta=settings.theta)
+    return Candidates(
+        pairs=pairs, graph=lambda candidate: graphs[candidate], path=path, complete=found.complete, summary=summary
+    )
+
+
+def _standing(
+    settings: ResolvedSettings, found: Sequence[Counterfactual], inputs: Sequence[Graph], stands: Stands
+) -> tuple[Counterfactual, ...]:
+    """The counterfactuals that were made from an input and stand on the rung."""
+    assert settings.baseline is not None
+    made = [each for each in found if each.input is not None]
+    if found and not made:
+        name = baseline_name(settings.baseline)
+        raise InputError(
+            f"The counterfactuals of {name} are made from no input, so only changes='any' fits (got {settings.changes!r})"
+        )
+    if not made:
+        return ()
+    kept = stands([inputs[each.input] for each in made if each.input is not None], [each.graph for each in made])
+    return tuple(each for each, stays in zip(made, kept.tolist(), strict=True) if stays)
+
+
 def max_walk_cost(scorer: NeighbourhoodScorer, inputs: Sequence[Graph], seed: int) -> int | None:
     """How many elements of their inputs heads may change at once: two where one edit flips nearly every input.
 
@@ -255,13 +329,30 @@ def one_edit_length(scorer: NeighbourhoodScorer, rejects: Rejects, seed: int) ->
     return float(np.median(lengths)) if len(lengths) else 0.0
 
 
-def choose_recourses(settings: ResolvedSettings, candidates: Candidates) -> tuple[FloatArray, RecoursePairs]:
-    """The recourses, in order, `[at most R, d]`, and the pairs that may be used to cover inputs."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Chosen:
+    """Chosen recourses.
+
+    Args:
+        centres: The recourses, in order, `[at most R, d]`.
+        pairs: The pairs that may be used to cover inputs.
+        figures: What the published code would say of them, by name; nothing where it was not asked.
+    """
+
+    centres: FloatArray
+    pairs: RecoursePairs
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+def choose_recourses(settings: ResolvedSettings, candidates: Candidates) -> Chosen:
+    """The recourses, and the pairs that may be used to cover inputs."""
     pairs = candidates.pairs
+    if settings.baseline is not None and settings.selection == "dbscan":
+        return _chosen_as_published(settings, pairs)
     if settings.selection == "dbscan":
         if settings.problem == "fc":
             pairs = with_counterfactuals(pairs, nearest_counterfactuals(pairs))
-        return _clustered(settings, pairs), pairs
+        return Chosen(centres=_clustered(settings, pairs), pairs=pairs)
     centres = candidates.centres
     if centres is None:
         # Balls cover at least what the paper's clusters would.
@@ -272,11 +363,50 @@ def choose_recourses(settings: ResolvedSettings, candidates: Candidates) -> tupl
         cover = cover_of(pairs, centres, inside(settings.delta, CHOSEN))
         covered = np.flatnonzero(cover.first >= 0)
         pairs = with_counterfactuals(pairs, pairs.candidates[cover.pairs[cover.first[covered], covered]])
-    return centres, pairs
+    return Chosen(centres=centres, pairs=pairs)
+
+
+def _chosen_as_published(settings: ResolvedSettings, pairs: RecoursePairs) -> Chosen:
+    """Clusters of what a baseline found, and what the published code would print: a stricter coverage and a sum of lengths."""
+    assert settings.baseline is not None
+    if settings.problem == "fc":
+        pairs = with_counterfactuals(pairs, few_counterfactuals(pairs, getattr(settings.baseline, "few", "nearest")))
+    clustering = PublishedClustering(
+        theta=settings.theta,
+        delta=settings.delta,
+        num_recourses=settings.num_recourses,
+        min_samples=int(settings.min_samples or getattr(settings.baseline, "min_samples", 2)),
+        seed=settings.seed,
+        num_threads=settings.num_jobs,
+    )
+    chosen = clustering.choose(pairs)
+    figures = {"published_coverage": chosen.coverage, "published_length": chosen.total_length}
+    return Chosen(centres=_long_enough(settings, chosen.centres), pairs=pairs, figures=figures)
+
+
+def few_counterfactuals(pairs: RecoursePairs, how: str) -> npt.NDArray[np.int64]:
+    """The counterfactuals that the FC rows of the paper's tables use, no more than there are inputs unless all are taken.
+
+    Args:
+        pairs: All pairs within θ.
+        how: "nearest" to some input, however far; "greedy", by the inputs within θ, going on at no gain; or "all".
+    """
+    from scipy.sparse import csr_array
+
+    everything = np.arange(pairs.num_candidates)
+    if how == "all" or len(everything) <= pairs.num_inputs:
+        return everything
+    if how == "nearest":
+        return nearest_of_all(
+            pairs.input_embeddings, pairs.input_sizes, pairs.candidate_embeddings, pairs.candidate_sizes
+        ).astype(np.int64)
+    cells = (np.ones(len(pairs), dtype=np.bool_), (pairs.candidates, pairs.inputs))
+    order = greedy_cover(csr_array(cells, shape=(len(everything), pairs.num_inputs)), pairs.num_inputs).order
+    return np.concatenate([order, np.setdiff1d(everything, order)[: pairs.num_inputs - len(order)]])
 
 
 def _clustered(settings: ResolvedSettings, pairs: RecoursePairs) -> FloatArray:
-    """Centroids of clusters; those within Δ of "change nothing" are left out where directions are asked for."""
+    """Centroids of clusters."""
     clustering = RecourseClustering(
         theta=settings.theta,
         delta=settings.delta,
@@ -284,7 +414,11 @@ def _clustered(settings: ResolvedSettings, pairs: RecoursePairs) -> FloatArray:
         seed=settings.seed,
         num_threads=settings.num_jobs,
     )
-    centres = clustering.centres(pairs)
+    return _long_enough(settings, clustering.centres(pairs))
+
+
+def _long_enough(settings: ResolvedSettings, centres: FloatArray) -> FloatArray:
+    """Without the centres within Δ of "change nothing" where directions are asked for."""
     if not settings.directional:
         return centres
     longer: FloatArray = centres[np.linalg.norm(centres.astype(np.float64), axis=1) > settings.delta]

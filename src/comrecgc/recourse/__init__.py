@@ -8,6 +8,7 @@ from comrecgc.recourse.fc import (
     best_coverage,
     exact_counterfactuals,
     nearest_counterfactuals,
+    nearest_of_all,
     recourse_triples,
     with_counterfactuals,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "dbscan",
     "exact_counterfactuals",
     "nearest_counterfactuals",
+    "nearest_of_all",
     "normalised_distances",
     "pairs_within",
     "recourse_triples",

@@ -21,6 +21,7 @@ from comrecgc.selection import exact_cover, greedy_cover, solve_binary
 Triples = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 15  # pairs whose vectors are held at once
+_CELLS = 1 << 23  # distances held at once
 
 
 def nearest_counterfactuals(pairs: RecoursePairs, num_counterfactuals: int | None = None) -> IntArray:
@@ -40,6 +41,30 @@ def nearest_counterfactuals(pairs: RecoursePairs, num_counterfactuals: int | Non
     np.minimum.at(closest, owner, pairs.norms[first])
     kept = np.lexsort((graphs, closest, -counts))[:num_counterfactuals]
     return np.sort(graphs[kept])
+
+
+def nearest_of_all(
+    input_embeddings: FloatArray, input_sizes: IntArray, candidate_embeddings: FloatArray, candidate_sizes: IntArray
+) -> IntArray:
+    """The candidates that are nearest to some input, however far that is, in increasing order; ties to the lowest.
+
+    Args:
+        input_embeddings: `z(G)`, `[num_inputs, d]`.
+        input_sizes: `|G|`, `[num_inputs]`.
+        candidate_embeddings: `z(H)`, `[num_candidates, d]`.
+        candidate_sizes: `|H|`, `[num_candidates]`.
+    """
+    if not len(candidate_embeddings):
+        return np.zeros(0, dtype=np.int32)
+    ends = candidate_embeddings.astype(np.float64)
+    squares, step = np.square(ends).sum(axis=1), max(1, _CELLS // len(ends))
+    nearest = [np.zeros(0, dtype=np.int64)]
+    for begin in range(0, len(input_embeddings), step):
+        origins = input_embeddings[begin : begin + step].astype(np.float64)
+        gaps = np.square(origins).sum(axis=1)[:, None] + squares - 2 * origins @ ends.T
+        sizes = input_sizes[begin : begin + step, None] + candidate_sizes
+        nearest.append((np.sqrt(np.maximum(gaps, 0)) / sizes).argmin(axis=1))
+    return np.unique(np.concatenate(nearest)).astype(np.int32)
 
 
 def with_counterfactuals(pairs: RecoursePairs, candidates: npt.NDArray[np.integer[Any]]) -> RecoursePairs:
