@@ -7,7 +7,9 @@ from comrecgc.classifiers.classifier import FloatArray
 from comrecgc.graphs import AllowKinds, Edit, EditKind, EditPath, Graph, GraphBatch, apply_path
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline.settings import Settings
-from comrecgc.pipeline.vectors import ball_cover, mapped_path, max_walk_cost, shorter_path
+from comrecgc.pipeline.vectors import ball_cover, few_counterfactuals, mapped_path, max_walk_cost, shorter_path
+from comrecgc.recourse import with_counterfactuals
+from tests.recourse.instances import random_pairs
 
 INPUTS = [Graph([0] * size, [(i, i + 1) for i in range(size - 1)]) for size in range(2, 12)]
 
@@ -63,3 +65,25 @@ def test_a_path_between_two_graphs_leads_there() -> None:
     end = apply_path(INPUT, mapped_path(INPUT, target))
     assert sorted(end.labels.tolist()) == sorted(target.labels.tolist())
     assert end.num_edges == target.num_edges
+
+
+@pytest.mark.parametrize("how", ["nearest", "greedy", "all"])
+def test_few_counterfactuals_by_hand(how: str) -> None:
+    pairs = random_pairs(3, num_inputs=6, num_candidates=40)
+    origins, ends = pairs.input_embeddings.astype(np.float64), pairs.candidate_embeddings.astype(np.float64)
+    sizes = pairs.input_sizes[:, None] + pairs.candidate_sizes
+    gaps = np.linalg.norm(origins[:, None] - ends, axis=2) / sizes
+    chosen: list[int] = []
+    if how == "nearest":
+        chosen = sorted(set(gaps.argmin(axis=1).tolist()))
+    elif how == "greedy":
+        near = np.zeros(gaps.shape, dtype=bool)
+        near[pairs.inputs, pairs.candidates] = True
+        for _ in range(6):
+            left = ~near[:, chosen].any(axis=1)
+            chosen.append(int(np.argmax([-1 if i in chosen else near[left, i].sum() for i in range(40)])))
+    else:
+        chosen = list(range(40))
+    assert few_counterfactuals(pairs, how).tolist() == chosen
+    few = with_counterfactuals(pairs, np.arange(5))
+    assert len(few_counterfactuals(few, "all")) == 40

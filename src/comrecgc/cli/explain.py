@@ -170,8 +170,8 @@ def explain(
     if agree and changes not in (None, "confirmed"):
         raise InputError(f"--agree asks for --changes confirmed (got {changes})")
     settings = Settings(
-        theta=_THETA.get(dataset.lower(), 0.1) if theta is None else theta,
-        delta=_delta(delta),
+        theta=paper_theta(dataset) if theta is None else theta,
+        delta=parse_delta(delta),
         recourse=recourse or "",
         num_recourses=recourses,  # type: ignore[arg-type]  # None is filled in
         max_changes=max_changes,
@@ -220,7 +220,13 @@ def explain(
         raise typer.Exit(3)
 
 
-def _delta(text: str) -> float | str:
+def paper_theta(dataset: str) -> float:
+    """The paper's θ on a dataset."""
+    return _THETA.get(dataset.lower(), 0.1)
+
+
+def parse_delta(text: str) -> float | str:
+    """Δ as a number, or "auto"."""
     try:
         return float(text)
     except ValueError:

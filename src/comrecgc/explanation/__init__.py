@@ -1,6 +1,7 @@
 """What a run finds, frozen: the common recourses, whom they cover and how; frame, JSON, run folder."""
 
 from comrecgc.explanation.checks import CHANGES, RECOURSES
+from comrecgc.explanation.document import encode_graph
 from comrecgc.explanation.explanation import Chooser, Explanation
 from comrecgc.explanation.folder import csv_text, load_explanation
 from comrecgc.explanation.records import (
@@ -35,6 +36,7 @@ __all__ = [
     "StoredRule",
     "Uncovered",
     "csv_text",
+    "encode_graph",
     "json_values",
     "load_explanation",
 ]

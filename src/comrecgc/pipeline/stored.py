@@ -111,7 +111,14 @@ def stored_wishes(explanation: Explanation) -> Wishes:
 
 def stored_settings(explanation: Explanation) -> ResolvedSettings:
     """The settings of a run, read back from its parameters; the constraint is left out."""
-    known = {field.name for field in fields(Settings)} - {"jobs", "time_budget", "constraint", "baseline", "min_samples", "summary"}
+    known = {field.name for field in fields(Settings)} - {
+        "jobs",
+        "time_budget",
+        "constraint",
+        "baseline",
+        "min_samples",
+        "summary",
+    }
     values = {name: value for name, value in explanation.parameters.items() if name in known}
     theta, delta = values.get("theta"), values.get("delta")
     if theta is None or (explanation.recourse == "vectors" and (delta is None or isinstance(delta, str))):

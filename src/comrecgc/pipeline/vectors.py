@@ -375,13 +375,18 @@ def _chosen_as_published(settings: ResolvedSettings, pairs: RecoursePairs) -> Ch
         theta=settings.theta,
         delta=settings.delta,
         num_recourses=settings.num_recourses,
-        min_samples=int(settings.min_samples or getattr(settings.baseline, "min_samples", 2)),
+        min_samples=_min_samples(settings),
         seed=settings.seed,
         num_threads=settings.num_jobs,
     )
     chosen = clustering.choose(pairs)
     figures = {"published_coverage": chosen.coverage, "published_length": chosen.total_length}
     return Chosen(centres=_long_enough(settings, chosen.centres), pairs=pairs, figures=figures)
+
+
+def _min_samples(settings: ResolvedSettings) -> int:
+    """Vectors that make a cluster: as asked for, as the baseline has it, or 2."""
+    return settings.min_samples or int(getattr(settings.baseline, "min_samples", 2))
 
 
 def few_counterfactuals(pairs: RecoursePairs, how: str) -> npt.NDArray[np.int64]:

@@ -12,20 +12,25 @@ from comrecgc.runs.evaluation import (
 )
 from comrecgc.runs.evidence import load_evidence, rewrite_report, run_evidence
 from comrecgc.runs.figures import Figure
-from comrecgc.runs.folder import REPORT, WITNESSES, RunFolder
+from comrecgc.runs.folder import REPORT, SUMMARY, WITNESSES, RunFolder
 from comrecgc.runs.models import ModelFile, obtain_classifier, obtain_embedder
 from comrecgc.runs.run import apply_run, explain_dataset
+from comrecgc.runs.sources import OWN_SOURCES, ComparedSource, compare_sources, source_settings
 
 __all__ = [
     "BORDERLINE",
+    "OWN_SOURCES",
     "REPORT",
+    "SUMMARY",
     "WITNESSES",
+    "ComparedSource",
     "Figure",
     "ModelFile",
     "RunFolder",
     "Witnesses",
     "apply_run",
     "choose_again",
+    "compare_sources",
     "evaluate_run",
     "explain_dataset",
     "load_evidence",
@@ -37,5 +42,6 @@ __all__ = [
     "rewrite_report",
     "run_evidence",
     "run_models",
+    "source_settings",
     "stored_settings",
 ]

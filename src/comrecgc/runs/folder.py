@@ -20,12 +20,13 @@ REQUEST = "run.json"
 MANIFEST = "manifest.json"
 REPORT = "report.html"
 WITNESSES = "witnesses.npz"
+SUMMARY = "summary.json"
 
 # In the order of removal: the file that says whose the others are goes last, the one that says they are whole first.
 _UNFINISHED = ("search.npz", "walk-*.npz", BASELINE_CHECKPOINT, REQUEST)
 _FINISHED = (
-    MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", "molecules.csv", REPORT, EVIDENCE, WITNESSES, RULES, "panel-*.safetensors",
-    "panel-*.json",
+    MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", "molecules.csv", REPORT, EVIDENCE, WITNESSES, RULES, SUMMARY,
+    "panel-*.safetensors", "panel-*.json",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+from comrecgc.baselines import GlobalSummary
 from comrecgc.classifiers import ClassifierTraining, PanelTraining
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining
@@ -19,14 +20,15 @@ from comrecgc.explainer import (
     find_recourses,
     panel_source,
 )
-from comrecgc.explanation import Explanation
+from comrecgc.explanation import Explanation, encode_graph
 from comrecgc.graphs import Constraint
 from comrecgc.molecules import Valence, ladder_facts
-from comrecgc.pipeline import Clock, Progress, Settings, stored_settings, with_label_names
+from comrecgc.pipeline import Clock, Progress, Rejects, Settings, stored_settings, with_label_names
 from comrecgc.report import write_report
 from comrecgc.runs.evaluation import run_judges, run_models, save_panel, save_witnesses, witnesses_of
-from comrecgc.runs.folder import REPORT, WITNESSES, RunFolder
+from comrecgc.runs.folder import REPORT, SUMMARY, WITNESSES, RunFolder
 from comrecgc.runs.models import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
+from comrecgc.storage import write_json
 from comrecgc.threads import reproducible
 
 _MAY_CHANGE = ("jobs", "time_budget")  # between an interruption and going on
@@ -86,6 +88,7 @@ def explain_dataset(
         "classifier": asdict(classifier_training) if classifier is None else checksum(classifier),
         "embedder": _asked_of_embedder(settings, embedder, embedder_training),
         "constraint": None if settings.constraint is None else repr(settings.constraint),
+        "baseline": settings.baseline_facts(),
     }
     if panel is None:
         panel = settings.wants_panel
@@ -133,11 +136,32 @@ def explain_dataset(
         if settings.recourse == "vectors":
             save_witnesses(witnesses_of(found.verified, found.rejects), folder.path / WITNESSES)
             facts[WITNESSES] = checksum(folder.path / WITNESSES)
+        if found.summary is not None:
+            write_json(folder.path / SUMMARY, summary_document(found.summary, found.rejects))
         explanation = found.explanation.with_facts(replace(found.explanation.facts, facts=facts))
         write_report(explanation, folder.path / REPORT)  # the manifest, which makes the folder whole, comes last
         explanation.save(folder.path)
         folder.finish()
         return explanation
+
+
+def summary_document(summary: GlobalSummary, rejects: Rejects) -> dict[str, Any]:
+    """A global summary as JSON values: `k` counterfactuals, what they cover, and the inputs they were made from, if any."""
+    return {
+        "theta": summary.theta,
+        "coverage": summary.coverage,
+        "median_cost": summary.cost,
+        "coverage_curve": list(summary.curve),
+        "graphs": [
+            {
+                "gain": gain,
+                "probability": each.probability,
+                "input": None if each.input is None else int(rejects.indices[each.input]),
+                **encode_graph(each.graph),
+            }
+            for each, gain in zip(summary.chosen, summary.gains.tolist(), strict=True)
+        ],
+    }
 
 
 def _asked_of_embedder(settings: Settings, file: Path | None, training: EmbedderTraining) -> float | str | None:
