@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from comrecgc.baselines import Counterfactuals, DatasetCounterfactuals, GcfExplainer, summarise
@@ -14,7 +15,7 @@ SUBJECT = small_subject(40)
 FOUND = GcfExplainer(num_steps=150, theta=0.12).run(SUBJECT, np.random.default_rng(0))
 
 
-def distances(found: Counterfactuals) -> np.ndarray:  # type: ignore[type-arg]
+def distances(found: Counterfactuals) -> npt.NDArray[np.float64]:
     """`d(G,H)` of every input and counterfactual, one pair at a time."""
     measure = Histogram(3)
     return np.array([[np.linalg.norm(measure.vector(g, each.graph)) for each in found.found] for g in SUBJECT.inputs])

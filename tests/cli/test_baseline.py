@@ -59,7 +59,7 @@ def test_a_baseline_is_a_run_that_can_be_evaluated(
     assert explanation.changes == "any"
     assert explanation.parameters["baseline"]["name"] == "gcfexplainer"
     assert explanation.parameters["baseline"]["options"]["num_steps"] == 60
-    assert explanation.metrics["coverage"] >= explanation.metrics["published_coverage"] > 0
+    assert explanation.coverage >= (explanation.metrics["published_coverage"] or 0) > 0
     for recourse in explanation.recourses:
         for member in recourse.covered:
             assert member.counterfactual == apply_path(explanation.inputs[member.input].graph, member.edits)
@@ -92,18 +92,17 @@ def test_several_are_compared_and_taken_up_where_they_stopped(
 ) -> None:
     folder = tmp_path / "all"
     several = ["baseline", "dataset", "published", "vectors", *options, "--set", "published.num_steps=40"]
-    from comrecgc.runs import run as runs
+    from comrecgc.explainer import find_recourses
 
     asked: list[str] = []
-    original = runs.find_recourses
 
     def counted(settings: object, *arguments: object, **named: object) -> object:
         asked.append(str(getattr(settings, "baseline", None)))
         if len(asked) == 2:
             raise KeyboardInterrupt
-        return original(settings, *arguments, **named)  # type: ignore[arg-type]
+        return find_recourses(settings, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(runs, "find_recourses", counted)
+    monkeypatch.setattr("comrecgc.runs.run.find_recourses", counted)
     assert run(monkeypatch, *several, "--out", folder) == 130
     assert [row[0] for row in csv.reader((folder / "comparison.csv").read_text().splitlines())] == ["source", "dataset"]
     assert run(monkeypatch, *several, "--out", folder, "--resume") == 0
@@ -148,15 +147,13 @@ def test_bad_input_is_one_line(
 
 
 def test_nothing_rejected_is_an_empty_run(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import comrecgc.explainer
-
-    original = comrecgc.explainer.predict
+    from comrecgc.classifiers import predict
 
     def accepting(classifier: Classifier, dataset: GraphDataset) -> Predictions:
-        found = original(classifier, dataset)
+        found = predict(classifier, dataset)
         return replace(found, probability=np.full(len(found.probability), 0.9))
 
-    monkeypatch.setattr(comrecgc.explainer, "predict", accepting)
+    monkeypatch.setattr("comrecgc.explainer.predict", accepting)
     assert run(monkeypatch, "baseline", "published", *options, "--out", tmp_path / "run") == 0
     assert Explanation.load(tmp_path / "run").recourses == ()
 
