@@ -125,7 +125,8 @@ class MoleculeSentences:
         cut = {node for pair in d.changed_bonds if pair in d.old_bonds for node in pair if node in d.old}
         changed = {*d.removed, *d.relabelled, *cut}
         counts: Counter[str] = Counter()
-        places = self._places[:_MOST_PLACES] if changed and not self._motifs else ()
+        # One place says nothing of most places.
+        places = self._places[:_MOST_PLACES] if changed and len(self._places) > 1 and not self._motifs else ()
         for graph, site in places:
             nodes = {int(graph.ids[site[node]]) for node in changed}
             groups = Molecule(graph, self._names, self._edge_names).groups
