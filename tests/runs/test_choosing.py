@@ -13,7 +13,7 @@ from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.pipeline import Settings
-from comrecgc.runs import apply_run, choose_again, evaluate_run, explain_dataset
+from comrecgc.runs import apply_run, choose_again, evaluate_run, explain_dataset, rewrite_report
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
 DATASET = small_dataset(60)
@@ -48,6 +48,13 @@ def test_a_run_by_rules_needs_no_embedder_and_keeps_its_table(run: Path) -> None
     assert (found.recourse, found.changes) == ("rules", "plausible")
     assert found.recourses
     assert found.metrics["confirmed_coverage"] is not None
+
+
+def test_explain_and_report_write_the_same_page(run: Path) -> None:
+    written = (run / "report.html").read_text(encoding="utf-8")
+    assert 'id="packed"' in written
+    rewrite_report(run)
+    assert (run / "report.html").read_text(encoding="utf-8") == written
 
 
 def test_choosing_again_is_the_same_choice_and_other_wishes_are_kept(run: Path) -> None:

@@ -92,7 +92,7 @@ def _packed(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
     """What the page calls things, and what was asked."""
     table, settings = chooser.mined.table, chooser.settings
-    panel, inputs = chooser.judges.panel, list(explanation.inputs.values())
+    inputs = list(explanation.inputs.values())
     return {
         "labels": list(explanation.label_names),
         "edgeLabels": None if explanation.edge_label_names is None else list(explanation.edge_label_names),
@@ -105,7 +105,7 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "theta": settings.theta,
         "changes": explanation.changes,
         "majority": table.majority,
-        "panel": len(panel) if panel is not None else max(int(table.votes.max(initial=0)), table.majority),
+        "panel": _panel_size(explanation, chooser),
         "slack": SLACK,
         "splits": NUM_SPLITS,
         "maxChanges": settings.max_changes,
@@ -114,6 +114,14 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "wishes": chooser.wishes.stated(),
         "bound": explanation.metrics.get("coverage_bound"),
     }
+
+
+def _panel_size(explanation: Explanation, chooser: RuleChooser) -> int:
+    """How many were asked: as many as the run folder keeps, as are at hand, or as agree at most."""
+    kept, panel, table = explanation.facts.facts.get("panel"), chooser.judges.panel, chooser.mined.table
+    if isinstance(kept, list) and kept:
+        return len(kept)
+    return len(panel) if panel is not None else max(int(table.votes.max(initial=0)), table.majority)
 
 
 def _atom(name: str) -> list[Any]:
