@@ -71,7 +71,10 @@ class Vocabulary:
         rare = names[np.argsort(-counts, kind="stable")[MOST_OFFERED:]]
         least = max(min_seen, math.ceil(USUAL_SHARE * len(dataset)))
         usual = names[counts >= least]
-        groups, names = with_pairs(groups, names, dataset.num_labels, num_edge_labels, ladder.familiarity.known)
+        more = familiar_pairs(dataset.num_labels, num_edge_labels, ladder.familiarity.known)
+        if rung < Rung.PLAUSIBLE:  # any node may be tied to any other, by any edge
+            more += [Group((k,), (), (), bond) for k in range(dataset.num_labels) for bond in range(num_edge_labels)]
+        groups, names = with_groups(groups, names, more)
         bonding = bonding_of(dataset.graphs, dataset.label_names) if rung >= Rung.PLAUSIBLE else None
         whole = [
             bonding is None or bonding.is_whole(group.labels, group.edges, group.edge_labels, group.bond)
@@ -163,18 +166,13 @@ def group_arrays(groups: Sequence[Group]) -> tuple[npt.NDArray[np.int32], npt.ND
     return table, edges
 
 
-def with_pairs(
-    groups: Sequence[Group],
-    names: npt.NDArray[np.uint64],
-    num_labels: int,
-    num_edge_labels: int,
-    known: npt.NDArray[np.uint64],
+def with_groups(
+    groups: Sequence[Group], names: npt.NDArray[np.uint64], more: Sequence[Group]
 ) -> tuple[list[Group], npt.NDArray[np.uint64]]:
-    """The groups and those of two nodes that would be familiar, in the order of their names."""
-    pairs = familiar_pairs(num_labels, num_edge_labels, known)
-    if not pairs:
+    """The groups and some more, each once, in the order of their names."""
+    if not more:
         return list(groups), names
-    more = kernels.enumeration.name_groups(*group_arrays(pairs), kernels.changing.new_work(MAX_NODES + 1, MAX_NODES))
-    every, first = np.unique(np.concatenate([names, more]), return_index=True)
-    both = [*groups, *pairs]
+    added = kernels.enumeration.name_groups(*group_arrays(more), kernels.changing.new_work(MAX_NODES + 1, MAX_NODES))
+    every, first = np.unique(np.concatenate([names, added]), return_index=True)
+    both = [*groups, *more]
     return [both[k] for k in first], every

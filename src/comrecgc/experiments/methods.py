@@ -1,0 +1,133 @@
+"""The methods that tables compare. Each turns a ground and a seed into figures: coverage, length, the curve over R."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from comrecgc.baselines import make_baseline
+from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.experiments.grounds import Ground
+from comrecgc.experiments.paper import THETA
+
+MOST_RECOURSES = 100
+_WALKS = ("published", "gcfexplainer", "gcf-nearest", "local-walk")
+_MIN_SAMPLES = {"mutagenicity": 3}  # of the clusters of walks, as the authors ran them; 2 elsewhere
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A way to explain, with its options.
+
+    Args:
+        name: Short name; cells are known by it.
+        options: Options of `CommonRecourseExplainer`.
+        baseline: Name of the baseline that finds counterfactuals; None for our own search.
+        baseline_options: Options of the baseline.
+        theta: `θ`; None for the dataset's.
+        random: Whether a seed makes a difference.
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    baseline: str | None = None
+    baseline_options: Mapping[str, Any] = field(default_factory=dict)
+    theta: float | None = None
+    random: bool = True
+
+    def cell(self, ground: Ground, seed: int) -> str:
+        """The name of the cell: all that the figures depend on."""
+        theta = "" if self.theta is None else f" theta {self.theta:g}"
+        return f"{self.name}{theta} {ground.name} {ground.model} seed {seed} {ground.scale}"
+
+    def figures(self, ground: Ground, seed: int) -> dict[str, Any]:
+        """Explain, and what came of it."""
+        options = dict(self.options)
+        if self.baseline is not None:
+            steps = {"num_steps": ground.scale.num_steps} if self.baseline in _WALKS else {}
+            options["baseline"] = make_baseline(self.baseline, **{**steps, **self.baseline_options})
+            if self.baseline in _WALKS and "summary" not in options:
+                options.setdefault("min_samples", _MIN_SAMPLES.get(ground.name, 2))
+        if options.get("preset") == "paper":
+            options["num_steps"] = ground.scale.num_steps
+        needs_embedder = options.get("recourse") != "rules"
+        if needs_embedder and self.baseline is None and "preset" not in options:
+            options["time_budget"] = ground.scale.search_seconds
+        explainer = CommonRecourseExplainer(
+            ground.classifier,
+            ground.embedder if needs_embedder else None,
+            theta=self.theta or THETA.get(ground.name, 0.1),
+            panel=False,
+            jobs=ground.jobs,
+            random_state=seed,
+            **options,
+        )
+        explanation = explainer.fit(ground.dataset).explanation_
+        metrics = explanation.metrics
+        return {
+            "inputs": len(explanation.inputs),
+            "coverage": explanation.coverage,
+            "length": metrics.get("total_length"),
+            "curve": list(explanation.coverage_curve),
+            "summary_coverage": metrics.get("summary_coverage"),
+            "summary_cost": metrics.get("summary_cost"),
+            "stages": dict(explanation.timings) if hasattr(explanation, "timings") else {},
+        }
+
+
+def published(heads: int, *, problem: str = "fcr", delta: float = 0.02, theta: float | None = None) -> Method:
+    """COMRECGC as its authors ran it."""
+    return Method(
+        name=f"published {heads} heads {problem} delta {delta:g}",
+        baseline="published",
+        baseline_options={"num_heads": heads},
+        options={"problem": problem, "delta": delta, "num_recourses": MOST_RECOURSES},
+        theta=theta,
+    )
+
+
+def moving_walk(heads: int = 5, *, problem: str = "fcr", delta: float = 0.02, theta: float | None = None) -> Method:
+    """The paper's walk as its text has it: heads advance."""
+    return Method(
+        name=f"moving walk {heads} heads {problem} delta {delta:g}",
+        options={
+            "preset": "paper", "num_heads": heads, "problem": problem, "delta": delta, "num_recourses": MOST_RECOURSES,
+        },
+        theta=theta,
+    )  # fmt: skip
+
+
+def source(name: str, *, problem: str = "fcr", **options: Any) -> Method:
+    """Recourses from the counterfactuals of a baseline."""
+    return Method(
+        name=f"{name} {problem}",
+        baseline=name,
+        options={"problem": problem, "num_recourses": MOST_RECOURSES, **options},
+        random=name != "dataset",
+    )
+
+
+def summary(name: str) -> Method:
+    """Ten graphs of a baseline, at θ = 0.1 throughout."""
+    return Method(name=f"{name} ten graphs", baseline=name, options={"summary": 10}, theta=0.1, random=name != "dataset")
+
+
+def vectors(*, delta: float = 0.02, problem: str = "fcr", theta: float | None = None) -> Method:
+    """Our search for vectors, any change."""
+    return Method(
+        name=f"vectors {problem} delta {delta:g}",
+        options={
+            "recourse": "vectors", "changes": "any", "delta": delta, "problem": problem, "num_recourses": MOST_RECOURSES,
+        },
+        theta=theta,
+    )  # fmt: skip
+
+
+def rules(changes: str) -> Method:
+    """Our rules on a rung of changes."""
+    return Method(
+        name=f"rules {changes}",
+        options={"recourse": "rules", "changes": changes, "num_recourses": MOST_RECOURSES},
+        random=False,
+    )

@@ -1,0 +1,127 @@
+"""Tables: rows of figures with the paper's beside them, as Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from comrecgc.storage import write_text
+
+PAPERS = "the paper's method"
+OURS = "ours"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One figure of a table.
+
+    Args:
+        values: What was measured, one value a seed; empty if nothing was.
+        printed: What the paper printed; None if nothing.
+    """
+
+    values: tuple[float, ...] = ()
+    printed: float | None = None
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the seeds."""
+        return float(np.mean(self.values)) if self.values else None
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation over the seeds; None for fewer than two."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
+
+    @property
+    def difference(self) -> float | None:
+        """Measured less printed."""
+        return None if self.mean is None or self.printed is None else self.mean - self.printed
+
+    def words(self, digits: int) -> str:
+        """"42.7 ± 0.3 (paper 42.9, -0.2)"."""
+        if self.mean is None:
+            return "–" if self.printed is None else f"paper {self.printed:g}"
+        text = f"{self.mean:.{digits}f}"
+        if self.spread is not None:
+            text += f" ± {self.spread:.{digits}f}"
+        if self.printed is not None:
+            text += f" (paper {self.printed:g}, {self.difference:+.{digits}f})"
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row: what it is, whose method, and its figures.
+
+    Args:
+        name: What it is.
+        kind: `PAPERS`, `OURS`, or nothing where there is only one kind.
+        entries: One a column.
+    """
+
+    name: str
+    entries: tuple[Entry, ...]
+    kind: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of the paper, regenerated.
+
+    Args:
+        name: Short name; files are called so.
+        number: Where it stands in the paper.
+        title: What it shows.
+        columns: Names of the columns.
+        rows: The rows.
+        digits: Digits behind the point.
+        notes: Sentences below it.
+    """
+
+    name: str
+    number: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    digits: int = 1
+    notes: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """The table for people."""
+        head = ["", *(["method"] if self._has_kinds else []), *self.columns]
+        lines = [f"## {self.title} ({self.number})", "", _line(head), _line(["---"] * len(head))]
+        for row in self.rows:
+            kind = [row.kind] if self._has_kinds else []
+            lines.append(_line([row.name, *kind, *(entry.words(self.digits) for entry in row.entries)]))
+        return "\n".join([*lines, "", *(f"{note}\n" for note in self.notes)])
+
+    def csv(self) -> str:
+        """The table for programs: one line a figure."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["row", "method", "column", "mean", "spread", "seeds", "paper", "difference"])
+        for row in self.rows:
+            for column, entry in zip(self.columns, row.entries, strict=True):
+                figures = (entry.mean, entry.spread, len(entry.values), entry.printed, entry.difference)
+                writer.writerow([row.name, row.kind, column, *("" if v is None else f"{v:.6g}" for v in figures)])
+        return text.getvalue()
+
+    def save(self, folder: Path) -> None:
+        """Write both."""
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / f"{self.name}.md", self.markdown())
+        write_text(folder / f"{self.name}.csv", self.csv())
+
+    @property
+    def _has_kinds(self) -> bool:
+        return any(row.kind for row in self.rows)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
