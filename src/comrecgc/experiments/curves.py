@@ -44,7 +44,9 @@ def draw_curves(laboratory: Laboratory) -> Path:
         metadata: dict[str, Any] = {"Date": None} if suffix == "svg" else {"Software": None}
         write_atomically(
             path.with_suffix(f".{suffix}"),
-            lambda file, suffix=suffix, metadata=metadata: figure.savefig(file, format=suffix, dpi=120, metadata=metadata),  # type: ignore[misc]
+            lambda file, suffix=suffix, metadata=metadata: figure.savefig(
+                file, format=suffix, dpi=120, metadata=metadata
+            ),  # type: ignore[misc]
         )
     return path
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from comrecgc.baselines import make_baseline
-from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.experiments.grounds import Ground
 from comrecgc.experiments.paper import THETA
+from comrecgc.explainer import CommonRecourseExplainer
 
 MOST_RECOURSES = 100
 _WALKS = ("published", "gcfexplainer", "gcf-nearest", "local-walk")
@@ -110,7 +110,9 @@ def source(name: str, *, problem: str = "fcr", **options: Any) -> Method:
 
 def summary(name: str) -> Method:
     """Ten graphs of a baseline, at θ = 0.1 throughout."""
-    return Method(name=f"{name} ten graphs", baseline=name, options={"summary": 10}, theta=0.1, random=name != "dataset")
+    return Method(
+        name=f"{name} ten graphs", baseline=name, options={"summary": 10}, theta=0.1, random=name != "dataset"
+    )
 
 
 def vectors(*, delta: float = 0.02, problem: str = "fcr", theta: float | None = None) -> Method:

@@ -53,7 +53,9 @@ def accuracy_table(laboratory: Laboratory) -> Table:
             rows.append(Row(name=f"{model}, {part}", entries=entries))
         if any(cell["released"] for cell in cells):
             entries = tuple(Entry(values=(cell["all"],)) for cell in cells)
-            rows.append(Row(name=f"{model}, all graphs (the released model was split in a way nobody knows)", entries=entries))
+            rows.append(
+                Row(name=f"{model}, all graphs (the released model was split in a way nobody knows)", entries=entries)
+            )
     return Table(
         name="accuracy", number="Table 2 and appendix", title="Accuracy of the classifiers",
         columns=DATASETS, rows=tuple(rows), digits=3, notes=laboratory.notes(),

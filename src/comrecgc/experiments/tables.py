@@ -44,7 +44,7 @@ class Entry:
         return None if self.mean is None or self.printed is None else self.mean - self.printed
 
     def words(self, digits: int) -> str:
-        """"42.7 ± 0.3 (paper 42.9, -0.2)"."""
+        """ "42.7 ± 0.3 (paper 42.9, -0.2)"."""
         if self.mean is None:
             return "–" if self.printed is None else f"paper {self.printed:g}"
         text = f"{self.mean:.{digits}f}"

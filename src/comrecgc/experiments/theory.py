@@ -80,7 +80,9 @@ def _gains_rise(sets: np.ndarray, rng: np.random.Generator) -> bool:  # type: ig
 
 def _differs(rng: np.random.Generator) -> bool:
     """Whether HiGHS and brute force disagree on a random instance of two budgets."""
-    triples = np.unique(np.stack([rng.integers(6, size=14), rng.integers(4, size=14), rng.integers(5, size=14)], axis=1), axis=0)
+    triples = np.unique(
+        np.stack([rng.integers(6, size=14), rng.integers(4, size=14), rng.integers(5, size=14)], axis=1), axis=0
+    )
     chosen = exact_counterfactuals(triples, 2, 2)
     assert chosen is not None
 

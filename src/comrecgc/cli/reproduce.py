@@ -1,0 +1,66 @@
+"""`comrecgc reproduce`: the paper's tables and figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from comrecgc.cli.app import AllJobs, DataRoot, Resume, app, guarded
+from comrecgc.errors import InputError
+from comrecgc.terminal import bars, out
+
+
+@app.command()
+@guarded
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="What to reproduce; `--list` names them, `all` is every one.", show_default=False),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Name every table and figure, and stop.")] = False,
+    scale: Annotated[str, typer.Option(help="quick (few graphs, short walks) or full (as in the paper).")] = "quick",
+    folder: Annotated[Path, typer.Option("--out", help="Gets tables, figures, models and cells.")] = Path(
+        "reproduction"
+    ),
+    checkpoints: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with released models, NAME/classifier.pth and NAME/greed.pt; others are trained.",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: AllJobs = None,
+    data_root: DataRoot = None,
+    resume: Resume = False,
+) -> None:
+    """Regenerate the paper's tables and figures, each cell beside what the paper printed."""
+    import os
+
+    from comrecgc.experiments import ALL, EXPERIMENTS, Laboratory, experiments_of, scale_of
+    from comrecgc.storage import only_writer_in
+
+    if listed or not names:
+        for experiment in EXPERIMENTS.values():
+            out.print(f"{experiment.name:10} {experiment.number}: {experiment.title}", markup=False, highlight=False)
+        out.print(f"{ALL:10} every one", markup=False, highlight=False)
+        return
+    wanted, size = experiments_of(names), scale_of(scale)
+    if checkpoints is not None and not checkpoints.is_dir():
+        raise InputError(f"--checkpoints must be a folder (got {checkpoints})")
+    if checkpoints is None:
+        out.print("No --checkpoints: classifiers and embedders are trained here.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_writer_in(folder), bars() as bar:
+        laboratory = Laboratory(
+            folder=folder, scale=size, checkpoints=checkpoints, data_root=data_root,
+            jobs=jobs or os.cpu_count() or 1, progress=bar,
+        )  # fmt: skip
+        if not resume and not laboratory.cells.is_empty:
+            raise InputError(
+                f"{folder} holds cells of an earlier run: --resume goes on with them, or give another --out"
+            )
+        for experiment in wanted:
+            path = experiment.carry_out(laboratory)
+            out.print(f"{experiment.number}, {experiment.title}: {path}", markup=False, highlight=False, soft_wrap=True)

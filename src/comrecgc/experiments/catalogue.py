@@ -1,0 +1,90 @@
+"""Every experiment of the paper by name, with where it stands in the paper and about how long it takes here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from comrecgc.errors import InputError
+from comrecgc.experiments.coverage import (
+    ablation_table,
+    fc_table,
+    fcr_table,
+    fine_table,
+    grid_table,
+    local_table,
+    models_table,
+    social_table,
+    ten_table,
+)
+from comrecgc.experiments.curves import draw_curves
+from comrecgc.experiments.laboratory import Laboratory
+from comrecgc.experiments.pictures import draw_recourses
+from comrecgc.experiments.statistics import accuracy_table, datasets_table
+from comrecgc.experiments.tables import Table
+from comrecgc.experiments.theory import theory_table
+from comrecgc.experiments.times import times_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A table or figure of the paper.
+
+    Args:
+        name: Name on the command line.
+        number: Where it stands in the paper.
+        title: What it shows.
+        run: Carries it out: a table to be saved, or the file of a figure.
+    """
+
+    name: str
+    number: str
+    title: str
+    run: Callable[[Laboratory], Table | Path]
+
+    def carry_out(self, laboratory: Laboratory) -> Path:
+        """Run it and keep what it gives; returns the file to look at."""
+        result = self.run(laboratory)
+        if isinstance(result, Path):
+            return result
+        result.save(laboratory.folder)
+        return laboratory.folder / f"{result.name}.md"
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(name="datasets", number="Table 1", title="the datasets", run=datasets_table),
+        Experiment(name="accuracy", number="Table 2 and appendix", title="accuracy of the classifiers", run=accuracy_table),
+        Experiment(name="fcr", number="Table 3", title="FCR: GCFExplainer, COMRECGC with 2 to 6 heads, ours", run=fcr_table),
+        Experiment(name="fc", number="Table 4", title="FC: data, LocalRW, GCFExplainer, COMRECGC, ours", run=fc_table),
+        Experiment(name="curves", number="Figure 3", title="coverage against R", run=draw_curves),
+        Experiment(name="ten", number="Table 5", title="ten explanations: recourses against graphs", run=ten_table),
+        Experiment(name="grid", number="appendix", title="θ and Δ", run=grid_table),
+        Experiment(name="fine", number="appendix", title="Δ on Mutagenicity in small steps", run=fine_table),
+        Experiment(name="times", number="appendix", title="running times by stage", run=times_table),
+        Experiment(name="ablation", number="appendix", title="without several heads", run=ablation_table),
+        Experiment(name="models", number="appendix", title="GAT, GraphSAGE and GIN", run=models_table),
+        Experiment(name="social", number="appendix", title="IMDB-BINARY and IMDB-MULTI", run=social_table),
+        Experiment(name="local", number="appendix", title="CF-GNNExplainer", run=local_table),
+        Experiment(name="pictures", number="Figures 2, 4 and 5", title="common recourses on Mutagenicity", run=draw_recourses),
+        Experiment(name="theory", number="section 2, appendices B and C", title="the theory as checks", run=theory_table),
+    )
+}  # fmt: skip
+
+ALL = "all"
+
+
+def experiments_of(names: list[str]) -> list[Experiment]:
+    """Experiments by their names; "all" for every one."""
+    if names == [ALL]:
+        return list(EXPERIMENTS.values())
+    for name in names:
+        if name not in EXPERIMENTS:
+            near = difflib.get_close_matches(name, [*EXPERIMENTS, ALL], n=1, cutoff=0.0)
+            raise InputError(
+                f"Experiments are {', '.join(EXPERIMENTS)}, or {ALL} alone (got {name!r}; the nearest is {near[0]})"
+            )
+    return [EXPERIMENTS[name] for name in names]
