@@ -53,7 +53,8 @@ def draw_recourses(laboratory: Laboratory) -> Path:
     mined, dataset = explainer.mined_, ground.dataset
     assert mined is not None
     catalogue = catalogue_of(mined)
-    order = sorted(range(len(catalogue)), key=lambda row: (-int(mined.table.num_accepted[row]), row))
+    table = mined.table
+    order = sorted(range(len(table)), key=lambda row: (table.num_changes[row], -table.num_accepted[row], row))
     lines = ["## Common recourses that the paper shows", ""]
     for wanted in WANTED:
         rows = [row for row in order if difference(catalogue[row].rule, dataset.label_names) == wanted.difference]
@@ -68,10 +69,10 @@ def draw_recourses(laboratory: Laboratory) -> Path:
             title=wanted.words, standalone=True,
         )  # fmt: skip
         write_text(laboratory.folder / f"recourse-{wanted.name}.svg", picture)
-        turned, can = int(mined.table.num_accepted[row]), int(mined.table.num_applicable[row])
+        turned, can = table.num_accepted[row], table.num_applicable[row]
         what = words.summary if words else "A rule"
         lines.append(
-            f"{what}: works for {turned} of the {can} molecules it can be carried out on. {len(rows)} rules do the like.\n"
+            f"{what}: works for {turned} of the {can} molecules it can be carried out on. Rules of the table that do the like: {len(rows)}.\n"
         )
         lines.append(f"![{wanted.words}](recourse-{wanted.name}.svg)\n")
     path = laboratory.folder / "pictures.md"
