@@ -56,6 +56,12 @@ def choose(
     forbid_label: Annotated[
         list[str] | None, typer.Option(help="A node label that rules must not add, once per label.", show_default=False)
     ] = None,
+    forbid_group: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A group that rules must not attach, by its name or formula, once per group.", show_default=False
+        ),
+    ] = None,
     forbid_kind: Annotated[
         list[str] | None,
         typer.Option(
@@ -83,8 +89,8 @@ def choose(
 
     chosen = choose_again(
         folder, output, overwrite=overwrite, num_recourses=recourses, min_success=min_success, min_support=min_support,
-        max_cost=max_cost, max_changes=max_changes, forbidden_labels=forbid_label, forbidden_kinds=forbid_kind,
-        protected_labels=protect_label, confirmed=confirmed,
+        max_cost=max_cost, max_changes=max_changes, forbidden_labels=forbid_label, forbidden_groups=forbid_group,
+        forbidden_kinds=forbid_kind, protected_labels=protect_label, confirmed=confirmed,
     )  # fmt: skip
     print_summary(chosen, output)
 

@@ -124,6 +124,7 @@ class Explanation:
         max_cost: int | None = None,
         max_changes: int | None = None,
         forbidden_labels: Sequence[str] | None = None,
+        forbidden_groups: Sequence[str] | None = None,
         forbidden_kinds: Sequence[str] | None = None,
         protected_labels: Sequence[str] | None = None,
         confirmed: bool | None = None,
@@ -137,6 +138,7 @@ class Explanation:
             max_cost: Most elements that it changes.
             max_changes: Most changes made together.
             forbidden_labels: Names of node labels that it must not add.
+            forbidden_groups: Names of groups that it must not attach, as sentences have them: "nitro (–NO2)", or "nitro" or "–NO2" alone.
             forbidden_kinds: Kinds of change that it must not consist of: relabel, attach, detach, swap, join, cut, rebond.
             protected_labels: Names of node labels that it must not remove or relabel.
             confirmed: Count only results that most of the panel accept.
@@ -147,8 +149,8 @@ class Explanation:
             raise InputError("choose needs the table of rules: take the result of fit, or comrecgc.load_explanation")
         return self.chooser(
             num_recourses=num_recourses, min_success=min_success, min_support=min_support, max_cost=max_cost,
-            max_changes=max_changes, forbidden_labels=forbidden_labels, forbidden_kinds=forbidden_kinds,
-            protected_labels=protected_labels, confirmed=confirmed,
+            max_changes=max_changes, forbidden_labels=forbidden_labels, forbidden_groups=forbidden_groups,
+            forbidden_kinds=forbidden_kinds, protected_labels=protected_labels, confirmed=confirmed,
         )  # fmt: skip
 
     @property

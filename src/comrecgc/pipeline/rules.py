@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +42,7 @@ from comrecgc.rules import (
     save_table,
     wilson_interval,
 )
-from comrecgc.wording import describe_rule
+from comrecgc.wording import describe_group, describe_rule
 
 SECONDS_FOR_BOUND = 5.0
 """Time to look for the best choice of rules, or a bound on it."""
@@ -83,6 +84,10 @@ class RuleChooser:
         for name in ("forbidden_labels", "protected_labels"):
             if name in given:
                 given[name] = tuple(self._label(label) for label in given[name])
+        if "forbidden_groups" in given:
+            given["forbidden_groups"] = tuple(
+                place for name in given["forbidden_groups"] for place in self._groups(name)
+            )
         if "forbidden_kinds" in given:
             given["forbidden_kinds"] = tuple(given["forbidden_kinds"])
         if given.get("confirmed") and not self.mined.table.majority:
@@ -115,6 +120,34 @@ class RuleChooser:
         if name not in names:
             raise InputError(f"Node labels are {', '.join(names)} (got {name!r})")
         return names.index(name)
+
+    def _groups(self, name: str) -> list[int]:
+        """Groups of the table that are called so; several may be, joined by other bonds."""
+        dataset = self.mined.rejects.dataset
+        called = [
+            describe_group(
+                group.labels, group.bonds, group.bond, dataset.label_names,
+                edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular,
+            )
+            for group in self.mined.table.groups
+        ]  # fmt: skip
+        wanted = _plain(name)
+        found = [
+            place
+            for place, text in enumerate(called)
+            if wanted in {_plain(text), *map(_plain, text.rstrip(")").split(" ("))}
+        ]
+        if not found:
+            near = difflib.get_close_matches(name, called, n=3, cutoff=0.0)
+            raise InputError(
+                f"A group must be one of the data, as sentences call it (got {name!r}; near are {'; '.join(near)})"
+            )
+        return found
+
+
+def _plain(name: str) -> str:
+    """A name as people type it: any dash, any case."""
+    return name.replace("–", "-").replace("−", "-").strip().strip("-").casefold()
 
 
 _ASKED = ("num_recourses", "min_success", "min_support", "max_cost", "max_changes")
