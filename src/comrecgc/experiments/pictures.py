@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from comrecgc.drawing import draw_rule
 from comrecgc.experiments.laboratory import Laboratory
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Rule
 from comrecgc.pipeline import catalogue_of
-from comrecgc.report import draw_rule
 from comrecgc.storage import write_text
 
 _DATASET = "mutagenicity"

@@ -67,12 +67,12 @@ def _checks() -> dict[str, float]:
     }
 
 
-def _gains_rise(sets: np.ndarray, rng: np.random.Generator) -> bool:  # type: ignore[type-arg]
+def _gains_rise(sets: np.ndarray, rng: np.random.Generator) -> bool:
     """Whether a set adds more to a larger family than to a smaller one within it."""
     order = rng.permutation(len(sets))
     small, large, new = order[:2], order[:5], order[5]
 
-    def gain(family: np.ndarray) -> int:  # type: ignore[type-arg]
+    def gain(family: np.ndarray) -> int:
         return int((sets[new] & ~sets[family].any(axis=0)).sum())
 
     return gain(small) < gain(large)
