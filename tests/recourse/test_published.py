@@ -55,3 +55,10 @@ def test_no_pairs_are_no_recourses() -> None:
     found = PublishedClustering(theta=0.25, delta=0.025).choose(pairs)
     assert found.centres.shape == (0, pairs.width)
     assert found.coverage == 0
+
+
+def test_pairs_that_are_all_noise_are_no_recourses() -> None:
+    pairs = random_pairs(0, num_inputs=5, num_candidates=30)
+    found = PublishedClustering(theta=0.25, delta=1e-6, min_samples=3).choose(pairs)
+    assert found.centres.shape == (0, pairs.width)
+    assert found.coverage == 0

@@ -64,13 +64,14 @@ class PublishedClustering(RecourseClustering):
         vectors, inputs = pairs.vectors(rows), pairs.inputs[rows]
         labels = dbscan(vectors, self.delta, self.min_samples, num_threads=self.num_threads)
         centroids = cluster_centroids(vectors, labels)
+        clustered = labels >= 0
+        vectors, inputs, labels = vectors[clustered], inputs[clustered], labels[clustered]
         is_short = np.linalg.norm(centroids.astype(np.float64), axis=1) < self.theta
         clusters, members = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for begin in range(0, len(vectors), _BLOCK):
             label = labels[begin : begin + _BLOCK]
             gaps = vectors[begin : begin + _BLOCK].astype(np.float64) - centroids[label]
-            near = (label >= 0) & (np.einsum("nd,nd->n", gaps, gaps) < self.delta**2)
-            near &= is_short[label]
+            near = (np.einsum("nd,nd->n", gaps, gaps) < self.delta**2) & is_short[label]
             clusters.append(label[near])
             members.append(inputs[begin : begin + _BLOCK][near].astype(np.int64))
         place = np.cumsum(is_short) - 1  # of each cluster among the short ones
