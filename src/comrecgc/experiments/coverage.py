@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from comrecgc.experiments import paper
-from comrecgc.experiments.laboratory import Laboratory, coverage, first_ten, length, summary_coverage
+from comrecgc.experiments.laboratory import Laboratory, coverage, first_ten, length
 from comrecgc.experiments.methods import Method, moving_walk, published, rules, source, summary, vectors
 from comrecgc.experiments.paper import DATASETS, SOCIAL
 from comrecgc.experiments.tables import OURS, PAPERS, Entry, Row, Table
@@ -49,7 +49,7 @@ def ten_table(laboratory: Laboratory) -> Table:
         ("CFF", summary("cff"), paper.TEN_CFF),
         ("GCFExplainer", summary("gcfexplainer"), paper.TEN_GCFEXPLAINER),
     )
-    rows = [laboratory.row(name, PAPERS, method, (summary_coverage,), printed) for name, method, printed in lines]
+    rows = [laboratory.row(name, PAPERS, method, (coverage,), printed) for name, method, printed in lines]
     rows.append(laboratory.row("COMRECGC", PAPERS, published(5), (first_ten,), paper.TEN_COMRECGC))
     rows.append(laboratory.row("COMRECGC, heads that advance", PAPERS, moving_walk(), (first_ten,)))
     rows += _ours(laboratory, (first_ten,))

@@ -110,19 +110,15 @@ class Laboratory:
 
 def coverage(result: dict[str, Any]) -> float | None:
     """Coverage in percent: as the published code counts where a baseline says so."""
-    value = result["published_coverage"] if result.get("published_coverage") is not None else result["coverage"]
-    return None if value is None else 100 * float(value)
+    published = result.get("published_coverage")
+    return 100 * float(result["coverage"] if published is None else published)
 
 
 def length(result: dict[str, Any]) -> float | None:
     """Total length of the recourses."""
-    value = result["published_length"] if result.get("published_length") is not None else result["length"]
+    value = result.get("published_length")
+    value = result["length"] if value is None else value
     return None if value is None else float(value)
-
-
-def summary_coverage(result: dict[str, Any]) -> float | None:
-    """Coverage of a summary by graphs, in percent."""
-    return None if result.get("summary_coverage") is None else 100 * float(result["summary_coverage"])
 
 
 def first_ten(result: dict[str, Any]) -> float | None:
