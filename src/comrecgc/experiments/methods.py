@@ -141,9 +141,7 @@ def source(name: str, *, problem: str = "fcr", **options: Any) -> Method:
 
 def summary(name: str) -> Method:
     """Ten graphs of a baseline, at θ = 0.1 throughout."""
-    return Method(
-        name=f"{name} ten graphs", baseline=name, options={"summary": 10}, theta=0.1, random=name != "dataset"
-    )
+    return Method(name=f"{name} ten graphs", baseline=name, num_graphs=10, theta=0.1, random=name != "dataset")
 
 
 def vectors(*, delta: float = 0.02, problem: str = "fcr", theta: float | None = None) -> Method:
