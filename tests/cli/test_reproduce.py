@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from comrecgc.datasets import load_dataset
 from tests.cli.command import run
 
 
@@ -17,17 +16,16 @@ def test_every_experiment_is_listed(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 
 def test_a_quick_table_equals_the_paper_and_is_found_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("aids", "mutagenicity", "nci1", "proteins"):
-        load_dataset(name)  # skips where there is no data
-    assert run(monkeypatch, "reproduce", "datasets", "theory", "--out", tmp_path) == 0
+    command = ("reproduce", "datasets", "theory", "--data-root", data_root, "--out", tmp_path)
+    assert run(monkeypatch, *command) == 0
     first = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     assert b"3978 (paper 3978, +0)" in first["datasets.md"]
     (tmp_path / "cells" / "statistics-aids.json").unlink()  # as if killed before it
-    assert run(monkeypatch, "reproduce", "datasets", "theory", "--out", tmp_path) == 2
+    assert run(monkeypatch, *command) == 2
     assert "--resume goes on" in capsys.readouterr().err
-    assert run(monkeypatch, "reproduce", "datasets", "theory", "--out", tmp_path, "--resume") == 0
+    assert run(monkeypatch, *command, "--resume") == 0
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == first
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -55,9 +57,9 @@ def test_a_strangers_model_of_three_classes_gets_rules() -> None:
     assert "C" in found.recourses[0].summary
 
 
-def test_graphs_without_labels_get_rules_about_edges_and_leaves() -> None:
+def test_graphs_without_labels_get_rules_about_edges_and_leaves(data_root: Path) -> None:
     """IMDB-BINARY has one label: what can change is how people are joined."""
-    whole = load_dataset("imdb-binary")
+    whole = load_dataset("imdb-binary", root=data_root)
     some = whole.subset(np.flatnonzero([graph.num_nodes < 15 for graph in whole])[:30].tolist())
 
     class Sparse:
