@@ -620,7 +620,7 @@
     const at = new Map(drawn.map((node, k) => [node, (comes.has(k) ? second[k] : first[k]).map((value) => 30 * value)]));
     const xs = [...at.values()].map((point) => point[0]);
     const ys = [...at.values()].map((point) => point[1]);
-    const frame = [Math.min(...xs) - 18, Math.min(...ys) - 16, Math.max(...xs) - Math.min(...xs) + 36, Math.max(...ys) - Math.min(...ys) + 32];
+    const frame = [Math.min(...xs) - 26, Math.min(...ys) - 16, Math.max(...xs) - Math.min(...xs) + 52, Math.max(...ys) - Math.min(...ys) + 32];
     const draw = (side, k) => drawSide(table, change, side, at, sides[k], frame, `${title} ${side}`);
     return { before: draw("before", 0), after: draw("after", 1), width: frame[2], hidden: change.nodes.length - shown.size };
   }
@@ -1280,7 +1280,7 @@
     function changeFigure(change, item, words, reason) {
       const index = table.index[item];
       const drawing = drawChange(table, change, `${thing} ${index}`);
-      const figure = element("figure", undefined, drawing.width > 230 ? "example wide" : "example");
+      const figure = element("figure", undefined, drawing.width > 246 ? "example wide" : "example");
       const pair = element("div", undefined, "pair");
       const arrow = element("div", "→", "arrow");
       arrow.setAttribute("aria-hidden", "true");
