@@ -233,8 +233,11 @@ def test_the_same_choice_on_the_command_line_is_shown(page: Page) -> None:
     page.locator("#wish-adds [data-value='0']").click()
     command = "comrecgc choose RUN --recourses 5 --min-success 0.5 --forbid-label C"
     assert page.locator("#command code").inner_text() == command
-    page.locator("#wish-group").select_option(index=2)
-    assert not page.locator("#command").is_visible()
+    page.locator("#more-table .row").first.get_by_role("button", name="Pick").click()
+    assert not page.locator("#command").is_visible()  # which has no such option
+    page.locator("#reset").click()
+    page.locator("#wish-group").select_option(label="acetyl (–CO–CH3)")
+    assert page.locator("#command code").inner_text().endswith("--forbid-group 'acetyl (–CO–CH3)'")
 
 
 def test_a_rule_picked_by_hand_is_kept_and_the_others_follow(page: Page) -> None:

@@ -11,7 +11,7 @@ import pytest
 from comrecgc.explanation import Explanation, Reason, RunFacts
 from comrecgc.graphs import Pattern, Rule
 from comrecgc.report import render_report, write_report
-from comrecgc.report.rule_views import REASONS, rule_facts, rule_figures, rule_kinds, rung_sentence
+from comrecgc.report.rule_views import REASONS, property_words, rule_facts, rule_figures, rule_kinds, rung_sentence
 from tests.explanations import (
     DOUBLE_BOND_TO_SINGLE,
     explain_by_rules,
@@ -193,3 +193,20 @@ def test_the_page_depends_on_the_explanation_alone(rules: Explanation, html: str
 def test_no_rules_at_all_is_a_page() -> None:
     page = Page(render_report(explain_by_rules(tiny_dataset(), [])))
     assert "No rule was found for 3 rejected molecules" in page.words
+
+
+def test_properties_are_told_where_they_are_known() -> None:
+    known = {
+        "logp": 0.93,
+        "tpsa": -43.1,
+        "weight": 23.0,
+        "sa_score": 0.1,
+        "num": 162,
+        "lose_alerts": 150,
+        "gain_alerts": 0,
+    }
+    assert property_words({"properties": known}) == (
+        "logP +0.9, polar surface −43 Å², weight +23, difficulty of synthesis (1 to 10) +0.1 (medians of 162 molecules); "
+        "150 lose a structural alert"
+    )
+    assert property_words({}) == property_words({"properties": {"num": "x"}}) == ""

@@ -893,8 +893,11 @@
     }
     // The same choice on the command line; null where it has no such option.
     function commandOf(now) {
-      if (now.picks.length || now.drops.length || now.forbiddenGroups.size || now.radii.join() !== "0,1") return null;
+      if (now.picks.length || now.drops.length || now.radii.join() !== "0,1") return null;
       const own = initial();
+      // A name forbids all groups that are called so.
+      const names = new Set([...now.forbiddenGroups].map((group) => groupNames.get(group)));
+      if (table.groups.some(([group, name]) => names.has(name) && !now.forbiddenGroups.has(group))) return null;
       const quoted = (name) => (/^[\w.+-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
       const words = ["comrecgc choose RUN", `--recourses ${now.num}`];
       if (now.minSuccess !== own.minSuccess) words.push(`--min-success ${now.minSuccess}`);
@@ -903,6 +906,7 @@
       if (now.maxChanges !== own.maxChanges) words.push(`--max-changes ${now.maxChanges}`);
       for (const kind of now.forbiddenKinds) words.push(`--forbid-kind ${table.kinds[kind]}`);
       for (const label of now.forbiddenLabels) words.push(`--forbid-label ${quoted(table.labels[label])}`);
+      for (const name of names) words.push(`--forbid-group ${quoted(name)}`);
       for (const label of now.protectedLabels) words.push(`--protect-label ${quoted(table.labels[label])}`);
       if (now.confirmed) words.push("--confirmed");
       return words.join(" ");
@@ -1206,8 +1210,9 @@
         put("Random changes", `${percent(known.random, 0)} of all changes of the same kind work on these ${thing}s${known.random > 0 ? better : ""}`);
       }
       put("Probability", `rises by ${Math.round(100 * known.rise)} points where it works (median)`);
-      const valid = (table.known[rule] || {}).valid;
+      const { valid, properties } = table.known[rule] || {};
       if (valid !== undefined && valid !== null) put("Valid molecules", `${percent(valid, 0)} of the results`);
+      if (properties) put("Properties", properties);
       if (pattern.smirks) {
         const code = element("dd");
         code.append(element("code", pattern.smirks));

@@ -24,6 +24,7 @@ from comrecgc.explanation import CommonRecourse, Explanation, Reason
 from comrecgc.graphs import Graph, Pattern, Rung
 from comrecgc.molecules import charge_sign, depict, read_atom
 from comrecgc.pipeline import CataloguedRule, RuleChooser, catalogue_of, failures_of
+from comrecgc.report.rule_views import property_words
 from comrecgc.report.views import clipped
 from comrecgc.rules import KINDS, NUM_SPLITS, SLACK, Group, RuleTable, choose
 from comrecgc.wording import describe_group
@@ -263,6 +264,7 @@ def _exact(recourse: CommonRecourse) -> dict[str, Any]:
     return {
         "applicable": statistics.get("applicable"),
         "valid": recourse.share_valid,
+        "properties": property_words(statistics),
     }
 
 

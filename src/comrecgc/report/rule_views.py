@@ -17,6 +17,10 @@ _RUNGS = {
 }
 _CHEMISTRY = ", valences are right, and rdkit reads the result as a molecule"
 _SAME = 5e-4
+_PROPERTIES = (
+    ("logp", "logP", 1, ""), ("tpsa", "polar surface", 0, " Å²"), ("weight", "weight", 0, ""),
+    ("sa_score", "difficulty of synthesis (1 to 10)", 1, ""),
+)  # fmt: skip
 _NUMBERS = ("one", "two", "three")
 
 REASONS = {
@@ -188,7 +192,28 @@ def rule_facts(recourse: CommonRecourse, things: str = "graphs") -> list[tuple[s
         facts.append(("Probability", f"rises by {100 * rise:.0f} points where it works (median)"))
     if recourse.share_valid is not None:
         facts.append(("Valid molecules", f"{recourse.share_valid:.0%} of the results"))
+    if words := property_words(known):
+        facts.append(("Properties", words))
     return facts
+
+
+def property_words(known: Mapping[str, Any]) -> str:
+    """What a rule does to the properties of molecules, in a sentence; empty where that is not known."""
+    properties = known.get("properties")
+    if not isinstance(properties, Mapping) or (num := _number(properties, "num")) is None:
+        return ""
+    rises = [
+        f"{name} {value:+.{digits}f}{unit}".replace("-", "−")
+        for key, name, digits, unit in _PROPERTIES
+        if (value := _number(properties, key)) is not None
+    ]
+    alerts = [
+        f"{count:.0f} {verb} a structural alert"
+        for key, verb in (("lose_alerts", "lose"), ("gain_alerts", "gain"))
+        if (count := _number(properties, key))
+    ]
+    words = f"{', '.join(rises)} (medians of {num:.0f} molecules)"
+    return f"{words}; {', '.join(alerts)}" if alerts else words
 
 
 def rule_kinds(rule: StoredRule) -> list[str]:
