@@ -371,6 +371,7 @@ class CommonRecourseExplainer:
         protect: Rules: SMARTS of what must stay in a molecule.
         forbid: Rules: SMARTS of what no result may have.
         only: Rules: SMARTS of where molecules may change.
+        allow_alerts: Rules: allow changes that bring structural alerts (Brenk's catalog) to molecules of a table.
         time_budget: Seconds `fit` may take; what is found by then is the answer.
         jobs: Cores to use, None for all; the answer does not depend on it.
         device: Where torch models run.
@@ -419,6 +420,7 @@ class CommonRecourseExplainer:
     protect: Sequence[str] = ()
     forbid: Sequence[str] = ()
     only: Sequence[str] = ()
+    allow_alerts: bool = False
     time_budget: float | None = None
     jobs: int | None = None
     device: torch.device | str = "cpu"

@@ -43,7 +43,7 @@ def test_what_comes_and_what_changes_is_marked(pen: Pen) -> None:
     picture = pen.draw(from_smiles("c1ccccc1", ELEMENTS), edits)
     assert [part.text for part in marked(picture.before, "other") if part.tag == f"{SVG}text"] == ["C"]
     assert [part.text for part in marked(picture.after, "other") if part.tag == f"{SVG}text"] == ["N"]
-    assert [part.text for part in marked(picture.after, "come") if part.tag == f"{SVG}text"] == ["O"]
+    assert [part.text for part in marked(picture.after, "come") if part.tag == f"{SVG}text"] == ["OH"]
     (joined,) = (part for part in marked(picture.after, "come") if part.tag == f"{SVG}path")
     assert joined.get("d", "").count("M") == 2
     assert not marked(picture.before, "come")
@@ -58,7 +58,7 @@ def test_both_sides_share_one_frame_and_all_unchanged_places(pen: Pen) -> None:
         for side in (before, after)
     ]
     assert places[0] == places[1]
-    assert {text for text, _, _ in places[0]} == {"O", "N"}
+    assert {text for text, _, _ in places[0]} == {"O", "NH₂"}
 
 
 def test_bonds_are_drawn_by_their_order(pen: Pen) -> None:

@@ -97,6 +97,12 @@ def explain(
         list[str] | None,
         typer.Option(help="Rules: SMARTS of where molecules may change, once per pattern.", show_default=False),
     ] = None,
+    allow_alerts: Annotated[
+        bool,
+        typer.Option(
+            "--allow-alerts", help="Rules: allow changes of a table's molecules that bring structural alerts (Brenk)."
+        ),
+    ] = False,
     heads: Annotated[int, typer.Option(min=1, help="k: heads of the paper's walk.")] = 5,
     steps: Annotated[int, typer.Option(min=1, help="M: steps of the paper's walk.")] = 50_000,
     teleport: Annotated[float, typer.Option(help="τ: how often the paper's walk goes back to the inputs.")] = 0.05,
@@ -181,6 +187,7 @@ def explain(
         protect=tuple(protect or ()),
         forbid=tuple(forbid or ()),
         only=tuple(only or ()),
+        allow_alerts=allow_alerts,
         problem=problem,
         selection=selection,
         preset=preset,

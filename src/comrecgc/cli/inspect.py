@@ -252,9 +252,19 @@ def _gathered(
 
 @app.command()
 @guarded
-def report(folder: RunFolder) -> None:
+def report(
+    folder: RunFolder,
+    sdf: Annotated[
+        Path | None,
+        typer.Option("--sdf", help="Molecules: also write the counterfactuals to this SDF file.", show_default=False),
+    ] = None,
+) -> None:
     """Write report.html of a run folder again."""
+    from comrecgc.explanation import Explanation
     from comrecgc.runs import REPORT, rewrite_report
 
+    if sdf is not None:
+        Explanation.load(folder).to_sdf(sdf)
+        out.print(f"molecules: {sdf}", markup=False, soft_wrap=True)
     rewrite_report(folder)
     out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)

@@ -23,7 +23,7 @@ from comrecgc.graphs import (
     layout_change,
     neighbours_by_id,
 )
-from comrecgc.molecules import charge_sign, depict, read_atom
+from comrecgc.molecules import charge_sign, depict, read_atom, shown_atoms
 
 STYLE = """
 .drawing{color:#24292f;--gone:#c74e00;--come:#0067a8;--other:#a3447f;--disc:#fff}
@@ -134,8 +134,9 @@ class Pen:
         frame: tuple[float, float, float, float],
         title: str,
     ) -> str:
-        shown = [atom_text(name) for name in self.label_names] if self.is_molecular else self.label_names
-        names = {node: shown[label] for node, label in labels_by_id(graph).items()}
+        names = {node: self.label_names[label] for node, label in labels_by_id(graph).items()}
+        if self.is_molecular:
+            names = shown_atoms(graph, self.label_names, self.edge_label_names)
         radii = {node: self._radius(node, names[node], graph, node_marks) for node in names}
         x, y, width, height = frame
         head = (
@@ -152,7 +153,7 @@ class Pen:
         if not self.is_molecular:
             return 9.0
         bare = name == "C" and node not in marks and graph.degrees()[graph.position(node)] > 0
-        return 0.0 if bare else 6.5 if name == "H" else 8.5
+        return 0.0 if bare else 6.5 if name == "H" else 8.5 + 2.0 * min(len(name) - 1, 2) if len(name) > 2 else 8.5
 
     def _edges(
         self, graph: Graph, positions: Mapping[int, Point], radii: Mapping[int, float], marks: Mapping[EdgeIds, str]

@@ -217,6 +217,12 @@ class Explanation:
 
         save_explanation(self, Path(folder))
 
+    def to_sdf(self, path: str | Path) -> None:
+        """Write every counterfactual of molecules to an SDF file, with names, probabilities, SMIRKS and properties."""
+        from comrecgc.explanation.molecule_table import write_sdf
+
+        write_sdf(self, path)
+
     @classmethod
     def load(cls, folder: str | Path) -> Explanation:
         """The explanation in a run folder, checked against the manifest's checksums and for consistency."""

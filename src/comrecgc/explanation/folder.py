@@ -23,6 +23,7 @@ from comrecgc.explanation.document import (
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.molecule_table import MOLECULES, molecule_rows
 from comrecgc.explanation.records import CommonRecourse, RunFacts
+from comrecgc.molecules import to_smiles
 from comrecgc.storage import reason_of, write_json, write_text
 
 MANIFEST = "manifest.json"
@@ -34,6 +35,9 @@ Cell = str | int | float | None
 
 _COLUMNS = "recourse summary description gain coverage also_covers norm median_edits median_distance share_valid inputs".split()
 _RULE_COLUMNS = "applicable accepted success success_low success_high held_out_success confirmed cost smirks".split()
+_MOLECULE_COLUMNS = (
+    "example_name example_before example_after logp tpsa weight sa_score lose_alerts gain_alerts".split()
+)
 # A spreadsheet runs a cell that begins so as a formula; some take the full-width signs of East Asian text for the same.
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
@@ -103,7 +107,12 @@ def _bytes(path: Path) -> bytes:
 def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
     """A header, then a row for every recourse in order of selection; rules have columns of their own at the end."""
     are_rules = explanation.recourse == "rules"
-    rows: list[list[Cell]] = [[*_COLUMNS, *(_RULE_COLUMNS if are_rules else ())]]
+    with_molecules = are_rules and any(
+        "properties" in (recourse.statistics or {}) for recourse in explanation.recourses
+    )
+    rows: list[list[Cell]] = [
+        [*_COLUMNS, *(_RULE_COLUMNS if are_rules else ()), *(_MOLECULE_COLUMNS if with_molecules else ())]
+    ]
     for place, (recourse, coverage) in enumerate(zip(explanation.recourses, explanation.coverage_curve, strict=True)):
         rows.append(
             [
@@ -119,6 +128,7 @@ def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
                 recourse.share_valid,
                 " ".join(str(member.input) for member in recourse.covered),
                 *(_rule_cells(recourse) if are_rules else ()),
+                *(_molecule_cells(explanation, recourse) if with_molecules else ()),
             ]
         )
     return rows
@@ -133,6 +143,23 @@ def _rule_cells(recourse: CommonRecourse) -> list[Cell]:
     known["smirks"] = recourse.rule.smirks if recourse.rule else None
     cells = [known.get(name) for name in _RULE_COLUMNS]
     return [cell if isinstance(cell, str | int | float) else None for cell in cells]  # files may hold anything
+
+
+def _molecule_cells(explanation: Explanation, recourse: CommonRecourse) -> list[Cell]:
+    """A molecule before and after, and the median changes of properties."""
+    known = (recourse.statistics or {}).get("properties")
+    known = known if isinstance(known, dict) else {}
+    example: list[Cell] = [None, None, None]
+    if recourse.covered:
+        member = recourse.covered[0]
+        before = explanation.inputs[member.input]
+        graphs = (before.graph, member.counterfactual)
+        try:
+            example = [before.name, *(to_smiles(graph, explanation.label_names) for graph in graphs)]
+        except InputError:  # no rdkit here
+            example = [before.name, None, None]
+    cells = [known.get(name) for name in _MOLECULE_COLUMNS[len(example) :]]
+    return [*example, *(cell if isinstance(cell, str | int | float) else None for cell in cells)]
 
 
 def curve_rows(explanation: Explanation) -> list[list[Cell]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from comrecgc.errors import InputError
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, Scene
 from comrecgc.graphs import Change, Graph, Point, edges_by_id, labels_by_id, layout_change
-from comrecgc.molecules import depict
+from comrecgc.molecules import depict, element_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +107,7 @@ def _draw(
         axes.text(
             x,
             y,
-            scene.label_names[label][:6],
+            (element_of(scene.label_names[label]) if scene.is_molecular else scene.label_names[label])[:6],
             color=colour,
             fontsize=9,
             fontweight="normal" if colour == _PLAIN else "bold",

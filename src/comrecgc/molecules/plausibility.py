@@ -56,7 +56,7 @@ class MolecularChemistry:
         batch = changed.after
         wrong = (touched & ~self.right_valences(batch)) | self._overloaded(batch)
         mask = ~graphs_with(batch, wrong) & self.keeps_charge(changed)
-        if not _has_rdkit():
+        if not has_rdkit():
             return mask
         asked = mask.copy()
         if not thorough:
@@ -123,6 +123,11 @@ class MolecularChemistry:
         """Formal charge of each label, `[L]`."""
         return np.array([atom_of(name).charge for name in self.label_names], dtype=float)
 
+    @cached_property
+    def aromatic(self) -> BoolArray:
+        """Which labels are aromatic atoms, `[L]`."""
+        return np.array([atom_of(name).is_aromatic for name in self.label_names], dtype=bool)
+
     def _valences(self, name: str) -> tuple[int, ...]:
         """Bonds an atom can carry; a nitrogen whose charge no label says may have four."""
         allowed = atom_of(name).valences
@@ -145,7 +150,8 @@ class MolecularChemistry:
 
 
 @cache
-def _has_rdkit() -> bool:
+def has_rdkit() -> bool:
+    """Whether rdkit is installed."""
     return find_spec("rdkit") is not None
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 PROPERTIES = ("logp", "tpsa", "weight", "sa_score")
 """Crippen's logP, topological polar surface in Å², molecular weight, and Ertl's synthetic accessibility, 1 easy to 10 hard."""
 
+BRENK = ("BRENK",)
+"""The alerts that changes may not bring: reactive, unstable and toxic groups."""
+
 _CATALOGS = ("BRENK", "PAINS")
 _DIGITS = {"logp": 2, "tpsa": 1, "weight": 1, "sa_score": 2}
 _MOST = 200  # molecules that a median is of
@@ -36,10 +39,15 @@ def properties_of(molecule: Mol) -> dict[str, float]:
     return {name: round(float(value), _DIGITS[name]) for name, value in values.items()}
 
 
-def alerts_of(molecule: Mol) -> tuple[str, ...]:
-    """Names of its structural alerts (Brenk, PAINS), sorted."""
+def alerts_of(molecule: Mol, catalogs: tuple[str, ...] = _CATALOGS) -> tuple[str, ...]:
+    """Names of its structural alerts (Brenk, PAINS), sorted.
+
+    Args:
+        molecule: A sanitised molecule.
+        catalogs: Which of rdkit's catalogs count.
+    """
     with silently():
-        return tuple(sorted({match.GetDescription() for match in _catalog().GetMatches(molecule)}))
+        return tuple(sorted({match.GetDescription() for match in _catalog(catalogs).GetMatches(molecule)}))
 
 
 def property_changes(
@@ -71,10 +79,10 @@ def property_changes(
 
 
 @cache
-def _catalog() -> Any:
+def _catalog(names: tuple[str, ...]) -> Any:
     from rdkit.Chem import FilterCatalog
 
     parameters = FilterCatalog.FilterCatalogParams()
-    for name in _CATALOGS:
+    for name in names:
         parameters.AddCatalog(getattr(FilterCatalog.FilterCatalogParams.FilterCatalogs, name))
     return FilterCatalog.FilterCatalog(parameters)

@@ -18,7 +18,7 @@ from comrecgc.graphs import (
     Rule,
     Rung,
 )
-from comrecgc.molecules import MolecularChemistry, bonding_under
+from comrecgc.molecules import MolecularChemistry, bonding_under, has_rdkit
 from comrecgc.pipeline.inputs import Progress, Rejects
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import Settings
@@ -135,9 +135,11 @@ def permission_of(settings: Settings, ladder: Ladder) -> MolecularPermission | N
                 "protect, forbid and only are SMARTS, and for molecules with known atoms (got other graphs)"
             )
         return None
-    if not wishes and (not chemistry.has_types or Rung.parse(settings.changes) < Rung.PLAUSIBLE):
+    is_typed = chemistry.has_types and Rung.parse(settings.changes) >= Rung.PLAUSIBLE and has_rdkit()
+    if not wishes and not is_typed:
         return None
-    return MolecularPermission(chemistry=chemistry, wishes=wishes)
+    avoid_alerts = chemistry.has_types and not settings.allow_alerts and has_rdkit()
+    return MolecularPermission(chemistry=chemistry, wishes=wishes, avoid_alerts=avoid_alerts)
 
 
 def stored_rules(settings: Settings, rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:

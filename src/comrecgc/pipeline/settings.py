@@ -73,6 +73,7 @@ class Settings:
     baseline: Baseline | None = None
     min_samples: int | None = None
     summary: int | None = None
+    allow_alerts: bool = False
 
     def __post_init__(self) -> None:
         of_paper = self.is_of_paper
@@ -173,7 +174,7 @@ class Settings:
         """What determines the answer, as plain values for the explanation."""
         left_out = {*_NOT_PARAMETERS, *(() if self.preset == "paper" else _WALK_ONLY)}
         left_out |= set(_VECTORS_ONLY if self.recourse == "rules" else _RULES_ONLY)
-        left_out |= {name for name in _SMARTS if not getattr(self, name)}
+        left_out |= {name for name in (*_SMARTS, "allow_alerts") if not getattr(self, name)}
         left_out |= set(_BASELINES_ONLY)
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
         values |= {"constraint": None if self.constraint is None else repr(self.constraint)}

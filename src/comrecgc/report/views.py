@@ -147,7 +147,7 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
     )
     edits = f"{member.num_edits} edit" + ("" if member.num_edits == 1 else "s")
     words = (
-        f"Input {member.input}: {clipped(explanation.class_names[0])} "
+        f"{input_words(explanation, member.input)}: {clipped(explanation.class_names[0])} "
         f"{explanation.inputs[member.input].reject_probability:.0%} becomes "
         f"{clipped(explanation.class_names[1])} {member.probability:.0%}, {edits}, distance {member.distance:.3f}"
     )
@@ -161,6 +161,12 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
         "words": words,
         "steps": describe_path(graph, member.edits, [clipped(name) for name in explanation.label_names]),
     }
+
+
+def input_words(explanation: Explanation, index: int) -> str:
+    """An input by its number, and by its name where the data has names."""
+    name = explanation.inputs[index].name
+    return f"Input {index} ({clipped(name)})" if name else f"Input {index}"
 
 
 def uncovered_views(explanation: Explanation) -> list[UncoveredView]:
@@ -186,7 +192,9 @@ def uncovered_views(explanation: Explanation) -> list[UncoveredView]:
 
 def _card(explanation: Explanation, index: int, pen: Pen) -> dict[str, str]:
     rejected = explanation.inputs[index]
-    words = f"Input {index}, {clipped(explanation.class_names[0])} {rejected.reject_probability:.0%}"
+    words = (
+        f"{input_words(explanation, index)}, {clipped(explanation.class_names[0])} {rejected.reject_probability:.0%}"
+    )
     return {"svg": pen.draw(rejected.graph, (), f"Input {index}").before, "words": words}
 
 

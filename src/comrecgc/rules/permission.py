@@ -1,4 +1,6 @@
-"""Which changed molecules count: those that rdkit accepts as their labels say, that gain no charge, and that keep to a chemist's wishes."""
+"""Which changed molecules count: those that rdkit accepts as their labels say, that gain no charge and no structural alert, and that
+keep to a chemist's wishes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ import numpy.typing as npt
 
 from comrecgc import kernels
 from comrecgc.graphs import ChangedGraphs, Graph, GraphBatch
-from comrecgc.molecules import MolecularChemistry, SmartsWishes, is_valid_molecule
+from comrecgc.molecules import BOND_NAMES, BRENK, MolecularChemistry, SmartsWishes, alerts_of, sanitised
+from comrecgc.rules.groups import Group
 
 if TYPE_CHECKING:
     from comrecgc.rules.mining import IntArray, Workshop
@@ -38,25 +41,28 @@ class Permission(Protocol):
 class MolecularPermission:
     """Looks at changed molecules one by one, but for those whose kind of change leaves no doubt.
 
-    Groups that hang on a single bond and carry no charge leave valences, which are checked before, and aromaticity as they are.
+    Groups that hang on a single bond, carry no charge and are no alert leave valences, which are checked before, and aromaticity as they are.
 
     Args:
         chemistry: The chemistry of the data.
         wishes: What a chemist wants.
+        avoid_alerts: Whether a result may have no structural alert of Brenk's catalog that the molecule had not before.
     """
 
     chemistry: MolecularChemistry
     wishes: SmartsWishes = field(default_factory=SmartsWishes)
+    avoid_alerts: bool = True
 
     def allowed(self, workshop: Workshop, inputs: IntArray, changes: IntArray) -> BoolArray:
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(workshop.inputs) + 1))
+        unusual = self._unusual(workshop.vocabulary.groups)
         for i in np.unique(inputs).tolist():
             rows = order[bounds[i] : bounds[i + 1]]
             graph = workshop.inputs[i]
             if not self.wishes:
-                rows = rows[self._in_doubt(graph, changes[rows], self._group_facts(workshop))]
+                rows = rows[self._in_doubt(graph, changes[rows], unusual)]
             if len(rows):
                 batch, origin = workshop.changed(i, changes[rows])
                 mask[rows] = self.permits(graph, batch, origin)
@@ -78,9 +84,12 @@ class MolecularPermission:
             origin=np.asarray(origin, np.int64),
         )
         mask = self.chemistry.keeps_charge(changed)
+        old = sanitised(graph, names) if self.avoid_alerts else None
+        alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, BRENK))
         for k in np.flatnonzero(mask).tolist():
             after = batch[k]
-            mask[k] = is_valid_molecule(after, names)
+            molecule = sanitised(after, names)
+            mask[k] = molecule is not None and (not self.avoid_alerts or alerts.issuperset(alerts_of(molecule, BRENK)))
             if mask[k] and self.wishes:
                 mask[k] = self.wishes.allows(
                     graph, _named(after, origin[batch.node_ptr[k] : batch.node_ptr[k + 1]]), names
@@ -92,13 +101,19 @@ class MolecularPermission:
         names = self.chemistry.label_names
         return np.array([not self.wishes or self.wishes.allows(graph, result, names) for result in results], bool)
 
-    def _group_facts(self, workshop: Workshop) -> BoolArray:
-        """Groups that hang on another bond than a single one, or are charged, `[G + 1]`; the last is for none."""
+    def _unusual(self, groups: Sequence[Group]) -> BoolArray:
+        """Groups that hang on another bond than a single one, are charged, or are an alert on an aliphatic or aromatic carbon, `[2, G + 1]`.
+
+        The first row is about aliphatic anchors, the second about aromatic ones; the last column is for no group.
+        """
         charges = self.chemistry.charges
-        facts = [
-            group.bond != _SINGLE or charges[list(group.labels)].sum() != 0 for group in workshop.vocabulary.groups
-        ]
-        return np.array([*facts, False], bool)
+        facts = np.zeros((2, len(groups) + 1), bool)
+        for place, group in enumerate(groups):
+            facts[:, place] = group.bond != _SINGLE or charges[list(group.labels)].sum() != 0
+            if self.avoid_alerts:
+                facts[0, place] |= is_alert(group, self.chemistry.label_names)
+                facts[1, place] |= is_alert(group, self.chemistry.label_names, on_aromatic=True)
+        return facts
 
     def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray) -> BoolArray:
         """Rows to look at, `[V]`."""
@@ -114,9 +129,33 @@ class MolecularPermission:
         gives = (kind == changing.ATTACH) | (kind == changing.SWAP)
         doubt = (kind == changing.RELABEL) | (kind >= changing.JOIN)
         doubt |= takes & bonds[np.maximum(first, 0), np.maximum(second, 0)]
-        doubt |= gives & unusual[np.where(gives, value, -1)]
+        aromatic = self.chemistry.aromatic[graph.labels[np.maximum(first, 0)]].astype(np.int64)
+        doubt |= gives & unusual[aromatic, np.where(gives, value, -1)]
         mask: BoolArray = doubt.any(axis=1)
         return mask
+
+
+def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = False) -> bool:
+    """Whether a group on a carbon is a structural alert of Brenk's catalog, or no molecule at all; not known without carbon.
+
+    Args:
+        group: The group.
+        label_names: Atom behind each label.
+        on_aromatic: Whether the carbon is that of benzene rather than methane.
+    """
+    name = "c" if on_aromatic else "C"
+    if name not in label_names:
+        return False
+    carbon, size = label_names.index(name), 6 if on_aromatic else 1
+    ring = [(k, (k + 1) % 6) for k in range(6)] if on_aromatic else []
+    aromatic = BOND_NAMES.index("aromatic")
+    graph = Graph(
+        [*([carbon] * size), *group.labels],
+        [*ring, (0, size), *((i + size, j + size) for i, j in group.edges)],
+        [*([aromatic] * len(ring)), group.bond, *group.edge_labels],
+    )
+    molecule = sanitised(graph, label_names)
+    return molecule is None or bool(alerts_of(molecule, BRENK))
 
 
 def _named(graph: Graph, origin: npt.NDArray[np.int32]) -> Graph:

@@ -7,11 +7,12 @@ that a hydrogen takes the place of is removed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, Site
 from comrecgc.molecules import (
     BOND_NAMES,
@@ -26,6 +27,7 @@ from comrecgc.molecules import (
     hill_formula,
     read_atom,
     read_substituent,
+    to_smiles,
 )
 from comrecgc.wording.difference import Difference, Pair, pair_of
 from comrecgc.wording.english import listed, number, plural, several, with_article
@@ -42,6 +44,7 @@ _ELEMENTS = {
 }  # fmt: skip
 
 _CHARGED_NITROGEN = 4
+_A_RING = " (a ring)"
 _MOST_SHARE = 0.6  # of the places that have a group, for it to be named
 _MOST_PLACES = 25  # a millisecond each
 _ADJECTIVES = frozenset({"nitro", "nitroso", "azo", "carboxyl", "trifluoromethyl", "methoxy", "sulfonyl"})
@@ -175,7 +178,10 @@ class MoleculeSentences:
             return Substituent(
                 "–O", None, is_atom=True
             )  # the O– of a nitro group or a hydroxy: the pattern does not say
-        return read_substituent(elements, inner, root, bond, fill=self._fill)
+        found = read_substituent(elements, inner, root, bond, fill=self._fill)
+        if self._typed and found.formula.endswith(_A_RING):
+            return replace(found, formula=_ring_smiles(elements, inner, root, bond) or found.formula)
+        return found
 
     def _is_hanging(self, node: int) -> bool:
         return any(node in exchange.nodes for exchange in self._exchanges.values())
@@ -452,6 +458,21 @@ def _groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
         else:
             texts.append(f"{group.name if count == 1 else f'{number(count)} {group.name}'} ({group.formula})")
     return listed(texts) if texts else ""
+
+
+def _ring_smiles(atoms: Mapping[int, str], bonds: Mapping[Pair, str | None], root: int, bond: str | None) -> str:
+    """A group with a ring that has no name, as SMILES after its bond: "–c1csc(N)n1"; nothing where rdkit cannot write it."""
+    order = [root, *(node for node in atoms if node != root)]
+    names = ["*", *dict.fromkeys(atoms.values())]
+    place = {node: k + 1 for k, node in enumerate(order)}
+    pairs = [(0, 1), *((place[i], place[j]) for i, j in bonds)]
+    kinds = [BOND_NAMES.index(kind or "single") for kind in (bond, *bonds.values())]
+    try:
+        smiles = to_smiles(Graph([0, *(names.index(atoms[node]) for node in order)], pairs, kinds), names)
+    except InputError:  # no rdkit
+        return ""
+    rest = smiles.removeprefix("*").lstrip("=#")
+    return f"{BOND_SIGNS[bond or 'single']}{rest}" if smiles.startswith("*") else ""
 
 
 def _element(name: str) -> str:

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from comrecgc.molecules import BRENK, alerts_of, from_smiles, properties_of, property_changes, read_smiles
+
+pytest.importorskip("rdkit", reason="properties need rdkit")
+
+NAMES = ("C", "c", "N+", "O", "O-", "N")
+
+
+def test_properties_of_benzene() -> None:
+    found = properties_of(read_smiles("c1ccccc1"))
+    assert found == {"logp": 1.69, "tpsa": 0.0, "weight": 78.1, "sa_score": 1.0}
+
+
+def test_alerts() -> None:
+    assert "nitro_group" in alerts_of(read_smiles("Cc1ccccc1[N+](=O)[O-]"), BRENK)
+    assert alerts_of(read_smiles("CCO")) == ()
+
+
+def test_changes_are_medians() -> None:
+    nitro, amide = from_smiles("Cc1ccccc1[N+](=O)[O-]", NAMES), from_smiles("Cc1ccccc1C(N)=O", NAMES)
+    found = property_changes([nitro, nitro, nitro], [amide, nitro, amide], NAMES)
+    assert found is not None
+    assert (found["num"], found["lose_alerts"], found["gain_alerts"]) == (3, 2, 0)
+    assert found["weight"] == pytest.approx(-2.0, abs=0.2)
+    assert property_changes([], [], NAMES) is None
