@@ -22,7 +22,7 @@ if len(sys.argv) > 1 and Path(sys.argv[1]).suffix in (".csv", ".tsv", ".smi", ".
     table = Path(sys.argv[1])
 else:
     table = Path(tempfile.mkdtemp()) / "molecules.csv"
-    made = load_planted(num_graphs=160)
+    made = load_planted(num_graphs=70)
     with table.open("w", newline="", encoding="utf-8") as file:
         rows = zip((to_smiles(graph, made.label_names) for graph in made), made.classes.tolist(), strict=True)
         csv.writer(file).writerows([("smiles", "class"), *rows])
@@ -41,7 +41,7 @@ def fingerprints(molecules: list[str]) -> np.ndarray:
     return bits
 
 
-forest = RandomForestClassifier(100, class_weight="balanced", min_samples_leaf=2, random_state=0, n_jobs=1)
+forest = RandomForestClassifier(50, class_weight="balanced", min_samples_leaf=2, random_state=0, n_jobs=1)
 forest.fit(fingerprints(smiles), dataset.classes)
 
 

@@ -128,7 +128,7 @@ def test_a_network_with_features_of_its_own(dataset: GraphDataset) -> None:
     assert np.allclose(predict(classifier, dataset).probability, wanted.numpy(), atol=1e-6)
 
 
-def test_only_molecules(dataset: GraphDataset) -> None:
+def test_only_molecules() -> None:
     other = GraphDataset(name="other", graphs=(Graph([0], []),), classes=np.zeros(1, np.int8), label_names=("helix",))
     with pytest.raises(InputError, match="need graphs of atoms"):
         as_classifier(has_oxygen, other, call="smiles")

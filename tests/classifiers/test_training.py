@@ -20,6 +20,7 @@ from comrecgc.classifiers import (
     train_classifier,
 )
 from comrecgc.classifiers.model import ARCHITECTURES
+from comrecgc.classifiers.training import with_equal_classes
 from comrecgc.errors import InputError
 from tests.classifiers.data import marked_dataset
 
@@ -211,3 +212,12 @@ def test_a_deadline_is_kept_with_the_best_epoch_until_then() -> None:
     assert 1.5 < time.monotonic() - started < 3
     assert 1 <= trained.best_epoch <= trained.epochs < 100_000
     assert train_classifier(dataset, training, deadline=0.0).epochs == 1
+
+
+def test_classes_that_count_the_same() -> None:
+    classes = np.array([0, 1, 1, 1, 1, 1, 0])
+    indices = np.arange(7)
+    assert sorted(with_equal_classes(indices, classes).tolist()) == [0, 0, 1, 2, 3, 4, 5, 6, 6]
+    assert sorted(with_equal_classes(indices, 1 - classes).tolist()) == [0, 0, 1, 2, 3, 4, 5, 6, 6]
+    assert "balanced" not in ClassifierTraining().stated()
+    assert ClassifierTraining(balanced=True).stated()["balanced"]

@@ -56,6 +56,7 @@ class Run:
         train: Indices of the training graphs.
         validation: Indices of the validation graphs.
         rng: Shuffles the training graphs.
+        balanced: Whether both classes count the same, however many graphs they have.
     """
 
     def __init__(
@@ -67,8 +68,9 @@ class Run:
         train: LongArray,
         validation: LongArray,
         rng: np.random.Generator,
+        balanced: bool = False,
     ) -> None:
-        self.model, self.rng = model, rng
+        self.model, self.rng, self._balanced = model, rng, balanced
         self.epoch, self.step = 0, 0
         self.best = Best(epoch=0, accuracy=-1.0, loss=float("inf"))
         self._graphs, self._classes, self._train, self._validation = graphs, classes, train, validation
@@ -80,7 +82,8 @@ class Run:
     def advance(self, batch_size: int, learning_rate: float) -> tuple[float, float]:
         """One epoch; its mean training loss and the validation accuracy after it."""
         loss = 0.0
-        for chosen, batch in self._graphs.batches(self.rng.permutation(self._train), batch_size):
+        train = with_equal_classes(self._train, self._classes) if self._balanced else self._train
+        for chosen, batch in self._graphs.batches(self.rng.permutation(train), batch_size):
             loss += self._backprop.loss(batch, self._classes[chosen]) * len(chosen)
             self.step += 1
             parameters, gradient = self._backprop.parameters, self._backprop.gradient
@@ -90,7 +93,7 @@ class Run:
         if self.best.beaten_by(accuracy, validation_loss):
             self.best = Best(epoch=self.epoch, accuracy=accuracy, loss=validation_loss)
             self._best_state = self._state()
-        return loss / len(self._train), accuracy
+        return loss / len(train), accuracy
 
     def take_best(self) -> None:
         """Give the model the parameters of the best epoch."""
@@ -128,7 +131,10 @@ class Run:
         logits = self._backprop.logits(self._validation_batch)
         targets = self._classes[self._validation]
         loss = float(kernels.training.cross_entropy(logits, targets, np.empty_like(logits)))
-        return float(((logits[:, 1] > logits[:, 0]) == targets).mean()), loss
+        right = (logits[:, 1] > logits[:, 0]) == targets
+        if self._balanced:
+            return float(np.mean([right[targets == each].mean() for each in np.unique(targets)])), loss
+        return float(right.mean()), loss
 
     def _state(self) -> dict[str, Float32Array]:
         """A copy of the model's parameters and running moments."""
@@ -157,6 +163,8 @@ class ClassifierTraining:
         learning_rate: Step size of Adam.
         batch_size: Graphs in a mini-batch.
         seed: Decides the split, the first weights and the order of the graphs.
+        balanced: Whether both classes count the same: graphs of the smaller one are shown more often, and the best epoch is that of the best
+            balanced accuracy.
     """
 
     model: str = "gcn"
@@ -166,6 +174,14 @@ class ClassifierTraining:
     learning_rate: float = 0.001
     batch_size: int = 128
     seed: int = 0
+    balanced: bool = False
+
+    def stated(self) -> dict[str, Any]:
+        """The settings as JSON values, as files state them."""
+        values = asdict(self)
+        if not self.balanced:
+            del values["balanced"]  # as in files from before there was a choice
+        return values
 
     def __post_init__(self) -> None:
         if self.model not in ARCHITECTURES:
@@ -262,7 +278,7 @@ def _trained(
     *,
     resume: bool,
 ) -> TrainedClassifier:
-    facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": asdict(training)}
+    facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": training.stated()}
     checkpoint = None if out is None else _checkpoint_path(out)
     if resume and out is not None and checkpoint is not None and out.exists() and not checkpoint.exists():
         return _finished(out, facts)
@@ -317,7 +333,17 @@ def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rn
         model = GraphClassifier(training.model, dataset.features, hidden=training.hidden)
     graphs = ColouredGraphs(GraphBatch.from_graphs(dataset), NUM_LAYERS)
     classes = dataset.classes.astype(np.int64)
-    return Run(model, graphs, classes, train=split.train, validation=split.validation, rng=rng)
+    return Run(
+        model, graphs, classes, train=split.train, validation=split.validation, rng=rng, balanced=training.balanced
+    )
+
+
+def with_equal_classes(indices: LongArray, classes: LongArray) -> LongArray:
+    """Indices in which those of the smaller class are repeated, so that both are about as many."""
+    parts = [indices[classes[indices] == each] for each in (0, 1)]
+    small, large = sorted(parts, key=len)
+    times = max(round(len(large) / max(len(small), 1)), 1)
+    return np.concatenate([large, *([small] * times)])
 
 
 def _is_over(run: Run, training: ClassifierTraining) -> bool:

@@ -48,6 +48,9 @@ def train_classifier_command(
     class_names: ClassNames = None,
     skip_bad: SkipBad = False,
     standardise: Standardise = True,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Let both classes count the same, however many graphs they have.")
+    ] = False,
     seed: Seed = 0,
     data_root: DataRoot = None,
     resume: Resume = False,
@@ -60,7 +63,7 @@ def train_classifier_command(
         class_names=class_names, skip_bad=skip_bad, standardise=standardise,
     )  # fmt: skip
     path = output or Path(f"{loaded.name}-{model}.safetensors")
-    settings = ClassifierTraining(model=model, epochs=epochs, patience=patience or None, seed=seed)
+    settings = ClassifierTraining(model=model, epochs=epochs, patience=patience or None, seed=seed, balanced=balanced)
     with bars() as bar:
         trained = train_classifier(
             loaded,

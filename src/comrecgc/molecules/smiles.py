@@ -7,6 +7,7 @@ that a molecule comes back as it was, stereo apart. Labels that are elements do 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -129,18 +130,25 @@ def sanitised(graph: Graph, label_names: Sequence[str]) -> Mol | None:
         label_names: Atom behind each label.
     """
     chem = load_rdkit()
-    molecule = to_rdkit(graph, label_names)
+    aromatic = [] if graph.edge_labels is None else graph.edges[graph.edge_labels == _AROMATIC].tolist()
+    wanted = {(i, j) for i, j in aromatic}
     typed = are_types(label_names)
-    aromatic = [bond.GetIsAromatic() for bond in molecule.GetBonds()]
-    atoms = [atom.GetIsAromatic() for atom in molecule.GetAtoms()] if typed else []
+    if typed:
+        named = {node for node, label in enumerate(graph.labels.tolist()) if atom_of(label_names[label]).is_aromatic}
+        if named != {atom for bond in wanted for atom in bond}:
+            return None
+    molecule = to_rdkit(graph, label_names)
     with silently():
         if chem.SanitizeMol(molecule, catchErrors=True) != chem.SanitizeFlags.SANITIZE_NONE:
             return None
-    found = [bond.GetIsAromatic() for bond in molecule.GetBonds()]
-    if typed:
-        as_named = found == aromatic and [atom.GetIsAromatic() for atom in molecule.GetAtoms()] == atoms
-        return molecule if as_named else None
-    return molecule if all(now for now, was in zip(found, aromatic, strict=True) if was) else None
+    matches = molecule.GetSubstructMatches(_aromatic_bond(), maxMatches=graph.num_edges + 1)
+    found = {(i, j) if i < j else (j, i) for i, j in matches}
+    return molecule if found == wanted or (not typed and found >= wanted) else None
+
+
+@cache
+def _aromatic_bond() -> Any:
+    return load_rdkit().MolFromSmarts("*:*")
 
 
 def is_valid_molecule(graph: Graph, label_names: Sequence[str]) -> bool:
