@@ -55,7 +55,7 @@ def write_sdf(explanation: Explanation, path: str | Path) -> None:
 def _records(explanation: Explanation) -> list[dict[str, Any]]:
     names = explanation.label_names
     covering = {
-        member.input: (place, recourse, member)
+        int(member.input): (place, recourse, member)
         for place, recourse in enumerate(explanation.recourses)
         for member in recourse.covered
     }
