@@ -5,12 +5,38 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
+from torch_geometric.nn import GraphConv, global_add_pool
 
-from comrecgc.baselines import CHECKPOINT
-from comrecgc.baselines.cff import CFF
+from comrecgc.baselines import CFF, CHECKPOINT, Baseline, CFGNNExplainer, RCExplainer
 from comrecgc.baselines.edge_masks import Block, block_ends, explain_by_masks, removal, without_edges
+from comrecgc.classifiers import as_classifier
+from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, apply_path
-from tests.baselines.networks import random_graphs, subject, told
+from tests.baselines.networks import dataset, random_graphs, subject, told
+from tests.baselines.subjects import small_subject
+from tests.classifiers.data import Stranger
+
+
+EXPLAINERS = [CFF(epochs=60), CFGNNExplainer(iterations=60, learning_rate=1.0), RCExplainer(epochs=2)]
+
+
+class CountsEdges(torch.nn.Module):
+    """Rejects graphs of five edges and more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.head = GraphConv(3, 1), torch.nn.Linear(1, 2)
+        with torch.no_grad():
+            self.conv.lin_rel.weight.fill_(0.5)
+            self.conv.lin_rel.bias.zero_()
+            self.conv.lin_root.weight.zero_()
+            self.head.weight.copy_(torch.tensor([[1.0], [-1.0]]))
+            self.head.bias.copy_(torch.tensor([-4.5, 4.5]))
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        return self.head(global_add_pool(self.conv(x, edge_index, edge_weight), batch))  # type: ignore[no-any-return]
 
 
 class Killed(Exception):
@@ -68,3 +94,24 @@ def test_a_block_that_is_out_of_time_gives_nothing() -> None:
     assert not found.complete
     assert len(found) == 0
     assert not steps
+
+
+@pytest.mark.parametrize("explainer", EXPLAINERS, ids=lambda explainer: type(explainer).__name__)
+def test_a_pyg_model_with_edge_weights_is_explained(explainer: Baseline) -> None:
+    data = dataset(random_graphs(40))
+    given = small_subject(classifier=as_classifier(CountsEdges(), data), dataset=data)
+    assert [graph for graph in data.graphs if graph.num_edges >= 5] == list(given.inputs)
+    found = explainer.run(given, np.random.default_rng(0))
+    assert found.complete
+    assert [each.input for each in found.found] == list(range(len(given.inputs)))
+    assert all(each.graph.num_edges <= 4 for each in found.found)
+    if not isinstance(explainer, CFGNNExplainer):  # which lowers all edges alike, until none is left
+        assert all(each.graph.num_edges == 4 for each in found.found)
+
+
+def test_a_deeper_head_is_refused_where_it_matters() -> None:
+    data = dataset(random_graphs(20))
+    given = small_subject(classifier=as_classifier(Stranger(deep=True), data), dataset=data)
+    with pytest.raises(InputError, match="got 2 linear layers"):
+        RCExplainer(epochs=1).run(given, np.random.default_rng(0))
+    assert CFF(epochs=2).run(given, np.random.default_rng(0)).complete

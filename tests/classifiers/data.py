@@ -1,8 +1,11 @@
-"""Small datasets a classifier can learn, and random ones."""
+"""Small datasets a classifier can learn, random ones, and a model from elsewhere."""
 
 from __future__ import annotations
 
 import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.nn import GCNConv, global_add_pool
 
 from comrecgc.datasets import GraphDataset
 from comrecgc.graphs import GraphBatch
@@ -22,3 +25,18 @@ def marked_dataset(count: int = 60, seed: int = 0, num_labels: int = 3) -> Graph
     classes = np.array([2 in graph.labels for graph in graphs], dtype=np.int8)
     names = tuple(f"L{label}" for label in range(num_labels))
     return GraphDataset(name="marked", graphs=graphs, classes=classes, label_names=names)
+
+
+class Stranger(torch.nn.Module):
+    """A PyG model with edge weights, of one or two linear layers after pooling."""
+
+    def __init__(self, *, deep: bool = False) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = GCNConv(3, 5)
+        self.hidden = torch.nn.Linear(5, 5) if deep else torch.nn.Identity()
+        self.head = torch.nn.Linear(5, 2)
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        x = torch.relu(self.conv(x, edge_index, edge_weight))
+        return self.head(self.hidden(global_add_pool(x, batch)))  # type: ignore[no-any-return]

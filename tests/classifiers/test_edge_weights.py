@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.nn import GCNConv, global_add_pool
 
 from comrecgc.classifiers import ARCHITECTURES, GraphClassifier, as_classifier, check_edge_weights, weighted_graphs
 from comrecgc.classifiers.edge_weights import NetworkGraphs, log_odds
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
-from tests.classifiers.data import marked_dataset, random_batch
+from tests.classifiers.data import Stranger, marked_dataset, random_batch
 
 DATASET = marked_dataset()
 
@@ -127,21 +126,6 @@ def test_a_model_in_training_mode_stays_in_it_and_keeps_its_moments() -> None:
     weighted_graphs(model, random_batch(1)).margin(weights).sum().backward()  # type: ignore[no-untyped-call]
     assert model.training
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
-
-
-class Stranger(torch.nn.Module):
-    """A PyG model with edge weights, of one or two linear layers after pooling."""
-
-    def __init__(self, *, deep: bool = False) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.conv = GCNConv(3, 5)
-        self.hidden = torch.nn.Linear(5, 5) if deep else torch.nn.Identity()
-        self.head = torch.nn.Linear(5, 2)
-
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        x = torch.relu(self.conv(x, edge_index, edge_weight))
-        return self.head(self.hidden(global_add_pool(x, batch)))  # type: ignore[no-any-return]
 
 
 class FromData(Stranger):
