@@ -25,12 +25,12 @@ import numpy as np
 import torch
 
 import released
-from comrecgc.baselines import Counterfactuals, Subject, accepted_graphs, make_baseline
+from comrecgc.baselines import Counterfactuals, Subject, accepted_graphs, embedded, make_baseline, summarise
 from comrecgc.classifiers import predict
 from comrecgc.classifiers.edge_weights import NetworkGraphs
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.recourse import PublishedClustering, pairs_within
+from comrecgc.recourse import PublishedClustering, normalised_distances, pairs_within
 from comrecgc.threads import reproducible
 
 DATASETS = ("nci1", "mutagenicity", "aids", "proteins")
@@ -101,27 +101,23 @@ def without_loose_nodes(subject: Subject, found: Counterfactuals) -> Counterfact
     return Counterfactuals(tuple(each for each, is_accepted in zip(smaller, accepted, strict=True) if is_accepted))
 
 
-def figures_of(subject: Subject, found: Counterfactuals, theta: float, min_samples: int = 2) -> dict[str, float]:
+def figures_of(subject: Subject, found: Counterfactuals, theta: float, min_samples: int) -> dict[str, float]:
     """Share of inputs with a counterfactual, edges taken away, and the figures of the two tables."""
-    inputs, ends = (GraphBatch.from_graphs(graphs) for graphs in (subject.inputs, [each.graph for each in found.found]))
-    sizes, end_sizes = (batch.node_counts() + batch.edge_counts() for batch in (inputs, ends))
-    z, ends_z = subject.embedder.embed(inputs), subject.embedder.embed(ends)
+    figures = {"found": 100 * len(found) / len(subject.inputs)}
     if len(found) == 0:
-        return {"found": 0.0}
-    distances = np.stack([np.linalg.norm(ends_z - row, axis=1) for row in z]) / np.add.outer(sizes, end_sizes)
-    own = distances[[each.input for each in found.found], np.arange(len(found))]
-    near, left, chosen = distances <= 0.1, np.ones(len(z), dtype=bool), list[int]()
-    for _ in range(min(10, len(found))):
-        chosen.append(int((near & left[:, None]).sum(axis=0).argmax()))
-        left &= ~near[:, chosen[-1]]
-    pairs = pairs_within(z, sizes, ends_z, end_sizes, theta)
-    recourses = PublishedClustering(theta=theta, delta=0.02, num_recourses=100, min_samples=min_samples).choose(pairs)
-    return {
-        "found": 100 * len(found) / len(z),
+        return figures
+    (z, sizes), (ends, end_sizes) = (
+        embedded(subject, graphs) for graphs in (subject.inputs, [each.graph for each in found.found])
+    )
+    own = np.array([each.input for each in found.found])
+    summary = summarise(found, subject, num_graphs=min(10, len(found)), theta=0.1)
+    clustering = PublishedClustering(theta=theta, delta=0.02, num_recourses=100, min_samples=min_samples)
+    recourses = clustering.choose(pairs_within(z, sizes, ends, end_sizes, theta))
+    return figures | {
         "removed": float(np.mean([len(each.path) for each in found.found])),
-        "distance": float(own.mean()),
-        "summary": 100 * float((~left).mean()),
-        "median": float(np.sort(distances[:, chosen].min(axis=1))[(len(z) - 1) // 2]),
+        "distance": float(normalised_distances(z[own], sizes[own], ends, end_sizes).mean()),
+        "summary": 100 * summary.coverage,
+        "median": summary.cost,
         "recourse": 100 * recourses.coverage,
         "cost": recourses.total_length,
     }

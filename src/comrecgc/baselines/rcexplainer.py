@@ -29,7 +29,7 @@ _HIDDEN = 64
 _LEAST_NOISE = 1e-6
 _FIRST_TEMPERATURE, _LAST_TEMPERATURE = 0.5, 4.99
 _PARAMETERS = {"first": "f2", "first_bias": "f1", "second": "f1", "second_bias": "f0"}
-NETWORK = "rcexplainer.npz"
+NETWORK = "baseline-network.npz"
 """File of the trained network in the folder that keeps unfinished work."""
 
 

@@ -23,7 +23,7 @@ WITNESSES = "witnesses.npz"
 SUMMARY = "summary.json"
 
 # In the order of removal: the file that says whose the others are goes last, the one that says they are whole first.
-_UNFINISHED = ("search.npz", "walk-*.npz", BASELINE_CHECKPOINT, REQUEST)
+_UNFINISHED = ("search.npz", "walk-*.npz", "baseline-*.npz", BASELINE_CHECKPOINT, REQUEST)
 _FINISHED = (
     MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", "molecules.csv", REPORT, EVIDENCE, WITNESSES, RULES, SUMMARY,
     "panel-*.safetensors", "panel-*.json",
