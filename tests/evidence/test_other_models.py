@@ -4,7 +4,7 @@ import numpy as np
 
 from comrecgc.classifiers import Panel, PanelMember
 from comrecgc.evidence import Answer, answers
-from comrecgc.evidence.other_models import compared
+from comrecgc.evidence.other_models import by_architecture, compared
 from comrecgc.graphs import Graph
 from tests.stubs import Always, AvoidsLabel
 
@@ -50,6 +50,22 @@ def test_a_model_that_accepts_after_any_change_is_no_witness() -> None:
     assert said(36, (40, 4)) is True
     assert said(36, (40, 36)) is False  # random changes do as well
     assert said(36, (4, 4)) is True  # too few to compare with
+
+
+def test_models_of_one_architecture_are_averaged() -> None:
+    def answer(architecture: str, turned: int) -> Answer:
+        return Answer(
+            member="m",
+            chosen_with=False,
+            results=9,
+            accepted=turned,
+            rejects=8,
+            turned=turned,
+            architecture=architecture,
+        )
+
+    said = [answer("gcn", 8), answer("gcn", 4), answer("gin", 2), answer("", 8)]
+    assert by_architecture(said) == {"gcn": 0.75, "gin": 0.25}
 
 
 def test_random_changes_are_those_of_the_recourse_or_of_all() -> None:

@@ -132,8 +132,11 @@ def load_panel(
         label_names: Names of the data's node labels; a classifier for another alphabet is refused.
         unanimous: Whether all of them must accept.
     """
-    loaded = [(Path(path).name, load_classifier(path, label_names=label_names)) for path in files]
-    members = (PanelMember(name=name, classifier=model, accuracy=_accuracy(model)) for name, model in loaded)
+    models = [(Path(path).name, load_classifier(path, label_names=label_names)) for path in files]
+    members = (
+        PanelMember(name=str(model.facts.get("name") or name), classifier=model, accuracy=_accuracy(model))
+        for name, model in models
+    )
     return Panel(tuple(members), unanimous)
 
 

@@ -105,10 +105,11 @@ class LabelledGraphs:
 
     @cached_property
     def compositions(self) -> npt.NDArray[np.int64]:
-        """How many nodes of each label every graph has, `[len(dataset), L]`."""
+        """How many nodes of each label, and edges, every graph has, `[len(dataset), L + 1]`."""
         batch, num = GraphBatch.from_graphs(self.dataset.graphs), self.dataset.num_labels
         cells = batch.graph_of_node() * num + batch.labels
-        return np.bincount(cells, minlength=len(batch) * num).reshape(len(batch), num)
+        labels = np.bincount(cells, minlength=len(batch) * num).reshape(len(batch), num)
+        return np.concatenate([labels, batch.edge_counts()[:, None]], axis=1)
 
     @cached_property
     def _surroundings(self) -> dict[int, Surroundings]:
@@ -116,14 +117,17 @@ class LabelledGraphs:
 
     def pairs(self, rule: Rule) -> MatchedPairs:
         """The pairs of graphs that differ by a rule."""
-        gained = np.zeros(self.dataset.num_labels, np.int64)
+        gained = np.zeros(self.dataset.num_labels + 1, np.int64)
         np.add.at(gained, list(rule.after.labels), 1)
         np.add.at(gained, list(rule.before.labels), -1)
-        known = {row.tobytes() for row in self.compositions}
+        gained[-1] = len(rule.after.edges) - len(rule.before.edges)
+        # Where several nodes go, edges among them that the rule does not name go too, and their number says nothing.
+        told = slice(None) if len(rule.before.labels) - len(rule.kept) < 2 else slice(-1)
+        known = {row[told].tobytes() for row in self.compositions}
         done: set[tuple[int, int]] = set()
         counts = Counter[tuple[int, int]]()
         for place, row in enumerate(self.compositions + gained):
-            if row.tobytes() not in known or int(self.keys[place]) not in self.classes:
+            if row[told].tobytes() not in known or int(self.keys[place]) not in self.classes:
                 continue
             graph = self.dataset.graphs[place]
             where = self._surroundings.setdefault(place, Surroundings(graph))

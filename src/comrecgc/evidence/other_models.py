@@ -35,6 +35,7 @@ class Answer:
         accepted: Those that it accepts.
         rejects: Inputs of these results that it rejects, as the explained model does.
         turned: Those of them whose result it accepts.
+        architecture: gcn, gat, sage or gin; empty for models of one's own.
         random_rejects: Inputs that it rejects among those to which random changes of the same kind were made.
         random_turned: Those of them whose result it accepts.
     """
@@ -45,6 +46,7 @@ class Answer:
     accepted: int
     rejects: int
     turned: int
+    architecture: str = ""
     random_rejects: int = 0
     random_turned: int = 0
 
@@ -66,6 +68,15 @@ class Answer:
     def random_share(self) -> float | None:
         """What random changes turn; None for too few."""
         return self.random_turned / self.random_rejects if self.random_rejects >= LEAST_INPUTS else None
+
+
+def by_architecture(said: Sequence[Answer]) -> dict[str, float]:
+    """Share of inputs turned in models of each architecture, mean over seeds."""
+    shares: dict[str, list[float]] = {}
+    for answer in said:
+        if answer.share_turned is not None and answer.architecture:
+            shares.setdefault(answer.architecture, []).append(answer.share_turned)
+    return {name: float(np.mean(values)) for name, values in sorted(shares.items())}
 
 
 def compared(said: Sequence[tuple[Answer, ...]], random: Sequence[tuple[Answer, ...]]) -> list[tuple[Answer, ...]]:
@@ -116,6 +127,7 @@ def answers(
                         accepted=int(new.sum()),
                         rejects=int((~old).sum()),
                         turned=int((new & ~old).sum()),
+                        architecture=str(getattr(member.classifier, "architecture", "")),
                     )
                 )
     return [tuple(row) for row in found]

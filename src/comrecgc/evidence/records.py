@@ -12,7 +12,7 @@ import msgspec
 
 from comrecgc.errors import InputError
 from comrecgc.evidence.matched_pairs import MatchedPairs
-from comrecgc.evidence.other_models import Answer
+from comrecgc.evidence.other_models import Answer, by_architecture
 from comrecgc.evidence.random_rules import RandomRules
 from comrecgc.evidence.verdict import Level, Verdict
 from comrecgc.storage import read_json, write_text
@@ -65,7 +65,8 @@ class RecourseEvidence:
         plain["verdict"] |= {"sentence": self.verdict.sentence}
         plain["pairs"] = self.pairs.figures()
         for answer, said in zip(self.answers, plain["answers"], strict=True):
-            said |= {"share_turned": answer.share_turned, "works": answer.works}
+            said |= {"share_turned": answer.share_turned, "random_share": answer.random_share, "works": answer.works}
+        plain["by_architecture"] = by_architecture(self.answers)
         if self.random is not None:
             plain["random"]["success"] = self.random.success
         return plain
