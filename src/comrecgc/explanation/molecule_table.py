@@ -10,6 +10,7 @@ from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, sanitised, 
 
 if TYPE_CHECKING:
     from comrecgc.explanation.explanation import Explanation
+    from comrecgc.explanation.records import CommonRecourse, CoveredInput
 
 MOLECULES = "molecules.csv"
 COLUMNS = (
@@ -54,7 +55,7 @@ def write_sdf(explanation: Explanation, path: str | Path) -> None:
 
 def _records(explanation: Explanation) -> list[dict[str, Any]]:
     names = explanation.label_names
-    covering = {
+    covering: dict[int, tuple[int, CommonRecourse, CoveredInput]] = {
         int(member.input): (place, recourse, member)
         for place, recourse in enumerate(explanation.recourses)
         for member in recourse.covered
