@@ -20,7 +20,7 @@ _DRAWN_UNCOVERED = 24  # per reason
 _LONGEST_NAME = 60
 _NARROW = 230  # two such pictures and an arrow fit in half the page
 _MAP_SIDE = 1000
-_INTERNAL = ("ladder", "request", "rules.npz")  # in the manifest for programs
+_INTERNAL = ("ladder", "rules.npz")  # in the manifest for programs
 _LONGEST_VALUE = 120
 
 _ADVICE = {
