@@ -144,7 +144,7 @@ def test_bad_rows_may_be_skipped_and_are_noted(table: Path) -> None:
             {"threshold": 3, "target": "y"},
             r"line 3: column 'y' must hold numbers \(got 'x'\)",
         ),
-        ("smiles,y\nCC,1\nCC,0\n", {}, r"No molecule is left: every one appears with both classes"),
+        ("smiles,y\nCC,1\nCC,0\n", {}, r"no molecule is left: every one appears with both classes"),
         (TABLE, {"label_names": ("C", "O")}, r"line 3: atoms must be among C, O \(got N\)"),
         (TABLE, {"colour": "red"}, r"Options are smiles, target, .* \(got 'colour'\)"),
         ("smiles_1,smiles_2,a\nCC,C,1\n", {}, r"one column of SMILES"),

@@ -19,6 +19,7 @@ from comrecgc.molecules import BOND_NAMES, Parsed, Standardiser, canonical_smile
 
 _SHOWN_LINES = 10
 _LONGEST_REASON = 110
+_LONGEST_VALUE = 40
 _HIGHER, _LOWER = "higher", "lower"
 
 
@@ -115,7 +116,7 @@ def from_smiles_table(
         )
     notes = _row_notes(table, rows, standardiser)
     if standardiser is not None and accepting is not None and need_classes:
-        rows, more = _merged(rows)
+        rows, more = _merged(rows, path)
         notes += more
     counts = Counter(atom for molecule in rows.parsed for atom in molecule.atoms)
     alphabet = list(reading.label_names or sorted(counts, key=lambda atom: (-counts[atom], atom)))
@@ -153,8 +154,8 @@ class _Accepting:
         if set(values) <= set(NUMBERS) or wanted is None:
             return cls._of_numbers(table, column, values, wanted)
         if wanted not in values:
-            shown = ", ".join(repr(value) for value, _ in values.most_common(5))
-            raise InputError(f"accept must be a value of column {header!r}: {shown} (got {wanted!r})")
+            shown = ", ".join(repr(value[:_LONGEST_VALUE]) for value, _ in values.most_common(5))
+            raise InputError(f"{table.path}: accept must be a value of column {header!r}: {shown} (got {wanted!r})")
         return cls(column=column, header=header, accept=wanted, values=tuple(sorted(values)))
 
     @classmethod
@@ -163,14 +164,12 @@ class _Accepting:
         if wanted is not None and wanted not in NUMBERS:
             raise InputError(f"accept must be 0 or 1 (got {wanted})")
         if len(values) == 2 and len(table.rows) > 2 and not set(values) & set(NUMBERS):
-            raise InputError(
-                f"accept must say which value of column {header!r} is the good one: {' or '.join(sorted(values))}"
-            )
+            shown = " or ".join(value[:_LONGEST_VALUE] for value in sorted(values))
+            raise InputError(f"{table.path}: accept must say which value of column {header!r} is the good one: {shown}")
         numbers = sum(_is_number(value) for value in values)
         if numbers == len(values) > 2 and not set(values) & set(NUMBERS):
-            raise InputError(
-                f"threshold must say from where column {header!r} is high: it holds numbers, not classes 0 and 1"
-            )
+            rule = f"threshold must say from where column {header!r} is high"
+            raise InputError(f"{table.path}: {rule}: it holds numbers, not classes 0 and 1")
         return cls(column=column, header=header, accept=wanted or "1")
 
     @property
@@ -276,7 +275,7 @@ def _row_notes(table: Table, rows: _Rows, standardiser: Standardiser | None) -> 
     return notes
 
 
-def _merged(rows: _Rows) -> tuple[_Rows, list[str]]:
+def _merged(rows: _Rows, path: Path) -> tuple[_Rows, list[str]]:
     """Each molecule once, and none of those whose classes differ."""
     seen: dict[str, list[int]] = {}
     for place, smiles in enumerate(rows.identity):
@@ -291,7 +290,7 @@ def _merged(rows: _Rows) -> tuple[_Rows, list[str]]:
         number = sum(map(len, conflicts))
         notes.append(f"{number} rows of {len(conflicts)} molecules that appear with both classes were left out.")
     if not kept:
-        raise InputError("No molecule is left: every one appears with both classes")
+        raise InputError(f"{path}: no molecule is left: every one appears with both classes")
     merged = _Rows(
         parsed=[rows.parsed[place] for place in kept],
         classes=[rows.classes[place] for place in kept],
