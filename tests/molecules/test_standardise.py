@@ -16,6 +16,7 @@ pytest.importorskip("rdkit", reason="molecules need rdkit")
         ("C[NH3+]", "CN", (0, 1)),
         ("C[N+](C)(C)C", "C[N+](C)(C)C", (0, 0)),  # no proton to lose
         ("C[N+](=O)[O-]", "C[N+](=O)[O-]", (0, 0)),
+        ("F[P-](F)(F)(F)(F)F", "F[P-](F)(F)(F)(F)F", (0, 0)),  # with a proton it would be no molecule
         ("[Cl].CC(C)NCC(O)COc1cccc2ccccc12", "CC(C)NCC(O)COc1cccc2ccccc12", (1, 0)),
     ],
 )

@@ -39,9 +39,11 @@ class Standardiser:
                 molecule = self._tools[0].choose(molecule)
                 self.num_stripped += 1
             if any(atom.GetFormalCharge() for atom in molecule.GetAtoms()):
-                before = _charges(molecule)
-                molecule = self._tools[1].uncharge(molecule)
-                self.num_neutralised += _charges(molecule) != before
+                neutral = self._tools[1].uncharge(molecule)
+                # It gives hexafluorophosphate a proton that rdkit itself does not accept.
+                if Chem.SanitizeMol(neutral, catchErrors=True) == Chem.SanitizeFlags.SANITIZE_NONE:
+                    self.num_neutralised += _charges(neutral) != _charges(molecule)
+                    molecule = neutral
         return molecule
 
 
