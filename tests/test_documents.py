@@ -220,6 +220,6 @@ def command_line_reference() -> ModuleType:
 
 def test_every_public_package_has_a_page() -> None:
     for name in (
-        "classifiers datasets embedding evidence explainer explanation graphs metrics neighbourhood recourse report search walk"
+        "baselines classifiers datasets embedding evidence explainer explanation graphs metrics neighbourhood recourse report search walk"
     ).split():
         assert f"::: comrecgc.{name}\n" in (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")

@@ -23,3 +23,12 @@ def small_subject(
     scorer = NeighbourhoodScorer(classifier, embedder or Histogram(dataset.num_labels), dataset.num_labels)
     inputs = [dataset.graphs[i].fresh() for i in predict(classifier, dataset).rejects.tolist()]
     return Subject(scorer=scorer, inputs=inputs, graphs=dataset.graphs)
+
+
+class Killed(Exception):
+    """What ends a run from outside."""
+
+
+def killing(*_: object) -> None:
+    """A progress that ends the run when it is first called."""
+    raise Killed

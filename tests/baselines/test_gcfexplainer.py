@@ -12,7 +12,7 @@ from comrecgc.baselines import Counterfactuals, GcfExplainer
 from comrecgc.baselines.gcfexplainer import GcfState, GcfWalker
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, apply_edit, apply_path
-from tests.baselines.subjects import small_subject
+from tests.baselines.subjects import Killed, killing, small_subject
 from tests.stubs import Histogram
 
 SUBJECT = small_subject(30)
@@ -131,15 +131,23 @@ def test_ablations_run_and_differ(options: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("identity", ["graph", "path"])
-def test_a_walk_that_was_cut_goes_on_to_the_same_answer(tmp_path: Path, identity: str) -> None:
-    walk = replace(WALK, num_steps=300, identity=identity)
+def test_a_killed_walk_goes_on_to_the_same_answer(
+    tmp_path: Path, identity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = replace(WALK, identity=identity)
     whole = walk.run(SUBJECT, np.random.default_rng(0))
-    cut = walk.run(SUBJECT, np.random.default_rng(0), deadline=time.monotonic() + 0.05, checkpoint=tmp_path)
-    assert not cut.complete
+    monkeypatch.setattr("comrecgc.baselines.gcfexplainer.CHECKPOINT_SECONDS", 0.0)
+    with pytest.raises(Killed):
+        walk.run(SUBJECT, np.random.default_rng(0), progress=killing, checkpoint=tmp_path)
     rest = walk.run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+    assert rest.complete
     assert told(rest) == told(whole)
     with pytest.raises(InputError, match="other parameters"):
         replace(walk, alpha=0.7).run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+
+
+def test_no_time_is_an_incomplete_answer() -> None:
+    assert not WALK.run(SUBJECT, np.random.default_rng(0), deadline=time.monotonic() - 1).complete
 
 
 def test_the_memory_for_neighbourhoods_changes_nothing() -> None:

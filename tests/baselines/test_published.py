@@ -12,11 +12,11 @@ from comrecgc.baselines.frequencies import FrequencyTable
 from comrecgc.baselines.published import PublishedState, PublishedWalker
 from comrecgc.errors import InputError
 from comrecgc.graphs import apply_edit, apply_path, graph_key
-from tests.baselines.subjects import small_subject
+from tests.baselines.subjects import Killed, killing, small_subject
 from tests.stubs import Histogram
 
 SUBJECT = small_subject()
-WALK = PublishedWalk(num_heads=3, num_steps=200, teleport=0.1, sample=40, capacity=500)
+WALK = PublishedWalk(num_heads=3, num_steps=200, teleport=0.1, sample=40, capacity=500, identity="edit")
 
 
 def walker(walk: PublishedWalk = WALK) -> PublishedWalker:
@@ -119,15 +119,20 @@ def test_same_seed_same_answer_and_another_seed_another() -> None:
     assert told(once) != told(other)
 
 
-def test_a_walk_that_was_cut_goes_on_to_the_same_answer(tmp_path: Path) -> None:
+def test_a_killed_walk_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = WALK.run(SUBJECT, np.random.default_rng(0))
-    cut = WALK.run(SUBJECT, np.random.default_rng(0), deadline=time.monotonic() + 0.02, checkpoint=tmp_path)
-    assert not cut.complete
+    monkeypatch.setattr("comrecgc.baselines.published.CHECKPOINT_SECONDS", 0.0)
+    with pytest.raises(Killed):
+        WALK.run(SUBJECT, np.random.default_rng(0), progress=killing, checkpoint=tmp_path)
     rest = WALK.run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
     assert rest.complete
     assert told(rest) == told(whole)
     with pytest.raises(InputError, match="other parameters"):
         replace(WALK, num_heads=2).run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+
+
+def test_no_time_is_an_incomplete_answer() -> None:
+    assert not WALK.run(SUBJECT, np.random.default_rng(0), deadline=time.monotonic() - 1).complete
 
 
 def test_nothing_rejected_is_an_empty_answer() -> None:

@@ -65,7 +65,7 @@ class PublishedWalk:
     teleport: float = 0.05
     sample: int = 1000
     capacity: int = 100_000
-    identity: str = "edit"
+    identity: str = "restart"
 
     def __post_init__(self) -> None:
         for name in ("num_heads", "num_steps", "sample", "capacity"):
