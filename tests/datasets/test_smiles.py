@@ -109,6 +109,7 @@ def test_bad_rows_may_be_skipped_and_are_noted(table: Path) -> None:
         (TABLE + "bad,C1CC,1\n", {}, r"mine\.csv line 4: Not a valid SMILES of at least one atom \(got 'C1CC'\)"),
         (TABLE + "valence,C(C)(C)(C)(C)C,1\n", {}, r"line 4: Not a valid SMILES"),
         (TABLE + "dative,[NH3]->[Cu],1\n", {}, r"line 4: Bonds must be single, double, triple, aromatic"),
+        (TABLE + "odd,NC:C(=O)O,1\n", {}, r"line 4: An aromatic bond must join aromatic atoms"),
         (TABLE + "short,CC\n", {}, r"line 4: a row must have 3 columns like the first \(got 2\)"),
         (TABLE + "long,CC,1,1\n", {}, r"line 4: a row must have 3 columns like the first \(got 4\)"),
         (TABLE + "x,CC,2\n", {"target": "toxic"}, r"line 4: the class in column 'toxic' must be 0 or 1 \(got '2'\)"),

@@ -68,7 +68,12 @@ def parse_molecule(molecule: Mol) -> Parsed:
     Raises:
         InputError: If it has bonds of another kind.
     """
-    return _parsed(molecule, [atom.name for atom in _types(molecule)])
+    types = _types(molecule)
+    for bond in molecule.GetBonds():
+        aromatic = bond.GetBondType() == load_rdkit().BondType.AROMATIC
+        if aromatic and not (types[bond.GetBeginAtomIdx()].is_aromatic and types[bond.GetEndAtomIdx()].is_aromatic):
+            raise InputError("An aromatic bond must join aromatic atoms (got one that does not)")
+    return _parsed(molecule, [atom.name for atom in types])
 
 
 def from_smiles(smiles: str, label_names: Sequence[str]) -> Graph:
