@@ -99,19 +99,20 @@ class Workshop:
         """Every single change of every input that stays within θ and on the rung, scored."""
 
         def enumerate_block(start: int, stop: int, work: Any) -> list[Any]:
-            return [
-                kernels.enumeration.enumerate_changes(*self._arrays[i], work, *self._compiled)
-                for i in range(start, stop)
-            ]
+            found = []
+            for i in range(start, stop):
+                change, size, keys = kernels.enumeration.enumerate_changes(*self._arrays[i], work, *self._compiled)
+                offered = self.vocabulary.offers(change)
+                found.append((change[offered], size[offered], keys[offered]))
+            return found
 
         parts = self._map(enumerate_block, "trying changes", progress)
-        counts = [len(part[0]) for part in parts]
-        size = np.concatenate([np.zeros((0, 2), np.int32), *(part[1] for part in parts)])
-        keys = np.concatenate([np.zeros((0, 4), np.uint64), *(part[2] for part in parts)])
-        inputs = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
-        change = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])[:, None, :]
-        offered = self.vocabulary.offers(change[:, 0])
-        size, keys, inputs, change = size[offered], keys[offered], inputs[offered], change[offered]
+        inputs = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part[0]) for part in parts])
+        columns = [list(column) for column in zip(*parts, strict=True)] or [[], [], []]
+        del parts
+        keys = np.concatenate([np.zeros((0, 4), np.uint64), *columns.pop()])  # each column goes as soon as it is joined
+        size = np.concatenate([np.zeros((0, 2), np.int32), *columns.pop()])
+        change = np.concatenate([np.zeros((0, 4), np.int32), *columns.pop()])[:, None, :]
         margin, goal = acceptance.judge(self, inputs, change, progress)
         return Changes(
             input=inputs,

@@ -154,7 +154,7 @@ def tabulate(
         most_rules: Rules to keep: those that turn the most inputs, and a quarter for those that do so where they can be carried out.
         least_inputs: Rules that turn fewer inputs are left out.
     """
-    rows = _accepted_rows(singles, composites, workshop).best()
+    rows = _accepted_rows(singles, composites, workshop)
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     common = np.lexsort((key, -accepted))[:_LOOKED_AT]
     common = np.sort(common[accepted[common] >= least_inputs])
@@ -214,6 +214,7 @@ class _Rows:
 
 
 def _accepted_rows(singles: Changes, composites: Sequence[Made], workshop: Workshop) -> _Rows:
+    """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
     rows = np.flatnonzero(singles.accepted)
     parts = [
         _Rows(
@@ -225,7 +226,7 @@ def _accepted_rows(singles: Changes, composites: Sequence[Made], workshop: Works
             cost=singles.cost[rows],
             margin=singles.margin[rows],
             goal=singles.goal[rows],
-        )
+        ).best()
         for radius in range(singles.rule.shape[1])
     ]
     for made in composites:
@@ -241,12 +242,11 @@ def _accepted_rows(singles: Changes, composites: Sequence[Made], workshop: Works
                 cost=made.cost[rows],
                 margin=made.margin[rows],
                 goal=made.goal[rows],
-            )
+            ).best()
             for radius, key, members in ((0, made.rule[rows], made.members), (1, exact, made.exact))
         ]
-    return _Rows(
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _Rows.__dataclass_fields__}
-    )
+    names = _Rows.__dataclass_fields__
+    return _Rows(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}).best()
 
 
 def _padded(values: npt.NDArray[Any], fill: int) -> npt.NDArray[Any]:
