@@ -76,7 +76,7 @@ def test_a_run_folder_and_a_summary(
     assert explanation.recourses[0].summary.split()[0] in printed.out
     assert "sweep" in printed.err
     assert {file.name for file in folder.iterdir()} == {
-        "manifest.json", "explanation.json", "recourses.csv", "coverage_curve.csv", "molecules.csv", "report.html", "witnesses.npz",
+        "manifest.json", "explanation.json", "recourses.csv", "coverage_curve.csv", "report.html", "witnesses.npz",
     }  # fmt: skip
     manifest = json.loads((folder / "manifest.json").read_text())
     assert set(manifest["facts"]["models"]["classifier"]) == {"path", "sha256"}
