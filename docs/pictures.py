@@ -22,7 +22,9 @@ def main(report: Path, folder: Path, rule: int = 1) -> None:
         page.goto(report.resolve().as_uri() + f"#recourse-{rule}")
         page.wait_for_selector("html[data-settled=yes]")
         page.evaluate("window.scrollTo(0, 0)")
-        page.screenshot(path=folder / "report.png", clip={"x": 0, "y": 0, "width": 1100, "height": 1500}, full_page=True)
+        page.screenshot(
+            path=folder / "report.png", clip={"x": 0, "y": 0, "width": 1100, "height": 1500}, full_page=True
+        )
         row, detail = (page.locator(f"#recourse-{rule}{part}").bounding_box() for part in ("", " + .detail"))
         assert row is not None
         assert detail is not None
