@@ -100,12 +100,16 @@ class Vocabulary:
         )
 
     def offers(self, changes: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Which single changes `[V, 4]` give nodes no label that is too rare, `[V]`."""
+        """Which single changes `[V, 4]` give nodes no label that is too rare, `[V]`, and join no atoms of a table's molecules.
+
+        A bond between any two atoms of a molecule is drawn at once and made by nobody.
+        """
         if self.offered_labels is None:
             return np.ones(len(changes), bool)
-        relabels = changes[:, 0] == kernels.changing.RELABEL
-        mask: npt.NDArray[np.bool_] = ~relabels | self.offered_labels[np.where(relabels, changes[:, 3], 0)]
-        return mask
+        kind = changes[:, 0]
+        relabels = kind == kernels.changing.RELABEL
+        usual: npt.NDArray[np.bool_] = ~relabels | self.offered_labels[np.where(relabels, changes[:, 3], 0)]
+        return usual & (kind != kernels.changing.JOIN)
 
     def compiled(self) -> tuple[Any, Any, Any, Any]:
         """The records `kernels.enumeration` and `kernels.incremental` take: limits, groups, hydrogens, bonds."""
