@@ -523,7 +523,8 @@ class CommonRecourseExplainer:
         explanation = load_explanation(folder)
         with refusing_damage(folder / EXPLAINER, advice=""):
             facts = read_json(folder / EXPLAINER)
-            loaded = cls(model, embedder, **facts["parameters"], panel=panel, constraint=constraint)
+            parameters = {name: tuple(value) if isinstance(value, list) else value for name, value in facts["parameters"].items()}
+            loaded = cls(model, embedder, **parameters, panel=panel, constraint=constraint)
             features = np.array(facts["features"], dtype=np.float32)
             ladder = ladder_from_facts(facts["ladder"], explanation.label_names)
             rejects = stored_rejects(explanation)

@@ -82,9 +82,9 @@ def test_a_run_is_never_read_half_old_half_new(tmp_path: Path, monkeypatch: pyte
             refused += 1
         else:
             texts[found.to_json()] += 1
-    assert len(disk.operations) == 4 * 5
+    assert len(disk.operations) == 5 * 5
     assert list(texts.values()) == [4, 1]  # before the first rename; after the last
-    assert refused == 15
+    assert refused == 20
 
 
 def test_weights_and_their_facts_are_never_of_two_writings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
