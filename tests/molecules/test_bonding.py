@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -109,7 +111,9 @@ def test_every_change_is_the_rule_that_is_read_from_it(mined: tuple[Workshop, Ch
 def test_the_ladder_judges_like_the_kernel(mined: tuple[Workshop, Changes], data: GraphDataset) -> None:
     """Changes of heavy atoms as the lowest rung has them, hydrogens following: kernel and ladder agree which are plausible."""
     workshop = mined[0]
-    loose = Workshop(inputs=data.graphs, vocabulary=Vocabulary.of(data, rung=Rung.ANY, theta=0.15, min_seen=1))
+    same = workshop.vocabulary  # changes name groups by their place in it
+    lowest = replace(same, rung=Rung.ANY, theta=0.15, bonding=None, offered=np.ones(len(same.groups), bool))
+    loose = Workshop(inputs=data.graphs, vocabulary=lowest)
     found = loose.changes(Acceptance(classifier=MODEL))
     kind, first, second = found.change[:, 0, 0], found.change[:, 0, 1], found.change[:, 0, 2]
     labels = [graph.labels for graph in data.graphs]
