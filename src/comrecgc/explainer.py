@@ -523,7 +523,9 @@ class CommonRecourseExplainer:
         explanation = load_explanation(folder)
         with refusing_damage(folder / EXPLAINER, advice=""):
             facts = read_json(folder / EXPLAINER)
-            parameters = {name: tuple(value) if isinstance(value, list) else value for name, value in facts["parameters"].items()}
+            parameters = {
+                name: tuple(value) if isinstance(value, list) else value for name, value in facts["parameters"].items()
+            }
             loaded = cls(model, embedder, **parameters, panel=panel, constraint=constraint)
             features = np.array(facts["features"], dtype=np.float32)
             ladder = ladder_from_facts(facts["ladder"], explanation.label_names)

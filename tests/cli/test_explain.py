@@ -194,7 +194,9 @@ def test_models_are_trained_where_none_are_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
-    monkeypatch.setattr("comrecgc.runs.run.ClassifierTraining", lambda **options: ClassifierTraining(epochs=30, **options))
+    monkeypatch.setattr(
+        "comrecgc.runs.run.ClassifierTraining", lambda **options: ClassifierTraining(epochs=30, **options)
+    )
     monkeypatch.setattr("comrecgc.runs.run.QUICK_TRAINING", EmbedderTraining(effort=0.001))
     folder = tmp_path / "run"
     asked = ["--recourse", "vectors", "--changes", "any", "--recourses", 2, "--jobs", 1]
