@@ -523,7 +523,7 @@ class CommonRecourseExplainer:
         explanation = load_explanation(folder)
         with refusing_damage(folder / EXPLAINER, advice=""):
             facts = read_json(folder / EXPLAINER)
-            parameters = {
+            parameters: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value for name, value in facts["parameters"].items()
             }
             loaded = cls(model, embedder, **parameters, panel=panel, constraint=constraint)

@@ -108,8 +108,9 @@ class Vocabulary:
             return np.ones(len(changes), bool)
         kind = changes[:, 0]
         relabels = kind == kernels.changing.RELABEL
-        usual: npt.NDArray[np.bool_] = ~relabels | self.offered_labels[np.where(relabels, changes[:, 3], 0)]
-        return usual & (kind != kernels.changing.JOIN)
+        usual = ~relabels | self.offered_labels[np.where(relabels, changes[:, 3], 0)]
+        mask: npt.NDArray[np.bool_] = usual & (kind != kernels.changing.JOIN)
+        return mask
 
     def compiled(self) -> tuple[Any, Any, Any, Any]:
         """The records `kernels.enumeration` and `kernels.incremental` take: limits, groups, hydrogens, bonds."""
