@@ -28,6 +28,7 @@ import released
 from comrecgc.baselines import Counterfactuals, Subject, accepted_graphs, embedded, make_baseline, summarise
 from comrecgc.classifiers import predict
 from comrecgc.classifiers.edge_weights import NetworkGraphs
+from comrecgc.datasets import paper_theta
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.recourse import PublishedClustering, normalised_distances, pairs_within
@@ -81,7 +82,7 @@ def measured(
     if arguments.loose:
         found = without_loose_nodes(subject, found)
     min_samples = 3 if dataset == "mutagenicity" else 2  # as the paper's tables were made
-    figures = {**took, **figures_of(subject, found, 0.15 if dataset == "proteins" else 0.1, min_samples)}
+    figures = {**took, **figures_of(subject, found, paper_theta(dataset), min_samples)}
     if arguments.record is not None:
         facts = {"dataset": dataset, "name": name, "seed": seed, "options": options, "loose": arguments.loose}
         with arguments.record.open("a") as record:

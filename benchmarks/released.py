@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from comrecgc.classifiers import GraphClassifier, load_classifier, predict
-from comrecgc.datasets import GraphDataset, load_dataset
+from comrecgc.datasets import GraphDataset, load_dataset, paper_theta
 from comrecgc.embedding import Greed, load_embedder
 
 
@@ -60,4 +60,4 @@ def untrained(dataset: GraphDataset) -> tuple[GraphClassifier, Greed]:
 
 def theta_of(arguments: argparse.Namespace) -> float:
     """The paper's θ unless another was asked for."""
-    return arguments.theta or (0.15 if arguments.dataset == "proteins" else 0.1)
+    return arguments.theta or paper_theta(arguments.dataset)

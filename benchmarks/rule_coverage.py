@@ -17,14 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from comrecgc.classifiers import Panel, PanelTraining, load_classifier, obtain_panel, predict
-from comrecgc.datasets import load_dataset
+from comrecgc.datasets import load_dataset, paper_theta
 from comrecgc.graphs import GraphBatch
 from comrecgc.molecules import ladder_of
 from comrecgc.pipeline import Judges, MinedRules, Rejects, Settings, explain_rules, mine_rules
 from comrecgc.rules import Wishes, choose, held_out
 from comrecgc.threads import reproducible
 
-THETA = {"proteins": 0.15}
 BUDGETS = (1, 3, 10, 100)
 
 
@@ -60,7 +59,7 @@ def main() -> None:
     settings = Settings(
         recourse="rules",
         changes=options.changes,
-        theta=THETA.get(name, 0.1),
+        theta=paper_theta(name),
         max_changes=options.max_changes,
         jobs=options.jobs,
     )

@@ -7,26 +7,24 @@ prediction that counts from hard ones: an edge is kept while its parameter is no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from comrecgc.baselines.edge_masks import Block, explain_by_masks, sum_by_graph
-from comrecgc.baselines.source import Counterfactuals, Progress, Subject
+from comrecgc.baselines.edge_masks import Block, OwnMasks, sum_by_graph
 from comrecgc.classifiers import WeightedGraphs
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class CFGNNExplainer:
+class CFGNNExplainer(OwnMasks):
     """CF-GNNExplainer for graph classification.
 
     The number of edges taken away is in the loss but has no gradient, so it only ranks what is met. Without momentum a graph
-    stops at its first flip, where its gradient ends.
+    stops at its first flip, where its gradient ends. Nothing is random in it.
 
     Args:
         iterations: Steps of gradient descent.
@@ -48,28 +46,6 @@ class CFGNNExplainer:
                 raise InputError(f"{name} must be positive (got {getattr(self, name)})")
         if not 0 <= self.momentum < 1:
             raise InputError(f"momentum must lie in [0, 1) (got {self.momentum})")
-
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
-        """Learn which edges of every input to take away. Nothing is random in it."""
-        return explain_by_masks(
-            self,
-            subject,
-            self.remove,
-            rng,
-            deadline=deadline,
-            progress=progress,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
 
     def remove(self, block: Block) -> BoolArray | None:
         """The edges whose removal flips each graph, `[M]`; of several such sets the last that was smaller than all before."""

@@ -7,15 +7,13 @@ enough to change it (counterfactual).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from comrecgc.baselines.edge_masks import Block, draws_by_edge, explain_by_masks
-from comrecgc.baselines.source import Counterfactuals, Progress, Subject
+from comrecgc.baselines.edge_masks import Block, OwnMasks, draws_by_edge
 from comrecgc.classifiers import WeightedGraphs
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
@@ -24,7 +22,7 @@ _THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class CFF:
+class CFF(OwnMasks):
     """CF² for graph classification; edges whose mask ends above 0.5 are taken away.
 
     Args:
@@ -52,28 +50,6 @@ class CFF:
             raise InputError(f"epochs must be at least 1 (got {self.epochs})")
         if not 0 < self.learning_rate < np.inf:
             raise InputError(f"learning_rate must be positive (got {self.learning_rate})")
-
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
-        """Learn a mask for every input; each counterfactual is its input without the masked edges."""
-        return explain_by_masks(
-            self,
-            subject,
-            self.remove,
-            rng,
-            deadline=deadline,
-            progress=progress,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
 
     def remove(self, block: Block) -> BoolArray | None:
         """Edges whose mask ends above one half, `[M]`; None if time was up."""

@@ -7,6 +7,7 @@ the losses is each graph's own. Nodes and labels never change; a node that loses
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,3 +162,33 @@ def draws_by_edge(block: Block, draw: Callable[[np.random.Generator, int, int], 
     batch = block.graphs.batch
     rows = zip(block.generators, batch.node_counts().tolist(), batch.edge_counts().tolist(), strict=True)
     return torch.from_numpy(np.concatenate([draw(*row) for row in rows], axis=1)).to(block.graphs.dtype)
+
+
+class OwnMasks(ABC):
+    """A baseline that learns a mask for each graph alone: it says which edges go, and everything else follows."""
+
+    @abstractmethod
+    def remove(self, block: Block) -> BoolArray | None:
+        """Edges of the block's graphs that are to go, `[M]`; None if time was up."""
+
+    def run(
+        self,
+        subject: Subject,
+        rng: np.random.Generator,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+    ) -> Counterfactuals:
+        """Learn a mask for every input; each counterfactual is its input without the masked edges."""
+        return explain_by_masks(
+            self,
+            subject,
+            self.remove,
+            rng,
+            deadline=deadline,
+            progress=progress,
+            checkpoint=checkpoint,
+            resume=resume,
+        )

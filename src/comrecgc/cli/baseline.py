@@ -23,7 +23,7 @@ from comrecgc.cli.app import (
     app,
     guarded,
 )
-from comrecgc.cli.explain import paper_theta, parse_delta
+from comrecgc.cli.explain import parse_delta
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, out
 
@@ -101,7 +101,7 @@ def baseline(
     With several names, each is a run of its own: --resume goes on with the first that is not finished, and --time-budget is for each.
     """
     from comrecgc.cli.summary import print_summary
-    from comrecgc.datasets import load_dataset
+    from comrecgc.datasets import load_dataset, paper_theta
     from comrecgc.pipeline import Settings
     from comrecgc.runs import OWN_SOURCES, SUMMARY, compare_sources, explain_dataset, source_settings
     from comrecgc.storage import read_json

@@ -35,9 +35,6 @@ from comrecgc.cli.table import (
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, err
 
-# The paper's θ where it is not 0.1.
-_THETA = {"proteins": 0.15}
-
 
 @app.command()
 @guarded
@@ -164,6 +161,7 @@ def explain(
     """
     started = time.monotonic()
     from comrecgc.cli.summary import print_summary
+    from comrecgc.datasets import paper_theta
     from comrecgc.explanation import Reason
     from comrecgc.molecules import Valence
     from comrecgc.pipeline import Settings
@@ -225,11 +223,6 @@ def explain(
     if not explanation.recourses and any(entry.reason == Reason.OUT_OF_TIME for entry in explanation.uncovered):
         err.print(f"nothing was found: the time budget of {time_budget:g} s ended the search", soft_wrap=True)
         raise typer.Exit(3)
-
-
-def paper_theta(dataset: str) -> float:
-    """The paper's θ on a dataset."""
-    return _THETA.get(dataset.lower(), 0.1)
 
 
 def parse_delta(text: str) -> float | str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from comrecgc.datasets.benchmarks import BENCHMARKS, from_tu_folder, load_benchmark
+from comrecgc.datasets.benchmarks import BENCHMARKS, from_tu_folder, load_benchmark, paper_theta
 from comrecgc.datasets.dataset import GraphDataset
 from comrecgc.datasets.planted import PlantedDataset, find_toxicophores, load_planted, true_recourses
 from comrecgc.datasets.pyg import from_pyg
@@ -14,7 +14,7 @@ from comrecgc.errors import InputError
 
 __all__ = [
     "BENCHMARKS", "GraphDataset", "PlantedDataset", "TableReading", "find_toxicophores", "from_pyg", "from_smiles_table",
-    "from_tu_folder", "load_benchmark", "load_dataset", "load_planted", "true_recourses",
+    "from_tu_folder", "load_benchmark", "load_dataset", "load_planted", "paper_theta", "true_recourses",
 ]  # fmt: skip
 
 _PLANTED = "planted"

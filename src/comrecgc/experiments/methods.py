@@ -10,8 +10,8 @@ import numpy as np
 
 from comrecgc.baselines import Baseline, Subject, make_baseline, summarise
 from comrecgc.classifiers import predict
+from comrecgc.datasets import paper_theta
 from comrecgc.experiments.grounds import Ground
-from comrecgc.experiments.paper import THETA
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.neighbourhood import NeighbourhoodScorer
 from comrecgc.pipeline import Rejects
@@ -65,7 +65,7 @@ class Method:
         explainer = CommonRecourseExplainer(
             ground.classifier,
             ground.embedder if needs_embedder else None,
-            theta=self.theta or THETA.get(ground.name, 0.1),
+            theta=self.theta or paper_theta(ground.name),
             panel=False,
             jobs=ground.jobs,
             random_state=seed,

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 DATASETS = ("nci1", "mutagenicity", "aids", "proteins")
 SOCIAL = ("imdb-binary", "imdb-multi")
-THETA = {"proteins": 0.15}
-"""`θ` of a dataset; 0.1 for the others."""
 
 
 class Printed(NamedTuple):
