@@ -1,4 +1,4 @@
-"""Where tests find real data: only through the environment, never by a path in the code."""
+"""Where tests find real data (only through the environment, never by a path in the code), and how properties are tried."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run, so that a failure belongs to the change that caused it; `explore` draws new ones.
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("explore", print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(scope="session")
