@@ -15,13 +15,9 @@ from torch_geometric.nn import GINEConv, Sequential, global_add_pool, global_mea
 from torch_geometric.nn.models import GIN
 
 from comrecgc.classifiers import GraphClassifier, as_classifier, predict
-from comrecgc.classifiers.adapter import (
-    AdaptedClassifier,
-    as_scores,
-    check_target_class,
-    class_probability,
-    detect_return_type,
-)
+from comrecgc.classifiers.adapter import AdaptedClassifier
+from comrecgc.classifiers.scores import as_scores, check_target_class, class_probability, detect_return_type
+from comrecgc.datasets import from_pyg
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from tests.classifiers.data import marked_dataset
@@ -101,9 +97,45 @@ def test_three_classes_need_a_target() -> None:
     net = Net(scores=3)
     with pytest.raises(InputError, match=r"target_class must choose the class to reach among 0…2 \(got none\)"):
         as_classifier(net, DATASET)
-    np.testing.assert_allclose(
-        probability(as_classifier(net, DATASET, target_class=2)), softmax(logits(net))[:, 2], atol=1e-6
-    )
+    rest = as_classifier(net, DATASET, target_class=2, decision="rest")
+    np.testing.assert_allclose(probability(rest), softmax(logits(net))[:, 2], atol=1e-6)
+    likeliest = predict(as_classifier(net, DATASET, target_class=2), DATASET)
+    np.testing.assert_array_equal(likeliest.accepted, logits(net).argmax(axis=1) == 2)
+    with pytest.raises(InputError, match=r"^decision must be one of argmax, rest \(got 'best'\)$"):
+        as_classifier(net, DATASET, target_class=2, decision="best")
+
+
+def test_from_one_class_to_another() -> None:
+    net = Net(scores=3)
+    said = logits(net).argmax(axis=1)
+    source, target = np.argsort(np.bincount(said, minlength=3))[::-1][:2].tolist()
+    assert (said == source).any()
+    predictions = predict(as_classifier(net, DATASET, target_class=target, source_class=source), DATASET)
+    np.testing.assert_array_equal(predictions.rejects, np.flatnonzero(said == source))
+    with pytest.raises(InputError, match=r"^source_class must lie in 0…2 and not be the target \(got 1\)$"):
+        as_classifier(net, DATASET, target_class=1, source_class=1)
+
+
+def test_a_regression_model_with_a_threshold() -> None:
+    net = Net(scores=1)
+    numbers = logits(net)[:, 0]
+    limit = float(np.median(numbers))
+    higher = predict(as_classifier(net, DATASET, threshold=limit), DATASET)
+    np.testing.assert_array_equal(higher.accepted, numbers > limit)
+    lower = predict(as_classifier(net, DATASET, threshold=limit, accept="lower"), DATASET)
+    np.testing.assert_array_equal(lower.accepted, numbers < limit)
+    order = np.argsort(numbers)
+    assert (np.diff(higher.probability[order]) >= 0).all()
+    for options, words in [
+        ({"threshold": np.nan}, r"threshold must be a finite number"),
+        ({"threshold": 0.0, "accept": "up"}, r"accept must be 'higher' or 'lower'"),
+        ({"threshold": 0.0, "target_class": 1}, r"threshold and a class cannot both be given"),
+        ({"accept": "lower"}, r"accept is for models with a threshold"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            as_classifier(net, DATASET, **options)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"threshold is for models that answer one number per graph \(got 2\)"):
+        as_classifier(Net(), DATASET, threshold=0.0)
 
 
 def test_a_model_returning_a_tuple() -> None:
@@ -320,7 +352,7 @@ def test_a_single_graph_is_enough_to_try_a_model_on() -> None:
     net = Net(last=lambda s: s.squeeze())
     classifier = as_classifier(net, DATASET.subset([4]))
     assert isinstance(classifier, AdaptedClassifier)
-    assert (classifier.num_scores, classifier.return_type) == (2, "raw")
+    assert (classifier.num_scores, classifier.reading.return_type) == (2, "raw")
     with pytest.raises(InputError, match=r"node labels 0…2 \(got 3\)"):
         classifier.accept_probability(GraphBatch.from_graphs([Graph([3], [])]))
 
@@ -398,7 +430,10 @@ def test_three_classes_are_one_against_the_rest(return_type: str) -> None:
     probs = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
     scores = {"raw": np.log(probs) + 4.0, "probs": probs, "log_probs": np.log(probs)}[return_type]
     for target in range(3):
-        np.testing.assert_allclose(class_probability(scores, return_type, target), probs[:, target])
+        against_rest = class_probability(scores, return_type, target, decision="rest")
+        np.testing.assert_allclose(against_rest, probs[:, target])
+        likeliest = class_probability(scores, return_type, target) > 0.5
+        assert likeliest.tolist() == (probs.argmax(axis=1) == target).tolist()
 
 
 def test_above_one_half_means_the_larger_score_to_the_last_bit() -> None:
@@ -459,3 +494,110 @@ def test_target_class() -> None:
     for wrong in (-1, 2):
         with pytest.raises(InputError, match=rf"^target_class must lie in 0…1 \(got {wrong}\)$"):
             check_target_class(2, wrong)
+
+
+class Plain(torch.nn.Module):
+    """What TorchScript can compile: a mean of features, once passed along edges, and a linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.head = Linear(3, 2)
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        x = x + torch.zeros_like(x).index_add(0, edge_index[1], x[edge_index[0]])
+        out: Tensor = self.head(torch.zeros(int(batch.max()) + 1, 3).index_add(0, batch, x))
+        return out
+
+
+@pytest.mark.filterwarnings("ignore")  # torch calls TorchScript deprecated, and warns of constants in traces
+@pytest.mark.parametrize("compiled", ["script", "compile"])
+def test_scripted_and_compiled_modules(compiled: str) -> None:
+    net = Plain().eval()
+    made = torch.jit.script(net) if compiled == "script" else torch.compile(net)
+    expected = probability(as_classifier(net, DATASET))
+    np.testing.assert_allclose(probability(as_classifier(made, DATASET)), expected, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_traced_module_is_called_by_its_arguments() -> None:
+    class Summed(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.head = Linear(3, 2)
+
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+            sizes = torch.zeros(len(DATASET), 3)  # a trace fixes what is counted in Python
+            x = x + torch.zeros_like(x).index_add(0, edge_index[1], x[edge_index[0]])
+            out: Tensor = self.head(sizes.index_add(0, batch, x))
+            return out
+
+    net, batch = Summed().eval(), Batch.from_data_list(DATASET.to_pyg())
+    traced = torch.jit.trace(net, (batch.x, batch.edge_index, batch.batch))  # type: ignore[no-untyped-call]
+    expected = probability(as_classifier(net, DATASET))
+    np.testing.assert_allclose(probability(as_classifier(traced, DATASET)), expected, atol=1e-6)
+
+
+def bonded(edge_attr: Callable[[int], Tensor]) -> list[Data]:
+    """The graphs with attributes on their edges, the same on both directions."""
+    graphs = DATASET.to_pyg()
+    for graph in graphs:
+        half = edge_attr(graph.num_edges // 2)
+        graph.edge_attr = torch.cat([half, half])
+    return graphs
+
+
+def test_edge_attributes_of_the_data_reach_the_model() -> None:
+    graphs = bonded(lambda count: torch.eye(2)[torch.arange(count) % 2])
+    dataset, net = from_pyg(graphs), BondNet()
+    batch = Batch.from_data_list(graphs)
+    with torch.no_grad():
+        expected = net(batch.x, batch.edge_index, batch.edge_attr, batch.batch).softmax(dim=1)[:, 1]
+    np.testing.assert_allclose(predict(as_classifier(net, dataset), dataset).probability, expected, atol=1e-6)
+    with pytest.raises(InputError, match=r"^The model takes edge_attr: .* The graphs have none\.$"):
+        as_classifier(net, DATASET)
+
+
+def test_a_model_that_must_have_edge_weights_gets_those_of_the_data_or_ones() -> None:
+    class Weighted(Net):
+        def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor, batch: Tensor) -> Any:  # type: ignore[override]
+            x = self.norm(self.first(x))
+            x = x + torch.zeros_like(x).index_add(0, edge_index[1], edge_weight[:, None] * x[edge_index[0]])
+            return self.head(global_add_pool(x, batch))
+
+    net = Weighted().eval()
+    plain = Net().eval()
+    np.testing.assert_allclose(
+        probability(as_classifier(net, DATASET)), probability(as_classifier(plain, DATASET)), atol=1e-6
+    )
+    graphs = bonded(lambda count: 0.5 + torch.arange(count) % 2)
+    batch, dataset = Batch.from_data_list(graphs), from_pyg(graphs)
+    with torch.no_grad():
+        expected = net(batch.x, batch.edge_index, batch.edge_attr, batch.batch).softmax(dim=1)[:, 1]
+    np.testing.assert_allclose(predict(as_classifier(net, dataset), dataset).probability, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [True, False])
+def test_whole_numbers_are_given_to_embeddings_as_integers(columns: bool) -> None:
+    class Embedded(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.nodes, self.bonds, self.head = torch.nn.Embedding(9, 4), torch.nn.Embedding(3, 4), Linear(4, 2)
+
+        def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor, batch: Tensor) -> Tensor:
+            x = self.nodes(x[:, 0] if columns else x)
+            sent = x[edge_index[0]] + self.bonds(edge_attr[:, 0] if columns else edge_attr)
+            out: Tensor = self.head(global_add_pool(x.index_add(0, edge_index[1], sent), batch))
+            return out
+
+    graphs = bonded(lambda count: torch.arange(count) % 3)
+    for graph in graphs:
+        graph.x = 5 + graph.x.argmax(dim=1)
+        if columns:
+            graph.x, graph.edge_attr = graph.x[:, None], graph.edge_attr[:, None]
+    net, batch, dataset = Embedded(), Batch.from_data_list(graphs), from_pyg(graphs)
+    with torch.no_grad():
+        expected = net(batch.x, batch.edge_index, batch.edge_attr, batch.batch).softmax(dim=1)[:, 1]
+    np.testing.assert_allclose(predict(as_classifier(net, dataset), dataset).probability, expected, atol=1e-6)

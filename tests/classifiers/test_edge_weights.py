@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from comrecgc.classifiers import ARCHITECTURES, GraphClassifier, as_classifier, check_edge_weights, weighted_graphs
-from comrecgc.classifiers.edge_weights import NetworkGraphs, log_odds
+from comrecgc.classifiers.edge_weights import NetworkGraphs
+from comrecgc.classifiers.scores import ScoreReading
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from tests.classifiers.data import Stranger, marked_dataset, random_batch
@@ -192,9 +193,15 @@ def test_log_odds_of_whatever_a_model_answers() -> None:
     probs = torch.softmax(raw, dim=1)
     expected = torch.log(probs[:, 1] / (1 - probs[:, 1]))
     for scores, kind in ((raw, "raw"), (probs, "probs"), (probs.log(), "log_probs")):
-        assert torch.allclose(log_odds(scores, kind, 1), expected)
+        assert torch.allclose(
+            ScoreReading(return_type=kind, target_class=1, decision="rest").log_odds(scores), expected
+        )
     single = torch.tensor([[0.2], [0.9]], dtype=torch.float64)
     odds = torch.log(single[:, 0] / (1 - single[:, 0]))
-    assert torch.allclose(log_odds(single, "probs", 1), odds)
-    assert torch.allclose(log_odds(single.log(), "log_probs", 0), -odds)
-    assert torch.allclose(log_odds(single, "raw", 0), -single[:, 0])
+    assert torch.allclose(ScoreReading(return_type="probs", target_class=1, decision="rest").log_odds(single), odds)
+    assert torch.allclose(
+        ScoreReading(return_type="log_probs", target_class=0, decision="rest").log_odds(single.log()), -odds
+    )
+    assert torch.allclose(
+        ScoreReading(return_type="raw", target_class=0, decision="rest").log_odds(single), -single[:, 0]
+    )

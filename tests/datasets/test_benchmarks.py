@@ -89,7 +89,9 @@ def test_repairs_and_dropped_graphs_are_noted(benchmarks: dict[str, GraphDataset
     assert benchmarks["imdb-binary"].notes == (
         "193062 of 386124 rows of edges repeated an earlier row and were merged.",
     )
-    assert benchmarks["proteins"].notes == ()
+    assert benchmarks["proteins"].notes == (
+        "1 node attribute was left out (attribute 1): labels are a finite alphabet. --bin 1=4 cuts one into ranges.",
+    )
 
 
 def test_classes_agree_with_the_released_classifiers(
@@ -185,7 +187,7 @@ def test_no_node_labels_is_one_label(write_tu: WriteTU) -> None:
     ("classes", "options", "message"),
     [
         ("7\n7\n", {}, r"must have two classes \(got 7\)"),
-        ("7\n3\n", {"accept": 5}, r"accept must be one of the classes 3 and 7 \(got 5\)"),
+        ("7\n3\n", {"accept": 5}, r"accept must be one of the classes 3, 7 \(got 5\)"),
         ("7\n3\n", {"rare": 2}, r"rare must leave some graphs of TINY \(got 2"),
         ("7\n3\n", {"rare": -1}, r"rare must not be negative \(got -1\)"),
     ],
@@ -195,10 +197,75 @@ def test_bad_choices(write_tu: WriteTU, classes: str, options: dict[str, int], m
         from_tu_folder(write_tu(graph_labels=classes), **options)  # type: ignore[arg-type]
 
 
-def test_three_classes_are_refused(write_tu: WriteTU) -> None:
+def test_several_classes(write_tu: WriteTU) -> None:
     folder = write_tu(graph_indicator="1\n1\n1\n2\n3\n", graph_labels="1\n2\n3\n", node_labels="5\n8\n5\n6\n8\n")
-    with pytest.raises(InputError, match=r"two classes \(got 1, 2, 3\)"):
+    rule = r"TINY has 3 classes: accept must name the one to reach, .* among 1 \(1 graphs\), 2 \(1 graphs\), 3 .* \(got neither\)"
+    with pytest.raises(InputError, match=rule):
         from_tu_folder(folder)
+    against_all = from_tu_folder(folder, accept=2)
+    assert against_all.classes.tolist() == [0, 1, 0]
+    assert against_all.class_names == ("not class 2", "class 2")
+    leaving_one = from_tu_folder(folder, reject="3")
+    assert leaving_one.classes.tolist() == [1, 1, 0]
+    between = from_tu_folder(folder, accept=1, reject=3)
+    assert between.classes.tolist() == [1, 0]
+    assert between.class_names == ("class 3", "class 1")
+    assert "1 graphs of other classes were left out." in between.notes
+    assert from_tu_folder(folder, need_classes=False).classes.tolist() == [0, 0, 0]
+    with pytest.raises(InputError, match=r"accept and reject must be two classes \(got 1 for both\)"):
+        from_tu_folder(folder, accept=1, reject=1)
+
+
+def test_classes_may_be_negative(write_tu: WriteTU) -> None:
+    folder = write_tu(graph_labels="1\n-1\n")
+    assert from_tu_folder(folder).classes.tolist() == [1, 0]
+    assert from_tu_folder(folder, accept="-1").classes.tolist() == [0, 1]
+
+
+def test_numbers_of_graphs_become_classes_by_a_threshold(write_tu: WriteTU) -> None:
+    folder = write_tu(graph_attributes="0.5, 3\n2.5, 1\n")
+    (folder / "TINY_graph_labels.txt").unlink()
+    with pytest.raises(InputError, match="has numbers and no classes: threshold must say from where they are high"):
+        from_tu_folder(folder)
+    assert from_tu_folder(folder, threshold=2.5).classes.tolist() == [0, 1]
+    assert from_tu_folder(folder, threshold=1, accept="lower").classes.tolist() == [1, 0]
+    with pytest.raises(InputError, match=r"threshold must lie between the values of the number, 0\.5…2\.5 \(got 9\)"):
+        from_tu_folder(folder, threshold=9)
+
+
+def test_attributes_are_noted_or_cut_into_ranges(write_tu: WriteTU) -> None:
+    folder = write_tu(
+        node_attributes="0.0, 9\n1.0, 9\n2.0, 9\n3.0, 9\n", label_readme="Node attributes:\t[charge, mass]\n"
+    )
+    assert from_tu_folder(folder).notes[-1] == (
+        "2 node attributes were left out (charge, mass): labels are a finite alphabet. --bin charge=4 cuts one into ranges."
+    )
+    plain = from_tu_folder(folder)
+    cut = from_tu_folder(folder, bins={"charge": 2})
+    assert any("mass" in note for note in cut.notes)
+    low, high = "charge 0…1", "charge 2…3"
+    expected = [f"{plain.label_names[label]}, {low}" for label in [*plain[0].labels, *plain[1].labels][:2]]
+    expected += [f"{plain.label_names[label]}, {high}" for label in [*plain[0].labels, *plain[1].labels][2:]]
+    assert [cut.label_names[label] for label in [*cut[0].labels, *cut[1].labels]] == expected
+    assert from_tu_folder(folder, bins={"2": 3}).num_labels == plain.num_labels  # one value is one range
+    with pytest.raises(InputError, match=r"bins must name node attributes of TINY: charge, mass \(got 'size'\)"):
+        from_tu_folder(folder, bins={"size": 3})
+    (folder / "TINY_node_attributes.txt").write_text("0.0, x\n")
+    assert from_tu_folder(folder).num_labels == plain.num_labels  # what is not used may be damaged
+    with pytest.raises(
+        InputError, match=r"node_attributes\.txt must hold as many comma-separated numbers in every line"
+    ):
+        from_tu_folder(folder, bins={"all": 3})
+
+
+def test_names_of_labels_are_read_from_the_readme_of_the_archive(write_tu: WriteTU) -> None:
+    folder = write_tu()
+    (folder / "README.txt").write_text(
+        "=== Description ===\n\nNode labels:\n\n  5  C\n  6  N\n\nGraph labels:\n  3 harmless\n 7 toxic\n"
+    )
+    dataset = from_tu_folder(folder)
+    assert set(dataset.label_names) >= {"C", "N"}
+    assert dataset.class_names == ("harmless", "toxic")
 
 
 def test_meaning_checks_itself() -> None:

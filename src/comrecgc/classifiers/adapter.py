@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,128 +15,10 @@ import torch
 
 from comrecgc.classifiers.classifier import CHUNK_NODES, Classifier, FloatArray, check_labels
 from comrecgc.classifiers.model import GraphClassifier, evaluating
+from comrecgc.classifiers.scores import RETURN_TYPES, ScoreReading, as_scores
 from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch, to_data
-
-RETURN_TYPES = ("raw", "probs", "log_probs")
-"""PyG's words: `raw` scores (logits), probabilities, logarithms of probabilities."""
-
-_TOLERANCE = 1e-3
-
-
-def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | None = None) -> FloatArray:
-    """A model's answer as an array, `[B, K]`; one score per graph is one column.
-
-    Args:
-        answer: A tensor, an array or nested lists of numbers.
-        num_graphs: How many graphs were asked about.
-        num_nodes: How many nodes they have, to recognise answers about nodes.
-        num_scores: `K`, once it is known: then an answer that was squeezed is brought back into shape.
-    """
-    if isinstance(answer, torch.Tensor):
-        answer = answer.detach().double().cpu().numpy()
-    try:
-        scores = np.asarray(answer, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"The model must answer with numbers (got {type(answer).__name__})") from error
-    if num_scores is not None and scores.size == num_graphs * num_scores:
-        scores = scores.reshape(num_graphs, num_scores)
-    if scores.ndim == 1:
-        scores = scores[:, None]
-    if scores.ndim != 2 or len(scores) != num_graphs or (num_scores is not None and scores.shape[1] != num_scores):
-        hint = "; it answers per node: pool the nodes of each graph first" if scores.shape[:1] == (num_nodes,) else ""
-        raise InputError(
-            f"The model must answer one row of scores per graph (got shape {scores.shape} for {num_graphs} graphs{hint})"
-        )
-    if scores.shape[1] == 0:
-        raise InputError("The model must answer at least one score per graph (got none)")
-    if np.isnan(scores).any():
-        place = int(np.flatnonzero(np.isnan(scores).any(axis=1))[0])
-        raise InputError(f"The model must answer numbers (got NaN for graph {place} of {num_graphs})")
-    return scores
-
-
-def detect_return_type(scores: FloatArray) -> str:
-    """`raw`, `probs` or `log_probs`, where the scores `[B, K]` leave no doubt; otherwise the question is asked."""
-    within_unit = bool(((scores >= 0) & (scores <= 1)).all())
-    if scores.shape[1] > 1:
-        if np.allclose(_row_sums(scores, "probs"), 1, atol=_TOLERANCE) and within_unit:
-            return "probs"
-        if np.allclose(_row_sums(scores, "log_probs"), 1, atol=_TOLERANCE):
-            return "log_probs"
-        if not within_unit:
-            return "raw"
-        doubt = "scores in [0, 1] whose rows do not sum to 1"
-    elif within_unit:
-        doubt = "single scores in [0, 1], which may be probabilities or raw scores"
-    elif (scores <= 0).all():
-        doubt = "single scores below 0, which may be raw scores or log-probabilities"
-    else:
-        return "raw"
-    raise InputError(f"return_type must say what the scores are: {', '.join(map(repr, RETURN_TYPES))} (got {doubt})")
-
-
-def check_target_class(num_scores: int, target_class: int | None) -> int:
-    """The class whose probability counts, checked: 1 by default for models of one or two classes."""
-    num_classes = max(num_scores, 2)
-    if target_class is None:
-        if num_classes > 2:
-            raise InputError(f"target_class must choose the class to reach among 0…{num_classes - 1} (got none)")
-        return 1
-    if not 0 <= target_class < num_classes:
-        raise InputError(f"target_class must lie in 0…{num_classes - 1} (got {target_class})")
-    return target_class
-
-
-def class_probability(scores: FloatArray, return_type: str, target_class: int) -> FloatArray:
-    """Probability of the target class against all the rest, `[B]`; refuses scores that are not what they should be.
-
-    With two scores a graph it is above 0.5 exactly when the target's score is the larger one.
-
-    Args:
-        scores: What the model answered, `[B, K]`; a single score is about class 1.
-        return_type: What the scores are.
-        target_class: The class.
-    """
-    _check(scores, return_type)
-    if scores.shape[1] == 1:
-        single = scores[:, 0]
-        probability = {"raw": _sigmoid(single), "probs": single, "log_probs": np.exp(np.minimum(single, 0))}[
-            return_type
-        ]
-        return probability if target_class == 1 else np.asarray(1 - probability)
-    if return_type == "probs":
-        return np.asarray(scores[:, target_class] / scores.sum(axis=1))
-    others = np.delete(scores, target_class, axis=1)
-    with np.errstate(invalid="ignore"):  # a class of probability 0 has the logarithm -inf
-        return _sigmoid(scores[:, target_class] - np.logaddexp.reduce(others, axis=1))
-
-
-def _check(scores: FloatArray, return_type: str) -> None:
-    if return_type != "log_probs" and not np.isfinite(scores).all():
-        raise InputError(f"The model must answer finite scores (got {scores[~np.isfinite(scores)][0]})")
-    if return_type == "raw":
-        return
-    low, high = (-_TOLERANCE, 1 + _TOLERANCE) if return_type == "probs" else (-np.inf, _TOLERANCE)
-    wrong = scores[(scores < low) | (scores > high)]
-    if wrong.size:
-        where = "in [0, 1]" if return_type == "probs" else "below 0"
-        raise InputError(f"return_type={return_type!r} needs scores {where} (got {wrong[0]:.6g})")
-    sums = _row_sums(scores, return_type)
-    if scores.shape[1] > 1 and not np.allclose(sums, 1, atol=_TOLERANCE):
-        worst = sums[np.abs(sums - 1).argmax()]
-        raise InputError(f"return_type={return_type!r} needs probabilities that sum to 1 (got {worst:.6g})")
-
-
-def _row_sums(scores: FloatArray, return_type: str) -> FloatArray:
-    with np.errstate(over="ignore"):
-        return np.asarray((scores if return_type == "probs" else np.exp(scores)).sum(axis=1))
-
-
-def _sigmoid(x: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(-np.logaddexp(0, -x)))
-
+from comrecgc.graphs import BoolArray, Graph, GraphBatch, to_data
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data
@@ -151,24 +34,24 @@ class AdaptedClassifier:
     Args:
         model: A torch module or a function.
         call: How it is called, one of `CALLS`.
-        features: Feature row of each node label, `[num_labels, width]`.
-        edge_features: Feature row of each edge label, for models that take `edge_attr`.
+        features: Feature row of each node label, `[num_labels, width]`; `[num_labels]` where the model takes integers.
+        edge_features: The same of each edge label, for models that take `edge_attr`.
+        edge_weights: Weight of each edge label, for models that must be given `edge_weight`.
         output: Which of several outputs holds the scores.
         kwargs: Further keyword arguments of every call.
         num_scores: Scores per graph.
-        return_type: What the scores are, one of `RETURN_TYPES`.
-        target_class: The class that means accept.
+        reading: How the scores are read.
     """
 
     model: Callable[..., Any]
     call: str
-    features: npt.NDArray[np.float32]
-    edge_features: npt.NDArray[np.float32] | None
-    output: int | str | None
-    kwargs: Mapping[str, Any]
+    features: npt.NDArray[Any]
+    edge_features: npt.NDArray[Any] | None
+    edge_weights: npt.NDArray[np.float32] | None = None
+    output: int | str | None = None
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
     num_scores: int | None = None
-    return_type: str = "raw"
-    target_class: int = 1
+    reading: ScoreReading = field(default_factory=ScoreReading)
 
     @property
     def num_labels(self) -> int:
@@ -177,11 +60,15 @@ class AdaptedClassifier:
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
         """Probability of the target class of every graph, `[B]`, asked in parts of bounded size."""
         check_labels(batch, self.num_labels)
-        parts = [
-            class_probability(self.scores(part), self.return_type, self.target_class)
-            for part in batch.chunks(CHUNK_NODES)
-        ]
+        parts = [self.reading.probability(self.scores(part)) for part in batch.chunks(CHUNK_NODES)]
         return np.concatenate([np.zeros(0), *parts])
+
+    def explained(self, batch: GraphBatch) -> BoolArray | None:
+        """Mask of the graphs of the class to leave, `[B]`; None where that is any but the target."""
+        if self.reading.source_class is None:
+            return None
+        parts = [self.reading.explained(self.scores(part)) for part in batch.chunks(CHUNK_NODES)]
+        return np.concatenate([np.zeros(0, dtype=bool), *parts])
 
     def scores(self, batch: GraphBatch) -> FloatArray:
         """The scores in the model's answer, `[B, K]`."""
@@ -230,7 +117,7 @@ class AdaptedClassifier:
         data = self._batch(batch)
         if self.call == "data":
             return [data], {}
-        named = {} if self.edge_features is None else {"edge_attr": data.edge_attr}
+        named = {name: data[name] for name in ("edge_attr", "edge_weight") if data.get(name) is not None}
         parameters = model_parameters(self.model)
         if "batch" in parameters:
             named["batch"] = data.batch
@@ -248,28 +135,32 @@ class AdaptedClassifier:
             edge_index=torch.from_numpy(batch.edge_index()),
             batch=torch.from_numpy(batch.graph_of_node()),
             ptr=torch.from_numpy(batch.node_ptr.copy()),
-            **self._edge_attr(batch),
+            **self._of_edges(batch),
         )
         return result.to(model_device(self.model))
 
     def _data(self, batch: GraphBatch) -> Data:
         """A batch of one graph as PyG `Data`."""
-        return to_data(batch[0], self.features).update(self._edge_attr(batch)).to(model_device(self.model))
+        return to_data(batch[0], self.features).update(self._of_edges(batch)).to(model_device(self.model))
 
-    def _edge_attr(self, batch: GraphBatch) -> dict[str, torch.Tensor]:
-        if self.edge_features is None:
-            return {}
+    def _of_edges(self, batch: GraphBatch) -> dict[str, torch.Tensor]:
+        """What the model sees of the edges, a row or a number for either direction of each."""
+        tables = {"edge_attr": self.edge_features, "edge_weight": self.edge_weights}
+        return {name: self._edge_rows(batch, table) for name, table in tables.items() if table is not None}
+
+    def _edge_rows(self, batch: GraphBatch, table: npt.NDArray[Any]) -> torch.Tensor:
         if batch.edge_labels is None:
+            if len(table) == 1:  # every edge is the same
+                return torch.from_numpy(np.repeat(table, 2 * len(batch.edges), axis=0))
             raise InputError("edge_features needs graphs with edge labels (got graphs without)")
-        if batch.edge_labels.max(initial=0) >= len(self.edge_features):
+        if batch.edge_labels.max(initial=0) >= len(table):
             raise InputError(
-                f"edge_features needs a row for every edge label (got {len(self.edge_features)}, "
-                f"label {batch.edge_labels.max()})"
+                f"edge_features needs a row for every edge label (got {len(table)}, label {batch.edge_labels.max()})"
             )
-        return {"edge_attr": torch.from_numpy(self.edge_features[np.tile(batch.edge_labels, 2)])}
+        return torch.from_numpy(table[np.tile(batch.edge_labels, 2)])
 
     def _failure(self, error: Exception, batch: GraphBatch) -> str:
-        width, expected = self.features.shape[1], _input_width(self.model)
+        width, expected = self.features[:1].size, _input_width(self.model)
         if expected is not None and expected != width:
             return f"The model's first layer must take features as wide as the data's, {width} (got {expected})"
         words = " ".join(str(error).split())
@@ -283,6 +174,10 @@ def as_classifier(
     *,
     return_type: str | None = None,
     target_class: int | None = None,
+    source_class: int | None = None,
+    decision: str | None = None,
+    threshold: float | None = None,
+    accept: str | None = None,
     call: str | None = None,
     output: int | str | None = None,
     edge_features: npt.ArrayLike | None = None,
@@ -297,15 +192,20 @@ def as_classifier(
         model: A `Classifier`, which is only checked; a `torch.nn.Module`; or any function.
         dataset: The data the model is for: its labels, their feature rows, and graphs to try the model on.
         return_type: What the model answers, in PyG's words: `raw` scores (logits), `probs` or `log_probs`. Several scores
-            a graph give this away; a single one may not, and then it has to be said.
-        target_class: The class that means accept; needed for three classes and more, where a graph is accepted if this
-            class is more likely than all others together. A single score is about class 1.
+            per graph give this away; a single one may not, and then it has to be said.
+        target_class: The class that means accept; needed for three classes and more. A single score is about class 1.
+        source_class: Explain only the graphs that the model puts into this class; None for all that are not accepted.
+        decision: Of three classes and more: "argmax" accepts a graph if the target is its likeliest class (the default), "rest" if
+            the target is likelier than all others together.
+        threshold: For a regression model, which answers one number per graph: the graph is accepted if the number is above this.
+        accept: "higher" (the default) or "lower": on which side of the threshold graphs are accepted.
         call: How the model is called: `tensors` for `model(x, edge_index, batch)`, `data` for `model(data)` with a PyG
             `Batch`, `data_list` for a list of PyG `Data`, `graphs` for a list of `comrecgc.graphs.Graph`, `smiles` for a list of SMILES
             (without stereo marks), `molecules` for a list of rdkit molecules. By default a module's signature decides between the first
             two, and a function gets a `data_list`.
         output: Which output holds the scores, where the model gives several: an index, a key or an attribute.
-        edge_features: Feature row of each edge label, `[num_edge_labels, width]`, for models that take `edge_attr`.
+        edge_features: Feature row of each edge label, `[num_edge_labels, width]`, for models that take `edge_attr`; the dataset's
+            own by default. A model that must be given `edge_weight` gets the only column of them, or ones.
         featurise: Makes PyG `Data` of an rdkit molecule, for models with features of atoms and bonds of their own.
         **kwargs: Further arguments of every call of the model.
     """
@@ -316,30 +216,92 @@ def as_classifier(
     for name, value, allowed in (("return_type", return_type, RETURN_TYPES), ("call", call, CALLS)):
         if value is not None and value not in allowed:
             raise InputError(f"{name} must be one of {', '.join(allowed)} (got {value!r})")
+    how = {
+        "return_type": return_type, "target_class": target_class, "source_class": source_class, "decision": decision,
+        "threshold": threshold, "accept": accept,
+    }  # fmt: skip
+    model = getattr(
+        model, "_orig_mod", model
+    )  # what torch.compile was given: batches of every size would be compiled anew
     if call in ("smiles", "molecules") or featurise is not None:
         from comrecgc.classifiers.molecules import as_molecule_classifier
 
         return as_molecule_classifier(
-            model, dataset, call=call or _detect_call(model), featurise=featurise, return_type=return_type,
-            target_class=target_class, output=output, kwargs=kwargs,
-        )  # fmt: skip
+            model, dataset, call=call or _detect_call(model), featurise=featurise, how=how, output=output, kwargs=kwargs
+        )
+    call = call or _detect_call(model)
     adapted = AdaptedClassifier(
         model=model,
-        call=call or _detect_call(model),
+        call=call,
         features=np.array(dataset.features, dtype=np.float32),
-        edge_features=None if edge_features is None else _edge_table(edge_features),
+        edge_features=_edge_features(model, call, dataset, edge_features, kwargs),
+        edge_weights=_edge_weights(model, call, dataset, kwargs),
         output=output,
         kwargs=kwargs,
     )
     trial = _trial(dataset)
-    answer = adapted.answer(trial)
+    adapted, answer = _first_answer(adapted, trial)
     output = find_output(answer, len(trial)) if output is None else output
     scores = as_scores(choose_output(answer, output), len(trial), len(trial.labels))
-    target_class = check_target_class(scores.shape[1], target_class)
-    return_type = return_type or detect_return_type(scores)
-    class_probability(scores, return_type, target_class)
-    found = {"output": output, "num_scores": scores.shape[1], "return_type": return_type, "target_class": target_class}
-    return replace(adapted, **found)
+    reading = ScoreReading.of(scores, **how)  # type: ignore[arg-type]
+    return replace(adapted, output=output, num_scores=scores.shape[1], reading=reading)
+
+
+def _first_answer(adapted: AdaptedClassifier, trial: GraphBatch) -> tuple[AdaptedClassifier, Any]:
+    """The answer on the trial, and the classifier with features in the form that the model takes.
+
+    Features that are whole numbers may be meant for an `Embedding`, which takes integers, as columns or one per node.
+    """
+    try:
+        return adapted, adapted.answer(trial)
+    except InputError:
+        for nodes, edges in itertools.product(_forms(adapted.features), _forms(adapted.edge_features)):
+            try:
+                formed = replace(adapted, features=nodes, edge_features=edges)
+                answer = formed.answer(trial)
+                as_scores(choose_output(answer, find_output(answer, len(trial))), len(trial), len(trial.labels))
+            except InputError:
+                continue
+            return formed, answer
+        raise
+
+
+def _forms(table: npt.NDArray[Any] | None) -> list[Any]:
+    """A table of features as it is, and where it holds whole numbers as integers, in columns or one per label."""
+    if table is None or not (table == np.floor(table)).all():
+        return [table]
+    whole = table.astype(np.int64)
+    return [table, whole, *([whole[:, 0]] if whole.shape[1] == 1 else [])]
+
+
+def _edge_features(
+    model: Callable[..., Any], call: str, dataset: GraphDataset, given: npt.ArrayLike | None, kwargs: Mapping[str, Any]
+) -> npt.NDArray[np.float32] | None:
+    """Feature rows of edge labels, where the model takes some: those that are given, or those of the data."""
+    if given is not None:
+        return _edge_table(given)
+    parameter = model_parameters(model).get("edge_attr")
+    if call == "graphs" or "edge_attr" in kwargs or (call == "tensors" and parameter is None):
+        return None
+    if dataset.edge_features is None and parameter is not None and parameter.default is parameter.empty:
+        why = next((note for note in dataset.notes if note.startswith("Edge attributes")), "The graphs have none.")
+        raise InputError(
+            f"The model takes edge_attr: the graphs need edge labels, or edge_features a row for all. {why}"
+        )
+    return dataset.edge_features
+
+
+def _edge_weights(
+    model: Callable[..., Any], call: str, dataset: GraphDataset, kwargs: Mapping[str, Any]
+) -> npt.NDArray[np.float32] | None:
+    """Weights of edge labels, where the model cannot do without."""
+    parameter = model_parameters(model).get("edge_weight")
+    if call != "tensors" or "edge_weight" in kwargs or parameter is None or parameter.default is not parameter.empty:
+        return None
+    table = dataset.edge_features
+    if table is not None and table.shape[1] == 1:
+        return np.array(table[:, 0], dtype=np.float32)
+    return np.ones(1 if table is None else len(table), dtype=np.float32)
 
 
 def _checked(classifier: Classifier, dataset: GraphDataset) -> Classifier:
@@ -385,10 +347,26 @@ def _detect_call(model: Callable[..., Any]) -> str:
 
 def model_parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Parameters of a module's `forward` or of a function; none where Python cannot tell."""
+    if isinstance(model, torch.jit.ScriptModule):
+        return _scripted_parameters(model)
     try:
         return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def _scripted_parameters(model: torch.jit.ScriptModule) -> Mapping[str, inspect.Parameter]:
+    """Parameters of a scripted or traced module, whose signature is TorchScript's and not Python's."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    method: Any = model.forward  # a method of TorchScript's own
+    arguments = method.schema.arguments[1:]
+    defaults = [
+        argument.default_value if argument.has_default_value() else inspect.Parameter.empty for argument in arguments
+    ]
+    return {
+        argument.name: inspect.Parameter(argument.name, kind, default=default)
+        for argument, default in zip(arguments, defaults, strict=True)
+    }
 
 
 def _node_parameter(parameters: Mapping[str, inspect.Parameter], others: set[str]) -> str | None:

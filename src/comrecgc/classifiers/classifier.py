@@ -32,15 +32,26 @@ class Classifier(Protocol):
         ...
 
 
+@runtime_checkable
+class _OfOneClass(Protocol):
+    """A classifier of several classes that may explain the graphs of one of them only."""
+
+    def explained(self, batch: GraphBatch) -> BoolArray | None:
+        """Mask of the graphs to explain, `[B]`; None for all."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Predictions:
     """What a classifier says about some graphs.
 
     Args:
         probability: Probability of accept, `[B]`.
+        explained: Mask of the graphs that are explained if they are not accepted, `[B]`; None for all.
     """
 
     probability: FloatArray
+    explained: BoolArray | None = None
 
     @property
     def accepted(self) -> BoolArray:
@@ -50,7 +61,7 @@ class Predictions:
     @property
     def rejects(self) -> LongArray:
         """Indices of the rejected graphs, the inputs of an explanation."""
-        return np.flatnonzero(~self.accepted)
+        return np.flatnonzero(~self.accepted if self.explained is None else ~self.accepted & self.explained)
 
     @property
     def accepts(self) -> LongArray:
@@ -67,13 +78,16 @@ class Predictions:
             return f"The classifier accepts all {count} graphs: there are no rejects to explain."
         if not self.accepted.any():
             return f"The classifier rejects all {count} graphs: no graph shows what it accepts."
+        if len(self.rejects) == 0:
+            return f"None of the {count} graphs is of the source class: there are no rejects to explain."
         return None
 
 
 def predict(classifier: Classifier, graphs: GraphBatch | Iterable[Graph]) -> Predictions:
     """The classifier's answer on every graph; one that always answers the same is valid and has a `warning`."""
     batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
-    return Predictions(probability=classifier.accept_probability(batch))
+    explained = classifier.explained(batch) if isinstance(classifier, _OfOneClass) else None
+    return Predictions(probability=classifier.accept_probability(batch), explained=explained)
 
 
 def check_labels(batch: GraphBatch, num_labels: int) -> None:

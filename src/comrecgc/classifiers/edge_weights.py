@@ -106,7 +106,7 @@ class _ModuleGraphs:
     def margin(self, weights: Tensor, *, degrees_follow: bool = True) -> Tensor:  # noqa: ARG002
         with _frozen(self._model):
             scores = self._classifier.weighted_scores(self.batch, torch.cat([weights, weights]))
-        return log_odds(scores.cpu(), self._classifier.return_type, self._classifier.target_class)
+        return self._classifier.reading.log_odds(scores.cpu())
 
     def node_states(self) -> Tensor:
         """The last output of a layer that has a row per node; refuses a model with more than one linear layer after pooling."""
@@ -159,26 +159,6 @@ def check_edge_weights(classifier: Classifier, batch: GraphBatch) -> None:
         raise InputError(
             f"The model must answer the same with edge weights of 1 as without (got {weighted[place]:.4g} and {plain[place]:.4g})"
         )
-
-
-def log_odds(scores: Tensor, return_type: str, target_class: int) -> Tensor:
-    """Logarithm of the odds of the target class against all the rest, `[B]`, with gradients.
-
-    Args:
-        scores: What a model answered, `[B, K]`; a single score is about class 1.
-        return_type: What the scores are: `raw`, `probs` or `log_probs`.
-        target_class: The class.
-    """
-    if scores.shape[1] == 1:
-        single = scores[:, 0]
-        if return_type == "probs":
-            single = torch.logit(single, eps=torch.finfo(single.dtype).eps)
-        elif return_type == "log_probs":
-            single = single - torch.log(-torch.expm1(single.clamp(max=-torch.finfo(single.dtype).eps)))
-        return single if target_class == 1 else -single
-    logs = scores.clamp(min=torch.finfo(scores.dtype).tiny).log() if return_type == "probs" else scores
-    others = torch.cat([logs[:, :target_class], logs[:, target_class + 1 :]], dim=1)
-    return logs[:, target_class] - torch.logsumexp(others, dim=1)
 
 
 @contextmanager

@@ -9,19 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from comrecgc.classifiers.adapter import (
-    as_scores,
-    check_target_class,
-    choose_output,
-    class_probability,
-    detect_return_type,
-    find_output,
-    model_device,
-    model_parameters,
-    trial_graphs,
-)
+from comrecgc.classifiers.adapter import choose_output, find_output, model_device, model_parameters, trial_graphs
 from comrecgc.classifiers.classifier import FloatArray, check_labels
 from comrecgc.classifiers.model import evaluating
+from comrecgc.classifiers.scores import ScoreReading, as_scores
 from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
@@ -52,8 +43,7 @@ class MoleculeClassifier:
         output: Which of several outputs holds the scores.
         kwargs: Further keyword arguments of every call.
         num_scores: Scores per molecule.
-        return_type: What the scores are.
-        target_class: The class that means accept.
+        reading: How the scores are read.
         known: Answers so far, by canonical SMILES.
         failures: What the model said where it failed, by SMILES.
     """
@@ -65,8 +55,7 @@ class MoleculeClassifier:
     output: int | str | None = None
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     num_scores: int | None = None
-    return_type: str = "raw"
-    target_class: int = 1
+    reading: ScoreReading = field(default_factory=ScoreReading)
     known: dict[str, float] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
@@ -95,7 +84,7 @@ class MoleculeClassifier:
         """Ask about molecules not known yet; where the model fails on some, the halves are asked."""
         try:
             scores = as_scores(choose_output(self.answer(molecules), self.output), len(molecules), 0, self.num_scores)
-            probability = class_probability(scores, self.return_type, self.target_class)
+            probability = self.reading.probability(scores)
         except InputError as error:
             if len(molecules) > 1:
                 middle = len(molecules) // 2
@@ -154,12 +143,11 @@ def as_molecule_classifier(
     *,
     call: str,
     featurise: Callable[[Any], Any] | None,
-    return_type: str | None,
-    target_class: int | None,
+    how: Mapping[str, Any],
     output: int | str | None,
     kwargs: Mapping[str, Any],
 ) -> MoleculeClassifier:
-    """A model of molecules, tried on some of the data; the arguments are those of `as_classifier`."""
+    """A model of molecules, tried on some of the data; `how` says how to read its scores, and the arguments are those of `as_classifier`."""
     if not dataset.is_molecular:
         raise InputError(f"Models of molecules need graphs of atoms (got labels {', '.join(dataset.label_names)[:80]})")
     adapted = MoleculeClassifier(
@@ -174,12 +162,9 @@ def as_molecule_classifier(
     answer = _first_answer(adapted, trial)
     output = find_output(answer, len(trial)) if output is None else output
     scores = as_scores(choose_output(answer, output), len(trial), 0)
-    target_class = check_target_class(scores.shape[1], target_class)
-    return_type = return_type or detect_return_type(scores)
-    class_probability(scores, return_type, target_class)
-    return replace(
-        adapted, output=output, num_scores=scores.shape[1], return_type=return_type, target_class=target_class
-    )
+    if how.get("source_class") is not None:
+        raise InputError("source_class is for models of graphs: leave other molecules out of the data (got one)")
+    return replace(adapted, output=output, num_scores=scores.shape[1], reading=ScoreReading.of(scores, **how))
 
 
 def _first_answer(adapted: MoleculeClassifier, trial: Sequence[tuple[str, Mol]]) -> Any:

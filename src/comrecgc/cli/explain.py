@@ -23,8 +23,10 @@ from comrecgc.cli.app import (
 )
 from comrecgc.cli.table import (
     Accept,
+    Bins,
     ClassNames,
     IdColumn,
+    Reject,
     SkipBad,
     SmilesColumn,
     Standardise,
@@ -43,6 +45,8 @@ def explain(
     smiles: SmilesColumn = None,
     target: TargetColumn = None,
     accept: Accept = None,
+    reject: Reject = None,
+    bins: Bins = None,
     threshold: Threshold = None,
     id_column: IdColumn = None,
     class_names: ClassNames = None,
@@ -199,7 +203,7 @@ def explain(
         seed=seed,
     )
     loaded = load_table_or_dataset(
-        dataset, data_root, smiles=smiles, target=target, accept=accept, threshold=threshold, id_column=id_column,
+        dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
         class_names=class_names, skip_bad=skip_bad, standardise=standardise,
     )  # fmt: skip
     if valence:

@@ -13,8 +13,10 @@ from comrecgc.cli.app import AllJobs, ClassifierFile, DataRoot, Dataset, Embedde
 from comrecgc.cli.evidence import print_evidence
 from comrecgc.cli.table import (
     Accept,
+    Bins,
     ClassNames,
     IdColumn,
+    Reject,
     SkipBad,
     SmilesColumn,
     Standardise,
@@ -106,6 +108,8 @@ def apply(
     smiles: SmilesColumn = None,
     target: TargetColumn = None,
     accept: Accept = None,
+    reject: Reject = None,
+    bins: Bins = None,
     threshold: Threshold = None,
     id_column: IdColumn = None,
     class_names: ClassNames = None,
@@ -130,7 +134,7 @@ def apply(
         check_writable(output.parent)
     names = Explanation.load(run).label_names
     loaded = load_table_or_dataset(
-        dataset, data_root, smiles=smiles, target=target, accept=accept, threshold=threshold, id_column=id_column,
+        dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
         class_names=class_names, skip_bad=skip_bad, standardise=standardise,
         need_classes=False, label_names=names if are_types(names) else None,
     )  # fmt: skip

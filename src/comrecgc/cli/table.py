@@ -1,17 +1,21 @@
-"""Options for tables of molecules, which every command that reads data shares."""
+"""Options on how data is read, which every command that reads data shares."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from comrecgc.errors import InputError
+from comrecgc.terminal import err
 
 if TYPE_CHECKING:
     from comrecgc.datasets import GraphDataset
+
+_LONGEST_COUNT = 4  # digits
 
 SmilesColumn = Annotated[
     str | None, typer.Option("--smiles", help="Tables: the column of SMILES.", show_default="found by name or contents")
@@ -25,13 +29,26 @@ TargetColumn = Annotated[
 Accept = Annotated[
     str | None,
     typer.Option(
-        "--accept", help="Tables: the value of the target that means accept; higher or lower with --threshold.",
-        show_default="1; higher",
+        "--accept", help="The class to reach, by its value or name; needed where there are more than two. With --threshold: higher or lower.",
+        show_default="1, or the larger; higher",
+    ),
+]  # fmt: skip
+Reject = Annotated[
+    str | None,
+    typer.Option("--reject", help="Archives, PyG files: the only class to leave.", show_default="all others"),
+]
+Bins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bin", help="Archives, PyG files: a node attribute to cut into ranges, as NAME=4, once per attribute; all=4 cuts every one.",
+        show_default="attributes are left out",
     ),
 ]  # fmt: skip
 Threshold = Annotated[
     float | None,
-    typer.Option("--threshold", help="Tables: makes classes of numbers, high from here on.", show_default=False),
+    typer.Option(
+        "--threshold", help="Tables, archives of numbers: makes classes of them, high from here on.", show_default=False
+    ),
 ]
 IdColumn = Annotated[
     str | None,
@@ -62,11 +79,13 @@ def load_table_or_dataset(
     class_names: str | None,
     skip_bad: bool,
     standardise: bool,
+    reject: str | None = None,
+    bins: Sequence[str] | None = None,
     need_classes: bool = True,
     label_names: Sequence[str] | None = None,
 ) -> GraphDataset:
-    """The data that `--dataset` names, read as the options say."""
-    from comrecgc.datasets import TableReading, load_dataset
+    """The data that `--dataset` names, read as the options say; what reading did to it goes to stderr."""
+    from comrecgc.datasets import TABLES, GraphReading, TableReading, load_dataset
 
     names = None if class_names is None else tuple(name.strip() for name in class_names.split(","))
     if names is not None and (len(names) != 2 or not all(names)):
@@ -82,4 +101,24 @@ def load_table_or_dataset(
         standardise=standardise,
         label_names=label_names,
     )
-    return load_dataset(dataset, root=data_root, need_classes=need_classes, reading=reading)
+    how: TableReading | GraphReading = reading
+    if Path(dataset).suffix.lower() in TABLES:
+        if reject is not None or bins:
+            raise InputError("--reject and --bin are for archives and PyG files (got a table)")
+    elif replace(reading, accept=None, threshold=None, label_names=None) == TableReading():
+        how = GraphReading(accept=accept, reject=reject, threshold=threshold, bins=_parse_bins(bins or ()))
+    loaded = load_dataset(dataset, root=data_root, need_classes=need_classes, reading=how)
+    for note in loaded.notes:
+        err.print(f"note: {note}", markup=False, soft_wrap=True)
+    return loaded
+
+
+def _parse_bins(texts: Sequence[str]) -> dict[str, int]:
+    """Attributes and numbers of ranges, from NAME=4."""
+    parsed = {}
+    for text in texts:
+        name, sign, count = text.rpartition("=")
+        if not sign or not name or not count.isdecimal() or len(count) > _LONGEST_COUNT:
+            raise InputError(f"--bin must be an attribute and a number of ranges, as charge=4 (got {text!r})")
+        parsed[name.strip()] = int(count)
+    return parsed

@@ -10,8 +10,10 @@ import typer
 from comrecgc.cli.app import DataRoot, Dataset, Jobs, Resume, Seed, app, guarded
 from comrecgc.cli.table import (
     Accept,
+    Bins,
     ClassNames,
     IdColumn,
+    Reject,
     SkipBad,
     SmilesColumn,
     Standardise,
@@ -43,6 +45,8 @@ def train_classifier_command(
     smiles: SmilesColumn = None,
     target: TargetColumn = None,
     accept: Accept = None,
+    reject: Reject = None,
+    bins: Bins = None,
     threshold: Threshold = None,
     id_column: IdColumn = None,
     class_names: ClassNames = None,
@@ -59,7 +63,7 @@ def train_classifier_command(
     from comrecgc.classifiers import ClassifierTraining, train_classifier
 
     loaded = load_table_or_dataset(
-        dataset, data_root, smiles=smiles, target=target, accept=accept, threshold=threshold, id_column=id_column,
+        dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
         class_names=class_names, skip_bad=skip_bad, standardise=standardise,
     )  # fmt: skip
     path = output or Path(f"{loaded.name}-{model}.safetensors")
@@ -98,6 +102,8 @@ def train_embedder_command(
     smiles: SmilesColumn = None,
     target: TargetColumn = None,
     accept: Accept = None,
+    reject: Reject = None,
+    bins: Bins = None,
     threshold: Threshold = None,
     id_column: IdColumn = None,
     class_names: ClassNames = None,
@@ -112,7 +118,7 @@ def train_embedder_command(
     from comrecgc.embedding import EmbedderTraining, train_embedder
 
     loaded = load_table_or_dataset(
-        dataset, data_root, smiles=smiles, target=target, accept=accept, threshold=threshold, id_column=id_column,
+        dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
         class_names=class_names, skip_bad=skip_bad, standardise=standardise,
     )  # fmt: skip
     path = output or Path(f"{loaded.name}-greed.safetensors")

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from comrecgc.datasets.dataset import GraphDataset
+from comrecgc.datasets.attributes import Ranges, find_columns
+from comrecgc.datasets.classes import ChosenClasses, GraphReading, choose_classes, classes_by_threshold
+from comrecgc.datasets.dataset import MAX_LABELS, GraphDataset
 from comrecgc.datasets.sources import find_archive
 from comrecgc.datasets.tu import TUData, read_tu
 from comrecgc.errors import InputError
@@ -25,16 +27,18 @@ class TUMeaning:
     """What the integers of a TU dataset stand for; what is not said here is taken from the archive's readme.
 
     Args:
-        reject: Raw classes that mean reject; all others mean accept.
+        reject: Raw classes that mean reject; all others mean accept. None where the reader of the data chooses.
         class_names: What reject and accept mean.
         label_names: Name of each raw node label.
         rare: Graphs with a node label that occurs at most this often in the whole dataset are dropped; None keeps all.
+        source: Where the data comes from, for errors.
     """
 
-    reject: Collection[int]
-    class_names: tuple[str, str]
+    reject: Collection[int] | None
+    class_names: tuple[str, str] | None
     label_names: Mapping[int, str] | None = None
     rare: int | None = None
+    source: str = ""
 
     def __post_init__(self) -> None:
         if self.rare is not None and self.rare < 0:
@@ -87,12 +91,13 @@ def paper_theta(name: str) -> float:
     return 0.15 if name.lower() == "proteins" else 0.1
 
 
-def load_benchmark(name: str, root: str | Path | None = None) -> GraphDataset:
+def load_benchmark(name: str, root: str | Path | None = None, *, reading: GraphReading | None = None) -> GraphDataset:
     """One of the paper's benchmarks, filtered as in the paper.
 
     Args:
         name: One of `BENCHMARKS`, in any case.
         root: Folder to look in before `$COMRECGC_DATA` and the user's cache.
+        reading: Other classes than the paper's, or node attributes to be cut into ranges.
 
     Raises:
         InputError: If the name is not a benchmark, or its archive is nowhere to be had, or is damaged.
@@ -100,53 +105,129 @@ def load_benchmark(name: str, root: str | Path | None = None) -> GraphDataset:
     key = name.lower()
     if key not in _ARCHIVES:
         raise InputError(f"A benchmark is one of {', '.join(BENCHMARKS)} (got {name!r})")
-    data = read_tu(find_archive(_ARCHIVES[key], root), _ARCHIVES[key])
-    return make_dataset(data, _MEANINGS[key], name=key)
+    meaning, reading = _MEANINGS[key], reading or GraphReading()
+    data = read_tu(
+        find_archive(_ARCHIVES[key], root),
+        _ARCHIVES[key],
+        numbers=reading.threshold is not None,
+        attributes=bool(reading.bins),
+    )
+    return make_dataset(data, meaning, name=key, reading=reading)
 
 
 def from_tu_folder(
-    path: str | Path, *, name: str | None = None, accept: int | None = None, rare: int | None = None
+    path: str | Path,
+    *,
+    name: str | None = None,
+    accept: int | str | None = None,
+    reject: int | str | None = None,
+    threshold: float | None = None,
+    bins: Mapping[str, int] | None = None,
+    rare: int | None = None,
+    need_classes: bool = True,
 ) -> GraphDataset:
     """Your own dataset in the TU format.
 
     Args:
         path: Folder or zip archive with `NAME_A.txt`, `NAME_graph_indicator.txt`, `NAME_graph_labels.txt` and,
-            if there are any, `NAME_node_labels.txt`, `NAME_edge_labels.txt` and `NAME_label_readme.txt`.
+            if there are any, `NAME_node_labels.txt`, `NAME_edge_labels.txt`, `NAME_node_attributes.txt`, and names of labels in
+            `NAME_label_readme.txt` or `README.txt`.
         name: What to call it; the NAME of its files by default.
-        accept: The raw class that means accept; the larger of the two by default.
+        accept: The class to reach, by its value or its name; the larger of two by default, and needed where there are more.
+        reject: The class to leave; all others by default. With both, graphs of further classes are left out.
+        threshold: Makes classes of the numbers in `NAME_graph_attributes.txt`, high from here on.
+        bins: Number of ranges a node attribute is cut into, by its name or number; other attributes are left out.
         rare: Drop graphs with a node label that occurs at most this often in the whole dataset.
+        need_classes: Whether there must be two classes; without, every class is 0.
     """
-    data = read_tu(path)
-    values = np.unique(data.targets).tolist()
-    if len(values) != 2:
-        raise InputError(f"{path} must have two classes (got {', '.join(map(str, values[:8]))})")
-    if accept is not None and accept not in values:
-        raise InputError(f"accept must be one of the classes {values[0]} and {values[1]} (got {accept})")
-    good = values[1] if accept is None else accept
-    bad = values[0] if good == values[1] else values[1]
-    reject_name, accept_name = (data.maps.classes.get(value, f"class {value}") for value in (bad, good))
-    meaning = TUMeaning(reject={bad}, class_names=(reject_name, accept_name), rare=rare)
-    return make_dataset(data, meaning, name=name or data.name)
+    reading = GraphReading(accept=accept, reject=reject, threshold=threshold, bins=bins or {})
+    data = read_tu(path, numbers=threshold is not None, attributes=bool(bins))
+    meaning = TUMeaning(reject=None, class_names=None, rare=rare, source=str(path))
+    return make_dataset(data, meaning, name=name or data.name, reading=reading, need_classes=need_classes)
 
 
-def make_dataset(data: TUData, meaning: TUMeaning, *, name: str) -> GraphDataset:
-    """The dataset with its integers read as `meaning` says."""
+def make_dataset(
+    data: TUData, meaning: TUMeaning, *, name: str, reading: GraphReading | None = None, need_classes: bool = True
+) -> GraphDataset:
+    """The dataset with its integers read as `meaning` says, or otherwise where `reading` does."""
+    reading = reading or GraphReading()
     names = _label_names(data, meaning.label_names)
-    kept_labels, kept_graphs, note = _without_rare(data, names, meaning.rare)
+    kept_labels, kept_graphs, notes = _without_rare(data, names, meaning.rare)
+    chosen = _classes(data, meaning, reading, name, need_classes=need_classes)
+    class_of = np.full(len(data.targets), -1, dtype=np.int8)
+    class_of[chosen.kept] = chosen.classes
+    kept_graphs = kept_graphs[class_of[kept_graphs] >= 0]
     new_label = np.cumsum(kept_labels, dtype=np.int32) - 1
     edge_labels, edge_label_names = _edge_labels(data)
     batch = data.batch
     labels = np.maximum(new_label[batch.labels], 0)  # a dropped label only occurs in dropped graphs
+    names = tuple(label for label, kept in zip(names, kept_labels, strict=True) if kept)
+    labels, names, more = _with_attributes(data, labels, names, reading.bins)
     batch = GraphBatch(labels, batch.edges, batch.node_ptr, batch.edge_ptr, edge_labels)
     return GraphDataset(
         name=name,
         graphs=tuple(batch[graph] for graph in kept_graphs.tolist()),
-        classes=(~np.isin(data.targets, list(meaning.reject)))[kept_graphs].astype(np.int8),
-        label_names=tuple(label for label, kept in zip(names, kept_labels, strict=True) if kept),
-        class_names=meaning.class_names,
+        classes=class_of[kept_graphs],
+        label_names=names,
+        class_names=chosen.class_names,
         edge_label_names=edge_label_names,
-        notes=data.notes + note,
+        notes=data.notes + notes + chosen.notes + more,
     )
+
+
+def _classes(
+    data: TUData, meaning: TUMeaning, reading: GraphReading, name: str, *, need_classes: bool
+) -> ChosenClasses:
+    if not need_classes:
+        indices = np.arange(len(data.targets))
+        return ChosenClasses(
+            kept=indices,
+            classes=np.zeros(len(indices), np.int8),
+            class_names=meaning.class_names or ("reject", "accept"),
+        )
+    if reading.threshold is not None:
+        return classes_by_threshold(
+            data.targets, reading.threshold, higher=reading.accept != "lower", what="the number"
+        )
+    if meaning.reject is not None and reading.accept is None and reading.reject is None:
+        accepted = ~np.isin(data.targets, list(meaning.reject))
+        names = meaning.class_names or ("reject", "accept")
+        return ChosenClasses(kept=np.arange(len(accepted)), classes=accepted.astype(np.int8), class_names=names)
+    return choose_classes(
+        data.targets,
+        accept=reading.accept,
+        reject=reading.reject,
+        names=data.maps.classes,
+        source=meaning.source or name,
+    )
+
+
+def _with_attributes(
+    data: TUData, labels: IntArray, names: tuple[str, ...], bins: Mapping[str, int]
+) -> tuple[IntArray, tuple[str, ...], tuple[str, ...]]:
+    """Labels that say in which range each chosen attribute of a node lies, their names, and a note on attributes left out."""
+    num_columns = data.attributes.shape[1]
+    given = data.maps.attributes
+    titles = given if len(given) == num_columns else tuple(f"attribute {place + 1}" for place in range(num_columns))
+    columns = find_columns(bins, titles, data.name)
+    for column, count in columns.items():
+        ranges = Ranges.of(data.attributes[:, column], count, titles[column])
+        pairs = labels.astype(np.int64) * len(ranges.names) + ranges.range_of
+        used, index = np.unique(pairs, return_inverse=True)
+        labels = index.astype(np.int32)
+        split = [divmod(value, len(ranges.names)) for value in used.tolist()]
+        names = tuple(f"{names[old]}, {ranges.names[place]}" for old, place in split)
+        if len(names) > MAX_LABELS:
+            raise InputError(
+                f"bins must leave at most {MAX_LABELS} node labels (got {len(names)}): cut fewer, or coarser"
+            )
+    left_out = [title for column, title in enumerate(titles) if column not in columns]
+    if not left_out:
+        return labels, names, ()
+    shown = ", ".join(left_out[:4]) + (", …" if len(left_out) > 4 else "")
+    what = f"{len(left_out)} node attribute{'s were' if len(left_out) > 1 else ' was'} left out ({shown})"
+    example = left_out[0] if given else left_out[0].removeprefix("attribute ")
+    return labels, names, (f"{what}: labels are a finite alphabet. --bin {example}=4 cuts one into ranges.",)
 
 
 def _without_rare(

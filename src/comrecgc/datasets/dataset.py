@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 ClassArray = npt.NDArray[np.int8]
 
+MAX_LABELS = 512
+"""More distinct feature rows than this are not an alphabet: relabelling a node would be a choice among too many."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GraphDataset(Sequence[Graph]):
@@ -31,6 +34,7 @@ class GraphDataset(Sequence[Graph]):
         class_names: What classes 0 and 1 mean.
         edge_label_names: Name of each edge label, if edges have labels.
         features: Feature row a model sees for each label, `[num_labels, width]`; one-hot unless given.
+        edge_features: Feature row a model sees for each edge label, `[num_edge_labels, width]`; one-hot unless given.
         notes: What reading did to the data (graphs dropped, duplicates merged …), one sentence each.
         names: What each graph is called; empty where they have no names.
     """
@@ -44,6 +48,7 @@ class GraphDataset(Sequence[Graph]):
     features: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     notes: tuple[str, ...] = field(default=())
     names: tuple[str, ...] = ()
+    edge_features: npt.NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         classes = np.asarray(self.classes)
@@ -62,6 +67,12 @@ class GraphDataset(Sequence[Graph]):
             object.__setattr__(self, "features", np.eye(len(self.label_names), dtype=np.float32))
         if len(self.features) != len(self.label_names):
             raise InputError(f"Every label needs a feature row (got {len(self.features)} of {len(self.label_names)})")
+        if self.edge_features is None and self.edge_label_names is not None:
+            object.__setattr__(self, "edge_features", np.eye(len(self.edge_label_names), dtype=np.float32))
+        if self.edge_features is not None and len(self.edge_features) != len(self.edge_label_names or ()):
+            raise InputError(
+                f"Every edge label needs a feature row (got {len(self.edge_features)} of {len(self.edge_label_names or ())})"
+            )
         object.__setattr__(self, "classes", classes.astype(np.int8))
 
     @property

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.datasets.dataset import ClassArray, GraphDataset, merge_directions
+from comrecgc.datasets.attributes import Ranges
+from comrecgc.datasets.classes import ChosenClasses, choose_classes
+from comrecgc.datasets.dataset import MAX_LABELS, GraphDataset, merge_directions
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, IntArray, LongArray, pointers
+from comrecgc.storage import reason_of
 
-MAX_LABELS = 512
-"""More distinct feature rows than this are not an alphabet: relabelling a node would be a choice among too many."""
-
+_NAMED_COLUMNS = 4  # rows of at most so many numbers are named by them
 _EXACT = 1 << 24  # largest range of integers that float32 holds exactly
+_EDGE_KEYS = ("edge_attr", "edge_label", "edge_weight")  # where PyG graphs keep what is known of edges
 _LARGEST = float(np.finfo(np.float32).max)
 FloatArray = npt.NDArray[np.float32]
 
@@ -27,45 +30,109 @@ def from_pyg(
     *,
     name: str | None = None,
     classes: Sequence[int] | None = None,
-    accept: int | None = None,
+    accept: int | str | None = None,
+    reject: int | str | None = None,
     label_names: Sequence[str] | None = None,
-    class_names: tuple[str, str] = ("reject", "accept"),
+    class_names: tuple[str, str] | None = None,
+    bins: int | None = None,
 ) -> GraphDataset:
     """A dataset from PyG graphs, which are left as they are.
 
     The labels are the columns of `x` where it is one-hot, else its distinct rows, else (no `x`) one label for all.
-    In every case `features[labels]` is `x` again, as float32. Edges are taken as undirected; edge attributes that are
-    one-hot or integers become edge labels, which serve drawing only.
+    In every case `features[labels]` is `x` again, as float32, unless `bins` says otherwise. Edges are taken as undirected; edge
+    attributes with few distinct rows become edge labels, whose rows are `edge_features`.
 
     Args:
         data: A PyG dataset or list of `Data`, each with `edge_index`, and `x` and `y` as described.
         name: What to call it; the dataset's own `name` by default.
-        classes: Two different values, one a graph, where the graphs have no `y` or another is meant.
-        accept: The value of `y` that means accept; the larger of the two by default.
+        classes: A value per graph, where the graphs have no `y` or another is meant.
+        accept: The value of `y` that means accept; the larger of two by default, and needed where there are more.
+        reject: The value of `y` that means reject; all others by default. With both, graphs of further classes are left out.
         label_names: Name of each label.
         class_names: What reject and accept mean.
+        bins: Cut every column of `x` with more values than this into so many ranges, and give a node the median of its range.
 
     Raises:
         InputError: Naming the first graph that cannot be used, and why.
     """
+    if bins is not None and bins < 2:
+        raise InputError(f"bins must be at least 2 ranges (got {bins})")
     graphs = _graphs(data)
     counts = [_num_nodes(graph, index) for index, graph in enumerate(graphs)]
     node_ptr = pointers(counts)
-    labels, features, names = _alphabet(graphs, counts)
-    edges, edge_labels, notes = _edges(graphs, node_ptr)
+    labels, features, names, notes = _alphabet(graphs, counts, bins)
+    edges, edge_kinds, more = _edges(graphs, node_ptr)
     if label_names is not None and len(label_names) != len(names):
         raise InputError(f"label_names must name each of the {len(names)} labels (got {len(label_names)} names)")
+    edge_labels = None if edge_kinds is None else edge_kinds.labels
     batch = GraphBatch(labels, edges, node_ptr, np.searchsorted(edges[:, 0], node_ptr), edge_labels)
+    chosen = _classes(graphs, classes, accept, reject)
     return GraphDataset(
         name=name or str(getattr(data, "name", None) or "custom"),
-        graphs=tuple(batch),
-        classes=_classes(graphs, classes, accept),
+        graphs=tuple(batch[graph] for graph in chosen.kept.tolist()),
+        classes=chosen.classes,
         label_names=tuple(names if label_names is None else label_names),
-        class_names=class_names,
-        edge_label_names=None if edge_labels is None else tuple(map(str, range(edge_labels.max(initial=0) + 1))),
+        class_names=class_names or (("reject", "accept") if accept is None and reject is None else chosen.class_names),
+        edge_label_names=None if edge_kinds is None else edge_kinds.names,
         features=features,
-        notes=notes,
+        notes=notes + more + chosen.notes,
+        edge_features=None if edge_kinds is None else edge_kinds.features,
     )
+
+
+def from_pyg_file(path: str | Path, *, need_classes: bool = True, **options: Any) -> GraphDataset:
+    """A dataset from a file that `torch.save` wrote: a list of PyG `Data`, or the processed file of an in-memory dataset.
+
+    Nothing but PyG's own records of tensors is unpickled, so a file from a stranger cannot run code.
+
+    Args:
+        path: The file.
+        need_classes: Whether there must be two classes; without, every class is 0.
+        **options: Arguments of `from_pyg`.
+    """
+    path = Path(path)
+    graphs = _separated(_load(path), path)
+    if not need_classes:
+        options = options | {"classes": [0] * len(graphs)}
+    return from_pyg(graphs, **{"name": path.stem} | options)
+
+
+def _load(path: Path) -> Any:
+    import torch
+    from torch_geometric.data import Data
+    from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+    from torch_geometric.data.storage import GlobalStorage
+
+    try:
+        with torch.serialization.safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]):
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
+    except Exception as error:  # torch raises many kinds for damaged files
+        rule = "must hold a list of torch_geometric.data.Data of tensors, as torch.save writes it"
+        raise InputError(f"{path} {rule} ({type(error).__name__})") from error
+
+
+def _separated(loaded: Any, path: Path) -> list[Any]:
+    """The graphs in what a file holds: a list, or the collated graphs and slices of an in-memory dataset."""
+    from torch_geometric.data import Data
+    from torch_geometric.data.separate import separate
+
+    if isinstance(loaded, list | tuple) and loaded and all(isinstance(graph, Data) for graph in loaded):
+        return list(loaded)
+    if isinstance(loaded, tuple) and len(loaded) >= 2 and isinstance(loaded[1], dict):
+        whole = Data.from_dict(loaded[0]) if isinstance(loaded[0], dict) else loaded[0]
+        try:
+            count = min(len(places) for places in loaded[1].values()) - 1
+            return [separate(Data, whole, index, loaded[1], decrement=False) for index in range(count)]
+        except Exception as error:  # damaged slices fail in many ways
+            raise InputError(f"{path} must hold graphs and the slices that tell them apart") from error
+    got = (
+        f"{type(loaded).__name__} of {type(loaded[0]).__name__}"
+        if isinstance(loaded, list) and loaded
+        else type(loaded).__name__
+    )
+    raise InputError(f"{path} must hold a list of torch_geometric.data.Data (got {got})")
 
 
 def _graphs(data: Iterable[Any]) -> list[Any]:
@@ -102,24 +169,50 @@ def _array(tensor: Any) -> npt.NDArray[Any]:
     return (dense.float() if dense.dtype == torch.bfloat16 else dense).numpy()
 
 
-def _alphabet(graphs: list[Any], counts: list[int]) -> tuple[IntArray, FloatArray, list[str]]:
-    """Label of every node, feature row of each label, and their names."""
+def _alphabet(
+    graphs: list[Any], counts: list[int], bins: int | None
+) -> tuple[IntArray, FloatArray, list[str], tuple[str, ...]]:
+    """Label of every node, feature row of each label, their names, and a note where rows were made coarser."""
     if all(graph.x is None for graph in graphs):
-        return np.zeros(sum(counts), dtype=np.int32), np.eye(1, dtype=np.float32), ["node"]
+        return np.zeros(sum(counts), dtype=np.int32), np.eye(1, dtype=np.float32), ["node"], ()
     for index, graph in enumerate(graphs):
         if (graph.x is None) != (graphs[0].x is None):
             raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_presence(graph.x)})")
     rows = np.concatenate([_features(graph, index, graphs[0]) for index, graph in enumerate(graphs)])
     if ((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all():
         width = rows.shape[1]
-        return rows.argmax(axis=1).astype(np.int32), np.eye(width, dtype=np.float32), list(map(str, range(width)))
+        return rows.argmax(axis=1).astype(np.int32), np.eye(width, dtype=np.float32), list(map(str, range(width))), ()
+    rows, notes = (rows, ()) if bins is None else _coarser(rows, bins)
     labels, features = _distinct_rows(rows)
     if len(features) > MAX_LABELS:
         rule = f"x must be one-hot or have at most {MAX_LABELS} distinct rows in all, as labels are a finite alphabet"
-        raise InputError(f"{rule} (got {len(features)})")
-    single = features.shape[1] == 1
-    names = [f"{row[0]:g}" for row in features] if single else [f"row {row}" for row in range(len(features))]
-    return labels, features, names
+        advice = "from_pyg(graphs, bins=4) cuts numbers into ranges" if bins is None else "fewer bins give fewer rows"
+        raise InputError(f"{rule}; {advice} (got {len(features)})")
+    return labels, features, _row_names(features), notes
+
+
+def _coarser(rows: FloatArray, bins: int) -> tuple[FloatArray, tuple[str, ...]]:
+    """The rows with every column of many values cut into ranges, each node at the median of its range."""
+    rows, cut = rows.copy(), []
+    for column in range(rows.shape[1]):
+        if len(np.unique(rows[:, column])) > bins:
+            ranges = Ranges.of(rows[:, column], bins, str(column))
+            rows[:, column] = ranges.middle[ranges.range_of]
+            cut.append(str(column))
+    if not cut:
+        return rows, ()
+    shown = ", ".join(cut[:8]) + (", …" if len(cut) > 8 else "")
+    what = (
+        f"Column{'s' if len(cut) > 1 else ''} {shown} of x {'were' if len(cut) > 1 else 'was'} cut into {bins} ranges"
+    )
+    return rows, (f"{what}; the model sees the median of a node's range.",)
+
+
+def _row_names(features: FloatArray) -> list[str]:
+    """Names of rows that are not one-hot: their numbers, where these are few."""
+    if features.shape[1] <= _NAMED_COLUMNS:
+        return ["|".join(f"{value:.4g}" for value in row) for row in features.tolist()]
+    return [f"row {row}" for row in range(len(features))]
 
 
 def _features(graph: Any, index: int, first: Any) -> FloatArray:
@@ -166,7 +259,16 @@ class _Rows:
         return int(np.searchsorted(self.ptr, row, side="right")) - 1
 
 
-def _edges(graphs: list[Any], node_ptr: LongArray) -> tuple[LongArray, IntArray | None, tuple[str, ...]]:
+@dataclass(frozen=True, eq=False)
+class _EdgeKinds:
+    """Label of each edge (or edge row), feature row of each label, and their names."""
+
+    labels: IntArray
+    features: FloatArray
+    names: tuple[str, ...]
+
+
+def _edges(graphs: list[Any], node_ptr: LongArray) -> tuple[LongArray, _EdgeKinds | None, tuple[str, ...]]:
     """Undirected edges of all graphs `[M, 2]`, their labels if they have any, and notes on repairs."""
     parts = [_edge_rows(graph, index) for index, graph in enumerate(graphs)]
     rows = _Rows(np.concatenate(parts), pointers([len(part) for part in parts]))
@@ -178,14 +280,14 @@ def _edges(graphs: list[Any], node_ptr: LongArray) -> tuple[LongArray, IntArray 
         raise InputError(f"Graph {rows.graph_of(row)} must not have self-loops (got one at node {rows.pairs[row, 0]})")
     offsets = np.repeat(node_ptr[:-1], np.diff(rows.ptr))[:, None]
     edges, first_row, edge_of_row, notes = merge_directions(rows.pairs + offsets, int(node_ptr[-1]))
-    labels, why_not = _edge_labels(graphs, rows)
-    if labels is not None:
-        clashes = np.flatnonzero(labels != labels[first_row][edge_of_row])
+    kinds, why_not = _edge_kinds(graphs, rows)
+    if kinds is not None:
+        clashes = np.flatnonzero(kinds.labels != kinds.labels[first_row][edge_of_row])
         if len(clashes):
             why_not = f"graph {rows.graph_of(int(clashes[0]))} has an edge with two different ones"
-    if labels is None or why_not:
+    if kinds is None or why_not:
         return edges, None, notes + ((f"Edge attributes were left out: {why_not}.",) if why_not else ())
-    return edges, labels[first_row], notes
+    return edges, replace(kinds, labels=kinds.labels[first_row]), notes
 
 
 def _edge_rows(graph: Any, index: int) -> LongArray:
@@ -196,9 +298,9 @@ def _edge_rows(graph: Any, index: int) -> LongArray:
     return edge_index.T.astype(np.int64)
 
 
-def _edge_labels(graphs: list[Any], rows: _Rows) -> tuple[IntArray | None, str]:
-    """Label of each edge row, or None and, if there are attributes that cannot be labels, why."""
-    values = [graph.edge_attr if graph.edge_attr is not None else graph.get("edge_label") for graph in graphs]
+def _edge_kinds(graphs: list[Any], rows: _Rows) -> tuple[_EdgeKinds | None, str]:
+    """Labels of the edge rows, or None and, if there are attributes that cannot be labels, why."""
+    values = [next((graph.get(key) for key in _EDGE_KEYS if graph.get(key) is not None), None) for graph in graphs]
     if all(value is None for value in values):
         return None, ""
     for index, value in enumerate(values):
@@ -210,14 +312,25 @@ def _edge_labels(graphs: list[Any], rows: _Rows) -> tuple[IntArray | None, str]:
         if array.ndim != 2 or len(array) != count or array.shape[1] != arrays[0].shape[1]:
             return None, f"graph {index} has them in shape {list(array.shape)} for {count} edges"
     table = np.concatenate(arrays)
+    if table.dtype.kind not in "fiub" or not np.isfinite(table).all():
+        return None, "they are not all finite numbers"
     if table.shape[1] > 1 and ((table == 0) | (table == 1)).all() and (table.sum(axis=1) == 1).all():
-        return table.argmax(axis=1).astype(np.int32), ""
+        width = table.shape[1]
+        names = tuple(map(str, range(width)))
+        return _EdgeKinds(table.argmax(axis=1).astype(np.int32), np.eye(width, dtype=np.float32), names), ""
     if table.shape[1] == 1 and ((table >= 0) & (table < MAX_LABELS) & (table == np.floor(table))).all():
-        return table[:, 0].astype(np.int32), ""
-    return None, f"they are neither one-hot nor integers in 0…{MAX_LABELS - 1}"
+        labels = table[:, 0].astype(np.int32)
+        count = int(labels.max(initial=0)) + 1
+        return _EdgeKinds(labels, np.arange(count, dtype=np.float32)[:, None], tuple(map(str, range(count)))), ""
+    labels, features = _distinct_rows(table.astype(np.float32) + np.float32(0))
+    if len(features) > MAX_LABELS:
+        return None, f"they have {len(features)} distinct rows, more than {MAX_LABELS}"
+    return _EdgeKinds(labels, features, tuple(_row_names(features))), ""
 
 
-def _classes(graphs: list[Any], classes: Sequence[int] | None, accept: int | None) -> ClassArray:
+def _classes(
+    graphs: list[Any], classes: Sequence[int] | None, accept: int | str | None, reject: int | str | None
+) -> ChosenClasses:
     if classes is None:
         values = np.array([_target(graph, index) for index, graph in enumerate(graphs)])
         source = "y"
@@ -225,14 +338,9 @@ def _classes(graphs: list[Any], classes: Sequence[int] | None, accept: int | Non
         values, source = np.asarray(classes), "classes"
         if values.shape != (len(graphs),) or values.dtype.kind not in "iub":
             got = f"{values.dtype} of shape {list(values.shape)}"
-            raise InputError(f"classes must be one integer a graph, {len(graphs)} (got {got})")
-    distinct = np.unique(values).tolist()
-    choices = [0, 1] if set(distinct) <= {0, 1} else distinct
-    if len(choices) != 2:
-        raise InputError(f"{source} must have two different values (got {', '.join(f'{v:g}' for v in distinct[:8])})")
-    if accept is not None and accept not in choices:
-        raise InputError(f"accept must be one of the classes {choices[0]:g} and {choices[1]:g} (got {accept})")
-    return np.asarray(values == (choices[1] if accept is None else accept), dtype=np.int8)
+            raise InputError(f"classes must be one integer per graph, {len(graphs)} (got {got})")
+    known = [0, 1] if set(np.unique(values).tolist()) <= {0, 1} else None
+    return choose_classes(values, accept=accept, reject=reject, names={}, source=source, known=known)
 
 
 def _target(graph: Any, index: int) -> float:

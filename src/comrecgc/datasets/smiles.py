@@ -151,6 +151,8 @@ class _Accepting:
             return cls(column=column, header=header, threshold=reading.threshold, higher=reading.accept != _LOWER)
         values = Counter(table.values(column))
         wanted = None if reading.accept is None else str(reading.accept)
+        if wanted is None and set(values) == {"-1", "1"}:
+            wanted = "1"
         if set(values) <= set(NUMBERS) or wanted is None:
             return cls._of_numbers(table, column, values, wanted)
         if wanted not in values:

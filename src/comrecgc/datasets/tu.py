@@ -12,9 +12,10 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.datasets.archive import FileSet, open_files
 from comrecgc.datasets.dataset import merge_directions
@@ -23,7 +24,9 @@ from comrecgc.graphs import GraphBatch, IntArray, LongArray, pointers
 
 _ADJACENCY = "_A.txt"
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
-_SECTION = re.compile(r"^(node|edge|class) labels were converted", re.IGNORECASE)
+# Either a file of its own says how labels were converted, or the archive's README lists them below a heading.
+_SECTION = re.compile(r"^(node|edge|class|graph) labels(?: were converted.*|\s*:)$", re.IGNORECASE)
+_ATTRIBUTES = re.compile(r"^\s*node attributes:\s*\[(.*)\]\s*$", re.IGNORECASE | re.MULTILINE)
 _COMPONENT = re.compile(r"^component\s+(\d+)", re.IGNORECASE)
 _VALUE_FIRST = re.compile(r"^(-?\d+)\s+(\S+)$")
 _NAME_FIRST = re.compile(r"^(\S+)\s+(-?\d+)$")
@@ -37,11 +40,13 @@ class LabelMaps:
         nodes: Name of each value, one mapping for each component (column) of the node labels.
         edges: The same of edge labels.
         classes: Name of each class.
+        attributes: Name of each node attribute.
     """
 
     nodes: tuple[Mapping[int, str], ...] = ()
     edges: tuple[Mapping[int, str], ...] = ()
     classes: Mapping[int, str] = field(default_factory=dict)
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,52 +56,82 @@ class TUData:
     Args:
         name: The NAME its files begin with.
         batch: All graphs; node and edge labels are rows of `label_values` and `edge_label_values`.
-        targets: Class of each graph as the file has it, `[B]`.
+        targets: Class of each graph as the file has it, or its number where numbers were asked for, `[B]`.
         label_values: Distinct node labels as the file has them, sorted, `[num_labels, components]`; one row of zero
             columns where there is no file of node labels.
         edge_label_values: The same of edge labels, or None where there is no such file.
+        attributes: Numbers at the nodes, `[N, columns]`, without rows where they are not read; no columns where there is no such file.
         maps: What the archive says its labels mean.
         notes: What was repaired, one sentence each.
     """
 
     name: str
     batch: GraphBatch
-    targets: LongArray
+    targets: npt.NDArray[Any]
     label_values: LongArray
     edge_label_values: LongArray | None = None
+    attributes: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     maps: LabelMaps = field(default_factory=LabelMaps)
     notes: tuple[str, ...] = ()
 
 
-def read_tu(path: str | Path, name: str | None = None) -> TUData:
+def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False, attributes: bool = False) -> TUData:
     """Read a dataset in the TU format.
 
     Args:
         path: Folder or zip archive with the files.
         name: The NAME its files begin with, in any case; needed where there are several datasets.
+        numbers: Whether targets are numbers, from the first column of `NAME_graph_attributes.txt`, and not classes.
+        attributes: Whether numbers at the nodes are read; otherwise they are only counted.
 
     Raises:
         InputError: If a file is missing, damaged, or breaks a rule of the format; the file and line are named.
     """
     files = open_files(Path(path))
     name = _dataset_name(files, name or files.path.stem)
-    node_ptr, targets = _read_graphs(files, name)
+    node_ptr, targets = _read_graphs(files, name, numbers=numbers)
     labels, label_values = _read_node_labels(files, name, int(node_ptr[-1]))
     adjacency = _IntegerFile.read(files, f"{name}{_ADJACENCY}", columns=2, may_be_empty=True)
     _check_edges(adjacency, node_ptr)
     edges, first_row, edge_of_row, notes = merge_directions(adjacency.rows - 1, int(node_ptr[-1]))
     edge_labels, edge_label_values = _read_edge_labels(files, name, first_row, edge_of_row)
     edge_ptr = np.searchsorted(edges[:, 0], node_ptr)  # edges are sorted by their first node, nodes by their graph
-    readme = f"{name}_label_readme.txt"
     return TUData(
         name=name,
         batch=GraphBatch(labels, edges, node_ptr, edge_ptr, edge_labels),
         targets=targets,
         label_values=label_values,
         edge_label_values=edge_label_values,
-        maps=parse_label_maps(files.read(readme)) if readme in files else LabelMaps(),
+        attributes=_read_attributes(files, name, int(node_ptr[-1]) if attributes else None),
+        maps=_read_maps(files, name),
         notes=notes,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _NumberFile:
+    """A file of comma-separated numbers: `rows` is `[lines, columns]`."""
+
+    where: str
+    rows: npt.NDArray[np.float64]
+
+    @classmethod
+    def read(cls, files: FileSet, name: str) -> _NumberFile:
+        text, where = files.read(name).removeprefix(b"\xef\xbb\xbf"), files.where(name)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # numpy only warns of an empty file
+                rows = np.loadtxt(io.BytesIO(text), dtype=np.float64, delimiter=",", ndmin=2, comments=None)
+        except (ValueError, OverflowError, UserWarning, UnicodeDecodeError) as error:
+            reason = " ".join(str(error).split())[:120]
+            raise InputError(f"{where} must hold as many comma-separated numbers in every line ({reason})") from error
+        if not np.isfinite(rows).all():
+            raise InputError(f"{where} must hold finite numbers (got {rows[~np.isfinite(rows)][0]})")
+        return cls(where, rows)
+
+    def check_length(self, expected: int, what: str) -> None:
+        if len(self.rows) != expected:
+            raise InputError(f"{self.where} must have one line per {what}, {expected} (got {len(self.rows)})")
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +192,17 @@ def _dataset_name(files: FileSet, wanted: str) -> str:
     return (own or names)[0]
 
 
-def _read_graphs(files: FileSet, name: str) -> tuple[LongArray, LongArray]:
-    """Node pointers `[B+1]` and raw class `[B]` of each graph."""
+def _read_graphs(files: FileSet, name: str, *, numbers: bool) -> tuple[LongArray, npt.NDArray[Any]]:
+    """Node pointers `[B+1]` and raw class, or number, `[B]` of each graph."""
     indicator = _IntegerFile.read(files, f"{name}_graph_indicator.txt", columns=1)
-    targets = _IntegerFile.read(files, f"{name}_graph_labels.txt", columns=1)
+    labels, values = f"{name}_graph_labels.txt", f"{name}_graph_attributes.txt"
+    if labels not in files and values in files and not numbers:
+        raise InputError(
+            f"{files.path} has numbers and no classes: threshold must say from where they are high (got none)"
+        )
+    targets: _IntegerFile | _NumberFile = (
+        _NumberFile.read(files, values) if numbers else _IntegerFile.read(files, labels, columns=1)
+    )
     graph = indicator.rows[:, 0]
     steps = np.diff(graph, prepend=0)
     for row in np.flatnonzero((steps < 0) | (steps > 1) | (graph < 1))[:1].tolist():
@@ -180,6 +222,25 @@ def _read_node_labels(files: FileSet, name: str, num_nodes: int) -> tuple[IntArr
     table = _IntegerFile.read(files, f"{name}_node_labels.txt")
     table.check_length(num_nodes, "node")
     return _distinct_rows(table.rows)
+
+
+def _read_attributes(files: FileSet, name: str, num_nodes: int | None) -> npt.NDArray[np.float64]:
+    file = f"{name}_node_attributes.txt"
+    if file not in files:
+        return np.zeros((num_nodes or 0, 0))
+    if num_nodes is None:  # what is not used may be damaged
+        return np.zeros((0, files.read(file).lstrip().split(b"\n", 1)[0].count(b",") + 1))
+    table = _NumberFile.read(files, file)
+    table.check_length(num_nodes, "node")
+    return table.rows
+
+
+def _read_maps(files: FileSet, name: str) -> LabelMaps:
+    """What the readme of the labels says, or the archive's own README."""
+    for readme in (f"{name}_label_readme.txt", "README.txt", "readme.txt", "README.md", f"{name}_README.txt"):
+        if readme in files and (maps := parse_label_maps(files.read(readme))) != LabelMaps():
+            return maps
+    return LabelMaps()
 
 
 def _read_edge_labels(
@@ -226,14 +287,14 @@ def parse_label_maps(text: bytes) -> LabelMaps:
     first way. Anything that is not understood is left out: names only serve reading.
 
     Args:
-        text: Contents of `NAME_label_readme.txt`.
+        text: Contents of `NAME_label_readme.txt` or of `README.txt`.
     """
     maps: dict[str, list[dict[int, str]]] = {"node": [], "edge": [], "class": []}
     section: str | None = None
     for raw in text.decode("utf-8", "replace").splitlines():
         line = raw.strip()
         if match := _SECTION.match(line):
-            section = match[1].lower()
+            section = {"graph": "class"}.get(match[1].lower(), match[1].lower())
             maps[section] = [{}]
         elif line.startswith("==="):
             section = None
@@ -244,4 +305,6 @@ def parse_label_maps(text: bytes) -> LabelMaps:
         elif section and (match := _NAME_FIRST.match(line)):
             maps[section][-1].setdefault(int(match[2][:18]), match[1])
     nodes, edges, classes = (tuple(maps[key]) if any(maps[key]) else () for key in ("node", "edge", "class"))
-    return LabelMaps(nodes=nodes, edges=edges, classes=classes[0] if classes else {})
+    named = _ATTRIBUTES.search(text.decode("utf-8", "replace"))
+    attributes = tuple(name.strip() for name in named[1].split(",")) if named else ()
+    return LabelMaps(nodes=nodes, edges=edges, classes=classes[0] if classes else {}, attributes=attributes)
