@@ -10,58 +10,35 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from comrecgc.baselines import Baseline, GlobalSummary, make_baseline
-from comrecgc.classifiers import (
-    Agreement,
-    Classifier,
-    Panel,
-    PanelMember,
-    PanelTraining,
-    as_classifier,
-    load_panel,
-    obtain_panel,
-    predict,
-)
+from comrecgc.baselines import Baseline, make_baseline
+from comrecgc.classifiers import Classifier, Panel, as_classifier, load_panel
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining, as_embedder, train_embedder
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation, json_values
 from comrecgc.graphs import Constraint, Graph
-from comrecgc.molecules import ladder_facts, ladder_from_facts, ladder_of
-from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.molecules import ladder_facts, ladder_from_facts
 from comrecgc.pipeline import (
-    RULES,
-    Chosen,
     Clock,
     Graphs,
     Judges,
-    MinedRules,
     ModelPair,
+    ObtainEmbedder,
+    ObtainPanel,
     Progress,
-    Rejects,
-    ResolvedSettings,
-    RuleChooser,
     Settings,
-    Verified,
-    apply_rules,
+    agreement_source,
+    apply_recourses,
     as_dataset,
-    assemble,
-    choose_recourses,
-    explain_recourses,
-    explain_rules,
-    find_candidates,
+    find_recourses,
     load_explanation,
-    mine_rules,
-    one_edit_length,
     over_labels_of,
+    panel_source,
     stored_rejects,
-    stored_rules,
     stored_settings,
 )
-from comrecgc.rules import save_table
 from comrecgc.storage import check_writable, read_json, refusing_damage, write_json
 from comrecgc.threads import reproducible
-from comrecgc.wording import Words
 
 QUICK_TRAINING = EmbedderTraining(effort=0.2)
 """How an embedder is trained where nobody says how."""
@@ -71,188 +48,6 @@ EXPLAINER = "explainer.json"
 
 _GIVEN_AGAIN = ("model", "embedder", "panel", "agree", "constraint", "device")
 """Arguments that no file holds."""
-
-_EMBEDDER_SHARE = 0.5  # of the time that is left may go into training the embedder,
-_PANEL_SHARE = 0.25  # and this share into training a panel
-
-ObtainEmbedder = Callable[[float | None], Embedder]
-"""Loads or trains an embedder before a deadline (`time.monotonic()`); called only if there is something to explain."""
-
-ObtainPanel = Callable[[float | None], tuple[Panel | None, str]]
-"""Loads or trains a panel before a deadline, with a sentence on it; called only if there is something to explain."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Found:
-    """What a run ends with.
-
-    Args:
-        explanation: What was found.
-        settings: The settings with nothing left open.
-        models: Classifier and embedder; no embedder where none was needed.
-        rejects: The inputs.
-        judges: The ladder of changes, and the panel if there is one.
-        verified: Every recourse and pair that a plain forward pass confirmed.
-        search_curve: Coverage as the search went on.
-        mined: The table of rules, where recourses are rules.
-        summary: A few counterfactuals near many inputs, where a baseline was asked for them.
-    """
-
-    explanation: Explanation
-    settings: ResolvedSettings
-    models: ModelPair
-    rejects: Rejects
-    judges: Judges
-    verified: Verified
-    search_curve: tuple[float, ...] = ()
-    mined: MinedRules | None = None
-    summary: GlobalSummary | None = None
-
-
-def find_recourses(
-    settings: Settings,
-    dataset: GraphDataset,
-    classifier: Classifier,
-    obtain_embedder: ObtainEmbedder,
-    obtain_panel: ObtainPanel | None = None,
-    *,
-    clock: Clock,
-    device: torch.device | str = "cpu",
-    has_classes: bool = True,
-    progress: Progress | None = None,
-    checkpoint: Path | None = None,
-    resume: bool = False,
-) -> Found:
-    """The pipeline: from a classifier and graphs to the explanation.
-
-    Args:
-        settings: What is asked.
-        dataset: The graphs.
-        classifier: The model to be explained.
-        obtain_embedder: Gives the embedder, once there are rejects to embed.
-        obtain_panel: Gives the panel; None for none.
-        clock: Times the stages and keeps the budget.
-        device: Where torch models run.
-        has_classes: Whether the classes of the dataset are true ones.
-        progress: Called as work proceeds.
-        checkpoint: Folder that keeps an unfinished search.
-        resume: Go on from what that folder holds.
-    """
-    predictions = predict(classifier, dataset)
-    rejects = Rejects.of(dataset, predictions)
-    warnings, notes = [predictions.warning] if predictions.warning else [], list(dataset.notes)
-    accuracy = None
-    if has_classes and len(dataset):
-        agreement = Agreement.of(predictions, dataset)
-        accuracy = agreement.accuracy
-        if agreement.has_both:
-            notes.append(agreement.sentence)
-            warnings += [agreement.warning] if agreement.warning else []
-    if progress is not None:
-        progress("rejected graphs", len(rejects), len(dataset), predictions.warning or "")
-    judges = Judges(ladder=ladder_of(dataset.graphs, dataset.label_names))
-    clock.lap("inputs")
-    if rejects and obtain_panel is not None:
-        panel, sentence = obtain_panel(clock.training_deadline(_PANEL_SHARE))
-        judges = replace(judges, panel=panel, why_no_panel=sentence)
-        notes.append(sentence)
-        if panel is not None and panel.unanimous:
-            rejects = rejects.rejected_by(panel)
-        clock.lap("panel")
-    if not rejects:
-        resolved, nothing = settings.resolved(), Verified.nothing(0)
-        explanation = assemble(resolved, rejects, nothing, judges, warnings=warnings, notes=notes)
-        explanation = clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy)
-        models = ModelPair(classifier)
-        return Found(
-            explanation=explanation, settings=resolved, models=models, rejects=rejects, judges=judges, verified=nothing
-        )
-    if settings.recourse == "rules":
-        return _find_rules(
-            settings, rejects, classifier, judges, clock, accuracy, warnings, notes, progress, checkpoint, resume=resume
-        )
-    models = ModelPair(classifier, obtain_embedder(clock.training_deadline(_EMBEDDER_SHARE)))
-    rejects = rejects.embedded(models)
-    scorer = _scorer(models, dataset, settings, judges, device)
-    resolved = settings.resolved(one_edit_length(scorer, rejects, settings.seed))
-    clock.lap("embedder")
-    candidates = find_candidates(
-        resolved, scorer, rejects, stands=judges.stands(resolved) if resolved.baseline is not None else None,
-        deadline=clock.search_deadline(len(rejects)), progress=progress, checkpoint=checkpoint, resume=resume,
-    )  # fmt: skip
-    clock.lap("search")
-    candidates = judges.confirmed(candidates, resolved)
-    chosen = choose_recourses(resolved, candidates)
-    clock.lap("selection")
-    if settings.has_automatic_delta:
-        notes.append(f"Δ = {resolved.delta:.4g} is half the median length of a one-edit recourse on this data.")
-    if not candidates.complete:
-        notes.append(f"The time budget of {settings.time_budget:g} s ended the search.")
-    explanation, verified = explain_recourses(
-        resolved, rejects, candidates, chosen, models, judges, clock, warnings=warnings, notes=notes
-    )
-    return Found(
-        explanation=clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy),
-        settings=resolved,
-        models=models,
-        rejects=rejects,
-        judges=judges,
-        verified=verified,
-        search_curve=candidates.curve,
-        summary=candidates.summary,
-    )
-
-
-def _find_rules(
-    settings: Settings,
-    rejects: Rejects,
-    classifier: Classifier,
-    judges: Judges,
-    clock: Clock,
-    accuracy: float | None,
-    warnings: Sequence[str],
-    notes: Sequence[str],
-    progress: Progress | None,
-    checkpoint: Path | None,
-    *,
-    resume: bool,
-) -> Found:
-    """Rules need no embedder: their distance is the cost of the change itself. The table is kept as soon as there is one."""
-    table = None if checkpoint is None else checkpoint / RULES
-    if table is not None and resume and table.exists():
-        mined = stored_rules(settings, rejects, judges.ladder, table)
-    else:
-        mined = mine_rules(
-            settings, rejects, classifier, judges, deadline=clock.search_deadline(len(rejects)), progress=progress
-        )
-        if table is not None:
-            save_table(table, mined.table, rejects.graphs, complete=mined.complete)
-    clock.lap("mining")
-    if not mined.complete:
-        notes = [
-            *notes,
-            f"The time budget of {settings.time_budget:g} s ended the search for rules of several changes.",
-        ]
-    explanation = explain_rules(settings, mined, judges, classifier=classifier, warnings=warnings, notes=notes)
-    chooser = RuleChooser(
-        settings=settings,
-        mined=mined,
-        judges=judges,
-        wishes=settings.wishes(),
-        warnings=tuple(warnings),
-        notes=tuple(notes),
-    )
-    explanation = explanation.with_chooser(chooser)
-    clock.lap("choice")
-    return Found(
-        explanation=clock.stamped(explanation, seed=settings.seed, model_accuracy=accuracy),
-        settings=settings.resolved(),
-        models=ModelPair(classifier),
-        rejects=rejects,
-        judges=judges,
-        verified=Verified.nothing(len(rejects)),
-        mined=mined,
-    )
 
 
 def explain(model: Classifier | Callable[..., Any], graphs: Graphs, **options: Any) -> Explanation:
@@ -267,66 +62,6 @@ def explain(model: Classifier | Callable[..., Any], graphs: Graphs, **options: A
     if unknown:
         raise InputError(f"Options are {', '.join(_parameter_names()[1:])} (got {unknown[0]!r})")
     return CommonRecourseExplainer(model, **options).fit(graphs).explanation_
-
-
-def apply_recourses(
-    explanation: Explanation,
-    dataset: GraphDataset,
-    models: ModelPair,
-    settings: ResolvedSettings,
-    judges: Judges,
-    *,
-    device: torch.device | str = "cpu",
-    progress: Progress | None = None,
-) -> Explanation:
-    """The recourses of an explanation with the rejects of another dataset that each covers.
-
-    The search is the same as for finding recourses, with recourses that are known and do not move.
-    """
-    clock = Clock(settings.time_budget)
-    predictions = predict(models.classifier, dataset)
-    warnings = [predictions.warning] if predictions.warning else []
-    notes = [*dataset.notes, f"The recourses were found on {explanation.dataset}."]
-    if explanation.recourse == "rules":
-        rejects = Rejects.of(dataset, predictions)
-        applied = apply_rules(
-            explanation, rejects, models.classifier, judges, settings, warnings=warnings, notes=notes, progress=progress
-        )
-        return clock.stamped(applied, seed=settings.seed)
-    rejects = Rejects.of(dataset, predictions).embedded(models)
-    width = rejects.scores.embedding.shape[1]
-    centres = np.zeros((len(explanation.recourses), width), dtype=np.float32)
-    for place, recourse in enumerate(explanation.recourses if rejects else ()):
-        assert recourse.vector is not None
-        if len(recourse.vector) != width:
-            got = len(recourse.vector)
-            raise InputError(f"Recourses must be vectors of the embedder's width, {width} (got {got} numbers)")
-        centres[place] = recourse.vector
-    candidates = find_candidates(
-        settings, _scorer(models, dataset, settings, judges, device), rejects,
-        given=centres, deadline=clock.search_deadline(len(rejects)), progress=progress,
-    )  # fmt: skip
-    clock.lap("search")
-    candidates = judges.confirmed(candidates, settings)
-    applied, _ = explain_recourses(
-        settings, rejects, candidates, Chosen(centres=centres, pairs=candidates.pairs), models, judges, clock,
-        words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
-        warnings=warnings, notes=notes,
-    )  # fmt: skip
-    return clock.stamped(applied, seed=settings.seed)
-
-
-def _scorer(
-    models: ModelPair, dataset: GraphDataset, settings: Settings, judges: Judges, device: torch.device | str
-) -> NeighbourhoodScorer:
-    return NeighbourhoodScorer(
-        models.classifier,
-        models.embedder,
-        dataset.num_labels,
-        constraint=judges.constraint(settings),
-        device=device,
-        num_threads=settings.num_jobs,
-    )
 
 
 @dataclass(eq=False, repr=False)
@@ -595,46 +330,6 @@ class CommonRecourseExplainer:
             return panel_source(dataset, has_classes=has_classes, jobs=self.jobs, progress=progress) if given else None
         panel = given if isinstance(given, Panel) else load_panel(given, label_names=dataset.label_names)
         return lambda _: (panel, f"A panel of {len(panel)} given classifiers was asked too.")
-
-
-def agreement_source(
-    models: Sequence[Classifier | Callable[..., Any] | str | Path], dataset: GraphDataset
-) -> ObtainPanel:
-    """Models, or files of them, that are explained together with another: a panel that must be unanimous."""
-    members: list[PanelMember] = []
-    for place, model in enumerate(models):
-        if isinstance(model, str | Path):
-            members += load_panel([model], label_names=dataset.label_names).members
-        else:
-            members.append(PanelMember(name=f"model {place + 2}", classifier=as_classifier(model, dataset)))
-    names = ", ".join(member.name for member in members)
-    sentence = (
-        f"{len(members) + 1} classifiers are explained at once, the others being {names}: "
-        "all reject every input and accept every counterfactual."
-    )
-    panel = Panel(tuple(members), unanimous=True)
-    return lambda _: (panel, sentence)
-
-
-def panel_source(
-    dataset: GraphDataset,
-    files: Sequence[str | Path] = (),
-    training: PanelTraining | None = None,
-    *,
-    has_classes: bool = True,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> ObtainPanel:
-    """Obtains a panel when it is called: from files, from the cache, or by training."""
-    return lambda deadline: obtain_panel(
-        dataset,
-        files=files,
-        training=training,
-        has_classes=has_classes,
-        jobs=jobs,
-        deadline=deadline,
-        progress=progress,
-    )
 
 
 def _parameter_names() -> list[str]:

@@ -92,7 +92,7 @@ def test_several_are_compared_and_taken_up_where_they_stopped(
 ) -> None:
     folder = tmp_path / "all"
     several = ["baseline", "dataset", "published", "vectors", *options, "--set", "published.num_steps=40"]
-    from comrecgc.explainer import find_recourses
+    from comrecgc.pipeline import find_recourses
 
     asked: list[str] = []
 
@@ -153,7 +153,7 @@ def test_nothing_rejected_is_an_empty_run(options: list[str], tmp_path: Path, mo
         found = predict(classifier, dataset)
         return replace(found, probability=np.full(len(found.probability), 0.9))
 
-    monkeypatch.setattr("comrecgc.explainer.predict", accepting)
+    monkeypatch.setattr("comrecgc.pipeline.finding.predict", accepting)
     assert run(monkeypatch, "baseline", "published", *options, "--out", tmp_path / "run") == 0
     assert Explanation.load(tmp_path / "run").recourses == ()
 

@@ -168,11 +168,11 @@ def test_a_run_stopped_after_mining_goes_on_from_its_table(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("comrecgc.explainer.explain_rules", stop)
+        patch.setattr("comrecgc.pipeline.finding.explain_rules", stop)
         with pytest.raises(KeyboardInterrupt):
             explain_dataset(DATASET, folder, SETTINGS, **asked)
     assert {file.name for file in folder.iterdir()} == {"rules.npz", "run.json"}
-    monkeypatch.setattr("comrecgc.explainer.mine_rules", stop)  # and must not be needed
+    monkeypatch.setattr("comrecgc.pipeline.finding.mine_rules", stop)  # and must not be needed
     explain_dataset(DATASET, folder, SETTINGS, resume=True, **asked)
     for name in ("explanation.json", "rules.npz"):
         assert (folder / name).read_bytes() == (run / name).read_bytes(), name

@@ -17,9 +17,9 @@ from comrecgc.classifiers import Classifier, GraphClassifier, Panel, PanelTraini
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, train_embedder
 from comrecgc.evidence.subject import Subject
-from comrecgc.explainer import QUICK_TRAINING, find_recourses
+from comrecgc.explainer import QUICK_TRAINING
 from comrecgc.graphs import GraphBatch
-from comrecgc.pipeline import Clock, Progress
+from comrecgc.pipeline import Clock, Progress, find_recourses
 from comrecgc.rules import log_odds
 
 MOST_REJECTS = 200

@@ -1,9 +1,11 @@
 """The steps of an explanation: settings, inputs, candidates and choice of vectors, verification, assembly."""
 
+from comrecgc.pipeline.application import apply_recourses
 from comrecgc.pipeline.assembly import assemble, explain_recourses, run_figures
 from comrecgc.pipeline.catalogue import CataloguedRule, catalogue_of
 from comrecgc.pipeline.clock import Clock
 from comrecgc.pipeline.failures import Failure, failures_of
+from comrecgc.pipeline.finding import Found, ObtainEmbedder, find_recourses
 from comrecgc.pipeline.inputs import (
     Graphs,
     ModelPair,
@@ -16,8 +18,10 @@ from comrecgc.pipeline.inputs import (
     with_label_names,
 )
 from comrecgc.pipeline.mined_rules import MinedRules, mine_rules, stored_rules
+from comrecgc.pipeline.panels import ObtainPanel, agreement_source, panel_source
 from comrecgc.pipeline.rule_application import apply_rules
-from comrecgc.pipeline.rules import RULES, RuleChooser, explain_rules
+from comrecgc.pipeline.rule_chooser import RULES, RuleChooser
+from comrecgc.pipeline.rules import explain_rules
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import PRESETS, PROBLEMS, SELECTIONS, ResolvedSettings, Settings
 from comrecgc.pipeline.stored import (
@@ -41,10 +45,13 @@ __all__ = [
     "Chosen",
     "Clock",
     "Failure",
+    "Found",
     "Graphs",
     "Judges",
     "MinedRules",
     "ModelPair",
+    "ObtainEmbedder",
+    "ObtainPanel",
     "Progress",
     "RejectPlace",
     "Rejects",
@@ -54,6 +61,8 @@ __all__ = [
     "Settings",
     "StoredChooser",
     "Verified",
+    "agreement_source",
+    "apply_recourses",
     "apply_rules",
     "as_dataset",
     "assemble",
@@ -64,10 +73,12 @@ __all__ = [
     "explain_rules",
     "failures_of",
     "find_candidates",
+    "find_recourses",
     "load_explanation",
     "mine_rules",
     "one_edit_length",
     "over_labels_of",
+    "panel_source",
     "rule_chooser",
     "run_figures",
     "stored_rejects",

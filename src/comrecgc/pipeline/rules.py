@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +23,7 @@ from comrecgc.graphs import (
     find_sites,
     graph_key,
 )
-from comrecgc.molecules import ladder_facts, property_changes, smirks_of
+from comrecgc.molecules import property_changes, smirks_of
 from comrecgc.pipeline.inputs import Rejects
 from comrecgc.pipeline.mined_rules import MinedRules
 from comrecgc.pipeline.records import TurnedInput, covered_input, explanation_of, share_valid
@@ -39,118 +36,12 @@ from comrecgc.rules import (
     held_out,
     held_out_success,
     read_rule,
-    save_table,
     wilson_interval,
 )
-from comrecgc.wording import describe_group, describe_rule
+from comrecgc.wording import describe_rule
 
 SECONDS_FOR_BOUND = 5.0
 """Time to look for the best choice of rules, or a bound on it."""
-
-SECONDS_TO_CHOOSE = 0.5
-"""The same, where somebody waits for another choice."""
-
-RULES = "rules.npz"
-"""File of the table of rules in a run folder."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RuleChooser:
-    """Chooses rules again from the table of a run; it is what `Explanation.choose` calls.
-
-    Args:
-        settings: What was asked.
-        mined: The table and what it was mined from.
-        judges: The ladder, and the panel's votes on what the table holds are in it.
-        wishes: What chosen rules had to be like.
-        warnings: What a reader must know, one sentence each.
-        notes: What the run did, one sentence each.
-    """
-
-    settings: Settings
-    mined: MinedRules
-    judges: Judges
-    wishes: Wishes
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __call__(self, **wishes: Any) -> Explanation:
-        """Another choice; wishes are those of `Explanation.choose`."""
-        return self.wishing(**wishes).chosen()
-
-    def wishing(self, **wishes: Any) -> RuleChooser:
-        """The same with other wishes, checked; those that are None stay."""
-        given = {name: value for name, value in wishes.items() if value is not None}
-        for name in ("forbidden_labels", "protected_labels"):
-            if name in given:
-                given[name] = tuple(self._label(label) for label in given[name])
-        if "forbidden_groups" in given:
-            given["forbidden_groups"] = tuple(
-                place for name in given["forbidden_groups"] for place in self._groups(name)
-            )
-        if "forbidden_kinds" in given:
-            given["forbidden_kinds"] = tuple(given["forbidden_kinds"])
-        if given.get("confirmed") and not self.mined.table.majority:
-            raise InputError("confirmed needs a panel, and the run asked none")
-        settings = replace(self.settings, **{name: given[name] for name in _ASKED if name in given})
-        given.pop("num_recourses", None)
-        return replace(self, settings=settings, wishes=replace(self.wishes, **given))
-
-    def chosen(self) -> Explanation:
-        """What these wishes lead to."""
-        notes = [note for note in self.notes if note not in _notes(self.mined)]  # which are added again
-        found = explain_rules(
-            self.settings, self.mined, self.judges, self.wishes,
-            seconds=SECONDS_TO_CHOOSE, warnings=self.warnings, notes=notes,
-        )  # fmt: skip
-        return found.with_chooser(self)
-
-    def save(self, folder: Path) -> Mapping[str, Any]:
-        """Write the table to a run folder; what the manifest must say of it."""
-        path = folder / RULES
-        save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
-        return {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.judges.ladder)}
-
-    def in_memory(self) -> RuleChooser:
-        """The chooser with its table: itself."""
-        return self
-
-    def _label(self, name: str) -> int:
-        names = self.mined.rejects.dataset.label_names
-        if name not in names:
-            raise InputError(f"Node labels are {', '.join(names)} (got {name!r})")
-        return names.index(name)
-
-    def _groups(self, name: str) -> list[int]:
-        """Groups of the table that are called so; several may be, joined by other bonds."""
-        dataset = self.mined.rejects.dataset
-        called = [
-            describe_group(
-                group.labels, group.bonds, group.bond, dataset.label_names,
-                edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular,
-            )
-            for group in self.mined.table.groups
-        ]  # fmt: skip
-        wanted = _plain(name)
-        found = [
-            place
-            for place, text in enumerate(called)
-            if wanted in {_plain(text), *map(_plain, text.rstrip(")").split(" ("))}
-        ]
-        if not found:
-            near = difflib.get_close_matches(name, called, n=3, cutoff=0.0)
-            raise InputError(
-                f"A group must be one of the data, as sentences call it (got {name!r}; near are {'; '.join(near)})"
-            )
-        return found
-
-
-def _plain(name: str) -> str:
-    """A name as people type it: any dash, any case."""
-    return name.replace("–", "-").replace("−", "-").strip().strip("-").casefold()
-
-
-_ASKED = ("num_recourses", "min_success", "min_support", "max_cost", "max_changes")
 
 
 def explain_rules(
@@ -225,7 +116,7 @@ def explain_rules(
             **verdicts.shares(),
             **verdicts.coverage(len(rejects)),
         },
-        parameters=settings.parameters() | {"wishes": wishes.stated()}, warnings=warnings, notes=(*notes, *_notes(mined)),
+        parameters=settings.parameters() | {"wishes": wishes.stated()}, warnings=warnings, notes=(*notes, *table_notes(mined)),
     )  # fmt: skip
 
 
@@ -376,12 +267,14 @@ def _reasons(mined: MinedRules, covered: set[int]) -> dict[int, Reason]:
     }
 
 
-def _notes(mined: MinedRules) -> list[str]:
+def table_notes(mined: MinedRules) -> list[str]:
+    """What a reader must know of the table."""
     table = mined.table
     if not table.num_left_out:
         return []
+    graphs = "graph" if table.most_left_out == 1 else "graphs"
     return [
-        f"{table.num_left_out} rules that turn at most {table.most_left_out} graphs each were left out of the table of rules."
+        f"{table.num_left_out} rules that turn at most {table.most_left_out} {graphs} each were left out of the table of rules."
     ]
 
 

@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from comrecgc.classifiers import Panel
+from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, rung_shares
+from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.pipeline.inputs import ModelPair
 from comrecgc.pipeline.settings import ResolvedSettings, Settings
 from comrecgc.pipeline.vectors import Candidates, Stands, ball_cover
 
@@ -36,6 +40,19 @@ class Judges:
         parts = [settings.constraint, self.ladder.constraint(Rung.parse(settings.changes))]
         given = [part for part in parts if part is not None]
         return None if not given else given[0] if len(given) == 1 else AllOf(*given)
+
+    def scorer(
+        self, models: ModelPair, dataset: GraphDataset, settings: Settings, device: torch.device | str
+    ) -> NeighbourhoodScorer:
+        """Scores the edits that `constraint` allows."""
+        return NeighbourhoodScorer(
+            models.classifier,
+            models.embedder,
+            dataset.num_labels,
+            constraint=self.constraint(settings),
+            device=device,
+            num_threads=settings.num_jobs,
+        )
 
     def confirmed(self, candidates: Candidates, settings: ResolvedSettings) -> Candidates:
         """The candidates the settings allow: all, or on the highest rung those that most of the panel accept."""

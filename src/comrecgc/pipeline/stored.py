@@ -18,7 +18,7 @@ from comrecgc.explanation import Explanation
 from comrecgc.molecules import ladder_from_facts
 from comrecgc.pipeline.inputs import Rejects, Scores
 from comrecgc.pipeline.mined_rules import stored_rules
-from comrecgc.pipeline.rules import RULES, RuleChooser
+from comrecgc.pipeline.rule_chooser import RULES, RuleChooser
 from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import ResolvedSettings, Settings
 from comrecgc.rules import Wishes

@@ -14,18 +14,23 @@ from comrecgc.classifiers import ClassifierTraining, PanelTraining
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining
 from comrecgc.errors import InputError
-from comrecgc.explainer import (
-    QUICK_TRAINING,
+from comrecgc.explainer import QUICK_TRAINING
+from comrecgc.explanation import Explanation, encode_graph
+from comrecgc.graphs import Constraint
+from comrecgc.molecules import Valence, are_types, ladder_facts
+from comrecgc.pipeline import (
+    Clock,
     ObtainPanel,
+    Progress,
+    Rejects,
+    Settings,
     agreement_source,
     apply_recourses,
     find_recourses,
     panel_source,
+    stored_settings,
+    with_label_names,
 )
-from comrecgc.explanation import Explanation, encode_graph
-from comrecgc.graphs import Constraint
-from comrecgc.molecules import Valence, are_types, ladder_facts
-from comrecgc.pipeline import Clock, Progress, Rejects, Settings, stored_settings, with_label_names
 from comrecgc.report import write_report
 from comrecgc.runs.evaluation import run_judges, run_models, save_panel, save_witnesses, witnesses_of
 from comrecgc.runs.folder import REPORT, SUMMARY, WITNESSES, RunFolder
