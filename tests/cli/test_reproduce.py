@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -20,13 +24,57 @@ def test_a_quick_table_equals_the_paper_and_is_found_again(
 ) -> None:
     command = ("reproduce", "datasets", "theory", "--data-root", data_root, "--out", tmp_path)
     assert run(monkeypatch, *command) == 0
-    first = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    assert b"3978 (paper 3978, +0)" in first["datasets.md"]
+    first = files(tmp_path)
+    assert b"| graphs | printed in the paper | 3978 |" in first["datasets.md"]
+    assert b"| graphs | here | 3978 (+0) |" in first["datasets.md"]
     (tmp_path / "cells" / "statistics-aids.json").unlink()  # as if killed before it
     assert run(monkeypatch, *command) == 2
     assert "--resume goes on" in capsys.readouterr().err
     assert run(monkeypatch, *command, "--resume") == 0
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == first
+    assert files(tmp_path) == first
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What a run leaves, but for how long things took."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "cells.csv"}
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_files(
+    data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("reproduce", "datasets", "theory", "--data-root", data_root, "--resume", "--out")
+    assert run(monkeypatch, *command, tmp_path / "whole") == 0
+    rng, folder, cells = random.Random(0), tmp_path / "killed", tmp_path / "killed" / "cells"
+    for most in (1, 4):  # cells that are done before the blow falls, so that no two fall alike
+        process = subprocess.Popen(
+            [sys.executable, "-m", "comrecgc", *map(str, command), str(folder)], stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + 120
+        while process.poll() is None and len(list(cells.glob("*.json"))) < most and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, 0.3))
+        process.kill()
+        process.wait()
+    assert len(list(cells.glob("*.json"))) >= 4
+    assert run(monkeypatch, *command, folder) == 0
+    assert files(folder) == files(tmp_path / "whole")
+
+
+def test_no_data_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COMRECGC_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def unreachable(*_: object, **__: object) -> None:
+        raise OSError("no network")
+
+    monkeypatch.setattr("urllib.request.urlopen", unreachable)
+    assert run(monkeypatch, "reproduce", "datasets", "--out", tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert "NCI1" in said.upper()
+    assert len([line for line in said.splitlines() if "rror" in line or "must" in line]) == 1
+    assert not list((tmp_path / "out" / "cells").glob("*.json"))
 
 
 @pytest.mark.parametrize(

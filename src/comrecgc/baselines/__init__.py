@@ -6,7 +6,7 @@ from comrecgc.baselines.dataset import DatasetCounterfactuals
 from comrecgc.baselines.gcf_nearest import GcfNearest
 from comrecgc.baselines.gcfexplainer import GcfExplainer
 from comrecgc.baselines.local_walk import LocalWalk
-from comrecgc.baselines.published import PublishedWalk
+from comrecgc.baselines.published import PublishedWalk, steps_in_common
 from comrecgc.baselines.rcexplainer import RCExplainer
 from comrecgc.baselines.registry import BASELINES, baseline_name, make_baseline
 from comrecgc.baselines.source import (
@@ -44,5 +44,6 @@ __all__ = [
     "explain_blocks",
     "explain_each",
     "make_baseline",
+    "steps_in_common",
     "summarise",
 ]

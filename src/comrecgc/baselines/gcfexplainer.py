@@ -130,7 +130,7 @@ class GcfExplainer:
         """Walk, and take every accepted graph of the table, most visited first."""
         if not subject.inputs:
             return Counterfactuals(())
-        facts = run_facts(self, subject, rng)
+        facts = run_facts(self, subject, rng) | {"baseline": "GcfExplainer"}  # what takes from this walk can share it
         del facts["options"]["cache_bytes"]
         path = None if checkpoint is None else checkpoint / CHECKPOINT
         walker = GcfWalker(self, subject, seed=int(rng.integers(2**63)))

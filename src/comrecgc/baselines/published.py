@@ -197,13 +197,17 @@ class PublishedWalker:
         self._restart(state)
         return state
 
-    def step(self, state: PublishedState) -> None:
-        """Restart, or let a lead and its followers choose graphs, which are recorded; the heads stay where they are."""
+    def step(self, state: PublishedState) -> list[tuple[int, int]]:
+        """Restart, or let a lead and its followers choose graphs, which are recorded; the heads stay where they are.
+
+        Returns:
+            The input and the place of the edit that each head chose, the lead first; nothing on a restart.
+        """
+        state.step += 1
         if state.rng.random() < self.walk.teleport:
             self._restart(state)
-        else:
-            self._choose(state)
-        state.step += 1
+            return []
+        return self._choose(state)
 
     def found(self, state: PublishedState) -> tuple[Counterfactual, ...]:
         """The accepted graphs of the table in its order."""
@@ -226,18 +230,18 @@ class PublishedWalker:
         for place in state.heads:
             self._record(state, self.keys[place] ^ self._era(state), (place, _START), accepted=False)
 
-    def _choose(self, state: PublishedState) -> None:
+    def _choose(self, state: PublishedState) -> list[tuple[int, int]]:
         lead = int(state.rng.integers(self.walk.num_heads))
         around, era = self.around(state.heads[lead]), self._era(state)
         if not len(around.keys):
-            return
+            return []
         keys = (around.keys ^ np.uint64(era)).tolist()
         counts = np.fromiter(state.table.frequency(keys), np.float64, len(keys))
         weights = around.probability * counts
         total = weights.sum()
         chosen = draw(weights if total > 0 else np.ones_like(weights), state.rng)
         target = around.recourses[chosen]
-        picks, noted = [], set[int]()
+        picks, followers, noted = [], [], set[int]()
         for head, place in enumerate(state.heads):
             at = chosen if head == lead else _nearest(self.around(place), target)
             if at is None:
@@ -245,12 +249,14 @@ class PublishedWalker:
             hood = self.around(place)
             key, accepted = int(hood.keys[at]) ^ era, bool(hood.probability[at] >= 0.5)
             picks.append((key, (place, at), accepted))
+            followers += [(place, at)] if head != lead else []
             if head != lead and key not in state.table:  # the code notes what a follower finds as it finds it
                 self._record(state, key, (place, at), accepted=accepted)
                 noted.add(key)
         for key, origin, accepted in picks:
             # One that was noted and has since been dropped comes back beyond the capacity.
             self._record(state, key, origin, accepted=accepted, beyond=key in noted)
+        return [(state.heads[lead], chosen), *followers]
 
     def _era(self, state: PublishedState) -> int:
         """What tells graphs met after the latest restart from those met before."""
@@ -263,6 +269,31 @@ class PublishedWalker:
         if dropped is not None:
             del state.origin[dropped]
         state.origin.setdefault(key, origin)
+
+
+def steps_in_common(
+    walk: PublishedWalk, subject: Subject, rng: np.random.Generator, *, theta: float, delta: float
+) -> list[frozenset[int]]:
+    """Sets of inputs that shared a recourse in some step, each set once: the lead's input and those whose heads came within `Δ` of its
+    vector, all with accepted graphs within `θ`. What the walk finds in common by itself, before any clusters.
+
+    Args:
+        walk: The walk.
+        subject: The models and the graphs.
+        rng: Source of all randomness.
+        theta: Largest length of a vector.
+        delta: Largest distance of two vectors that are the same recourse.
+    """
+    walker = PublishedWalker(walk, subject, seed=int(rng.integers(2**63)))
+    state, sets = walker.begin(rng), dict[frozenset[int], None]()
+    for _ in range(walk.num_steps):
+        picks = walker.step(state)
+        rows = [(walker.around(place).recourses[at], walker.around(place).probability[at]) for place, at in picks]
+        stands = [p >= 0.5 and np.linalg.norm(vector) <= theta for vector, p in rows]
+        if picks and stands[0]:
+            near = [np.linalg.norm(vector - rows[0][0]) <= delta for vector, _ in rows]
+            sets[frozenset(picks[i][0] for i in range(len(picks)) if stands[i] and near[i])] = None
+    return list(sets)
 
 
 def _nearest(around: Surroundings, target: FloatArray) -> int | None:

@@ -39,7 +39,7 @@ def reproduce(
     import os
 
     from comrecgc.experiments import ALL, EXPERIMENTS, Laboratory, experiments_of, scale_of
-    from comrecgc.storage import only_writer_in
+    from comrecgc.storage import only_writer_in, write_text
 
     if listed or not names:
         for experiment in EXPERIMENTS.values():
@@ -63,4 +63,5 @@ def reproduce(
             )
         for experiment in wanted:
             path = experiment.carry_out(laboratory)
+            write_text(folder / "cells.csv", laboratory.cells.listing())
             out.print(f"{experiment.number}, {experiment.title}: {path}", markup=False, highlight=False, soft_wrap=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import resource
 import time
@@ -24,7 +26,8 @@ class Scale:
     Args:
         name: "quick" or "full".
         most_graphs: Graphs of a dataset that are used, the first ones of each class; None for all.
-        num_steps: Steps of every walk.
+        num_steps: Steps of every walk but one.
+        moving_steps: Steps of the walk whose heads advance: every step scores the neighbours of all heads anew.
         num_seeds: Seeds of what is random.
         epochs: Most epochs of a classifier that is trained here.
         effort: Effort of an embedder that is trained here.
@@ -34,6 +37,7 @@ class Scale:
     name: str
     most_graphs: int | None
     num_steps: int
+    moving_steps: int
     num_seeds: int
     epochs: int
     effort: float
@@ -42,15 +46,27 @@ class Scale:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def sentence(self) -> str:
+        """The sizes in words."""
+        graphs = "all graphs" if self.most_graphs is None else f"{self.most_graphs} graphs of each dataset"
+        seeds = "seed 0" if self.num_seeds == 1 else f"seeds 0 to {self.num_seeds - 1}"
+        return (
+            f"Scale {self.name}: {graphs}, walks of {self.num_steps:,} steps ({self.moving_steps:,} where heads advance), {seeds}, "
+            f"models that are trained here {self.epochs:,} epochs."
+        )
+
 
 SCALES = {
     "quick": Scale(
-        name="quick", most_graphs=120, num_steps=500, num_seeds=1, epochs=30, effort=0.02, search_seconds=10.0
+        name="quick", most_graphs=100, num_steps=500, moving_steps=100, num_seeds=1, epochs=20, effort=0.02,
+        search_seconds=None,
     ),
     "full": Scale(
-        name="full", most_graphs=None, num_steps=50_000, num_seeds=3, epochs=1000, effort=1.0, search_seconds=None
+        name="full", most_graphs=None, num_steps=50_000, moving_steps=50_000, num_seeds=3, epochs=1000, effort=1.0,
+        search_seconds=None,
     ),
-}
+}  # fmt: skip
 
 
 def scale_of(name: str) -> Scale:
@@ -89,12 +105,13 @@ class CellStore:
             return _read(path, name)
         if self.progress is not None:
             self.progress(name, 0, 1, "")
-        started = time.monotonic()
+        started, busy = time.monotonic(), time.process_time()
         value = {
             "cell": name,
             "version": __version__,
             **compute(),
             "seconds": round(time.monotonic() - started, 2),
+            "cpu_seconds": round(time.process_time() - busy, 2),
             "peak_gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
         }
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -102,6 +119,19 @@ class CellStore:
         if self.progress is not None:
             self.progress(name, 1, 1, f"{value['seconds']:.0f} s")
         return value
+
+    def listing(self) -> str:
+        """All cells there are as CSV: what each took."""
+        text = io.StringIO()
+        writer = csv.DictWriter(
+            text,
+            ("cell", "seconds", "cpu_seconds", "peak_gigabytes", "version"),
+            extrasaction="ignore",
+            lineterminator="\n",
+        )
+        writer.writeheader()
+        writer.writerows(read_json(path) for path in sorted(self.folder.glob("*.json")))
+        return text.getvalue()
 
 
 def file_name(name: str) -> str:

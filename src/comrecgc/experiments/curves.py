@@ -7,8 +7,10 @@ import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from comrecgc.experiments.laboratory import Laboratory
-from comrecgc.experiments.methods import Method, published, rules, source, vectors
+from comrecgc.experiments.methods import Method, moving_walk, published, rules, source, vectors
 from comrecgc.experiments.paper import DATASETS
 from comrecgc.storage import write_atomically, write_text
 
@@ -17,7 +19,9 @@ METHODS: tuple[tuple[str, Method], ...] = (
     ("LocalRWExplainer", source("gcf-nearest", problem="fc")),
     ("GCFExplainer", source("gcfexplainer", problem="fc")),
     ("COMRECGC as published", published(5, problem="fc")),
+    ("COMRECGC, heads that advance", moving_walk(problem="fc")),
     ("our vectors", vectors(problem="fc")),
+    ("rules, any change", rules("any")),
     ("rules, plausible changes", rules("plausible")),
 )
 
@@ -30,15 +34,20 @@ def draw_curves(laboratory: Laboratory) -> Path:
     write_text(laboratory.folder / "curves.csv", _csv(curves))
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4 * len(DATASETS), 3.4), layout="constrained")
-    for axes, (dataset, lines) in zip(figure.subplots(1, len(DATASETS), sharey=True), curves.items(), strict=True):
+    figure = Figure(figsize=(4 * len(DATASETS), 6), layout="constrained")
+    above, below = figure.subplots(2, len(DATASETS), sharey="row", sharex=True)
+    for column, (dataset, lines) in enumerate(curves.items()):
         for name, result in lines:
-            curve = result["curve"]
-            axes.plot(range(1, len(curve) + 1), [100 * share for share in curve], label=name)
-        axes.set(title=dataset, xlabel="recourses", ylim=(0, 100), xscale="log")
-        axes.grid(alpha=0.3)
-    figure.axes[0].set_ylabel("% of rejects covered")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+            shares, lengths = [100 * share for share in result["curve"]], np.cumsum(result["lengths"])
+            above[column].plot(range(1, len(shares) + 1), shares, label=name)
+            below[column].plot(range(1, len(lengths) + 1), lengths)
+        above[column].set(title=dataset, ylim=(0, 102), xscale="log")
+        below[column].set(xlabel="recourses R")
+        for axes in (above[column], below[column]):
+            axes.grid(alpha=0.3)
+    above[0].set_ylabel("% of rejects covered")
+    below[0].set_ylabel("sum of lengths")
+    figure.legend(*above[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     path = laboratory.folder / "curves.svg"
     for suffix in ("svg", "png"):
         metadata: dict[str, Any] = {"Date": None} if suffix == "svg" else {"Software": None}
@@ -54,9 +63,11 @@ def draw_curves(laboratory: Laboratory) -> Path:
 def _csv(curves: dict[str, list[tuple[str, dict[str, Any]]]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["dataset", "method", "recourses", "coverage"])
+    writer.writerow(["dataset", "method", "recourses", "coverage", "length"])
     for dataset, lines in curves.items():
         for name, result in lines:
+            lengths = np.cumsum(result["lengths"])
             for count, share in enumerate(result["curve"], start=1):
-                writer.writerow([dataset, name, count, f"{share:.6g}"])
+                length = f"{lengths[count - 1]:.6g}" if count <= len(lengths) else ""
+                writer.writerow([dataset, name, count, f"{share:.6g}", length])
     return text.getvalue()

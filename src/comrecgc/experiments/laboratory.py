@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from comrecgc.experiments.cells import CellStore, Scale
+from comrecgc import __version__
+from comrecgc.experiments.cells import CellStore, Scale, file_name
 from comrecgc.experiments.grounds import Ground, Progress
 from comrecgc.experiments.methods import Method
 from comrecgc.experiments.paper import DATASETS, Line
-from comrecgc.experiments.tables import Entry, Row, Table
+from comrecgc.experiments.tables import Entry, Row
+
+KEPT = "Seconds and peak memory of every figure: `cells.csv`."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,35 +38,55 @@ class Laboratory:
     data_root: Path | None = None
     jobs: int = 1
     progress: Progress | None = None
-    _grounds: dict[tuple[str, str], Ground] = field(default_factory=dict, repr=False)
+    _grounds: dict[tuple[str, str, bool], Ground] = field(default_factory=dict, repr=False)
 
     @property
     def cells(self) -> CellStore:
         """The cells of all tables."""
         return CellStore(folder=self.folder / "cells", progress=self.progress)
 
-    def ground(self, dataset: str, model: str = "gcn") -> Ground:
-        """A dataset and its models; made once."""
-        if (dataset, model) not in self._grounds:
-            self._grounds[dataset, model] = Ground(
+    def ground(self, dataset: str, model: str = "gcn", *, trained: bool = False) -> Ground:
+        """A dataset and its models; made once.
+
+        Args:
+            dataset: Name of the dataset.
+            model: Kind of the classifier.
+            trained: Whether to leave released models aside and train.
+        """
+        key = (dataset, model, trained)
+        if key not in self._grounds:
+            self._grounds[key] = Ground(
                 name=dataset,
                 model=model,
                 scale=self.scale,
                 models=self.folder / "models",
-                checkpoints=self.checkpoints,
+                checkpoints=None if trained else self.checkpoints,
                 data_root=self.data_root,
                 jobs=self.jobs,
                 progress=self.progress,
             )
-        return self._grounds[dataset, model]
+        return self._grounds[key]
 
     def results(self, method: Method, dataset: str, model: str = "gcn") -> list[dict[str, Any]]:
         """What a method comes to, one a seed."""
         ground = self.ground(dataset, model)
         seeds = range(self.scale.num_seeds if method.random else 1)
+        return [self._result(method, ground, seed) for seed in seeds]
+
+    def _result(self, method: Method, ground: Ground, seed: int) -> dict[str, Any]:
+        """One cell. That of the method whose search it shares comes first, so that seconds say which of them searched."""
+        if method.searched_by is not None:
+            self._result(method.searched_by, ground, seed)
+        searched = file_name((method.searched_by or method).cell(ground, seed))
+        kept = self.folder / "searches" / searched
+        return self.cells.value(method.cell(ground, seed), lambda: method.figures(ground, seed, kept))
+
+    def seeded(self, name: str, compute: Callable[[Ground, int], dict[str, Any]], dataset: str) -> list[dict[str, Any]]:
+        """Cells of something else than a method, one a seed."""
+        ground = self.ground(dataset)
         return [
-            self.cells.value(method.cell(ground, seed), lambda seed=seed: method.figures(ground, seed))  # type: ignore[misc]
-            for seed in seeds
+            self.cells.value(f"{name} {dataset} gcn seed {seed} {self.scale}", lambda seed=seed: compute(ground, seed))  # type: ignore[misc]
+            for seed in range(self.scale.num_seeds)
         ]
 
     def row(
@@ -94,18 +119,16 @@ class Laboratory:
                 entries.append(Entry(values=values, printed=None if printed is None else printed[place][which]))
         return Row(name=name, kind=kind, entries=tuple(entries))
 
-    def notes(self, datasets: Sequence[str] = DATASETS, model: str = "gcn") -> tuple[str, ...]:
-        """What a reader must know of every table: the scale, and where models come from."""
-        size = "all graphs" if self.scale.most_graphs is None else f"at most {self.scale.most_graphs} graphs a dataset"
-        return (
-            f"Scale {self.scale}: {size}, walks of {self.scale.num_steps} steps, {self.scale.num_seeds} seed(s).",
-            "Models: " + "; ".join(self.ground(name, model).provenance for name in datasets) + ".",
-        )
+    def notes(self, datasets: Sequence[str] = DATASETS, models: Sequence[str] = ("gcn",)) -> tuple[str, ...]:
+        """What a reader must know of every table: the scale, where models come from, versions."""
+        provenance = [self.ground(name, model).provenance for model in models for name in datasets]
+        return (f"{self.scale.sentence}", "Models: " + "; ".join(provenance) + ".", versions(), KEPT)
 
-    def save(self, table: Table) -> Table:
-        """Keep a table in the folder."""
-        table.save(self.folder)
-        return table
+
+def versions() -> str:
+    """What a figure was made with."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "torch", "torch_geometric"))
+    return f"comrecgc {__version__}, Python {platform.python_version()}, {packages}."
 
 
 def coverage(result: dict[str, Any]) -> float | None:

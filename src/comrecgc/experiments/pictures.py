@@ -34,11 +34,11 @@ class Wanted:
 
 
 WANTED = (
-    Wanted(name="nitro", figure="Figure 2", words="removing NO2", difference=(("N", -1), ("O", -2))),
-    Wanted(name="carbon", figure="Figure 4", words="removing two hydrogens and a carbon", difference=(("C", -1),)),
+    Wanted(name="nitro", figure="Figure 1", words="removing NO2", difference=(("N", -1), ("O", -2))),
+    Wanted(name="carbon", figure="Figure 3", words="removing two hydrogens and a carbon", difference=(("C", -1),)),
     Wanted(
         name="exchange",
-        figure="Figure 5",
+        figure="Figure 4",
         words="removing a nitrogen and a hydrogen, adding an oxygen and a carbon",
         difference=(("C", 1), ("N", -1), ("O", 1)),
     ),

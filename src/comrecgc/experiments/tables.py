@@ -12,8 +12,10 @@ import numpy as np
 
 from comrecgc.storage import write_text
 
-PAPERS = "the paper's method"
+PRINTED = "printed in the paper"
+PAPERS = "the paper's method, run here"
 OURS = "ours"
+HERE = "here"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,15 +46,20 @@ class Entry:
         return None if self.mean is None or self.printed is None else self.mean - self.printed
 
     def words(self, digits: int) -> str:
-        """ "42.7 ± 0.3 (paper 42.9, -0.2)"."""
+        """What was measured, its spread and how much more than printed that is: "42.7 ± 0.3 (-0.2)"."""
         if self.mean is None:
-            return "–" if self.printed is None else f"paper {self.printed:g}"
+            return "–"
         text = f"{self.mean:.{digits}f}"
         if self.spread is not None:
             text += f" ± {self.spread:.{digits}f}"
-        if self.printed is not None:
-            text += f" (paper {self.printed:g}, {self.difference:+.{digits}f})"
+        if self.difference is not None:
+            text += f" ({self.difference:+.{digits}f})"
         return text
+
+    @property
+    def printed_words(self) -> str:
+        """What the paper printed."""
+        return "–" if self.printed is None else f"{self.printed:.10g}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,13 +68,13 @@ class Row:
 
     Args:
         name: What it is.
-        kind: `PAPERS`, `OURS`, or nothing where there is only one kind.
         entries: One a column.
+        kind: Whose method it is: `PAPERS`, `OURS`, or `HERE` where that is no question.
     """
 
     name: str
     entries: tuple[Entry, ...]
-    kind: str = ""
+    kind: str = HERE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,12 +100,14 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def markdown(self) -> str:
-        """The table for people."""
-        head = ["", *(["method"] if self._has_kinds else []), *self.columns]
+        """The table for people: what the paper printed in a row of its own above what was measured."""
+        head = ["", "", *self.columns]
         lines = [f"## {self.title} ({self.number})", "", _line(head), _line(["---"] * len(head))]
         for row in self.rows:
-            kind = [row.kind] if self._has_kinds else []
-            lines.append(_line([row.name, *kind, *(entry.words(self.digits) for entry in row.entries)]))
+            if any(entry.printed is not None for entry in row.entries):
+                lines.append(_line([row.name, PRINTED, *(entry.printed_words for entry in row.entries)]))
+            if any(entry.values for entry in row.entries):
+                lines.append(_line([row.name, row.kind, *(entry.words(self.digits) for entry in row.entries)]))
         return "\n".join([*lines, "", *(f"{note}\n" for note in self.notes)])
 
     def csv(self) -> str:
@@ -117,10 +126,6 @@ class Table:
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / f"{self.name}.md", self.markdown())
         write_text(folder / f"{self.name}.csv", self.csv())
-
-    @property
-    def _has_kinds(self) -> bool:
-        return any(row.kind for row in self.rows)
 
 
 def _line(cells: Sequence[str]) -> str:
