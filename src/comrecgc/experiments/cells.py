@@ -59,7 +59,7 @@ class Scale:
 
 SCALES = {
     "quick": Scale(
-        name="quick", most_graphs=100, num_steps=500, moving_steps=100, num_seeds=1, epochs=20, effort=0.02,
+        name="quick", most_graphs=50, num_steps=300, moving_steps=50, num_seeds=1, epochs=20, effort=0.02,
         search_seconds=None,
     ),
     "full": Scale(
