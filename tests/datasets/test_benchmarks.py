@@ -156,6 +156,13 @@ def test_the_readme_gives_names_and_bonds(write_tu: WriteTU) -> None:
     assert dataset.is_molecular
 
 
+def test_a_readme_of_atomic_numbers_names_elements(write_tu: WriteTU) -> None:
+    numbers = README.replace("\tC", "\t6").replace("\tO", "\t8").replace("\tN", "\t7")
+    dataset = from_tu_folder(write_tu(label_readme=numbers.format(first="0\t1", second="1\t3")))
+    assert dataset.label_names == ("C", "O", "N")
+    assert dataset.is_molecular
+
+
 def test_edge_names_that_are_no_bonds_stay(write_tu: WriteTU) -> None:
     dataset = from_tu_folder(write_tu(label_readme=README.format(first="0\tnear", second="1\tfar")))
     assert dataset.edge_label_names == ("near", "far")

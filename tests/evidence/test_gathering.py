@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.classifiers import Panel
+from comrecgc.classifiers import Panel, PanelMember
 from comrecgc.datasets import GraphDataset
-from comrecgc.evidence import Evidence, Subject, gather
+from comrecgc.evidence import Evidence, Subject, gather, planted
 from tests.evidence.scenes import Shortcut, chosen_again, honest, subject_of, trees
 from tests.stubs import Always, AvoidsLabel
 
@@ -50,6 +50,32 @@ def test_the_true_change_of_the_same_model_is_strong(flawed: Subject) -> None:
     assert first.pairs.as_said >= 5
     assert first.pairs.against == 0
     assert evidence.figures["strong_coverage"] > 0.5  # type: ignore[operator]
+
+
+def test_a_decoy_that_every_model_learns_is_not_called_strong() -> None:
+    """A harmless bromine goes with the class, and all models look at nothing else: no amount of other models can tell."""
+    dataset = planted("decoy", num_graphs=80)
+    fooled = AvoidsLabel(dataset.label_names.index("Br"), dataset.num_labels)
+    others = Panel(tuple(PanelMember(name=f"fooled {k}", classifier=fooled) for k in range(4)))
+    subject = subject_of(dataset, fooled, others, theta=0.1, changes="plausible")
+    evidence = gather(subject, second_panel=others, with_controls=False)
+    first = evidence.recourses[0]
+    assert "bromine" in first.summary
+    assert "works in 8 of 8 other models" in first.verdict.sentence
+    assert first.verdict.level == "mixed"
+    assert first.verdict.sentence.endswith("a shortcut that every model learns would look the same")
+    assert evidence.levels["strong"] == 0
+    assert evidence.figures["strong_coverage"] == 0
+
+
+def test_pairs_of_graphs_tell_a_decoy_where_there_are_some(dataset: GraphDataset) -> None:
+    """All models look at D, which has nothing to do with the labels; the data holds trees that differ by a D alone."""
+    fooled = AvoidsLabel(3, 4)
+    others = Panel(tuple(PanelMember(name=f"fooled {k}", classifier=fooled) for k in range(4)))
+    evidence = gather(subject_of(dataset, fooled, others), second_panel=others, with_controls=False)
+    assert "works in 8 of 8 other models" in evidence.recourses[0].verdict.sentence
+    assert sum(len(recourse.pairs) for recourse in evidence.recourses) > 5
+    assert evidence.levels["strong"] == 0
 
 
 def test_an_honest_model_is_believed(dataset: GraphDataset) -> None:

@@ -24,8 +24,10 @@ AGREE, CONTRADICT, FEW = (
 @pytest.mark.parametrize(
     ("answers", "pairs", "level"),
     [
-        ([WORKS] * 4, MatchedPairs(), "strong"),
-        ([WORKS] * 3 + [FAILS], FEW, "strong"),
+        ([WORKS] * 4, AGREE, "strong"),
+        ([WORKS] * 4, MatchedPairs(), "mixed"),
+        ([WORKS] * 3 + [FAILS], FEW, "mixed"),
+        ([WORKS] * 4, MatchedPairs(as_said=5, against=4), "mixed"),
         ([WORKS] * 2 + [FAILS] * 2, MatchedPairs(), "mixed"),
         ([WORKS] * 2 + [FAILS] * 2, AGREE, "strong"),
         ([WORKS] + [FAILS] * 3, AGREE, "weak"),
@@ -39,6 +41,16 @@ AGREE, CONTRADICT, FEW = (
 )
 def test_levels(answers: list[Answer], pairs: MatchedPairs, level: str) -> None:
     assert judge(answers=answers, pairs=pairs).level == level
+
+
+def test_other_models_alone_never_make_it_strong() -> None:
+    caveat = "a shortcut that every model learns would look the same"
+    for pairs in (MatchedPairs(), FEW, MatchedPairs(as_said=5, against=4)):
+        assert judge(answers=[WORKS] * 8, pairs=pairs).sentence.endswith(caveat)
+    said = judge(answers=[WORKS] * 8, pairs=MatchedPairs()).sentence
+    assert f"no pair of graphs in the data tests it; {caveat}" in said
+    for answers, pairs in (([WORKS] * 8, AGREE), ([FAILS] * 8, MatchedPairs())):
+        assert caveat not in judge(answers=answers, pairs=pairs).sentence
 
 
 def test_models_that_took_part_in_the_choice_do_not_count() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, EditKind, Graph, allowed_edits, apply_edit, one_edit_table
-from comrecgc.molecules import Valence, from_smiles, is_valid_molecule
+from comrecgc.graphs import Edit, EditKind, Graph, GraphBatch, allowed_edits, apply_edit, one_edit_table
+from comrecgc.molecules import Valence, atomic_numbers_as_names, from_smiles, is_valid_molecule
 
 ELEMENTS = ("C", "N", "O", "Cl")
 
@@ -68,3 +68,14 @@ def test_valence_changes_neither_graph_nor_table() -> None:
     before = table.kind.tolist(), table.first.tolist(), table.second.tolist()
     Valence((4.0, 3.0, 2.0)).allowed(graph, table)
     assert (table.kind.tolist(), table.first.tolist(), table.second.tolist()) == before
+
+
+def test_atomic_numbers_name_elements_where_nothing_else_fits() -> None:
+    ethanol = Graph([1, 1, 2, 0, 0, 0, 0, 0, 0], [(0, 1), (1, 2), (0, 3), (0, 4), (0, 5), (1, 6), (1, 7), (2, 8)])
+    batch = GraphBatch.from_graphs([ethanol])
+    assert atomic_numbers_as_names(("1", "6", "8"), batch) == ("H", "C", "O")
+    for names in (("C", "6", "8"), ("0", "6", "8"), ("1", "7", "8"), ("1", "6", "119"), ("1", "06", "8")):
+        assert atomic_numbers_as_names(names, batch) is None
+    # The most frequent label would be oxygen; or hydrogen with four neighbours: these are no atoms.
+    assert atomic_numbers_as_names(("8", "6", "1"), batch) is None
+    assert atomic_numbers_as_names(("6", "1", "8"), batch) is None

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from comrecgc import kernels
 from comrecgc.datasets import GraphDataset
 from comrecgc.graphs import Graph, Rung
 from comrecgc.molecules import (
@@ -54,6 +55,28 @@ def net_charge(graph: Graph) -> int:
     return sum(atom_of(dataset().label_names[label]).charge for label in graph.labels.tolist())
 
 
+def same_bond(graph: Graph, change: list[int]) -> bool:
+    """Whether a change is no swap, or one of groups that hang on the same kind of bond."""
+    kind, first, second, value = change
+    if kind != kernels.changing.SWAP:
+        return True
+    assert graph.edge_labels is not None
+    bonds = {frozenset(pair): bond for pair, bond in zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True)}
+    return bonds[frozenset((first, second))] == workshop().vocabulary.groups[value].bond
+
+
+def test_groups_take_the_place_of_others_on_the_same_bond() -> None:
+    singles = workshop().changes(Acceptance(classifier=Always(1.0, dataset().num_labels)))
+    graphs = workshop().inputs
+    other = [
+        row
+        for row in np.flatnonzero(singles.change[:, 0, 0] == kernels.changing.SWAP).tolist()
+        if not same_bond(graphs[singles.input[row]], singles.change[row, 0].tolist())
+    ][:200]
+    assert other  # "=O by propyl" can be made,
+    assert not permission().allowed(workshop(), singles.input[other], singles.change[other]).any()  # and does not count
+
+
 def test_what_is_not_looked_at_is_right() -> None:
     singles = workshop().changes(Acceptance(classifier=Always(1.0, dataset().num_labels)))
     rng = np.random.default_rng(0)
@@ -64,6 +87,7 @@ def test_what_is_not_looked_at_is_right() -> None:
     for k, graph in enumerate(batch):
         right = sanitised(graph, dataset().label_names) is not None
         right &= abs(net_charge(graph)) <= abs(net_charge(workshop().inputs[inputs[k]]))
+        right &= same_bond(workshop().inputs[inputs[k]], changes[k, 0].tolist())
         assert allowed[k] == right
     assert 0 < allowed.sum() < len(allowed)
 

@@ -153,6 +153,41 @@ def test_fewer_rules_keep_those_that_turn_most_and_some_that_seldom_fail(mined: 
     assert few.most_left_out == mined.table.num_accepted[~np.isin(mined.table.key, few.key)].max()
 
 
+def test_definite_rules_relabel_and_rejoin_only_in_their_surroundings(mined: Mined) -> None:
+    definite = tabulate(
+        mined.singles, mined.composites, mined.workshop, mined.base,
+        acceptance=Acceptance(classifier=mined.model), definite=True,
+    )  # fmt: skip
+    whole, vague = mined.table, np.isin(mined.table.kinds, (0, 4, 5, 6)).any(axis=1)  # relabel, join, cut, rebond
+    expected = whole.key[~(vague & (whole.radius == 0))]
+    assert 0 < len(expected) < len(whole)
+    assert np.array_equal(definite.key, expected)
+    assert (definite.radius[np.isin(definite.kinds, (0, 4, 5, 6)).any(axis=1)] == 1).all()
+
+
+def test_rules_that_the_panel_seldom_confirms_are_left_out(mined: Mined) -> None:
+    member = random_network("gcn", np.random.default_rng(11))
+    with torch.no_grad():  # it accepts half of the graphs
+        probability = member.accept_probability(GraphBatch.from_graphs(mined.data.graphs))
+        member.fc.bias[1] -= float(np.median(log_odds(probability)))
+    every, firm = (
+        tabulate(
+            mined.singles, mined.composites, mined.workshop, mined.base,
+            acceptance=Acceptance(classifier=mined.model, panel=(member,)), least_confirmed=least,
+        )
+        for least in (0.0, 0.5)
+    )  # fmt: skip
+    share = np.bincount(every.rule, every.confirmed, minlength=len(every)) / every.num_accepted
+    assert 0 < (share >= 0.5).sum() < len(every)
+    assert np.array_equal(firm.key, every.key[share >= 0.5])
+    assert firm.num_unconfirmed == (share < 0.5).sum()
+    assert np.array_equal(firm.num_accepted, every.num_accepted[share >= 0.5])
+    kept = np.isin(every.rule, np.flatnonzero(share >= 0.5))
+    for name in ("input", "change", "margin", "votes"):
+        assert np.array_equal(getattr(firm, name), getattr(every, name)[kept])
+    assert np.array_equal(firm.applicable, every.applicable[share >= 0.5])
+
+
 def test_the_table_does_not_depend_on_the_number_of_threads(mined: Mined) -> None:
     other = Mined(edge_labels=mined.data.edge_label_names is not None, jobs=2).table
     for name in ("key", "ptr", "input", "change", "margin", "cost", "applicable", "adds", "removes", "radius", "kinds"):

@@ -19,7 +19,7 @@ from comrecgc.datasets.sources import find_archive
 from comrecgc.datasets.tu import TUData, read_tu
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, IntArray, LongArray
-from comrecgc.molecules import BOND_NAMES
+from comrecgc.molecules import BOND_NAMES, atomic_numbers_as_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +250,10 @@ def _without_rare(
 def _label_names(data: TUData, names: Mapping[int, str] | None) -> tuple[str, ...]:
     if data.label_values.shape[1] == 0:
         return ((names or {}).get(0, "node"),)
-    return _names(data.label_values, data.maps.nodes if names is None else (names,))
+    if names is not None or not data.maps.nodes:
+        return _names(data.label_values, () if names is None else (names,))
+    named = _names(data.label_values, data.maps.nodes)
+    return atomic_numbers_as_names(named, data.batch) or named
 
 
 def _names(values: LongArray, maps: Sequence[Mapping[int, str]]) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ Five questions are asked. Each answer speaks for the recourse or against it, is 
 | Does it hold on unseen graphs?                               | at least `HOLDS` of its success    | less                                 |
 | Does it beat random rules of the same kind?                  | its interval lies above theirs     | it does not                          |
 
-Strong: other models or matched pairs speak for it, its inputs are labelled reject, and nothing speaks against it. Weak: other models, matched pairs, labels or unseen
-graphs speak against it, or neither other models nor matched pairs say anything. Mixed: the rest. A weak recourse that the explained model itself obeys at least every other time
-is a shortcut: it says what moves this one model. `docs/evidence.md` has the measurements behind the limits.
+Strong: matched pairs speak for it, its inputs are labelled reject, and nothing speaks against it. Weak: other models, matched pairs, labels or unseen
+graphs speak against it, or neither other models nor matched pairs say anything. Mixed: the rest. Other models alone never make it strong: a harmless group that goes with the
+class is learned by every model of the data, and only pairs of graphs that differ by nothing else can tell. A weak recourse that the explained model itself obeys at least every
+other time is a shortcut: it says what moves this one model. `docs/evidence.md` has the measurements behind the limits.
 """
 
 from __future__ import annotations
@@ -44,13 +45,16 @@ HOLDS = 0.8
 OBEYED = 0.5
 """Success from which a weak recourse is called a shortcut of the model."""
 
+UNTESTED = "a shortcut that every model learns would look the same"
+"""What is said of a recourse that works in other models and that no pairs of the data support."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """The answer to one question.
 
     Args:
-        question: "other models", "matched pairs", "labels of inputs", "unseen graphs" or "random rules".
+        question: "other models", "matched pairs", "labels of inputs", "unseen graphs", "random rules" or "shortcut of all models".
         speaks: "for", "against", "undecided", or "silent" where there is too little to go by.
         sentence: Why, in words.
     """
@@ -113,9 +117,11 @@ def judge(
     level: Level = "mixed"
     if "against" in decisive or (models.speaks == matched.speaks == "silent"):
         level = "weak"
-    elif "for" in (models.speaks, matched.speaks) and about_rejects and "against" not in speaks:
+    elif matched.speaks == "for" and about_rejects and "against" not in speaks:
         level = "strong"
     shortcut = models.speaks == "against" and matched.speaks != "for" and success is not None and success >= OBEYED
+    if level == "mixed" and models.speaks == "for" and matched.speaks != "for":
+        findings += (Finding(question="shortcut of all models", speaks="undecided", sentence=UNTESTED),)
     return Verdict(level=level, shortcut=shortcut, findings=findings)
 
 
@@ -134,7 +140,7 @@ def _other_models(answers: Sequence[Answer]) -> Finding:
 def _matched_pairs(pairs: MatchedPairs) -> Finding:
     question = "matched pairs"
     if not pairs.changed:
-        return Finding(question=question, speaks="silent", sentence="no pair of graphs in the data can tell")
+        return Finding(question=question, speaks="silent", sentence="no pair of graphs in the data tests it")
     noun = "pair agrees" if pairs.changed == 1 else "pairs agree"
     sentence = f"{pairs.as_said} of {pairs.changed} matched {noun}"
     low, high = pairs.interval

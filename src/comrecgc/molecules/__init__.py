@@ -10,6 +10,7 @@ from comrecgc.molecules.atoms import (
     are_elements,
     are_types,
     atom_of,
+    atomic_numbers_as_names,
     element_of,
     read_atom,
 )
@@ -44,7 +45,7 @@ from comrecgc.molecules.wishes import SmartsWishes, changed_atoms
 
 __all__ = [
     "BOND_NAMES", "BOND_ORDERS", "BOND_SIGNS", "BRENK", "PROPERTIES", "VALENCES", "Atom", "Bonding", "Group", "MolecularChemistry", "Molecule", "Parsed",
-    "SmartsWishes", "Standardiser", "Substituent", "Valence", "alerts_of", "are_atoms", "are_elements", "are_types", "atom_of", "bonding_of",
+    "SmartsWishes", "Standardiser", "Substituent", "Valence", "alerts_of", "are_atoms", "are_elements", "are_types", "atom_of", "atomic_numbers_as_names", "bonding_of",
     "bonding_under", "canonical_smiles", "changed_atoms", "charge_sign", "count_hydrogens", "depict", "element_of", "from_smiles", "has_rdkit", "hill_formula",
     "is_valid_molecule", "ladder_facts", "ladder_from_facts", "ladder_of", "parse_molecule", "parse_smiles", "properties_of", "property_changes",
     "read_atom", "read_smiles", "read_substituent", "run_smirks", "sanitised", "shown_atoms", "smirks_of", "to_rdkit", "to_smiles",

@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, EditKind, EditTable, Graph
+from comrecgc.graphs import BoolArray, EditKind, EditTable, Graph, GraphBatch
 
 BOND_NAMES = ("single", "double", "triple", "aromatic")
 
@@ -45,6 +45,7 @@ _AROMATIC_ELEMENTS = ("B", "C", "N", "O", "P", "S", "Si", "As", "Se", "Te")
 _PLAIN = re.compile(r"(\*|[A-Z][a-z]?|[a-z]{1,2})([+-]\d{0,2})?")
 _BRACKETS = re.compile(r"\[(\d{0,3})(\*|[A-Z][a-z]?|[a-z]{1,2})(?:H(\d{0,2}))?([+-]\d{0,2})?\]")
 _DONOR = "[nH]"
+_WRONG_DEGREES = 0.01  # share of atoms with too many neighbours from which numbers are no elements
 # Bonds of aromatic atoms, an aromatic bond counting one and a half; a pyrrole nitrogen counts its hydrogen or third neighbour.
 _AROMATIC_BONDS = {"B": 4, "C": 4, "N": 3, "O": 3, "P": 3, "S": 3, "Si": 4, "As": 3, "Se": 3, "Te": 3}
 # Atoms that a charge makes like another element: N+ carries the bonds of carbon, O- those of fluorine.
@@ -168,6 +169,29 @@ def are_types(names: Iterable[str]) -> bool:
 def atomic_number(name: str) -> int:
     """Number of protons of an element."""
     return _ELEMENTS.index(name) + 1
+
+
+def atomic_numbers_as_names(names: Sequence[str], batch: GraphBatch) -> tuple[str, ...] | None:
+    """The elements that labels name by their numbers: `6`, `7` and `8` are C, N and O; None where they may mean anything else.
+
+    Numbers alone do not tell: any labels may be called 1 to 9. So carbon must be there, carbon or hydrogen must be the most frequent, and no more than
+    one node in a hundred may have more neighbours than its element can have.
+
+    Args:
+        names: Name of each label.
+        batch: The graphs.
+    """
+    numbers = [int(name) if re.fullmatch(r"[1-9]\d{0,2}", name) else 0 for name in names]
+    if not all(0 < number <= len(_ELEMENTS) for number in numbers) or atomic_number("C") not in numbers:
+        return None
+    elements = tuple(_ELEMENTS[number - 1] for number in numbers)
+    counts = np.bincount(batch.labels, minlength=len(names))
+    if elements[int(counts.argmax())] not in ("C", "H"):
+        return None
+    most = np.array([max(VALENCES.get(name, (8,))) + (name in ("N", "B")) for name in elements])  # N+ and B- have four
+    degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
+    too_many = float((degrees > most[batch.labels]).mean()) if len(degrees) else 0.0
+    return elements if too_many <= _WRONG_DEGREES else None
 
 
 @dataclass(frozen=True)

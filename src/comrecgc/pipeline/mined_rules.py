@@ -35,6 +35,11 @@ from comrecgc.rules import (
 )
 
 
+LEAST_CONFIRMED = 0.5
+"""Share of the molecules a rule turns for which most of the panel must agree, where molecules come with charges and aromaticity: whoever reads such rules
+means to make something, and what moves one model alone is not worth it."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MinedRules:
     """What mining a dataset ends with: enough to choose rules again and again.
@@ -119,8 +124,17 @@ def mine_rules(
     composites, complete = composition.search(
         singles, acceptance.log_odds(rejects.graphs, base), workshop, acceptance, deadline=deadline, progress=progress
     )
-    table = tabulate(singles, composites, workshop, base, acceptance=acceptance)
+    typed = _are_typed(judges.ladder) and rung >= Rung.PLAUSIBLE
+    table = tabulate(
+        singles, composites, workshop, base, acceptance=acceptance,
+        definite=typed, least_confirmed=LEAST_CONFIRMED if typed else 0.0,
+    )  # fmt: skip
     return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+
+
+def _are_typed(ladder: Ladder) -> bool:
+    """Whether graphs are molecules whose labels say charges and aromaticity, as those of a table do."""
+    return isinstance(ladder.chemistry, MolecularChemistry) and ladder.chemistry.has_types
 
 
 def permission_of(settings: Settings, ladder: Ladder) -> MolecularPermission | None:

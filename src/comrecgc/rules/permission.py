@@ -42,6 +42,8 @@ class MolecularPermission:
     """Looks at changed molecules one by one, but for those whose kind of change leaves no doubt.
 
     Groups that hang on a single bond, carry no charge and are no alert leave valences, which are checked before, and aromaticity as they are.
+    Where labels are atom types, a group takes the place only of one that hangs on the same kind of bond: "=O by propyl" is no exchange of groups
+    but another carbon.
 
     Args:
         chemistry: The chemistry of the data.
@@ -61,6 +63,9 @@ class MolecularPermission:
         for i in np.unique(inputs).tolist():
             rows = order[bounds[i] : bounds[i + 1]]
             graph = workshop.inputs[i]
+            if self.chemistry.has_types:
+                mask[rows] = self._keeps_bonds(graph, changes[rows], workshop.vocabulary.groups)
+                rows = rows[mask[rows]]
             if not self.wishes:
                 rows = rows[self._in_doubt(graph, changes[rows], unusual)]
             if len(rows):
@@ -114,6 +119,17 @@ class MolecularPermission:
                 facts[0, place] |= is_alert(group, self.chemistry.label_names)
                 facts[1, place] |= is_alert(group, self.chemistry.label_names, on_aromatic=True)
         return facts
+
+    def _keeps_bonds(self, graph: Graph, changes: IntArray, groups: Sequence[Group]) -> BoolArray:
+        """Rows in which every group that is swapped leaves the bond it hangs on to the other, `[V]`."""
+        bonds = np.full((graph.num_nodes, graph.num_nodes), -1)
+        if graph.edge_labels is not None:
+            bonds[graph.edges[:, 0], graph.edges[:, 1]] = bonds[graph.edges[:, 1], graph.edges[:, 0]] = graph.edge_labels
+        hangs_on = np.array([group.bond for group in groups] or [_SINGLE])
+        swaps = changes[:, :, 0] == kernels.changing.SWAP
+        first, second, value = (np.where(swaps, changes[:, :, k], 0) for k in (1, 2, 3))
+        mask: BoolArray = (~swaps | (bonds[first, second] == hangs_on[value])).all(axis=1)
+        return mask
 
     def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray) -> BoolArray:
         """Rows to look at, `[V]`."""

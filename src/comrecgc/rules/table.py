@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_CHANGES = 3
 """Changes of a rule at most."""
 
+_NEEDS_CONTEXT = (kernels.changing.RELABEL, kernels.changing.JOIN, kernels.changing.CUT, kernels.changing.REBOND)
 _LOOKED_AT = 12_000  # rules, those that turn the most inputs, of which the table keeps some
 _SELDOM_FAILS = 0.5  # success from which a rule is kept for it,
 _FOR_SUCCESS = 0.25  # in this share of the table
@@ -54,6 +55,7 @@ class RuleTable:
         groups: The groups that changes speak of.
         num_left_out: Rules that turn so few inputs that they were left out.
         most_left_out: Inputs that any of those turns at most.
+        num_unconfirmed: Rules that were left out since the panel agrees too seldom.
     """
 
     key: npt.NDArray[np.uint64]
@@ -74,6 +76,7 @@ class RuleTable:
     groups: tuple[Group, ...]
     num_left_out: int = 0
     most_left_out: int = 0
+    num_unconfirmed: int = 0
 
     def __len__(self) -> int:
         return len(self.key)
@@ -139,6 +142,8 @@ def tabulate(
     acceptance: Acceptance,
     most_rules: int = 3000,
     least_inputs: int = 2,
+    definite: bool = False,
+    least_confirmed: float = 0.0,
 ) -> RuleTable:
     """The table of what was mined.
 
@@ -153,8 +158,11 @@ def tabulate(
         acceptance: Who was asked; its panel is asked about what is kept.
         most_rules: Rules to keep: those that turn the most inputs, and a quarter for those that do so where they can be carried out.
         least_inputs: Rules that turn fewer inputs are left out.
+        definite: Whether nodes are relabelled and edges changed only in their exact surroundings. "Replace an oxygen by carbon" makes
+            something else of an alcohol than of a ketone, and nobody knows what to do with it.
+        least_confirmed: Least share of the inputs a rule turns for which most of the panel agree, where there is one.
     """
-    rows = _accepted_rows(singles, composites, workshop)
+    rows = _accepted_rows(singles, composites, workshop, definite=definite)
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     common = np.lexsort((key, -accepted))[:_LOOKED_AT]
     common = np.sort(common[accepted[common] >= least_inputs])
@@ -164,6 +172,11 @@ def tabulate(
     kept, applicable = common[worth], applicable[worth]
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
+    votes = acceptance.votes(workshop, entries.input, entries.change)
+    majority = acceptance.majority if acceptance.panel else 0
+    firm = _confirmed_rules(entries.key, key[kept], votes >= majority, least_confirmed if majority else 0.0)
+    of_firm = np.flatnonzero(np.isin(entries.key, key[kept[firm]]))
+    kept, applicable, entries, votes = kept[firm], applicable[firm], entries.take(of_firm), votes[of_firm]
     first = start[kept]
     change = rows.change[first]
     gained = _labels_gained(rows.input[first], change, workshop)
@@ -179,13 +192,14 @@ def tabulate(
         input=entries.input,
         change=entries.change.astype(np.int16),
         margin=entries.margin.astype(np.float32),
-        votes=acceptance.votes(workshop, entries.input, entries.change),
+        votes=votes,
         base=base,
         random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
-        majority=acceptance.majority if acceptance.panel else 0,
+        majority=majority,
         groups=workshop.vocabulary.groups,
         num_left_out=len(left_out),
         most_left_out=int(accepted[left_out].max(initial=0)),
+        num_unconfirmed=int((~firm).sum()),
     )
 
 
@@ -213,9 +227,9 @@ class _Rows:
         return self.take(order[first])
 
 
-def _accepted_rows(singles: Changes, composites: Sequence[Made], workshop: Workshop) -> _Rows:
+def _accepted_rows(singles: Changes, composites: Sequence[Made], workshop: Workshop, *, definite: bool) -> _Rows:
     """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
-    rows = np.flatnonzero(singles.accepted)
+    all_rows = np.flatnonzero(singles.accepted)
     parts = [
         _Rows(
             key=singles.rule[rows, radius],
@@ -228,13 +242,15 @@ def _accepted_rows(singles: Changes, composites: Sequence[Made], workshop: Works
             goal=singles.goal[rows],
         ).best()
         for radius in range(singles.rule.shape[1])
+        for rows in [_with_context(all_rows, singles.change, radius) if definite else all_rows]
     ]
     for made in composites:
-        rows = np.flatnonzero(made.goal > ACCEPTED)
-        exact = workshop.exact_keys(made.input[rows], made.change[rows], made.exact[rows])
+        all_rows = np.flatnonzero(made.goal > ACCEPTED)
+        exact = np.zeros(len(made.goal), np.uint64)
+        exact[all_rows] = workshop.exact_keys(made.input[all_rows], made.change[all_rows], made.exact[all_rows])
         parts += [
             _Rows(
-                key=key,
+                key=key[rows],
                 radius=np.full(len(rows), radius, np.int8),
                 input=made.input[rows],
                 change=_padded(made.change[rows], -1),
@@ -243,10 +259,25 @@ def _accepted_rows(singles: Changes, composites: Sequence[Made], workshop: Works
                 margin=made.margin[rows],
                 goal=made.goal[rows],
             ).best()
-            for radius, key, members in ((0, made.rule[rows], made.members), (1, exact, made.exact))
+            for radius, key, members in ((0, made.rule, made.members), (1, exact, made.exact))
+            for rows in [_with_context(all_rows, made.change, radius) if definite else all_rows]
         ]
     names = _Rows.__dataclass_fields__
     return _Rows(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}).best()
+
+
+def _with_context(rows: npt.NDArray[np.int64], change: IntArray, radius: int) -> npt.NDArray[np.int64]:
+    """Those of some rows whose rules of a radius say what the nodes and edges that change are."""
+    return rows if radius > 0 else rows[~np.isin(change[rows, :, 0], _NEEDS_CONTEXT).any(axis=1)]
+
+
+def _confirmed_rules(
+    keys: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], confirmed: npt.NDArray[np.bool_], least: float
+) -> npt.NDArray[np.bool_]:
+    """Which rules, by their increasing keys, are confirmed for at least this share of their entries, `[K]`."""
+    of_rule = np.searchsorted(rules, keys)
+    num = np.bincount(of_rule, minlength=len(rules))
+    return np.asarray(np.bincount(of_rule, confirmed, minlength=len(rules)) >= least * num)
 
 
 def _padded(values: npt.NDArray[Any], fill: int) -> npt.NDArray[Any]:
