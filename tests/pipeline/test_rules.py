@@ -9,11 +9,12 @@ from torch import Tensor
 from torch_geometric.nn import GCNConv, global_add_pool
 
 from comrecgc.classifiers import as_classifier
-from comrecgc.datasets import load_dataset
+from comrecgc.datasets import from_smiles_table, load_dataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Reason
 from comrecgc.graphs import AllowKinds
+from comrecgc.rules import Acceptance
 from tests.stubs import Always, AvoidsLabel, small_dataset
 
 DATASET = small_dataset(40)
@@ -99,3 +100,34 @@ def test_bad_input_is_one_line(asked: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message) as refusal:
         CommonRecourseExplainer(AvoidsLabel(2, 3), jobs=1, **({"panel": False} | asked)).fit(DATASET)  # type: ignore[arg-type]
     assert "\n" not in str(refusal.value)
+
+
+def test_a_rule_counts_only_where_wishes_let_it_be_carried_out(tmp_path: Path) -> None:
+    """Half of the bromides are protected: without the wish they are failures nobody had, with it they are no places at all."""
+    pytest.importorskip("rdkit")
+    free, kept = (["C" * k + "Br" for k in range(3, 9)], ["O" + "C" * k + "Br" for k in range(2, 8)])
+    harmless = [text.removesuffix("Br") for text in (*free, *kept)]
+    rows = [*((text, 0) for text in (*free, *kept)), *((text, 1) for text in harmless)]
+    table = tmp_path / "bromides.csv"
+    table.write_text("smiles,class\n" + "\n".join(f"{text},{value}" for text, value in rows), encoding="utf-8")
+    dataset = from_smiles_table(table)
+    model = AvoidsLabel(dataset.label_names.index("Br"), dataset.num_labels)
+    options = {"theta": 0.4, "max_changes": 1, "panel": False, "jobs": 1, "num_recourses": 1}
+    plain, wished = (
+        CommonRecourseExplainer(model, protect=protect, **options).fit(dataset)  # type: ignore[arg-type]
+        for protect in ((), ("O" + "C" * 3 + "Br",))
+    )
+    known = [explainer.explanation_.recourses[0].statistics or {} for explainer in (plain, wished)]
+    assert "Br" in wished.explanation_.recourses[0].summary
+    assert (known[0]["applicable"], known[0]["accepted"]) == (12, 12)
+    assert (known[1]["applicable"], known[1]["accepted"], known[1]["success"]) == (11, 11, 1.0)
+    again = (wished.explain(dataset).recourses[0].statistics or {})["applicable"]
+    assert again == 11
+
+
+def test_what_the_model_was_asked_is_counted() -> None:
+    made = CommonRecourseExplainer(AvoidsLabel(2, 3), theta=0.3, panel=False, max_changes=1, jobs=1).fit(DATASET)
+    asked = made.explanation_.metrics["oracle_calls"]
+    assert made.mined_ is not None
+    singles = made.mined_.workshop.changes(Acceptance(classifier=AvoidsLabel(2, 3)))
+    assert asked == len(made.explanation_.inputs) + len(singles)

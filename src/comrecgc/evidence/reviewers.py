@@ -49,6 +49,7 @@ def reviewers_figures(
         "fidelity": None if labels is None else float(np.mean(np.where(labels == 0, 1.0, -1.0))),
         "diversity": plausible.get("diversity"),
         "runtime_seconds": sum(explanation.facts.seconds.values()) or None,
+        "oracle_calls": explanation.metrics.get("oracle_calls"),
     }
 
 

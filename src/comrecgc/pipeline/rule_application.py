@@ -62,13 +62,13 @@ def apply_rules(
         where, tried, far = Surroundings(graph), [], False
         for number, rule in enumerate(rules):
             sites = distinct_sites(rule, where, MOST_PLACES)
-            can[number, place] = bool(sites)
             made = [(number, site, carry_out(rule, graph, site)) for site in sites]
+            if permission is not None and permission.wishes:
+                wanted = permission.permits_results(graph, [result for _, _, result in made])
+                made = [one for one, is_wanted in zip(made, wanted, strict=True) if is_wanted]
+            can[number, place] = bool(made)
             near = [one for one in made if rule.distance(graph, one[2]) <= settings.theta]
             far |= len(near) < len(made)
-            if permission is not None and permission.wishes:
-                wanted = permission.permits_results(graph, [result for _, _, result in near])
-                near = [one for one, is_wanted in zip(near, wanted, strict=True) if is_wanted]
             tried += near
         reasons[place] = Reason.TOO_FAR if far else Reason.NOWHERE
         if tried:

@@ -18,12 +18,11 @@ from comrecgc.graphs import (
     Rule,
     Site,
     Surroundings,
-    can_be_carried_out,
     carry_out,
     find_sites,
     graph_key,
 )
-from comrecgc.molecules import property_changes, smirks_of
+from comrecgc.molecules import SmartsWishes, property_changes, smirks_of
 from comrecgc.pipeline.inputs import Rejects
 from comrecgc.pipeline.mined_rules import MinedRules
 from comrecgc.pipeline.records import TurnedInput, covered_input, explanation_of, share_valid
@@ -32,6 +31,7 @@ from comrecgc.pipeline.settings import SHOWN, Settings, accepted
 from comrecgc.rules import (
     RuleChoice,
     Wishes,
+    can_be_carried_out_within,
     choose,
     held_out,
     held_out_success,
@@ -199,7 +199,7 @@ def _statistics(
     for row, rule, (seen, held) in zip(chosen.rules.tolist(), rules, unseen, strict=True):
         entries = slice(int(table.ptr[row]), int(table.ptr[row + 1]))
         inputs = table.input[entries]
-        applicable, turned = _num_applicable(mined, row, rule), len(inputs)
+        applicable, turned = _num_applicable(mined, row, rule, settings.smarts()), len(inputs)
         before = 1 / (1 + np.exp(-table.base[inputs]))
         after = 1 / (1 + np.exp(-table.margin[entries].astype(np.float64)))
         found.append(
@@ -219,19 +219,20 @@ def _statistics(
     return found
 
 
-def _num_applicable(mined: MinedRules, row: int, rule: Rule) -> int:
-    """Inputs that a rule can be carried out on.
+def _num_applicable(mined: MinedRules, row: int, rule: Rule, wishes: SmartsWishes) -> int:
+    """Inputs that a rule can be carried out on, somewhere where a chemist's wishes let it.
 
     The table knows those of single changes, but for places where nodes that the rule finds are joined otherwise too; of composite rules
-    it knows where each part can be.
+    it knows where each part can be. It knows nothing of wishes.
     """
-    table, graphs = mined.table, mined.rejects.graphs
-    sure = np.zeros(len(graphs), bool)
+    table, rejects = mined.table, mined.rejects
+    sure = np.zeros(len(rejects), bool)
     sure[table.input[table.ptr[row] : table.ptr[row + 1]]] = True
-    if rule.num_changes == 1:
+    if rule.num_changes == 1 and not wishes:
         sure |= table.can_be_carried_out(row)
     maybe = np.flatnonzero(mined.may_hold(rule) & ~sure).tolist()
-    return int(sure.sum()) + sum(can_be_carried_out(rule, graphs[i]) for i in maybe)
+    names = rejects.dataset.label_names
+    return int(sure.sum()) + sum(can_be_carried_out_within(rule, rejects.graphs[i], wishes, names) for i in maybe)
 
 
 def _figures(mined: MinedRules, chosen: RuleChoice, settings: Settings, wishes: Wishes) -> dict[str, float | None]:
@@ -252,6 +253,7 @@ def _figures(mined: MinedRules, chosen: RuleChoice, settings: Settings, wishes: 
         **frontier,
         "mean_cost": float(np.average(costs, weights=chosen.gains)) if len(costs) else 0.0,
         "num_rules": len(table),
+        "oracle_calls": table.num_scored or None,
     }
 
 
@@ -269,13 +271,17 @@ def _reasons(mined: MinedRules, covered: set[int]) -> dict[int, Reason]:
 
 def table_notes(mined: MinedRules) -> list[str]:
     """What a reader must know of the table."""
-    table = mined.table
-    if not table.num_left_out:
-        return []
-    graphs = "graph" if table.most_left_out == 1 else "graphs"
-    return [
-        f"{table.num_left_out} rules that turn at most {table.most_left_out} {graphs} each were left out of the table of rules."
-    ]
+    table, notes = mined.table, []
+    if table.num_left_out:
+        graphs = "graph" if table.most_left_out == 1 else "graphs"
+        notes.append(
+            f"{table.num_left_out} rules that turn at most {table.most_left_out} {graphs} each were left out of the table of rules."
+        )
+    if table.num_unconfirmed:
+        notes.append(
+            f"{table.num_unconfirmed} rules that the panel confirms less than every other time were left out: they move this model alone."
+        )
+    return notes
 
 
 def _properties(members: Sequence[TurnedInput], rejects: Rejects) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from comrecgc.rules.composition import Composition
 from comrecgc.rules.files import load_table, save_table
 from comrecgc.rules.groups import Group
 from comrecgc.rules.mining import ACCEPTED, Acceptance, Workshop, log_odds
-from comrecgc.rules.permission import MolecularPermission, Permission
+from comrecgc.rules.permission import MolecularPermission, Permission, can_be_carried_out_within
 from comrecgc.rules.reading import read_rule
 from comrecgc.rules.table import RuleTable, tabulate
 from comrecgc.rules.vocabulary import Vocabulary
@@ -37,6 +37,7 @@ __all__ = [
     "Vocabulary",
     "Wishes",
     "Workshop",
+    "can_be_carried_out_within",
     "choose",
     "held_out",
     "held_out_success",

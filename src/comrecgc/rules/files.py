@@ -44,6 +44,7 @@ def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complet
         "num_left_out": table.num_left_out,
         "most_left_out": table.most_left_out,
         "num_unconfirmed": table.num_unconfirmed,
+        "num_scored": table.num_scored,
         "complete": complete,
         "groups": [[group.labels, group.edges, group.edge_labels, group.bond] for group in table.groups],
     }
@@ -69,13 +70,14 @@ def load_table(
     with refusing_damage(path, advice=""):
         groups = tuple(_group(row, num_labels, num_edge_labels) for row in facts["groups"])
         counts = [int(facts[name]) for name in ("majority", "num_left_out", "most_left_out")]
-        counts.append(int(facts.get("num_unconfirmed", 0)))
+        counts += [int(facts.get(name, 0)) for name in ("num_unconfirmed", "num_scored")]
         require(min(counts) >= 0 and counts[0] <= _MOST_VOTES, "counts must not be negative")
         share = arrays.pop("random_success").astype(np.float32)
         table = RuleTable(
             **{name: array.astype(_TYPES.get(name, array.dtype)) for name, array in arrays.items()},
             random_success=np.where(share < 0, np.float32(np.nan), share),
-            majority=counts[0], num_left_out=counts[1], most_left_out=counts[2], num_unconfirmed=counts[3], groups=groups,
+            majority=counts[0], num_left_out=counts[1], most_left_out=counts[2], num_unconfirmed=counts[3], num_scored=counts[4],
+            groups=groups,
         )  # fmt: skip
         _check_rules(table, len(inputs), num_labels)
         _check_entries(table, inputs)

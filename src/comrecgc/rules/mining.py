@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -256,6 +256,13 @@ class Workshop:
         return found
 
 
+@dataclass
+class Tally:
+    """How many changed graphs the explained model was asked about: oracle calls, as others name them."""
+
+    graphs: int = 0
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Acceptance:
     """Who is asked about changed graphs.
@@ -266,6 +273,7 @@ class Acceptance:
         confirm: Whether a result counts only if most of the panel accept it too.
         needed: Votes of the panel that decide; None for more than half.
         permission: Says which accepted results count at all; None for all.
+        tally: Counts what the explained model is asked.
     """
 
     classifier: Classifier
@@ -273,6 +281,7 @@ class Acceptance:
     confirm: bool = False
     needed: int | None = None
     permission: Permission | None = None
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def majority(self) -> int:
@@ -292,6 +301,7 @@ class Acceptance:
     ) -> tuple[FloatArray, FloatArray]:
         """Log-odds of accept, and of what counts, `[V]` each, after each row of changes; NaN where they do not count."""
         margin = workshop.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
+        self.tally.graphs += int(np.isfinite(margin).sum())
         if self.permission is not None:
             likely = np.flatnonzero(margin > ACCEPTED)
             permitted = self.permission.allowed(workshop, inputs[likely], changes[likely])

@@ -12,7 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc import kernels
-from comrecgc.graphs import ChangedGraphs, Graph, GraphBatch
+from comrecgc.graphs import (
+    ChangedGraphs,
+    Graph,
+    GraphBatch,
+    Rule,
+    Surroundings,
+    can_be_carried_out,
+    carry_out,
+    distinct_sites,
+)
 from comrecgc.molecules import BOND_NAMES, BRENK, MolecularChemistry, SmartsWishes, alerts_of, sanitised
 from comrecgc.rules.groups import Group
 
@@ -20,6 +29,8 @@ if TYPE_CHECKING:
     from comrecgc.rules.mining import IntArray, Workshop
 
 BoolArray = npt.NDArray[np.bool_]
+MOST_PLACES = 256
+"""Places of a rule in one molecule that wishes are looked at."""
 _SINGLE = 0
 
 
@@ -149,6 +160,21 @@ class MolecularPermission:
         doubt |= gives & unusual[aromatic, np.where(gives, value, -1)]
         mask: BoolArray = doubt.any(axis=1)
         return mask
+
+
+def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, label_names: Sequence[str]) -> bool:
+    """Whether a rule can be carried out somewhere in a molecule without breaking a chemist's wishes.
+
+    Args:
+        rule: The rule.
+        graph: The molecule.
+        wishes: What is wanted; with none, any place will do.
+        label_names: Atom behind each label.
+    """
+    if not wishes:
+        return can_be_carried_out(rule, graph)
+    sites = distinct_sites(rule, Surroundings(graph), MOST_PLACES)
+    return any(wishes.allows(graph, carry_out(rule, graph, site), label_names) for site in sites)
 
 
 def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = False) -> bool:

@@ -56,6 +56,7 @@ class RuleTable:
         num_left_out: Rules that turn so few inputs that they were left out.
         most_left_out: Inputs that any of those turns at most.
         num_unconfirmed: Rules that were left out since the panel agrees too seldom.
+        num_scored: Graphs that the explained model was asked about, inputs included; 0 where nobody counted.
     """
 
     key: npt.NDArray[np.uint64]
@@ -77,6 +78,7 @@ class RuleTable:
     num_left_out: int = 0
     most_left_out: int = 0
     num_unconfirmed: int = 0
+    num_scored: int = 0
 
     def __len__(self) -> int:
         return len(self.key)
@@ -200,6 +202,7 @@ def tabulate(
         num_left_out=len(left_out),
         most_left_out=int(accepted[left_out].max(initial=0)),
         num_unconfirmed=int((~firm).sum()),
+        num_scored=len(base) + acceptance.tally.graphs,
     )
 
 

@@ -164,7 +164,7 @@ def _sampled(
         can, turned, unsure = set[int](), set[int](), set[int]()
         for place in sample.tolist():
             graph = explanation.inputs[int(indices[place])].graph
-            found = _tried(rule, graph, classifier, judges, settings, explanation.changes)
+            found = _tried(rule, graph, classifier, judges, settings, explanation)
             (can if found[0] else set[int]()).add(place)
             (turned if found[1] else set[int]()).add(place)
             if not found[2]:
@@ -175,7 +175,7 @@ def _sampled(
             stated_turned = None  # the table also holds what is accepted and not confirmed
         if whole and not unsure:
             figures.append(Figure(f"{name} can be carried out on", known.get("applicable"), len(can)))
-        elif mined is not None and rows is not None and rule.num_changes == 1:
+        elif mined is not None and rows is not None and rule.num_changes == 1 and not settings.smarts():
             # Groups hang on one edge where they are mined; a stranger may find them in small rings too.
             bits = mined.table.can_be_carried_out(rows[number])
             held = {place for place in sample.tolist() if bits[place]} - unsure
@@ -223,6 +223,7 @@ def _from_table(
         "held_out_success": None if measured is None else measured.success,
         "coverable": len(np.unique(table.input)) / max(table.num_inputs, 1),
         "num_rules": len(table),
+        "oracle_calls": table.num_scored or None,
     }
     for most, name in ((1, "one"), (2, "two"), (3, "three")):
         if f"coverage_up_to_{name}_changes" in explanation.metrics:
@@ -231,30 +232,42 @@ def _from_table(
 
 
 def _tried(
-    rule: StoredRule, graph: Graph, classifier: Classifier, judges: Judges, settings: ResolvedSettings, changes: str
+    rule: StoredRule,
+    graph: Graph,
+    classifier: Classifier,
+    judges: Judges,
+    settings: ResolvedSettings,
+    explanation: Explanation,
 ) -> tuple[bool, bool, bool]:
-    """Whether a rule can be carried out on a graph, whether some place has an accepted result, and whether all were looked at."""
+    """Whether a rule can be carried out on a graph, whether some place has an accepted result, and whether all were looked at.
+
+    Places that break a chemist's wishes are none.
+    """
+    wishes = settings.smarts()
     plain = as_networkx(graph)
     places = list(itertools.islice(all_places(rule, plain), _MOST_PLACES + 1))
     if not places:
         return False, False, True
     results: dict[tuple[Any, ...], Graph] = {}
-    size = 2 * graph.size
+    size, can = 2 * graph.size, not wishes
     for place in places[:_MOST_PLACES]:
         name = (frozenset(place[i] for i in _removed(rule)), *(place[i] for i, _ in rule.kept))
         if name not in results:
             outcome = carried_out(rule, plain, place)
             after = as_graph(outcome.graph, graph)
+            if wishes and not wishes.allows(graph, after, explanation.label_names):
+                continue
+            can = True
             if outcome.cost / (size + after.size - graph.size) <= settings.theta:
                 results[name] = after
     whole = len(places) <= _MOST_PLACES
     if not results:
-        return True, False, whole
+        return can, False, whole
     made = list(results.values())
     probability = classifier.accept_probability(GraphBatch.from_graphs(made))
     likely = [each for each, p in zip(made, probability, strict=True) if p > 0.5]
     rungs = judges.judge([graph] * len(likely), likely).rungs if likely else np.zeros(0, np.int8)
-    return True, bool((rungs >= Rung.parse(changes)).any()), whole
+    return True, bool((rungs >= Rung.parse(explanation.changes)).any()), whole
 
 
 def as_networkx(graph: Graph) -> nx.Graph[Any]:
