@@ -24,7 +24,7 @@ if len(sys.argv) > 1 and Path(sys.argv[1]).suffix in (".csv", ".tsv", ".smi", ".
     table = Path(sys.argv[1])
 else:
     table = Path(tempfile.mkdtemp()) / "molecules.csv"
-    made = load_planted(num_graphs=80)
+    made = load_planted(num_graphs=40)
     with table.open("w", newline="", encoding="utf-8") as file:
         rows = zip((to_smiles(graph, made.label_names) for graph in made), made.classes.tolist(), strict=True)
         csv.writer(file).writerows([("smiles", "class"), *rows])
@@ -68,7 +68,7 @@ data = [from_rdmol(Chem.MolFromSmiles(to_smiles(graph, dataset.label_names))) fo
 for one, target in zip(data, dataset.classes.tolist(), strict=True):
     one.y = torch.tensor([target])
 optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
-for _ in range(30):
+for _ in range(40):
     for batch in DataLoader(data, batch_size=32, shuffle=True):
         optimizer.zero_grad()
         logits = model(batch.x, batch.edge_index, batch.edge_attr, batch.batch)

@@ -135,7 +135,9 @@ class MolecularPermission:
         """Rows in which every group that is swapped leaves the bond it hangs on to the other, `[V]`."""
         bonds = np.full((graph.num_nodes, graph.num_nodes), -1)
         if graph.edge_labels is not None:
-            bonds[graph.edges[:, 0], graph.edges[:, 1]] = bonds[graph.edges[:, 1], graph.edges[:, 0]] = graph.edge_labels
+            bonds[graph.edges[:, 0], graph.edges[:, 1]] = bonds[graph.edges[:, 1], graph.edges[:, 0]] = (
+                graph.edge_labels
+            )
         hangs_on = np.array([group.bond for group in groups] or [_SINGLE])
         swaps = changes[:, :, 0] == kernels.changing.SWAP
         first, second, value = (np.where(swaps, changes[:, :, k], 0) for k in (1, 2, 3))
