@@ -34,7 +34,6 @@ from comrecgc.rules import (
     tabulate,
 )
 
-
 LEAST_CONFIRMED = 0.5
 """Share of the molecules a rule turns for which most of the panel must agree, where molecules come with charges and aromaticity: whoever reads such rules
 means to make something, and what moves one model alone is not worth it."""
