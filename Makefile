@@ -9,13 +9,20 @@ BENCHMARKS := graphs training ged neighbourhood walk
 # What asks the network for known vulnerabilities; a version nobody could tell about is an error, not a pass.
 AUDIT := --requirement constraints.txt --no-deps --disable-pip --strict
 
-.PHONY: demo test lint types bench docs audit clean
+.PHONY: demo test newest lint types bench docs dist audit clean
 
 demo: $(BIN)/.installed
 	$(BIN)/comrecgc demo --out $(DEMO)
 
 test: $(BIN)/.installed
 	$(BIN)/python -m pytest -n auto
+
+# The newest versions that pyproject.toml allows, in an environment of their own.
+newest:
+	$(PYTHON) -m venv $(VENV)-newest
+	$(VENV)-newest/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)-newest/bin/python -m pip install --quiet --upgrade --group dev --editable '.[chem]'
+	$(VENV)-newest/bin/python -m pytest -n auto
 
 lint: $(BIN)/.installed
 	$(BIN)/ruff check .
@@ -34,6 +41,11 @@ audit: $(BIN)/.installed
 docs: $(BIN)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+dist: $(BIN)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt build
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+
 $(BIN)/.installed-docs: $(BIN)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
 	touch $@
@@ -46,4 +58,4 @@ $(BIN)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(DEMO) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-newest $(DEMO) site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

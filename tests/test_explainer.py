@@ -421,3 +421,43 @@ def test_a_saved_explainer_goes_on(tmp_path: Path, recourse: str) -> None:
         CommonRecourseExplainer.load(tmp_path / "kept", AvoidsLabel(2, 3), embedder)
     with pytest.raises(InputError, match="call fit first"):
         CommonRecourseExplainer(AvoidsLabel(2, 3)).save(tmp_path)
+
+
+def test_a_model_of_several_classes_is_explained_from_one_to_another() -> None:
+    """The class of a graph is its first label; only graphs of label 2 are to become of label 0."""
+    graphs = [graph for graph in DATASET.to_pyg() if graph.num_nodes > 2]
+
+    def first_label(data: list[Any]) -> list[list[float]]:
+        return [
+            [float(label == int(graph.x[0].argmax())) + 2.0 for label in range(DATASET.num_labels)] for graph in data
+        ]
+
+    truth = [int(graph.x[0].argmax()) for graph in graphs]
+    for graph, label in zip(graphs, truth, strict=True):
+        graph.y = torch.tensor([label])
+    fitted = CommonRecourseExplainer(
+        first_label, target_class=0, source_class=2, panel=False, changes="any", theta=0.5, max_changes=1, jobs=1
+    ).fit(graphs)
+    assert list(fitted.explanation_.inputs) == [index for index, label in enumerate(truth) if label == 2]
+    assert fitted.explanation_.coverage == 1.0
+    assert fitted.explanation_.facts.model_accuracy == 1.0  # its classes are those of y, the target against the rest
+    with pytest.raises(InputError, match="target_class must choose the class to reach"):
+        CommonRecourseExplainer(first_label).fit(graphs)
+    with pytest.raises(InputError, match="target_class is for models that are not a Classifier yet"):
+        explainer(target_class=1).fit(DATASET)
+
+
+def test_numbers_at_nodes_are_cut_into_ranges_for_fit_and_for_unseen_graphs() -> None:
+    rng = np.random.default_rng(0)
+    graphs = DATASET.to_pyg()
+    for graph in graphs:
+        graph.x = torch.tensor(rng.normal(size=(graph.num_nodes, 1)), dtype=torch.float32)
+
+    def highest(data: list[Any]) -> list[float]:
+        return [float(graph.x.max()) for graph in data]
+
+    options: dict[str, Any] = {"panel": False, "changes": "any", "theta": 0.5, "max_changes": 1, "jobs": 1}
+    fitted = CommonRecourseExplainer(highest, threshold=0.5, bins=4, **options).fit(graphs[:20])
+    assert fitted.dataset_.num_labels == 4
+    assert fitted.explanation_.coverage > 0.5
+    assert fitted.explain(graphs[20:]).coverage > 0.5

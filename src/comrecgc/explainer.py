@@ -112,6 +112,11 @@ class CommonRecourseExplainer:
         device: Where torch models run.
         random_state: Seed of everything random.
         label_names: Name of each node label, where the graphs do not bring names.
+        target_class: The class that means accept; needed for models of three classes and more, 1 by default.
+        source_class: Explain only graphs that the model puts into this class; None for all that it does not put into the target.
+        threshold: For a regression model: graphs are accepted if its number is above this.
+        accept: "higher" (the default) or "lower": on which side of the threshold graphs are accepted.
+        bins: Cut columns of `x` with more values than this into so many ranges; the model sees the median of a node's range.
 
     Attributes:
         explanation_: What was found.
@@ -161,6 +166,11 @@ class CommonRecourseExplainer:
     device: torch.device | str = "cpu"
     random_state: int = 0
     label_names: Sequence[str] | None = None
+    target_class: int | None = None
+    source_class: int | None = None
+    threshold: float | None = None
+    accept: str | None = None
+    bins: int | None = None
 
     def fit(
         self,
@@ -181,7 +191,7 @@ class CommonRecourseExplainer:
             started: When the time budget began, as `time.monotonic()` counts; None for now.
         """
         settings, clock = self._settings(), Clock(self.time_budget, started)
-        dataset, has_classes = as_dataset(graphs, self.label_names)
+        dataset, has_classes = as_dataset(graphs, self.label_names, target=self.target_class, bins=self.bins)
         classifier = self._classifier(dataset)
         obtain_embedder = self._embedder_source(dataset, progress)
         with reproducible():
@@ -209,7 +219,8 @@ class CommonRecourseExplainer:
         """
         if not hasattr(self, "explanation_"):
             raise InputError("explain needs recourses: call fit first")
-        dataset = over_labels_of(as_dataset(graphs)[0], self.dataset_)
+        alphabet = None if self.bins is None else self.dataset_.features
+        dataset = over_labels_of(as_dataset(graphs, alphabet=alphabet)[0], self.dataset_)
         with reproducible():
             if self.embedder_ is None and self.settings_.recourse == "vectors":  # fit had nothing to embed
                 self.embedder_ = self._embedder_source(self.dataset_, progress)(None)
@@ -233,6 +244,8 @@ class CommonRecourseExplainer:
         self.explanation_.save(folder)
         params = {name: value for name, value in self.get_params().items() if name not in _GIVEN_AGAIN}
         facts = {"ladder": ladder_facts(self.judges_.ladder), "features": self.dataset_.features.tolist()}
+        if self.dataset_.edge_features is not None:
+            facts["edge_features"] = self.dataset_.edge_features.tolist()
         write_json(folder / EXPLAINER, facts | {"parameters": json_values("parameters", params)})
 
     @classmethod
@@ -266,6 +279,10 @@ class CommonRecourseExplainer:
             ladder = ladder_from_facts(facts["ladder"], explanation.label_names)
             rejects = stored_rejects(explanation)
             loaded.dataset_ = replace(rejects.dataset, features=features)
+            if (rows := facts.get("edge_features")) is not None:
+                names = rejects.dataset.edge_label_names or tuple(map(str, range(len(rows))))
+                known = np.array(rows, dtype=np.float32)
+                loaded.dataset_ = replace(loaded.dataset_, edge_features=known, edge_label_names=names)
         loaded.explanation_, loaded.rejects_ = explanation, rejects
         loaded.settings_ = replace(stored_settings(explanation), constraint=constraint, jobs=loaded.jobs)
         loaded.classifier_ = loaded._classifier(loaded.dataset_)
@@ -309,7 +326,13 @@ class CommonRecourseExplainer:
     def _classifier(self, dataset: GraphDataset) -> Classifier:
         if isinstance(self.model, torch.nn.Module):
             self.model.to(self.device)
-        return as_classifier(self.model, dataset)
+        asked = {name: getattr(self, name) for name in ("target_class", "source_class", "threshold", "accept")}
+        if isinstance(self.model, Classifier) and any(value is not None for value in asked.values()):
+            given = next(name for name, value in asked.items() if value is not None)
+            raise InputError(
+                f"{given} is for models that are not a Classifier yet: give it to as_classifier (got both)"
+            )
+        return as_classifier(self.model, dataset, **asked)
 
     def _embedder_source(self, dataset: GraphDataset, progress: Progress | None) -> ObtainEmbedder:
         if self.embedder is not None and not isinstance(self.embedder, EmbedderTraining):

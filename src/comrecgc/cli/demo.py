@@ -39,9 +39,10 @@ def run_demo(folder: Path, seed: int, *, num_recourses: int = 6, panel_epochs: i
     from comrecgc.cli.summary import print_summary
     from comrecgc.datasets import load_planted
     from comrecgc.pipeline import Settings
-    from comrecgc.runs import explain_dataset
+    from comrecgc.runs import Compilation, explain_dataset
 
     started = time.monotonic()
+    compilation = Compilation.start()
     dataset = load_planted()
     out.print(f"{len(dataset)} molecules, {int((dataset.classes == 0).sum())} carry a toxicophore (reject)")
     with bars() as bar:
@@ -54,6 +55,7 @@ def run_demo(folder: Path, seed: int, *, num_recourses: int = 6, panel_epochs: i
             panel_training=PanelTraining(models=("gcn", "gin", "sage"), epochs=panel_epochs, patience=30),
             overwrite=True,
             progress=bar,
+            compilation=compilation,
         )
     out.print(f"the classifier is right on {explanation.facts.model_accuracy or 0:.1%} of the molecules")
     print_summary(explanation, folder)

@@ -169,7 +169,7 @@ def explain(
     from comrecgc.explanation import Reason
     from comrecgc.molecules import Valence
     from comrecgc.pipeline import Settings
-    from comrecgc.runs import explain_dataset
+    from comrecgc.runs import Compilation, explain_dataset
 
     if no_panel and panel:
         raise InputError("--panel and --no-panel cannot both be given")
@@ -209,6 +209,7 @@ def explain(
     if valence:
         settings = replace(settings, constraint=Valence.of_elements(loaded.label_names))
     folder = output or Path(f"comrecgc-{loaded.name}")
+    compilation = Compilation.start() if settings.recourse == "rules" else None
     with bars() as bar:
         explanation = explain_dataset(
             loaded,
@@ -222,6 +223,7 @@ def explain(
             overwrite=overwrite,
             progress=bar,
             started=started,
+            compilation=compilation,
         )
     print_summary(explanation, folder)
     if not explanation.recourses and any(entry.reason == Reason.OUT_OF_TIME for entry in explanation.uncovered):

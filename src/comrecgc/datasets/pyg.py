@@ -35,6 +35,7 @@ def from_pyg(
     label_names: Sequence[str] | None = None,
     class_names: tuple[str, str] | None = None,
     bins: int | None = None,
+    alphabet: FloatArray | None = None,
 ) -> GraphDataset:
     """A dataset from PyG graphs, which are left as they are.
 
@@ -51,6 +52,7 @@ def from_pyg(
         label_names: Name of each label.
         class_names: What reject and accept mean.
         bins: Cut every column of `x` with more values than this into so many ranges, and give a node the median of its range.
+        alphabet: Feature rows of known labels, `[num_labels, width]`: every node gets the nearest, measured in units of each column's spread.
 
     Raises:
         InputError: Naming the first graph that cannot be used, and why.
@@ -60,7 +62,7 @@ def from_pyg(
     graphs = _graphs(data)
     counts = [_num_nodes(graph, index) for index, graph in enumerate(graphs)]
     node_ptr = pointers(counts)
-    labels, features, names, notes = _alphabet(graphs, counts, bins)
+    labels, features, names, notes = _alphabet(graphs, counts, bins, alphabet)
     edges, edge_kinds, more = _edges(graphs, node_ptr)
     if label_names is not None and len(label_names) != len(names):
         raise InputError(f"label_names must name each of the {len(names)} labels (got {len(label_names)} names)")
@@ -170,7 +172,7 @@ def _array(tensor: Any) -> npt.NDArray[Any]:
 
 
 def _alphabet(
-    graphs: list[Any], counts: list[int], bins: int | None
+    graphs: list[Any], counts: list[int], bins: int | None, known: FloatArray | None
 ) -> tuple[IntArray, FloatArray, list[str], tuple[str, ...]]:
     """Label of every node, feature row of each label, their names, and a note where rows were made coarser."""
     if all(graph.x is None for graph in graphs):
@@ -179,6 +181,10 @@ def _alphabet(
         if (graph.x is None) != (graphs[0].x is None):
             raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_presence(graph.x)})")
     rows = np.concatenate([_features(graph, index, graphs[0]) for index, graph in enumerate(graphs)])
+    if known is not None:
+        if known.shape[1] != rows.shape[1]:
+            raise InputError(f"Graphs must have x of width {known.shape[1]}, as known ones (got {rows.shape[1]})")
+        return _nearest(rows, known), known, _row_names(known), ()
     if ((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all():
         width = rows.shape[1]
         return rows.argmax(axis=1).astype(np.int32), np.eye(width, dtype=np.float32), list(map(str, range(width))), ()
@@ -206,6 +212,15 @@ def _coarser(rows: FloatArray, bins: int) -> tuple[FloatArray, tuple[str, ...]]:
         f"Column{'s' if len(cut) > 1 else ''} {shown} of x {'were' if len(cut) > 1 else 'was'} cut into {bins} ranges"
     )
     return rows, (f"{what}; the model sees the median of a node's range.",)
+
+
+def _nearest(rows: FloatArray, known: FloatArray) -> IntArray:
+    """The known row nearest to each row."""
+    from scipy.spatial import cKDTree
+
+    spread = known.std(axis=0)
+    unit = np.where(spread > 0, spread, 1)
+    return np.asarray(cKDTree(known / unit).query(rows / unit)[1], dtype=np.int32)
 
 
 def _row_names(features: FloatArray) -> list[str]:

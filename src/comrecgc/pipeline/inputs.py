@@ -121,12 +121,22 @@ class Rejects:
         return DatasetIndex(int(self.indices[place]))
 
 
-def as_dataset(graphs: Graphs, label_names: Iterable[str] | None = None) -> tuple[GraphDataset, bool]:
+def as_dataset(
+    graphs: Graphs,
+    label_names: Iterable[str] | None = None,
+    *,
+    target: int | None = None,
+    bins: int | None = None,
+    alphabet: npt.NDArray[np.float32] | None = None,
+) -> tuple[GraphDataset, bool]:
     """The graphs as a dataset, and whether their true classes are known.
 
     Args:
         graphs: A `GraphDataset`, a PyG dataset or a list of PyG `Data`; classes are not needed.
         label_names: Name of each node label, where the graphs do not bring names.
+        target: The value of `y` that means accept; None for the larger of two.
+        bins: Cut columns of `x` with more values than this into so many ranges.
+        alphabet: Feature rows of known labels: every node gets the nearest.
     """
     names = None if label_names is None else tuple(label_names)
     if isinstance(graphs, GraphDataset):
@@ -137,22 +147,35 @@ def as_dataset(graphs: Graphs, label_names: Iterable[str] | None = None) -> tupl
         return replace(graphs, label_names=names), True
     listed = list(graphs) if not hasattr(graphs, "edge_index") and hasattr(graphs, "__iter__") else graphs
     name = getattr(graphs, "name", None)
-    known = isinstance(listed, list) and _have_two_classes(listed)
-    classes = None if known or not isinstance(listed, list) else [0] * len(listed)
-    return from_pyg(listed, name=name, classes=classes, label_names=names), known
+    if not isinstance(listed, list):
+        return from_pyg(listed, name=name, label_names=names, bins=bins, alphabet=alphabet), False
+    values = _classes_of(listed)
+    if values is not None and target is not None and target in values:
+        classes: list[int] | None = [int(value == target) for value in values]
+    else:
+        classes = None if values is not None and _are_two(values) else [0] * len(listed)
+        target = None
+    known = classes is None or target is not None
+    return from_pyg(listed, name=name, classes=classes, label_names=names, bins=bins, alphabet=alphabet), known
 
 
-def _have_two_classes(graphs: list[Any]) -> bool:
-    """Whether every graph has one number as `y`, of two kinds or 0 and 1."""
+def _classes_of(graphs: list[Any]) -> list[float] | None:
+    """The number that every graph has as `y`; None where one has none."""
     try:
-        values = {float(graph.y) for graph in graphs}
+        return [float(graph.y) for graph in graphs]
     except (AttributeError, TypeError, ValueError, RuntimeError):
-        return False
-    return len(values) == 2 or values <= {0.0, 1.0}
+        return None
+
+
+def _are_two(values: Iterable[float]) -> bool:
+    """Whether the values are of two kinds, or 0 and 1."""
+    distinct = set(values)
+    return len(distinct) == 2 or distinct <= {0.0, 1.0}
 
 
 def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
     """Unseen graphs over the labels of the graphs an explanation was found on, matched by their features."""
+    dataset = _over_edge_labels_of(dataset, known)
     if dataset.label_names == known.label_names and np.array_equal(dataset.features, known.features):
         return dataset
     if dataset.features.shape[1] != known.features.shape[1]:
@@ -160,14 +183,36 @@ def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
             f"Unseen graphs must have node features of width {known.features.shape[1]}, as those of fit "
             f"(got {dataset.features.shape[1]})"
         )
-    place = {row.tobytes(): label for label, row in enumerate(known.features)}
-    labels = np.array([place.get(row.tobytes(), -1) for row in dataset.features], dtype=np.int32)
+    labels = _places(dataset.features, known.features)
     for index, graph in enumerate(dataset.graphs):
         unknown = graph.labels[labels[graph.labels] < 0]
         if len(unknown):
             name = dataset.label_names[unknown[0]]
             raise InputError(f"Unseen graphs must have node features seen in fit (got {name!r} in graph {index})")
     return replace(dataset, graphs=_relabelled(dataset, labels), label_names=known.label_names, features=known.features)
+
+
+def _over_edge_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
+    """The same for edge labels, where both have some and they are not the same already."""
+    theirs, ours = dataset.edge_features, known.edge_features
+    if theirs is None or ours is None or np.array_equal(theirs, ours) or theirs.shape[1] != ours.shape[1]:
+        return dataset
+    labels = _places(theirs, ours)
+    graphs = []
+    for index, graph in enumerate(dataset.graphs):
+        assert graph.edge_labels is not None
+        new = labels[graph.edge_labels]
+        if (new < 0).any():
+            row = theirs[graph.edge_labels[new < 0][0]].tolist()
+            raise InputError(f"Unseen graphs must have edge features seen in fit (got {row} in graph {index})")
+        graphs.append(Graph(graph.labels, graph.edges, new))
+    return replace(dataset, graphs=tuple(graphs), edge_label_names=known.edge_label_names, edge_features=ours)
+
+
+def _places(rows: npt.NDArray[np.float32], known: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
+    """Where each row stands among known ones, -1 for nowhere."""
+    place = {row.tobytes(): label for label, row in enumerate(known)}
+    return np.array([place.get(row.tobytes(), -1) for row in rows], dtype=np.int32)
 
 
 def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> GraphDataset:

@@ -2,6 +2,7 @@
 
 from comrecgc.pipeline import load_explanation, stored_settings
 from comrecgc.runs.choosing import choose_again
+from comrecgc.runs.compilation import Compilation
 from comrecgc.runs.evaluation import (
     BORDERLINE,
     Witnesses,
@@ -24,6 +25,7 @@ __all__ = [
     "SUMMARY",
     "WITNESSES",
     "ComparedSource",
+    "Compilation",
     "Figure",
     "ModelFile",
     "RunFolder",

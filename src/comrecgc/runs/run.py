@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from comrecgc.baselines import GlobalSummary
-from comrecgc.classifiers import ClassifierTraining, PanelTraining
+from comrecgc.classifiers import ClassifierTraining, Panel, PanelTraining
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining
 from comrecgc.errors import InputError
@@ -32,6 +32,7 @@ from comrecgc.pipeline import (
     with_label_names,
 )
 from comrecgc.report import write_report
+from comrecgc.runs.compilation import Compilation
 from comrecgc.runs.evaluation import run_judges, run_models, save_panel, save_witnesses, witnesses_of
 from comrecgc.runs.folder import REPORT, SUMMARY, WITNESSES, RunFolder
 from comrecgc.runs.models import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
@@ -59,6 +60,7 @@ def explain_dataset(
     overwrite: bool = False,
     progress: Progress | None = None,
     started: float | None = None,
+    compilation: Compilation | None = None,
 ) -> Explanation:
     """Explain a classifier on a dataset and write the run folder.
 
@@ -78,6 +80,7 @@ def explain_dataset(
         overwrite: Replace the run in the folder.
         progress: Called as work proceeds.
         started: When the time budget began, as `time.monotonic()` counts; None for now.
+        compilation: Compiling that began before; it is waited for once all models are there.
     """
     settings = settings or Settings()
     if agree and (panel or settings.changes != "confirmed"):
@@ -130,7 +133,7 @@ def explain_dataset(
         with reproducible():
             found = find_recourses(
                 settings, dataset, model, embedder_before,
-                others,
+                _after_compiling(others, compilation),
                 clock=clock, progress=progress, checkpoint=folder.path, resume=resume,
             )  # fmt: skip
         facts: dict[str, Any] = {
@@ -151,6 +154,22 @@ def explain_dataset(
         explanation.save(folder.path)
         folder.finish()
         return explanation
+
+
+def _after_compiling(panel: ObtainPanel | None, compilation: Compilation | None) -> ObtainPanel | None:
+    """Obtains the panel and then waits for compiling to end; without a panel it is waited for at once."""
+    if compilation is None:
+        return panel
+    if panel is None:
+        compilation.wait()
+        return None
+
+    def obtain(deadline: float | None) -> tuple[Panel | None, str]:
+        found = panel(deadline)
+        compilation.wait()
+        return found
+
+    return obtain
 
 
 def summary_document(summary: GlobalSummary, rejects: Rejects) -> dict[str, Any]:
