@@ -29,6 +29,7 @@ ACROSS = {
     "test_architecture.py": "the whole source",
     "test_init.py": "the public names",
     "test_documents.py": "the documents run",
+    "test_release.py": "the wheel and the sdist, and what is declared of them",
     "report/test_browser.py": "the page in a browser",
     "report/test_live_page.py": "the live page in a browser",
     "datasets/test_load_dataset.py": "the front door of datasets",

@@ -74,7 +74,7 @@ def test_the_wheel_works_in_an_environment_of_its_own(dist: Path, tmp_path: Path
     command = tmp_path / "clean" / "bin" / "comrecgc"
     for option, words in (("--version", f"comrecgc {comrecgc.__version__}"), ("--help", "explain")):
         result = subprocess.run(
-            [str(command), option], cwd=tmp_path, env={}, capture_output=True, text=True, timeout=120
+            [str(command), option], check=True, cwd=tmp_path, env={}, capture_output=True, text=True, timeout=120
         )
         assert words in result.stdout
 
