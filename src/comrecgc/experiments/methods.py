@@ -21,6 +21,7 @@ from comrecgc.threads import reproducible
 
 MOST_RECOURSES = 100
 _WALKS = ("published", "gcfexplainer", "gcf-nearest", "local-walk")
+_WORTH_WORKERS = 1000  # steps of a walk; to start worker processes takes longer than fewer
 _MIN_SAMPLES = {"mutagenicity": 3}  # of the clusters of walks, as the authors ran them; 2 elsewhere
 
 
@@ -82,6 +83,8 @@ class Method:
             random_state=seed,
             **options,
         )
+        if options.get("preset") == "paper" and ground.scale.moving_steps < _WORTH_WORKERS:
+            explainer.jobs = 1
         keeps = kept if self.baseline is not None or "preset" in options else None
         resume = self.searched_by is not None
         explainer.fit(ground.dataset, progress=ground.progress, checkpoint=keeps, resume=resume)
