@@ -26,7 +26,7 @@ from torch_geometric.data import Batch
 
 import released
 from comrecgc.baselines import BASELINES, Counterfactuals, GcfExplainer, Subject, embedded, make_baseline, summarise
-from comrecgc.baselines.gcfexplainer import GcfWalker
+from comrecgc.baselines.gcf_walk import GcfWalker
 from comrecgc.cli.baseline import parse_options
 from comrecgc.graphs import GraphBatch, apply_edit, one_edit_table, to_data
 from comrecgc.neighbourhood import NeighbourhoodScorer

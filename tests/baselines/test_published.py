@@ -121,7 +121,7 @@ def test_same_seed_same_answer_and_another_seed_another() -> None:
 
 def test_a_killed_walk_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = WALK.run(SUBJECT, np.random.default_rng(0))
-    monkeypatch.setattr("comrecgc.baselines.published.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("comrecgc.baselines.source.CHECKPOINT_SECONDS", 0.0)
     with pytest.raises(Killed):
         WALK.run(SUBJECT, np.random.default_rng(0), progress=killing, checkpoint=tmp_path)
     rest = WALK.run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)

@@ -10,8 +10,8 @@ isomorphic graphs for different ones; how often is unknown, and `identity` gives
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,13 @@ import numpy.typing as npt
 from comrecgc.baselines.frequencies import FrequencyTable
 from comrecgc.baselines.source import (
     CHECKPOINT,
-    CHECKPOINT_SECONDS,
     Counterfactual,
     Counterfactuals,
     Progress,
     Subject,
     accepted_graphs,
     run_facts,
+    walk_on,
 )
 from comrecgc.errors import InputError
 from comrecgc.graphs import EditTable, GraphBatch, allowed_edits, apply_edit, batch_keys
@@ -96,16 +96,10 @@ class PublishedWalk:
             state = _load(path, self, len(subject.inputs), facts)
         else:
             state = walker.begin(rng)
-        saved = time.monotonic()
-        while state.step < self.num_steps and (deadline is None or time.monotonic() < deadline):
-            walker.step(state)
-            if progress is not None and state.step % _REPORTED == 0:
-                progress("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
-            if path is not None and time.monotonic() - saved >= CHECKPOINT_SECONDS:
-                _save(path, state, facts)
-                saved = time.monotonic()
-        if path is not None:
-            _save(path, state, facts)
+        walk_on(
+            state, walker.step, self.num_steps, reported=_REPORTED, deadline=deadline, progress=progress,
+            save=None if path is None else partial(_save, path, state, facts),
+        )  # fmt: skip
         return Counterfactuals(walker.found(state), complete=state.step >= self.num_steps)
 
 

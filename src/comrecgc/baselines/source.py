@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.baselines.frequencies import FrequencyTable
 from comrecgc.classifiers import Classifier
 from comrecgc.embedding import Embedder
 from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, fingerprint, path_arrays, read_paths
@@ -237,6 +238,49 @@ def explain_blocks(
         Counterfactual(graph=graph, probability=p, input=i, path=edits) for graph, p, i, edits in rows if p > 0.5
     ]
     return Counterfactuals(tuple(accepted), complete=done == total)
+
+
+class WalkState(Protocol):
+    """What `walk_on` asks of the state of a walk: steps done, and a table of graphs."""
+
+    step: int
+    table: FrequencyTable
+
+
+State = TypeVar("State", bound=WalkState)
+
+
+def walk_on(
+    state: State,
+    step: Callable[[State], object],
+    num_steps: int,
+    *,
+    reported: int,
+    deadline: float | None,
+    progress: Progress | None,
+    save: Callable[[], None] | None,
+) -> None:
+    """Take the steps that are left, or as many as there is time for.
+
+    Args:
+        state: The walk; it is changed.
+        step: Takes one step.
+        num_steps: Steps in all.
+        reported: Steps between two reports.
+        deadline: When to stop, as `time.monotonic()` counts.
+        progress: Called with the steps done.
+        save: Keeps the walk, now and then and at the end; None keeps nothing.
+    """
+    saved = time.monotonic()
+    while state.step < num_steps and (deadline is None or time.monotonic() < deadline):
+        step(state)
+        if progress is not None and state.step % reported == 0:
+            progress("walk", state.step, num_steps, f"{len(state.table)} graphs")
+        if save is not None and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+            save()
+            saved = time.monotonic()
+    if save is not None:
+        save()
 
 
 def run_facts(baseline: object, subject: Subject, rng: np.random.Generator) -> dict[str, Any]:
