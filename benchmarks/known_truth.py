@@ -1,6 +1,6 @@
 """Precision and recall where the truth is planted: python benchmarks/known_truth.py [--graphs 400] [--difficulties plain decoy …]
 
-A classifier and two panels are trained on the planted set at each difficulty; its rules, all and those with a strong verdict, are compared with what was
+A classifier and two panels are trained on the planted set at each difficulty; its rules, all and those that other models follow, are compared with what was
 planted. A counterfactual is cured if it carries no toxic group; precision is the share of changes that touch one, recall the share of kinds that some rule removes.
 """
 
@@ -10,7 +10,7 @@ import argparse
 import time
 
 from comrecgc.classifiers import ClassifierTraining, PanelTraining, obtain_panel, train_classifier
-from comrecgc.evidence import DIFFICULTIES, PlantedTruth, Subject, compare_with_planted, gather, planted
+from comrecgc.evidence import DIFFICULTIES, PlantedTruth, Subject, Verdict, compare_with_planted, gather, planted
 from comrecgc.explainer import CommonRecourseExplainer
 
 
@@ -31,15 +31,21 @@ def main() -> None:
             trained.model, panel=first, max_changes=options.max_changes, num_recourses=8, jobs=options.jobs
         ).fit(dataset)
         evidence = gather(Subject.of(explainer), second_panel=panels[1], with_controls=False, jobs=options.jobs)
-        strong = [k for k, it in enumerate(evidence.recourses) if it.verdict.level == "strong"]
+        followed = [k for k, it in enumerate(evidence.recourses) if _is_followed(it.verdict)]
         print(
             f"\n{difficulty}: accuracy {trained.accuracy['test']:.1%}, coverage {explainer.explanation_.coverage:.1%}, "
             f"{evidence.levels}, {time.monotonic() - started:.0f} s"
         )
-        for name, chosen in (("all rules", None), ("strong rules", strong)):
+        for name, chosen in (("all rules", None), (f"{len(followed)} that other models follow", followed)):
             print(f"  {name}: {_words(compare_with_planted(explainer.explanation_, dataset, chosen))}")
         for number, recourse in enumerate(evidence.recourses, start=1):
             print(f"  {number}. {recourse.summary}: {recourse.verdict.sentence}", flush=True)
+
+
+def _is_followed(verdict: Verdict) -> bool:
+    """Whether other models follow a rule and nothing speaks against it."""
+    speaks = {finding.question: finding.speaks for finding in verdict.findings}
+    return speaks.get("other models") == "for" and "against" not in speaks.values()
 
 
 def _words(truth: PlantedTruth) -> str:
