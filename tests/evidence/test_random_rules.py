@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from comrecgc.evidence import Subject, random_rules
@@ -24,6 +28,27 @@ def test_random_rules_are_of_the_same_kind_and_do_worse(subject: Subject) -> Non
         assert recourse.statistics is not None
         assert like.success is None or like.success <= recourse.statistics["success"]
     assert control.coverage <= subject.explanation.coverage
+
+
+@dataclass(frozen=True)
+class WantsTwo:
+    """Accepts what has two nodes of the last label, which most graphs get by two changes only."""
+
+    num_labels: int = 4
+
+    def accept_probability(self, batch: GraphBatch) -> npt.NDArray[np.float64]:
+        found = np.bincount(batch.graph_of_node(), batch.labels == 3, minlength=len(batch))
+        return np.where(found >= 2, 0.9, 0.1 + 0.2 * (found == 1))
+
+
+def test_random_rules_make_as_many_changes() -> None:
+    subject = subject_of(trees(60), WantsTwo(), max_changes=2, num_recourses=4)
+    control = random_rules(subject)
+    assert control is not None
+    wanted = [recourse.rule.rewriting.num_changes for recourse in subject.explanation.recourses if recourse.rule]
+    assert 2 in wanted
+    for rules, num_changes in zip(control.drawn, wanted, strict=True):
+        assert {rule.num_changes for rule in rules} == {num_changes}
 
 
 def test_random_places_are_taken_whatever_the_model_says(subject: Subject) -> None:

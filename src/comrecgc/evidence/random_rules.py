@@ -68,11 +68,13 @@ class RandomControl:
         like: For each rule, how those drawn for it fare.
         results: For each rule, inputs and what they become at a random place, whatever the model says of it.
         coverage: Share of the inputs tried that the first rule drawn for each turns, all together.
+        drawn: For each rule, those drawn for it: as many changes, of the same kinds; none for vectors.
     """
 
     like: tuple[RandomRules, ...]
     results: list[list[tuple[Graph, Graph]]]
     coverage: float
+    drawn: tuple[tuple[Rule, ...], ...] = ()
 
 
 def random_rules(subject: Subject) -> RandomControl | None:
@@ -90,7 +92,7 @@ def random_rules(subject: Subject) -> RandomControl | None:
     workshop = Workshop(inputs=drawn_from, vocabulary=vocabulary, jobs=subject.settings.num_jobs)
     offer = _Offer(workshop, subject.classifier)
     where = [Surroundings(graph) for graph in tried_on]
-    like, results, first = [], [], np.zeros(len(tried_on), bool)
+    like, results, drawn, first = [], [], list[tuple[Rule, ...]](), np.zeros(len(tried_on), bool)
     for row, recourse in zip(subject.rows.tolist(), subject.explanation.recourses, strict=True):
         assert recourse.rule is not None
         kinds = [kind for kind in table.kinds[row].tolist() if kind >= 0]
@@ -109,7 +111,9 @@ def random_rules(subject: Subject) -> RandomControl | None:
             )
         )
         results.append(pairs)
-    return RandomControl(like=tuple(like), results=results, coverage=float(first.mean()) if len(first) else 0.0)
+        drawn.append(tuple(rules))
+    coverage = float(first.mean()) if len(first) else 0.0
+    return RandomControl(like=tuple(like), results=results, coverage=coverage, drawn=tuple(drawn))
 
 
 def _random_edits(subject: Subject) -> RandomControl:

@@ -1,0 +1,72 @@
+"""Molecules to graphs and back: python benchmarks/molecules.py [TABLE …] [--generated 5000] [--archives mutagenicity aids]
+
+For each table of SMILES, as written, and for drug-like SMILES made by code: the share that comes back with the same canonical SMILES, stereo apart, the share
+that counts as valid, and molecules a second each way. Archives have no SMILES to compare with; a molecule comes back if its SMILES, read again, gives
+the same SMILES.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rdkit import Chem, rdBase
+
+from comrecgc.datasets import GraphDataset, from_smiles_table, load_dataset
+from comrecgc.molecules import canonical_smiles, is_valid_molecule, to_smiles
+
+sys.path.append(str(Path(__file__).parents[1]))
+from tests.molecules.druglike import drug_like
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", type=Path)
+    parser.add_argument("--generated", type=int, default=5000)
+    parser.add_argument("--archives", nargs="*", default=["mutagenicity"])
+    options = parser.parse_args()
+    print("| molecules | number | same SMILES | valid | read per s | written per s |\n|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "generated.csv"
+        made.write_text("smiles\n" + "\n".join(drug_like(options.generated)), encoding="utf-8")
+        for table in [*options.tables, *([made] if options.generated else [])]:
+            started = time.process_time()
+            dataset = from_smiles_table(table, on_error="skip", standardise=False, need_classes=False)
+            seconds = time.process_time() - started
+            show(table.stem, dataset, seconds, written(table))
+    for name in options.archives:
+        started = time.process_time()
+        dataset = load_dataset(name)
+        show(name, dataset, time.process_time() - started, None)
+
+
+def written(table: Path) -> list[str]:
+    """Canonical SMILES of the rows that rdkit reads."""
+    with table.open(newline="", encoding="utf-8") as file, rdBase.BlockLogs():
+        read = [Chem.MolFromSmiles(row["smiles"]) for row in csv.DictReader(file)]
+    return [canonical_smiles(molecule) for molecule in read if molecule is not None]
+
+
+def show(name: str, dataset: GraphDataset, seconds: float, expected: list[str] | None) -> None:
+    started = time.process_time()
+    back = [to_smiles(graph, dataset.label_names) for graph in dataset]
+    rate = len(dataset) / (time.process_time() - started)
+    valid = sum(is_valid_molecule(graph, dataset.label_names) for graph in dataset)
+    if expected is None:
+        with rdBase.BlockLogs():
+            again = [Chem.MolFromSmiles(text) for text in back]
+        plain = [None if molecule is None else canonical_smiles(Chem.RemoveHs(molecule)) for molecule in again]
+        same = sum(text is not None and canonical_smiles(Chem.MolFromSmiles(text)) == text for text in plain)
+    else:
+        assert len(expected) == len(dataset)
+        same = sum(one == other for one, other in zip(back, expected, strict=True))
+    num = len(dataset)
+    print(f"| {name} | {num} | {same / num:.2%} | {valid / num:.2%} | {num / seconds:.0f} | {rate:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
