@@ -59,8 +59,8 @@ def show(name: str, dataset: GraphDataset, seconds: float, expected: list[str] |
     if expected is None:
         with rdBase.BlockLogs():
             again = [Chem.MolFromSmiles(text) for text in back]
-        plain = [None if molecule is None else canonical_smiles(Chem.RemoveHs(molecule)) for molecule in again]
-        same = sum(text is not None and canonical_smiles(Chem.MolFromSmiles(text)) == text for text in plain)
+            plain = [canonical_smiles(Chem.RemoveHs(molecule)) for molecule in again if molecule is not None]
+            same = sum(canonical_smiles(Chem.MolFromSmiles(text)) == text for text in plain)
     else:
         assert len(expected) == len(dataset)
         same = sum(one == other for one, other in zip(back, expected, strict=True))
