@@ -85,7 +85,7 @@ def test_every_change_is_the_rule_that_is_read_from_it(rung: Rung, edge_labels: 
     batch, origins = workshop.built(changes.input[rows], changes.change[rows])
     for row, changed, origin in zip(rows, batch, origins, strict=True):
         graph = inputs[changes.input[row]]
-        for radius in (0, 1):
+        for radius in (0, 1, 2):
             rule, site = read_rule(graph, changed, origin.tolist(), changes.change[row], vocabulary.groups, radius)
             result = carry_out(rule, graph, site)
             assert oracles.same(oracles.to_networkx(result), oracles.to_networkx(changed))
@@ -111,7 +111,7 @@ def test_keys_do_not_depend_on_the_order_of_nodes(edge_labels: bool, seed: int) 
 
 
 @pytest.mark.parametrize("edge_labels", [False, True])
-@pytest.mark.parametrize("radius", [0, 1])
+@pytest.mark.parametrize("radius", [0, 1, 2])
 @given(seed=seeds)
 @settings(max_examples=6, deadline=None)
 def test_keys_are_equal_exactly_where_rules_are(edge_labels: bool, radius: int, seed: int) -> None:
@@ -123,11 +123,14 @@ def test_keys_are_equal_exactly_where_rules_are(edge_labels: bool, radius: int, 
     workshop, changes = mined(inputs, vocabulary)
     rows = rng.permutation(len(changes))[:300]
     batch, origins = workshop.built(changes.input[rows], changes.change[rows])
+    keys = changes.rule[rows, min(radius, 1)]
+    if radius == 2:
+        keys = workshop.widened_keys(changes.input[rows], changes.change[rows, 0], keys)
     kinds = oracles.Kinds()
     number_of: dict[int, tuple[int, int]] = {}
     key_of: dict[tuple[int, int], int] = {}
-    for row, changed, origin in zip(rows, batch, origins, strict=True):
-        graph, key = inputs[changes.input[row]], int(changes.rule[row, radius])
+    for row, key, changed, origin in zip(rows, keys.tolist(), batch, origins, strict=True):
+        graph = inputs[changes.input[row]]
         rule, _ = read_rule(graph, changed, origin.tolist(), changes.change[row], vocabulary.groups, radius)
         if KINDS[changes.change[row, 0, 0]] in ("detach", "swap") and all(rule.closed):
             continue  # a whole component: either of its ends may be the anchor of the other

@@ -74,8 +74,11 @@ def test_every_entry_holds(mined: Mined) -> None:
 
 def test_entries_are_all_that_is_accepted(mined: Mined) -> None:
     singles, table = mined.singles, mined.table
+    wide = mined.workshop.widened_keys(singles.input, singles.change[:, 0], singles.rule[:, 1])
+    keys = np.column_stack([singles.rule, wide])
+    assert set(table.radius[table.num_changes == 1].tolist()) == {0, 1, 2}
     for rule in np.flatnonzero(table.num_changes == 1):
-        rows = singles.rule[:, table.radius[rule]] == table.key[rule]
+        rows = keys[:, table.radius[rule]] == table.key[rule]
         wanted = np.unique(singles.input[rows & (singles.margin > ACCEPTED)])
         entries = slice(table.ptr[rule], table.ptr[rule + 1])
         assert np.array_equal(table.input[entries], wanted)

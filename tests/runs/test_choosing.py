@@ -67,6 +67,8 @@ def test_choosing_again_is_the_same_choice_and_other_wishes_are_kept(run: Path) 
     sure = found.choose(min_success=0.9)
     assert all((one.statistics or {})["accepted"] > 0 for one in sure.recourses)
     assert told(few.choose(num_recourses=4, max_cost=1)) == told(found.choose(max_cost=1))
+    exact = found.choose(radii=[2])
+    assert {one.rule.radius for one in exact.recourses if one.rule is not None} == {2}
     no_swaps = found.choose(forbidden_kinds=["swap", "relabel"], forbidden_labels=["A"])
     for one in no_swaps.recourses:
         assert one.rule is not None
@@ -119,6 +121,7 @@ def test_another_folder_for_another_choice(run: Path, tmp_path: Path) -> None:
         ({"forbidden_labels": ["Xx"]}, r"Node labels are A, B, C \(got 'Xx'\)"),
         ({"forbidden_kinds": ["melt"]}, r"Kinds of change are relabel, .* \(got 'melt'\)"),
         ({"max_changes": 4}, "max_changes must be 1, 2 or 3"),
+        ({"radii": [3]}, r"radii must be some of 0, 1 and 2 \(got \[3\]\)"),
     ],
 )
 def test_bad_wishes_are_one_line(wishes: dict[str, Any], message: str, run: Path) -> None:

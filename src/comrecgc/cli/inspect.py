@@ -76,6 +76,15 @@ def choose(
         list[str] | None,
         typer.Option(help="A node label that rules must not remove or relabel, once per label.", show_default=False),
     ] = None,
+    radius: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=0,
+            max=2,
+            show_default="all",
+            help="How far the surroundings reach that a rule asks for, once per radius: 0 what changes, 1 its neighbours, 2 theirs.",
+        ),
+    ] = None,
     confirmed: Annotated[
         bool | None,
         typer.Option("--confirmed", help="Count only results that most of the panel accept.", show_default=False),
@@ -92,7 +101,7 @@ def choose(
     chosen = choose_again(
         folder, output, overwrite=overwrite, num_recourses=recourses, min_success=min_success, min_support=min_support,
         max_cost=max_cost, max_changes=max_changes, forbidden_labels=forbid_label, forbidden_groups=forbid_group,
-        forbidden_kinds=forbid_kind, protected_labels=protect_label, confirmed=confirmed,
+        forbidden_kinds=forbid_kind, protected_labels=protect_label, radii=radius, confirmed=confirmed,
     )  # fmt: skip
     print_summary(chosen, output)
 

@@ -127,6 +127,7 @@ class Explanation:
         forbidden_groups: Sequence[str] | None = None,
         forbidden_kinds: Sequence[str] | None = None,
         protected_labels: Sequence[str] | None = None,
+        radii: Sequence[int] | None = None,
         confirmed: bool | None = None,
     ) -> Explanation:
         """Choose rules again under other wishes, from the table the run made; nothing is searched. None is as it was.
@@ -141,6 +142,7 @@ class Explanation:
             forbidden_groups: Names of groups that it must not attach, as sentences have them: "nitro (–NO2)", or "nitro" or "–NO2" alone.
             forbidden_kinds: Kinds of change that it must not consist of: relabel, attach, detach, swap, join, cut, rebond.
             protected_labels: Names of node labels that it must not remove or relabel.
+            radii: Radii its context may have: 0 for what changes and what it hangs on, 1 for the exact neighbours of that too, 2 for theirs.
             confirmed: Count only results that most of the panel accept.
         """
         if self.recourse != "rules":
@@ -150,7 +152,7 @@ class Explanation:
         return self.chooser(
             num_recourses=num_recourses, min_success=min_success, min_support=min_support, max_cost=max_cost,
             max_changes=max_changes, forbidden_labels=forbidden_labels, forbidden_groups=forbidden_groups,
-            forbidden_kinds=forbidden_kinds, protected_labels=protected_labels, confirmed=confirmed,
+            forbidden_kinds=forbidden_kinds, protected_labels=protected_labels, radii=radii, confirmed=confirmed,
         )  # fmt: skip
 
     @property

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         training,
         tree,
         vectors,
+        wide_contexts,
     )
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "training",
     "tree",
     "vectors",
+    "wide_contexts",
 ]
 
 

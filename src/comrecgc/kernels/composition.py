@@ -6,8 +6,7 @@ import numba
 import numpy as np
 
 from comrecgc.kernels.changing import DEGREE, FIRST, JOIN, LABEL, hash_of, load, place_of
-from comrecgc.kernels.enumeration import chain
-from comrecgc.kernels.identity import mix
+from comrecgc.kernels.identity import chain, mix
 
 
 @numba.njit(cache=True, nogil=True)

@@ -42,8 +42,9 @@ from comrecgc.kernels.changing import (
     restore,
     side,
 )  # fmt: skip
-from comrecgc.kernels.identity import GOLDEN, SELF, mix
+from comrecgc.kernels.identity import GOLDEN, chain, mix
 from comrecgc.kernels.surroundings import neighbour_term, node_hash
+from comrecgc.kernels.wide_contexts import surroundings, widened
 
 ANY, CONNECTED, PLAUSIBLE = range(3)
 
@@ -61,12 +62,6 @@ class Limits(NamedTuple):
     names: Any  # uint64 [G]: of the groups, increasing
     swap_cost: Any  # int32 [G, G]: elements that change when one group takes the place of another
     familiar: Any  # uint64: `hash_table` of the familiar surroundings
-
-
-@numba.njit(cache=True, nogil=True)
-def chain(key, value):  # type: ignore[no-untyped-def]
-    """A key that goes on with a value."""
-    return mix(key * SELF + np.uint64(value) * GOLDEN + np.uint64(1))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -344,8 +339,11 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
 
 
 @numba.njit(cache=True, nogil=True)
-def finds(labels, edges, bonds, w, limits, groups, hydrogens):  # type: ignore[no-untyped-def]
-    """Keys of everything that a change can find in a graph, whatever it would make of it, sorted, each once."""
+def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: ignore[no-untyped-def]
+    """Keys of everything that a change can find in a graph, whatever it would make of it, sorted, each once.
+
+    At radius 2 only what refines one of the keys `wider` (radius 1, increasing).
+    """
     load(w, labels, edges, bonds)
     rows, follows = w.rows, hydrogens.label >= 0
     proposed = _propose(w, limits, groups, hydrogens)
@@ -375,11 +373,17 @@ def finds(labels, edges, bonds, w, limits, groups, hydrogens):  # type: ignore[n
             if min(_own_hydrogens(rows, first, -1, hydrogens), _own_hydrogens(rows, second, -1, hydrogens)) < least:
                 continue
         for lost in range(least, most + 1):
-            for radius in range(2):
+            for radius in range(3):
                 if count == len(keys):
                     wider = np.empty(2 * count, np.uint64)
                     wider[:count] = keys
                     keys = wider
-                keys[count] = _found_key(rows, kind, first, second, found, lost, lost, radius, limits.names)
+                key = _found_key(rows, kind, first, second, found, lost, lost, min(radius, 1), limits.names)
+                if radius == 2:
+                    place = np.searchsorted(wider, key)
+                    if place == len(wider) or wider[place] != key:
+                        continue
+                    key = widened(key, surroundings(rows, first, second, kind >= JOIN))
+                keys[count] = key
                 count += 1
     return np.unique(keys[:count])

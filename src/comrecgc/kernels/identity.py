@@ -110,6 +110,12 @@ def mix(x):  # type: ignore[no-untyped-def]
     return x ^ (x >> np.uint64(31))
 
 
+@numba.njit(cache=True, nogil=True)
+def chain(key, value):  # type: ignore[no-untyped-def]
+    """A key that goes on with a value."""
+    return mix(key * SELF + np.uint64(value) * GOLDEN + np.uint64(1))
+
+
 @numba.njit(cache=True)
 def _num_distinct(values):  # type: ignore[no-untyped-def]
     ordered = np.sort(values)

@@ -62,8 +62,9 @@ class RuleChooser:
             given["forbidden_groups"] = tuple(
                 place for name in given["forbidden_groups"] for place in self._groups(name)
             )
-        if "forbidden_kinds" in given:
-            given["forbidden_kinds"] = tuple(given["forbidden_kinds"])
+        for name in ("forbidden_kinds", "radii"):
+            if name in given:
+                given[name] = tuple(given[name])
         if given.get("confirmed") and not self.mined.table.majority:
             raise InputError("confirmed needs a panel, and the run asked none")
         settings = replace(self.settings, **{name: given[name] for name in _ASKED if name in given})

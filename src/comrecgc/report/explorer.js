@@ -841,7 +841,7 @@
       const asked = table.wishes;
       return {
         num: table.numRecourses, minSuccess: asked.min_success ?? 0, minSupport: asked.min_support ?? 1, maxCost: asked.max_cost ?? null,
-        maxChanges: asked.max_changes ?? 3, radii: asked.radii ?? [0, 1], forbiddenLabels: new Set(asked.forbidden_labels ?? []),
+        maxChanges: asked.max_changes ?? 3, radii: asked.radii ?? [0, 1, 2], forbiddenLabels: new Set(asked.forbidden_labels ?? []),
         forbiddenGroups: new Set(asked.forbidden_groups ?? []), protectedLabels: new Set(asked.protected_labels ?? []),
         forbiddenKinds: new Set((asked.forbidden_kinds ?? []).map((kind) => table.kinds.indexOf(kind))),
         confirmed: asked.confirmed ?? false, picks: [], drops: [],
@@ -893,7 +893,7 @@
     }
     // The same choice on the command line; null where it has no such option.
     function commandOf(now) {
-      if (now.picks.length || now.drops.length || now.radii.join() !== "0,1") return null;
+      if (now.picks.length || now.drops.length || now.radii.join() !== "0,1,2") return null;
       const own = initial();
       // A name forbids all groups that are called so.
       const names = new Set([...now.forbiddenGroups].map((group) => groupNames.get(group)));

@@ -43,7 +43,7 @@ class Wishes:
     min_support: int = 1
     max_cost: int | None = None
     max_changes: int = 3
-    radii: tuple[int, ...] = (0, 1)
+    radii: tuple[int, ...] = (0, 1, 2)
     forbidden_labels: tuple[int, ...] = ()
     forbidden_groups: tuple[int, ...] = ()
     forbidden_kinds: tuple[str, ...] = ()
@@ -59,6 +59,8 @@ class Wishes:
             raise InputError(f"max_cost must be at least 1 (got {self.max_cost})")
         if self.max_changes not in (1, 2, 3):
             raise InputError(f"max_changes must be 1, 2 or 3 (got {self.max_changes})")
+        if not self.radii or not set(self.radii) <= {0, 1, 2}:
+            raise InputError(f"radii must be some of 0, 1 and 2 (got {list(self.radii)})")
         unknown = [kind for kind in self.forbidden_kinds if kind not in KINDS]
         if unknown:
             raise InputError(f"Kinds of change are {', '.join(KINDS)} (got {unknown[0]!r})")

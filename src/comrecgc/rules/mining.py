@@ -125,11 +125,21 @@ class Workshop:
             goal=goal,
         )
 
-    def finds(self, wanted: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], IntArray]:
-        """Which inputs hold what a change could find: places in `wanted` (keys, increasing) and inputs, in pairs."""
+    def finds(
+        self, wanted: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64]
+    ) -> tuple[npt.NDArray[np.int64], IntArray]:
+        """Which inputs hold what a change could find: places in `wanted` (keys, increasing) and inputs, in pairs.
+
+        Args:
+            wanted: Keys of what is found, increasing.
+            wider: Keys at radius 1, increasing, that keys at radius 2 among them refine.
+        """
 
         def find_block(start: int, stop: int, work: Any) -> list[Any]:
-            keys = (kernels.enumeration.finds(*self._arrays[i], work, *self._compiled[:3]) for i in range(start, stop))
+            keys = (
+                kernels.enumeration.finds(*self._arrays[i], work, *self._compiled[:3], wider)
+                for i in range(start, stop)
+            )
             return [np.flatnonzero(np.isin(wanted, key)) for key in keys]
 
         parts = self._map(find_block)
@@ -193,6 +203,22 @@ class Workshop:
             changes: The changes, `[V, m, 4]`.
             members: Keys of their rules at radius 1, `[V, m]`.
         """
+        return self._keys(kernels.composition.exact_keys, inputs, changes, members)
+
+    def widened_keys(self, inputs: IntArray, changes: IntArray, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """Keys at radius 2 of rules, or of what they find, `[V]`; 0 where too much lies around.
+
+        Args:
+            inputs: Whom each row changes, `[V]`.
+            changes: Single changes, `[V, 4]`.
+            keys: Their keys at radius 1, `[V]`.
+        """
+        return self._keys(kernels.wide_contexts.widened_keys, inputs, changes, keys)
+
+    def _keys(
+        self, kernel: Any, inputs: IntArray, changes: IntArray, known: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.uint64]:
+        """What a kernel makes of the changes of each input and the keys that are known of them, `[V]`."""
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
         keys = np.zeros(len(inputs), np.uint64)
@@ -201,7 +227,7 @@ class Workshop:
             for i in range(start, stop):
                 rows = order[bounds[i] : bounds[i + 1]]
                 if len(rows):
-                    keys[rows] = kernels.composition.exact_keys(*self._arrays[i], work, changes[rows], members[rows])
+                    keys[rows] = kernel(*self._arrays[i], work, changes[rows], known[rows])
             return []
 
         self._map(key_block)

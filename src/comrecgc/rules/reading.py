@@ -26,7 +26,7 @@ def read_rule(
         origin: Node of `graph` that each node of `changed` was; -1 for new ones.
         change: The changes, `[m, 4]` (`kernels.changing`).
         groups: The groups that they speak of.
-        radius: 0 for what changes and its anchors; 1 for the exact surroundings of the anchors too.
+        radius: 0 for what changes and its anchors; 1 for the exact surroundings of the anchors too; 2 for those of their neighbours.
     """
     rows = [row for row in np.asarray(change).tolist() if row[0] >= 0]
     old_bonds, new_bonds = _bonds(graph), _bonds(changed)
@@ -54,15 +54,20 @@ def read_rule(
     anchors = [i for i in core if i in stays]
     inside = set(core)
     nodes, edges = list(core), set(lost)
-    if radius > 0:
-        for anchor in anchors:
-            beside = sorted(_edge(*edge) for edge in old_bonds if anchor in edge)
+    closed, ring = set(removed), anchors
+    for _ in range(radius):
+        closed |= set(ring)
+        further = []
+        for node in ring:
+            beside = sorted(_edge(*edge) for edge in old_bonds if node in edge)
             edges |= set(beside)
             for i, j in beside:
-                other = j if i == anchor else i
+                other = j if i == node else i
                 if other not in inside:
                     inside.add(other)
-                    nodes.append(other)
+                    further.append(other)
+        nodes += further
+        ring = further
     new_nodes = [j for j in range(changed.num_nodes) if before_of(j) is None]
     rank = {node: k for k, node in enumerate(nodes)}
     after_nodes = [i for i in nodes if i in stays or i in merged]
@@ -79,7 +84,7 @@ def read_rule(
         before=_pattern([int(graph.labels[node]) for node in nodes], edges, rank, old_bonds, labelled=labelled),
         after=_pattern(after_labels, after_edges, after_rank, new_bonds, labelled=labelled),
         kept=tuple((rank[i], k) for k, i in enumerate(after_nodes)),
-        closed=tuple(node in removed or (radius > 0 and node in anchors) for node in nodes),
+        closed=tuple(node in closed for node in nodes),
         radius=radius,
         num_changes=len(rows),
     )

@@ -27,6 +27,7 @@ MOST_CHANGES = 3
 
 _NEEDS_CONTEXT = (kernels.changing.RELABEL, kernels.changing.JOIN, kernels.changing.CUT, kernels.changing.REBOND)
 _LOOKED_AT = 12_000  # rules, those that turn the most inputs, of which the table keeps some
+_WIDE = 2  # radius that only rules of one change have
 _SELDOM_FAILS = 0.5  # success from which a rule is kept for it,
 _FOR_SUCCESS = 0.25  # in this share of the table
 
@@ -164,7 +165,7 @@ def tabulate(
             something else of an alcohol than of a ketone, and nobody knows what to do with it.
         least_confirmed: Least share of the inputs a rule turns for which most of the panel agree, where there is one.
     """
-    rows = _accepted_rows(singles, composites, workshop, definite=definite)
+    rows = _accepted_rows(singles, composites, workshop, least_inputs, definite=definite)
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     common = np.lexsort((key, -accepted))[:_LOOKED_AT]
     common = np.sort(common[accepted[common] >= least_inputs])
@@ -214,7 +215,7 @@ class _Rows:
     radius: npt.NDArray[np.int8]
     input: IntArray
     change: IntArray  # [V, 3, 4]
-    members: npt.NDArray[np.uint64]  # [V, 3]: single rules of the same radius, 0 where there are fewer
+    members: npt.NDArray[np.uint64]  # [V, 3]: single rules of radius 0 or 1, 0 where there are fewer
     cost: IntArray
     margin: npt.NDArray[np.float64]
     goal: npt.NDArray[np.float64]
@@ -229,24 +230,35 @@ class _Rows:
         first = np.r_[True, (key[1:] != key[:-1]) | (input_[1:] != input_[:-1])] if len(key) else np.zeros(0, bool)
         return self.take(order[first])
 
+    def turning(self, least: int) -> _Rows:
+        """The rows, one for every rule and input, of rules that turn at least so many inputs."""
+        keys, of, count = np.unique(self.key, return_inverse=True, return_counts=True)
+        return self.take(np.flatnonzero((count >= least)[of] & (keys > 0)[of]))
 
-def _accepted_rows(singles: Changes, composites: Sequence[Made], workshop: Workshop, *, definite: bool) -> _Rows:
+
+def _accepted_rows(
+    singles: Changes, composites: Sequence[Made], workshop: Workshop, least_inputs: int, *, definite: bool
+) -> _Rows:
     """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
     all_rows = np.flatnonzero(singles.accepted)
+    narrow, exact = singles.rule.T
+    wide = np.zeros(len(exact), np.uint64)
+    wide[all_rows] = workshop.widened_keys(singles.input[all_rows], singles.change[all_rows, 0], exact[all_rows])
     parts = [
         _Rows(
-            key=singles.rule[rows, radius],
+            key=key[rows],
             radius=np.full(len(rows), radius, np.int8),
             input=singles.input[rows],
             change=_padded(singles.change[rows], -1),
-            members=_padded(singles.rule[rows, radius][:, None], 0),
+            members=_padded(members[rows, None], 0),
             cost=singles.cost[rows],
             margin=singles.margin[rows],
             goal=singles.goal[rows],
         ).best()
-        for radius in range(singles.rule.shape[1])
+        for radius, key, members in ((0, narrow, narrow), (1, exact, exact), (2, wide, exact))
         for rows in [_with_context(all_rows, singles.change, radius) if definite else all_rows]
     ]
+    parts[2] = parts[2].turning(least_inputs)  # since there are so many
     for made in composites:
         all_rows = np.flatnonzero(made.goal > ACCEPTED)
         exact = np.zeros(len(made.goal), np.uint64)
@@ -312,10 +324,13 @@ def _applicable(
     found = np.zeros(members.shape, np.uint64)
     for which in range(singles.rule.shape[1]):
         names, at = np.unique(singles.rule[:, which], return_index=True)
-        rule, place = np.nonzero((members > 0) & (radius == which)[:, None])
+        rule, place = np.nonzero((members > 0) & (np.minimum(radius, 1) == which)[:, None])
         found[rule, place] = singles.found[at[np.searchsorted(names, members[rule, place])], which]
+    wide = np.flatnonzero(radius == _WIDE)
+    wider = np.unique(found[wide, 0])
+    found[wide, 0] = workshop.widened_keys(rows.input[first[wide]], rows.change[first[wide], 0], found[wide, 0])
     wanted = np.unique(found[found > 0])
-    held, where = workshop.finds(wanted)
+    held, where = workshop.finds(wanted, wider)
     holds = np.zeros((len(wanted), -(-num_inputs // 8)), np.uint8)
     np.bitwise_or.at(holds, (held, where // 8), (128 >> (where % 8)).astype(np.uint8))
     result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else np.zeros((0, holds.shape[1]), np.uint8)

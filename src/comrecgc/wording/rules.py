@@ -14,6 +14,8 @@ from comrecgc.wording.sentences import Step, sentence
 from comrecgc.wording.words import Words
 
 LONGEST_SUMMARY = 110
+_AS_DRAWN = ", in the surroundings drawn"  # too much to be said
+_FURTHER = " Their neighbours must be bound as drawn, too."
 _MOST_STEPS = 3  # a swap of larger groups is not told node by node
 _SUMMARIES: tuple[Wordiness, ...] = ("long", "middle", "short")
 
@@ -41,14 +43,17 @@ def describe_rule(
     sentences: GraphSentences | MoleculeSentences = GraphSentences(difference)
     if is_molecular:
         sentences = MoleculeSentences(difference, names, edge_label_names, places)
+    where, further = (_AS_DRAWN, _FURTHER) if rule.radius > 1 else ("", "")
+    room = LONGEST_SUMMARY - len(where)
     for wordiness in _SUMMARIES:
         summary = sentences.text(wordiness)
-        if len(summary) <= LONGEST_SUMMARY:
+        if len(summary) <= room:
             break
     else:
-        summary = f"{summary[: LONGEST_SUMMARY - 1].rstrip(' ,–(')}…"
+        summary = f"{summary[: room - 1].rstrip(' ,–(')}…"
     full = sentences.text("full")
-    return Words(summary, f"{full[:1].upper()}{full[1:]}. {sentences.conditions} {_cost(rule)}")
+    told = f"{full[:1].upper()}{full[1:]}. {sentences.conditions}{further} {_cost(rule)}"
+    return Words(summary + where, told)
 
 
 def describe_group(
