@@ -28,8 +28,8 @@ MOST_CHANGES = 3
 _NEEDS_CONTEXT = (kernels.changing.RELABEL, kernels.changing.JOIN, kernels.changing.CUT, kernels.changing.REBOND)
 _LOOKED_AT = 12_000  # rules, those that turn the most inputs, of which the table keeps some
 _WIDE = 2  # radius that only rules of one change have
-_SELDOM_FAILS = 0.5  # success from which a rule is kept for it,
-_FOR_SUCCESS = 0.25  # in this share of the table
+_SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
+_FOR_SUCCESS = 1 / 6  # each in this share of the table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -159,7 +159,7 @@ def tabulate(
         workshop: What they were mined with.
         base: Log-odds of accept of every input as it is.
         acceptance: Who was asked; its panel is asked about what is kept.
-        most_rules: Rules to keep: those that turn the most inputs, and a quarter for those that do so where they can be carried out.
+        most_rules: Rules to keep: those that turn the most inputs, and a third for those that do so nearly wherever they can be carried out.
         least_inputs: Rules that turn fewer inputs are left out.
         definite: Whether nodes are relabelled and edges changed only in their exact surroundings. "Replace an oxygen by carbon" makes
             something else of an alcohol than of a ketone, and nobody knows what to do with it.
@@ -309,11 +309,12 @@ def _kept(
     if len(order) <= most:
         return np.arange(len(key))
     reserved = int(most * _FOR_SUCCESS)
-    kept = order[: most - reserved]
-    rest = order[most - reserved :]
-    firm = rest[success[rest] >= _SELDOM_FAILS][:reserved]
-    more = rest[~np.isin(rest, firm)][: most - len(kept) - len(firm)]
-    return np.sort(np.concatenate([kept, firm, more]))
+    common = most - reserved * len(_SELDOM_FAILS)
+    kept, rest = order[:common], order[common:]
+    for least in _SELDOM_FAILS:
+        firm = rest[success[rest] >= least][:reserved]
+        kept, rest = np.concatenate([kept, firm]), rest[~np.isin(rest, firm)]
+    return np.sort(np.concatenate([kept, rest[: most - len(kept)]]))
 
 
 def _applicable(
