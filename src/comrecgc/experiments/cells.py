@@ -51,9 +51,10 @@ class Scale:
         """The sizes in words."""
         graphs = "all graphs" if self.most_graphs is None else f"{self.most_graphs} graphs of each dataset"
         seeds = "seed 0" if self.num_seeds == 1 else f"seeds 0 to {self.num_seeds - 1}"
+        small = "" if self.most_graphs is None else " So few graphs show that everything runs, not what it comes to."
         return (
             f"Scale {self.name}: {graphs}, walks of {self.num_steps:,} steps ({self.moving_steps:,} where heads advance), {seeds}, "
-            f"models that are trained here {self.epochs:,} epochs."
+            f"models that are trained here {self.epochs:,} epochs.{small}"
         )
 
 

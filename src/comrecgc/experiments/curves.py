@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.experiments.laboratory import Laboratory
-from comrecgc.experiments.methods import Method, moving_walk, published, rules, source, vectors
+from comrecgc.experiments.methods import MOST_RECOURSES, Method, moving_walk, published, rules, source, vectors
 from comrecgc.experiments.paper import DATASETS
 from comrecgc.storage import write_atomically, write_text
 
@@ -25,6 +26,8 @@ METHODS: tuple[tuple[str, Method], ...] = (
     ("rules, plausible changes", rules("plausible")),
 )
 
+_COUNTS = range(1, MOST_RECOURSES + 1)
+
 
 def draw_curves(laboratory: Laboratory) -> Path:
     """Draw the figure; returns the SVG. The numbers go beside it as CSV."""
@@ -38,13 +41,19 @@ def draw_curves(laboratory: Laboratory) -> Path:
     above, below = figure.subplots(2, len(DATASETS), sharey="row", sharex=True)
     for column, (dataset, lines) in enumerate(curves.items()):
         for name, result in lines:
-            shares, lengths = [100 * share for share in result["curve"]], np.cumsum(result["lengths"])
-            above[column].plot(range(1, len(shares) + 1), shares, label=name)
-            below[column].plot(range(1, len(lengths) + 1), lengths)
-        above[column].set(title=dataset, ylim=(0, 102), xscale="log")
-        below[column].set(xlabel="recourses R")
+            above[column].plot(_COUNTS, 100 * _held(result["curve"]), label=name, linestyle=_style(name))
+            if result["lengths"]:
+                below[column].plot(
+                    _COUNTS,
+                    _held(np.cumsum(result["lengths"])),
+                    color=above[column].lines[-1].get_color(),
+                    linestyle=_style(name),
+                )
+        above[column].set(title=dataset, ylim=(-2, 102), xscale="log")
+        below[column].set(xlabel="recourses R", xticks=(1, 3, 10, 30, 100), xticklabels=("1", "3", "10", "30", "100"))
         for axes in (above[column], below[column]):
             axes.grid(alpha=0.3)
+            axes.minorticks_off()
     above[0].set_ylabel("% of rejects covered")
     below[0].set_ylabel("sum of lengths")
     figure.legend(*above[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
@@ -58,6 +67,16 @@ def draw_curves(laboratory: Laboratory) -> Path:
             ),  # type: ignore[misc]
         )
     return path
+
+
+def _held(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """A curve up to a hundred recourses; where nothing more is gained, fewer are chosen and it stays as it is."""
+    known = np.asarray(values, dtype=np.float64)
+    return np.append(known, np.full(len(_COUNTS) - len(known), known[-1] if len(known) else 0.0))
+
+
+def _style(name: str) -> str:
+    return "-" if "our" in name or "rules" in name else "--"
 
 
 def _csv(curves: dict[str, list[tuple[str, dict[str, Any]]]]) -> str:
