@@ -7,7 +7,7 @@
 
 Every row is appended to `--out` as JSON when it is done; a row that is there is not computed again, and one that was interrupted goes on.
 Walks are kept beside that file. Each row has: FCR and FC at R = 100 (coverage by members of a cluster strictly within Δ, sum of
-lengths), coverage and median cost of ten graphs at θ = 0.1.
+lengths, coverage at R = 10), coverage and median cost of ten graphs at θ = 0.1.
 """
 
 from __future__ import annotations
@@ -115,7 +115,8 @@ def clustered(subject: Subject, found: Counterfactuals, few: str, theta: float, 
 
     def told(some: RecoursePairs) -> list[float]:
         chosen = clustering.choose(some)
-        return [round(100 * chosen.coverage, 2), round(chosen.total_length, 3)]
+        first_ten = chosen.gains[:10].sum() / chosen.num_inputs
+        return [round(100 * chosen.coverage, 2), round(chosen.total_length, 3), round(100 * first_ten, 2)]
 
     fewer = few_counterfactuals(pairs, few)
     fc = told(with_counterfactuals(pairs, fewer))
