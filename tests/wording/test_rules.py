@@ -249,3 +249,8 @@ def test_summaries_are_short() -> None:
     found = molecule((carbons, bonds), (after, new), {0: 0, 2: 14, 4: 28}).summary
     assert len(found) <= LONGEST_SUMMARY
     assert found == "attach –CH2–CH2–CH2–CH2–N to a carbon, twice, and attach –CH2–CH2–CH2–CH2–O to a carbon"
+
+
+def test_a_bond_of_a_hydrogen_can_be_told() -> None:
+    words = molecule(("C H C", [(0, 1)]), ("C H C", [(0, 1), (1, 2)]), {0: 0, 1: 1, 2: 2}, (1,), radius=1)
+    assert "hydrogen" in words.summary

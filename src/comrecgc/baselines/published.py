@@ -268,7 +268,7 @@ class PublishedWalker:
 def steps_in_common(
     walk: PublishedWalk, subject: Subject, rng: np.random.Generator, *, theta: float, delta: float
 ) -> list[frozenset[int]]:
-    """Sets of inputs that shared a recourse in some step, each set once: the lead's input and those whose heads came within `Δ` of its
+    """Sets of at least two inputs that shared a recourse in some step, each set once: the lead's input and those whose heads came within `Δ` of its
     vector, all with accepted graphs within `θ`. What the walk finds in common by itself, before any clusters.
 
     Args:
@@ -287,7 +287,7 @@ def steps_in_common(
         if picks and stands[0]:
             near = [np.linalg.norm(vector - rows[0][0]) <= delta for vector, _ in rows]
             sets[frozenset(picks[i][0] for i in range(len(picks)) if stands[i] and near[i])] = None
-    return list(sets)
+    return [inputs for inputs in sets if len(inputs) > 1]
 
 
 def _nearest(around: Surroundings, target: FloatArray) -> int | None:

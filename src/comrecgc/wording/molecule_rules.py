@@ -383,7 +383,7 @@ class MoleculeSentences:
         further = {other for near_by in near for other in d.around[near_by] if pair_of(near_by, other) in bonds} | near
         elements = {other: names[other] for other in further}
         inner = {pair: name for pair, name in bonds.items() if set(pair) <= further}
-        return count_hydrogens(elements, inner, {}, fill=self._fill)[node]
+        return count_hydrogens(elements, inner, {}, fill=self._fill).get(node, 0)  # a hydrogen has none of its own
 
     # What the pattern shows of the molecule.
 
