@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent
 ORDER = [
     "errors", "threads", "kernels", "storage", "graphs", "molecules", "drawing", "datasets", "classifiers", "embedding",
     "neighbourhood", "selection", "recourse", "metrics", "rules", "search", "walk", "baselines", "explanation",
-    "wording", "pipeline", "explainer", "evidence", "report", "runs", "experiments", "engine", "terminal", "cli",
+    "wording", "terminal", "pipeline", "explainer", "evidence", "report", "runs", "experiments", "engine", "cli",
 ]  # fmt: skip
 
 # Modules behind a front door that others may still reach for, and why.

@@ -144,6 +144,55 @@ def test_the_examples_of_models_of_molecules_run(
     assert "1. " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("social_network", "person"),
+        ("compare_models", "holds for both"),
+        ("classes_and_bonds", "into a 1 edge"),
+        ("papers_method", "trivial_coverage"),
+    ],
+)
+def test_the_examples_of_the_gallery_run(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run_example(name)
+    assert words in capsys.readouterr().out
+    if "explanation" in names:
+        assert names["explanation"].coverage > 0.3
+
+
+def test_the_example_of_a_scaffold_keeps_it(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit")
+    from rdkit import Chem
+
+    from comrecgc.molecules import to_smiles
+
+    names = run_example("protect_scaffold")
+    nitro, kept = Chem.MolFromSmarts(names["KEPT"][0]), names["kept"]
+    assert "nitro groups kept" in capsys.readouterr().out
+    assert kept.coverage < names["free"].coverage
+    for recourse in kept.recourses:
+        for member in recourse.covered:
+            before, after = (
+                Chem.MolFromSmiles(to_smiles(graph, kept.label_names))
+                for graph in (kept.inputs[member.input].graph, member.counterfactual)
+            )
+            assert len(after.GetSubstructMatches(nitro)) >= len(before.GetSubstructMatches(nitro))
+
+
+def run_example(name: str) -> dict[str, Any]:
+    """Run a script of the examples; the names it defines."""
+    path = ROOT / "examples" / f"{name}.py"
+    names: dict[str, Any] = {}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)  # noqa: S102
+    return names
+
+
+def test_the_gallery_shows_every_example() -> None:
+    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    for path in (ROOT / "examples").glob("*.py"):
+        assert f"`{path.name}`" in text
+
+
 @pytest.mark.parametrize("name", ["extending.md", "changes.md"])
 def test_what_is_shown_runs(name: str) -> None:
     run(DOCS / name)

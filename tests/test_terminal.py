@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from comrecgc.terminal import Lines, bars
@@ -43,3 +46,32 @@ def test_off_a_terminal_the_first_line_does_not_wait(capsys: pytest.CaptureFixtu
     with bars() as bar:
         bar("training", 1, 300)
         assert "training: 1/300" in capsys.readouterr().err
+
+
+def test_in_a_notebook_one_output_is_rewritten(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, text: str) -> None:
+            shown[-1] = text
+
+    def display(text: str, *, display_id: bool) -> Handle:
+        assert display_id
+        shown.append(text)
+        return Handle()
+
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=display))
+    with bars() as bar:
+        for done in range(1, 101):
+            bar("training", done, 100, "loss <0.9>")
+        bar("mining", 1, 7)
+    assert shown == ["<pre>training: 100/100, loss &lt;0.9&gt;\nmining: 1/7</pre>"]
+    assert capsys.readouterr().err == ""
+    shell.__dict__.clear()  # the shell of a terminal has no kernel
+    with bars() as bar:
+        bar("training", 1, 2)
+    assert "training: 1/2" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -38,6 +39,7 @@ from comrecgc.pipeline import (
     stored_settings,
 )
 from comrecgc.storage import check_writable, read_json, refusing_damage, write_json
+from comrecgc.terminal import bars
 from comrecgc.threads import reproducible
 
 QUICK_TRAINING = EmbedderTraining(effort=0.2)
@@ -176,7 +178,7 @@ class CommonRecourseExplainer:
         self,
         graphs: Graphs,
         *,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
         started: float | None = None,
@@ -185,11 +187,15 @@ class CommonRecourseExplainer:
 
         Args:
             graphs: A PyG dataset, a list of PyG `Data` or a `GraphDataset`; they are left as they are.
-            progress: Called with the stage, how much is done, how much there is, and a word on how it goes.
+            progress: True to show it, as a bar, as lines or below the cell of a notebook; or a function, called with the stage, how much
+                is done, how much there is, and a word on how it goes.
             checkpoint: Folder that keeps an unfinished search; None keeps none.
             resume: Go on from what that folder holds; the answer is the same as without the interruption.
             started: When the time budget began, as `time.monotonic()` counts; None for now.
         """
+        if isinstance(progress, bool):
+            with bars() if progress else nullcontext() as shown:
+                return self.fit(graphs, progress=shown, checkpoint=checkpoint, resume=resume, started=started)
         settings, clock = self._settings(), Clock(self.time_budget, started)
         dataset, has_classes = as_dataset(graphs, self.label_names, target=self.target_class, bins=self.bins)
         classifier = self._classifier(dataset)

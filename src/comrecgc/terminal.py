@@ -1,10 +1,13 @@
-"""What a person at a terminal sees: progress on stderr, as bars or, where it is no terminal, as plain lines."""
+"""What a person sees while work goes on: bars on stderr, plain lines where that is no terminal, one line that changes in a notebook."""
 
 from __future__ import annotations
 
+import html
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -68,9 +71,48 @@ class Lines:
         self._waiting = ""
 
 
+class CellOutput:
+    """Progress in a notebook: one output below the cell, a line per stage, rewritten at most a few times a second."""
+
+    def __init__(self, seconds: float = 0.3) -> None:
+        self._seconds = seconds
+        self._stages: dict[str, str] = {}
+        self._next = 0.0
+        self._shown: Any = None
+
+    def __call__(self, what: str, done: int, total: int, word: str = "") -> None:
+        """Rewrite the line of the stage if it is time for that."""
+        begins = what not in self._stages
+        self._stages[what] = f"{what}: {done}/{total}" + (f", {word}" if word else "")
+        now = time.monotonic()
+        if begins or now >= self._next or done >= total:
+            self._next = now + self._seconds
+            self._show()
+
+    def stop(self) -> None:
+        """Leave the last words standing."""
+        if self._stages:
+            self._show()
+
+    def _show(self) -> None:
+        from IPython.display import HTML, display
+
+        text = HTML(f"<pre>{html.escape(chr(10).join(self._stages.values()))}</pre>")
+        if self._shown is None:
+            self._shown = display(text, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._shown.update(text)
+
+
+def in_notebook() -> bool:
+    """Whether this process answers the cells of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and hasattr(shell, "kernel")
+
+
 @contextmanager
 def bars() -> Iterator[Report]:
-    """Progress on stderr while the block runs."""
+    """Progress while the block runs: on stderr, or below the cell of a notebook."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -78,7 +120,13 @@ def bars() -> Iterator[Report]:
         TextColumn("{task.fields[word]}", markup=False),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
     )
-    shown = Bars(Progress(*columns, console=err)) if err.is_terminal else Lines()
+    shown: Bars | Lines | CellOutput
+    if in_notebook():
+        shown = CellOutput()
+    elif err.is_terminal:
+        shown = Bars(Progress(*columns, console=err))
+    else:
+        shown = Lines()
     try:
         yield shown
     finally:

@@ -25,7 +25,7 @@ _AROMATIC = BOND_NAMES.index("aromatic")
 class Parsed(NamedTuple):
     """A molecule with the names of its atoms.
 
-    Args:
+    Attributes:
         atoms: Name of each atom.
         bonds: Pairs of atoms.
         bond_labels: Label of each bond.
