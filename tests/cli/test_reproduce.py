@@ -17,6 +17,11 @@ def test_every_experiment_is_listed(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert run(monkeypatch, "reproduce", "--list") == 0
     said = capsys.readouterr().out
     assert all(name in said for name in ("fcr", "Table 3", "theory", "pictures", "all"))
+    lines = said.splitlines()[:-1]
+    assert all(
+        "quick" in line and "full" in line and any(c.isdigit() for c in line) for line in lines
+    )  # how long each takes
+    assert not [line for line in lines if "appendix:" in line]  # every table by its number
 
 
 def test_a_quick_table_equals_the_paper_and_is_found_again(
