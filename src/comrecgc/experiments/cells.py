@@ -52,6 +52,8 @@ class Scale:
         graphs = "all graphs" if self.most_graphs is None else f"{self.most_graphs} graphs of each dataset"
         seeds = "seed 0" if self.num_seeds == 1 else f"seeds 0 to {self.num_seeds - 1}"
         small = "" if self.most_graphs is None else " So few graphs show that everything runs, not what it comes to."
+        if self.search_seconds is not None:
+            small = f" Our vector search has at most {self.search_seconds:g} s.{small}"
         return (
             f"Scale {self.name}: {graphs}, walks of {self.num_steps:,} steps ({self.moving_steps:,} where heads advance), {seeds}, "
             f"models that are trained here {self.epochs:,} epochs.{small}"
@@ -61,7 +63,7 @@ class Scale:
 SCALES = {
     "quick": Scale(
         name="quick", most_graphs=50, num_steps=300, moving_steps=50, num_seeds=1, epochs=20, effort=0.02,
-        search_seconds=None,
+        search_seconds=30.0,
     ),
     "full": Scale(
         name="full", most_graphs=None, num_steps=50_000, moving_steps=50_000, num_seeds=3, epochs=1000, effort=1.0,
