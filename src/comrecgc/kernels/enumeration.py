@@ -375,9 +375,9 @@ def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: i
         for lost in range(least, most + 1):
             for radius in range(3):
                 if count == len(keys):
-                    wider = np.empty(2 * count, np.uint64)
-                    wider[:count] = keys
-                    keys = wider
+                    more = np.empty(2 * count, np.uint64)
+                    more[:count] = keys
+                    keys = more
                 key = _found_key(rows, kind, first, second, found, lost, lost, min(radius, 1), limits.names)
                 if radius == 2:
                     place = np.searchsorted(wider, key)
