@@ -25,7 +25,7 @@ if len(sys.argv) > 1 and Path(sys.argv[1]).suffix in (".csv", ".tsv", ".smi", ".
     table = Path(sys.argv[1])
 else:
     table = Path(tempfile.mkdtemp()) / "molecules.csv"
-    made = load_planted(num_graphs=40)
+    made = load_planted(num_graphs=100)
     with table.open("w", newline="", encoding="utf-8") as file:
         rows = zip((to_smiles(graph, made.label_names) for graph in made), made.classes.tolist(), strict=True)
         csv.writer(file).writerows([("smiles", "class"), *rows])
