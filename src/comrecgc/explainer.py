@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from comrecgc.baselines import Baseline, make_baseline
 from comrecgc.classifiers import Classifier, Panel, as_classifier, load_panel
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining, as_embedder, train_embedder
+from comrecgc.engine import engine_of
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation, json_values
 from comrecgc.graphs import Constraint, Graph
@@ -35,6 +36,7 @@ from comrecgc.pipeline import (
     load_explanation,
     over_labels_of,
     panel_source,
+    population_of,
     stored_rejects,
     stored_settings,
 )
@@ -42,13 +44,16 @@ from comrecgc.storage import check_writable, read_json, refusing_damage, write_j
 from comrecgc.terminal import bars
 from comrecgc.threads import reproducible
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 QUICK_TRAINING = EmbedderTraining(effort=0.2)
 """How an embedder is trained where nobody says how."""
 
 EXPLAINER = "explainer.json"
 """File of a saved explainer in its folder."""
 
-_GIVEN_AGAIN = ("model", "embedder", "panel", "agree", "constraint", "device")
+_GIVEN_AGAIN = ("model", "embedder", "panel", "agree", "constraint", "cluster", "device")
 """Arguments that no file holds."""
 
 
@@ -110,6 +115,8 @@ class CommonRecourseExplainer:
         only: Rules: SMARTS of where molecules may change.
         allow_alerts: Rules: allow changes that bring structural alerts (Brenk's catalog) to molecules of a table.
         time_budget: Seconds `fit` may take; what is found by then is the answer.
+        sample: Rules: graphs that are studied where there are more; the rules found are carried out on all.
+        cluster: Rules: a `dask.distributed.Client`, or the address of a scheduler, that carries them out; None for this machine.
         jobs: Cores to use, None for all; the answer does not depend on it.
         device: Where torch models run.
         random_state: Seed of everything random.
@@ -164,6 +171,8 @@ class CommonRecourseExplainer:
     only: Sequence[str] = ()
     allow_alerts: bool = False
     time_budget: float | None = None
+    sample: int = 5000
+    cluster: Client | str | None = None
     jobs: int | None = None
     device: torch.device | str = "cpu"
     random_state: int = 0
@@ -199,12 +208,15 @@ class CommonRecourseExplainer:
         settings, clock = self._settings(), Clock(self.time_budget, started)
         dataset, has_classes = as_dataset(graphs, self.label_names, target=self.target_class, bins=self.bins)
         classifier = self._classifier(dataset)
-        obtain_embedder = self._embedder_source(dataset, progress)
         with reproducible():
+            population = population_of(dataset, classifier, settings)
+            study = dataset if population is None else population.study
             found = find_recourses(
-                settings, dataset, classifier, obtain_embedder, self._panel_source(dataset, has_classes, progress),
+                settings, study, classifier, self._embedder_source(study, progress),
+                self._panel_source(study, has_classes, progress),
                 clock=clock, device=self.device, has_classes=has_classes, progress=progress,
                 checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume,
+                population=population, engine=engine_of(self.cluster, settings.num_jobs),
             )  # fmt: skip
         self.explanation_, self.search_curve_, self.settings_ = found.explanation, found.search_curve, found.settings
         self.dataset_, self.rejects_, self.verified_ = dataset, found.rejects, found.verified

@@ -33,3 +33,9 @@ def reproducible() -> Iterator[None]:
     """
     with one_thread(), threadpool_limits(limits=1, user_api="blas"):
         yield
+
+
+def use_one_thread() -> None:
+    """Torch and BLAS on one thread each from now on, for processes whose threads all do such work."""
+    torch.set_num_threads(1)
+    threadpool_limits(limits=1, user_api="blas")

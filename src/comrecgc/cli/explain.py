@@ -152,6 +152,26 @@ def explain(
     valence: Annotated[
         bool, typer.Option("--valence", help="Vectors: only edits that give no atom more bonds than it can carry.")
     ] = False,
+    sample: Annotated[
+        int,
+        typer.Option(
+            min=10, help="Rules: graphs that are studied where there are more; the rules found are carried out on all."
+        ),
+    ] = 5000,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Rules: address of a dask scheduler whose workers carry them out, tcp://host:port.",
+            show_default="this machine",
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            help="Rules: i/n carries them out on one of n parts of the graphs; `comrecgc merge` joins the parts.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Seed = 0,
     jobs: AllJobs = None,
     time_budget: TimeBudget = None,
@@ -168,7 +188,7 @@ def explain(
     from comrecgc.datasets import paper_theta
     from comrecgc.explanation import Reason
     from comrecgc.molecules import Valence
-    from comrecgc.pipeline import Settings
+    from comrecgc.pipeline import Settings, Shard
     from comrecgc.runs import Compilation, explain_dataset
 
     if no_panel and panel:
@@ -201,6 +221,7 @@ def explain(
         time_budget=time_budget,
         jobs=jobs,
         seed=seed,
+        sample=sample,
     )
     loaded = load_table_or_dataset(
         dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
@@ -224,6 +245,8 @@ def explain(
             progress=bar,
             started=started,
             compilation=compilation,
+            cluster=cluster,
+            shard=None if shard is None else Shard.parse(shard),
         )
     print_summary(explanation, folder)
     if not explanation.recourses and any(entry.reason == Reason.OUT_OF_TIME for entry in explanation.uncovered):

@@ -38,8 +38,19 @@ def headline(explanation: Explanation) -> str:
     )
     what, covers = ("rules", "turn") if explanation.recourse == "rules" else ("common recourses", "cover")
     return (
-        f"{explanation.dataset}: {len(explanation.recourses)} {what} {covers} {explanation.coverage:.1%} of "
-        f"{len(explanation.inputs)} rejected graphs ({limits}, {explanation.changes} changes)"
+        f"{explanation.dataset}: {len(explanation.recourses)} {what} {covers} {_reach(explanation)} "
+        f"({limits}, {explanation.changes} changes)"
+    )
+
+
+def _reach(explanation: Explanation) -> str:
+    """The share covered: of all graphs, where those shown are a sample."""
+    shown = f"{explanation.coverage:.1%} of {len(explanation.inputs)} rejected graphs"
+    whole, num = (explanation.metrics.get(f"population_{name}") for name in ("coverage", "inputs"))
+    return (
+        shown
+        if whole is None
+        else f"{whole:.1%} of {num} rejected graphs, and {explanation.coverage:.1%} of the {len(explanation.inputs)} shown"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -12,12 +13,14 @@ from comrecgc.baselines import GlobalSummary
 from comrecgc.classifiers import Agreement, Classifier, predict
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder
+from comrecgc.engine import Engine, LocalEngine
 from comrecgc.explanation import Explanation
 from comrecgc.molecules import ladder_of
 from comrecgc.pipeline.assembly import assemble, explain_recourses
+from comrecgc.pipeline.census import CensusWork, Population, Shard, take_census
 from comrecgc.pipeline.clock import Clock
 from comrecgc.pipeline.inputs import ModelPair, Progress, Rejects
-from comrecgc.pipeline.mined_rules import MinedRules, mine_rules, stored_rules
+from comrecgc.pipeline.mined_rules import MinedRules, acceptance_of, mine_rules, stored_rules, workshop_of
 from comrecgc.pipeline.panels import ObtainPanel
 from comrecgc.pipeline.rule_chooser import RULES, RuleChooser
 from comrecgc.pipeline.rules import explain_rules
@@ -25,7 +28,7 @@ from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import ResolvedSettings, Settings
 from comrecgc.pipeline.vectors import choose_recourses, find_candidates, one_edit_length
 from comrecgc.pipeline.verification import Verified
-from comrecgc.rules import save_table
+from comrecgc.rules import Recipes, save_table
 
 _EMBEDDER_SHARE = 0.5  # of the time that is left may go into training the embedder,
 _PANEL_SHARE = 0.25  # and this share into training a panel
@@ -74,12 +77,15 @@ def find_recourses(
     progress: Progress | None = None,
     checkpoint: Path | None = None,
     resume: bool = False,
+    population: Population | None = None,
+    engine: Engine | None = None,
+    shard: Shard | None = None,
 ) -> Found:
     """The pipeline: from a classifier and graphs to the explanation.
 
     Args:
         settings: What is asked.
-        dataset: The graphs.
+        dataset: The graphs, or the sample of them that is studied.
         classifier: The model to be explained.
         obtain_embedder: Gives the embedder, once there are rejects to embed.
         obtain_panel: Gives the panel; None for none.
@@ -89,9 +95,14 @@ def find_recourses(
         progress: Called as work proceeds.
         checkpoint: Folder that keeps an unfinished search.
         resume: Go on from what that folder holds.
+        population: All graphs, where the dataset is a sample of them.
+        engine: Where rules are carried out on all graphs; None for threads.
+        shard: Which part of all graphs; None for all.
     """
     predictions = predict(classifier, dataset)
     rejects = Rejects.of(dataset, predictions)
+    if population is not None:
+        rejects = replace(rejects, indices=population.studied[rejects.indices])
     warnings, notes = [predictions.warning] if predictions.warning else [], list(dataset.notes)
     accuracy = None
     if has_classes and len(dataset):
@@ -120,9 +131,11 @@ def find_recourses(
             explanation=explanation, settings=resolved, models=models, rejects=rejects, judges=judges, verified=nothing
         )
     if settings.recourse == "rules":
+        take = None if population is None else partial(_census, population.dataset, engine, shard)
         return _find_rules(
-            settings, rejects, classifier, judges, clock, accuracy, warnings, notes, progress, checkpoint, resume=resume
-        )
+            settings, rejects, classifier, judges, clock, accuracy, warnings, notes, progress, checkpoint, take,
+            resume=resume,
+        )  # fmt: skip
     models = ModelPair(classifier, obtain_embedder(clock.training_deadline(_EMBEDDER_SHARE)))
     rejects = rejects.embedded(models)
     scorer = judges.scorer(models, dataset, settings, device)
@@ -166,6 +179,7 @@ def _find_rules(
     notes: Sequence[str],
     progress: Progress | None,
     checkpoint: Path | None,
+    take: TakeCensus | None,
     *,
     resume: bool,
 ) -> Found:
@@ -180,6 +194,9 @@ def _find_rules(
         if table is not None:
             save_table(table, mined.table, rejects.graphs, complete=mined.complete)
     clock.lap("mining")
+    if take is not None:
+        mined = take(settings, mined, classifier, judges, checkpoint, resume, progress)
+        clock.lap("census")
     if not mined.complete:
         notes = [
             *notes,
@@ -205,3 +222,35 @@ def _find_rules(
         verified=Verified.nothing(len(rejects)),
         mined=mined,
     )
+
+
+TakeCensus = Callable[
+    [Settings, MinedRules, Classifier, Judges, Path | None, bool, Progress | None], MinedRules
+]  # what a sample taught, with what it does to all graphs
+
+
+def _census(
+    dataset: GraphDataset,
+    engine: Engine | None,
+    shard: Shard | None,
+    settings: Settings,
+    mined: MinedRules,
+    classifier: Classifier,
+    judges: Judges,
+    checkpoint: Path | None,
+    resume: bool,
+    progress: Progress | None,
+) -> MinedRules:
+    """The rules of a sample carried out on all graphs."""
+    workshop = workshop_of(settings, mined.rejects, judges.ladder)
+    work = CensusWork(
+        recipes=Recipes.of(mined.table, workshop),
+        vocabulary=workshop.vocabulary,
+        acceptance=acceptance_of(settings, classifier, judges),
+        unanimous=judges.panel is not None and judges.panel.unanimous,
+    )
+    census = take_census(
+        work, dataset, engine or LocalEngine(jobs=settings.num_jobs),
+        shard=shard, folder=checkpoint, resume=resume, progress=progress,
+    )  # fmt: skip
+    return replace(mined, census=census)

@@ -24,6 +24,7 @@ from comrecgc.pipeline.rungs import Judges
 from comrecgc.pipeline.settings import Settings
 from comrecgc.rules import (
     Acceptance,
+    Census,
     Composition,
     MolecularPermission,
     RuleTable,
@@ -48,12 +49,14 @@ class MinedRules:
         workshop: Carries out changes.
         rejects: The inputs.
         complete: Whether there was time for all that was to be tried.
+        census: What the rules do to all inputs, where those here are a sample; None where they are all.
     """
 
     table: RuleTable
     workshop: Workshop
     rejects: Rejects
     complete: bool = True
+    census: Census | None = None
 
     @cached_property
     def elements(self) -> dict[tuple[int, ...], npt.NDArray[np.int64]]:
@@ -103,27 +106,15 @@ def mine_rules(
         deadline: When composite rules must stop being tried, as `time.monotonic()` counts.
         progress: Called as work proceeds.
     """
-    rung = Rung.parse(settings.changes)
-    panel = () if judges.panel is None else tuple(member.classifier for member in judges.panel.members)
-    if rung == Rung.CONFIRMED and not panel:
-        raise InputError(f"changes='confirmed' needs a panel. {judges.why_no_panel}")
-    vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=settings.theta, ladder=judges.ladder)
-    workshop = Workshop(inputs=rejects.graphs, vocabulary=vocabulary, jobs=settings.num_jobs)
-    needed = None if judges.panel is None else judges.panel.majority
-    acceptance = Acceptance(
-        classifier=classifier,
-        panel=panel,
-        confirm=rung == Rung.CONFIRMED,
-        needed=needed,
-        permission=permission_of(settings, judges.ladder),
-    )
+    acceptance = acceptance_of(settings, classifier, judges)
+    workshop = workshop_of(settings, rejects, judges.ladder)
     base = log_odds(rejects.scores.probability)
     singles = workshop.changes(acceptance, progress)
     composition = Composition(most_changes=settings.max_changes)
     composites, complete = composition.search(
         singles, acceptance.log_odds(rejects.graphs, base), workshop, acceptance, deadline=deadline, progress=progress
     )
-    typed = _are_typed(judges.ladder) and rung >= Rung.PLAUSIBLE
+    typed = _are_typed(judges.ladder) and Rung.parse(settings.changes) >= Rung.PLAUSIBLE
     table = tabulate(
         singles, composites, workshop, base, acceptance=acceptance,
         definite=typed, least_confirmed=LEAST_CONFIRMED if typed else 0.0,
@@ -134,6 +125,24 @@ def mine_rules(
 def _are_typed(ladder: Ladder) -> bool:
     """Whether graphs are molecules whose labels say charges and aromaticity, as those of a table do."""
     return isinstance(ladder.chemistry, MolecularChemistry) and ladder.chemistry.has_types
+
+
+def workshop_of(settings: Settings, rejects: Rejects, ladder: Ladder) -> Workshop:
+    """Makes and scores changes of the inputs."""
+    rung = Rung.parse(settings.changes)
+    vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=settings.theta, ladder=ladder)
+    return Workshop(inputs=rejects.graphs, vocabulary=vocabulary, jobs=settings.num_jobs)
+
+
+def acceptance_of(settings: Settings, classifier: Classifier, judges: Judges) -> Acceptance:
+    """Who is asked about changed inputs."""
+    confirm = Rung.parse(settings.changes) == Rung.CONFIRMED
+    panel = () if judges.panel is None else tuple(member.classifier for member in judges.panel.members)
+    if confirm and not panel:
+        raise InputError(f"changes='confirmed' needs a panel. {judges.why_no_panel}")
+    needed = None if judges.panel is None else judges.panel.majority
+    permission = permission_of(settings, judges.ladder)
+    return Acceptance(classifier=classifier, panel=panel, confirm=confirm, needed=needed, permission=permission)
 
 
 def permission_of(settings: Settings, ladder: Ladder) -> MolecularPermission | None:

@@ -12,6 +12,7 @@ from typing import Any
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.molecules import ladder_facts
+from comrecgc.pipeline.census import CENSUS, save_census
 from comrecgc.pipeline.mined_rules import MinedRules
 from comrecgc.pipeline.rules import explain_rules, table_notes
 from comrecgc.pipeline.rungs import Judges
@@ -84,7 +85,11 @@ class RuleChooser:
         """Write the table to a run folder; what the manifest must say of it."""
         path = folder / RULES
         save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
-        return {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.judges.ladder)}
+        said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.judges.ladder)}
+        if self.mined.census is not None:
+            save_census(folder / CENSUS, self.mined.census, self.mined.table.key)
+            said[CENSUS] = hashlib.sha256((folder / CENSUS).read_bytes()).hexdigest()
+        return said
 
     def in_memory(self) -> RuleChooser:
         """The chooser with its table: itself."""

@@ -23,6 +23,7 @@ from comrecgc.graphs import (
     graph_key,
 )
 from comrecgc.molecules import SmartsWishes, property_changes, smirks_of
+from comrecgc.pipeline.census import Whole, sample_note
 from comrecgc.pipeline.inputs import Rejects
 from comrecgc.pipeline.mined_rules import MinedRules
 from comrecgc.pipeline.records import TurnedInput, covered_input, explanation_of, share_valid
@@ -70,6 +71,8 @@ def explain_rules(
     table, rejects = mined.table, mined.rejects
     wishes = settings.wishes() if wishes is None else wishes
     chosen = choose(table, settings.num_recourses, wishes, seconds=seconds)
+    whole = None if mined.census is None else Whole.chosen(mined.census, table, settings, wishes, on_sample=chosen)
+    chosen = chosen if whole is None else chosen.of(whole.choice.rules, table, wishes)
     rules = [_rule_of(mined, int(row)) for row in chosen.rules]
     shown = _shown_members(mined, chosen, rules, wishes)
     if classifier is not None:
@@ -79,6 +82,8 @@ def explain_rules(
         [rejects.graphs[member.place] for member in shown], [member.counterfactual for member in shown], confirmed
     )
     statistics = _statistics(mined, chosen, rules, settings)
+    if whole is not None:
+        statistics = [one | {"population": all_} for one, all_ in zip(statistics, whole.statistics(), strict=True)]
     recourses = []
     incidence = table.incidence(confirmed=wishes.confirmed)
     turned = [
@@ -113,6 +118,7 @@ def explain_rules(
         {
             "coverage": len(covered_before) / max(len(rejects), 1),
             **_figures(mined, chosen, settings, wishes),
+            **({} if whole is None else whole.figures()),
             **verdicts.shares(),
             **verdicts.coverage(len(rejects)),
         },
@@ -251,7 +257,7 @@ def _figures(mined: MinedRules, chosen: RuleChoice, settings: Settings, wishes: 
         "coverage_bound": chosen.bound / max(chosen.num_inputs, 1),
         "coverable": len(np.unique(table.input)) / max(table.num_inputs, 1),
         **frontier,
-        "mean_cost": float(np.average(costs, weights=chosen.gains)) if len(costs) else 0.0,
+        "mean_cost": float(np.average(costs, weights=chosen.gains)) if chosen.gains.any() else 0.0,
         "num_rules": len(table),
         "oracle_calls": table.num_scored or None,
     }
@@ -272,6 +278,8 @@ def _reasons(mined: MinedRules, covered: set[int]) -> dict[int, Reason]:
 def table_notes(mined: MinedRules) -> list[str]:
     """What a reader must know of the table."""
     table, notes = mined.table, []
+    if mined.census is not None:
+        notes.append(sample_note(table, mined.census))
     if table.num_left_out:
         graphs = "graph" if table.most_left_out == 1 else "graphs"
         notes.append(

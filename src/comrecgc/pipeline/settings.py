@@ -34,7 +34,7 @@ _VECTORS_ONLY = ("delta", "problem", "selection", "directional", "preset")
 _SMARTS = ("protect", "forbid", "only")
 _BASELINES_ONLY = ("baseline", "min_samples", "summary")
 _RULES_ONLY = ("max_changes", "min_success", "min_support", "max_cost")
-_NOT_PARAMETERS = ("jobs", "recourse", "changes")  # the last two have a place of their own in an explanation
+_NOT_PARAMETERS = ("jobs", "sample", "recourse", "changes")  # the last two have a place of their own in an explanation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +74,7 @@ class Settings:
     min_samples: int | None = None
     summary: int | None = None
     allow_alerts: bool = False
+    sample: int = 5000
 
     def __post_init__(self) -> None:
         of_paper = self.is_of_paper
@@ -106,7 +107,7 @@ class Settings:
             raise InputError(f"delta must be a positive number or {AUTO!r} (got {self.delta!r})")
         if not isinstance(self.delta, str):
             _check_positive("delta", self.delta)
-        for name in ("num_recourses", "num_heads", "num_steps"):
+        for name in ("num_recourses", "num_heads", "num_steps", "sample"):
             _check_count(name, getattr(self, name), least=1)
         _check_count("random_state", self.seed, least=0)
         for name, allowed in _CHOICES.items():

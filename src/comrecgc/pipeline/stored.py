@@ -16,6 +16,7 @@ from comrecgc.datasets import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.molecules import ladder_from_facts
+from comrecgc.pipeline.census import CENSUS, load_census
 from comrecgc.pipeline.inputs import Rejects, Scores
 from comrecgc.pipeline.mined_rules import stored_rules
 from comrecgc.pipeline.rule_chooser import RULES, RuleChooser
@@ -72,6 +73,8 @@ def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
     settings = replace(stored_settings(explanation), seed=explanation.parameters.get("seed", 0))
     ladder = ladder_from_facts(explanation.facts.facts.get("ladder"), explanation.label_names)
     mined = stored_rules(settings, stored_rejects(explanation), ladder, path)
+    if CENSUS in explanation.facts.facts:
+        mined = replace(mined, census=load_census(folder / CENSUS, mined.table.key))
     return RuleChooser(
         settings=settings, mined=mined, judges=Judges(ladder=ladder), wishes=stored_wishes(explanation),
         warnings=explanation.warnings, notes=explanation.notes,

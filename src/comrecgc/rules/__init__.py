@@ -1,5 +1,6 @@
 """Rules: changes in a context, the same for every graph; mined, composed, tabulated and chosen."""
 
+from comrecgc.rules.census import Census, Recipes, count_rules
 from comrecgc.rules.choice import (
     KINDS,
     NUM_SPLITS,
@@ -8,6 +9,7 @@ from comrecgc.rules.choice import (
     RuleChoice,
     Wishes,
     choose,
+    choose_for_all,
     held_out,
     held_out_success,
     wilson_interval,
@@ -27,11 +29,13 @@ __all__ = [
     "NUM_SPLITS",
     "SLACK",
     "Acceptance",
+    "Census",
     "Composition",
     "Group",
     "HeldOut",
     "MolecularPermission",
     "Permission",
+    "Recipes",
     "RuleChoice",
     "RuleTable",
     "Vocabulary",
@@ -39,6 +43,8 @@ __all__ = [
     "Workshop",
     "can_be_carried_out_within",
     "choose",
+    "choose_for_all",
+    "count_rules",
     "held_out",
     "held_out_success",
     "load_table",

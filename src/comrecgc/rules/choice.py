@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
+from comrecgc.rules.census import Census
 from comrecgc.rules.table import RuleTable
-from comrecgc.selection import exact_cover, greedy_cover, lp_bound
+from comrecgc.selection import exact_cover, greedy_cover, lp_bound, packed_cover
 
 KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond")
 """Kinds of change, by their number in `kernels.changing`."""
@@ -76,9 +77,10 @@ class Wishes:
         """The same with fewer changes."""
         return replace(self, max_changes=min(max_changes, self.max_changes))
 
-    def allowed(self, table: RuleTable) -> npt.NDArray[np.bool_]:
-        """Which rules of a table may be chosen, `[K]`."""
-        mask = (table.success >= self.min_success) & (table.num_accepted >= self.min_support)
+    def allowed(self, table: RuleTable, census: Census | None = None) -> npt.NDArray[np.bool_]:
+        """Which rules of a table may be chosen, `[K]`; success and support are those of a census, if one is given."""
+        known = table if census is None else census
+        mask = (known.success >= self.min_success) & (known.num_accepted >= self.min_support)
         mask &= (table.num_changes <= self.max_changes) & np.isin(table.radius, self.radii)
         if self.max_cost is not None:
             mask &= table.cost <= self.max_cost
@@ -121,6 +123,16 @@ class RuleChoice:
     def coverage(self) -> float:
         return float(self.gains.sum()) / max(self.num_inputs, 1)
 
+    def of(self, rules: npt.NDArray[np.int64], table: RuleTable, wishes: Wishes) -> RuleChoice:
+        """Other rules on the same inputs; the bound stays."""
+        sets, left = table.incidence(confirmed=wishes.confirmed), np.ones(table.num_inputs, bool)
+        gains = []
+        for row in rules.tolist():
+            items = sets.indices[sets.indptr[row] : sets.indptr[row + 1]]
+            gains.append(int(left[items].sum()))
+            left[items] = False
+        return replace(self, rules=rules, gains=np.array(gains, np.int64))
+
 
 def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, seconds: float = 0.0) -> RuleChoice:
     """Choose rules greedily, each for the inputs it adds.
@@ -157,6 +169,27 @@ def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, se
         by = "optimum"
     return RuleChoice(
         rules=rows[greedy.order], gains=greedy.gains, bound=bound, bound_by=by, num_inputs=table.num_inputs
+    )
+
+
+def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Wishes | None = None) -> RuleChoice:
+    """Choose rules greedily for inputs that a census counted.
+
+    Args:
+        table: The rules.
+        census: The inputs that each turns.
+        num_rules: `R`, rules to choose at most.
+        wishes: What they must be like.
+    """
+    rows = np.flatnonzero((wishes or Wishes()).allowed(table, census))
+    preference = _preference(table, rows, census.success[rows])
+    greedy = packed_cover(census.turned[rows], num_rules, tie_break=preference, slack=SLACK)
+    return RuleChoice(
+        rules=rows[greedy.order],
+        gains=greedy.gains,
+        bound=int(greedy.bound),
+        bound_by="greedy",
+        num_inputs=census.num_inputs,
     )
 
 

@@ -161,6 +161,35 @@ class Composition:
             found += state.combine(state.parts(Made.joined(found), self.num_extended), single)
         return found, not state.out_of_time
 
+    def carry_out(
+        self,
+        pairs: npt.NDArray[np.uint64],
+        triples: npt.NDArray[np.uint64],
+        singles: Changes,
+        base: FloatArray,
+        workshop: Workshop,
+        acceptance: Acceptance,
+    ) -> list[Made]:
+        """Known rules of several changes, made at the places where a search would make them.
+
+        Args:
+            pairs: Single rules to be carried out together, `[P, 2]`.
+            triples: Keys of pairs, and a single rule to be carried out beside each, `[T, 2]`.
+            singles: Single changes, scored.
+            base: Log-odds of what counts, of every input as it is.
+            workshop: Makes and scores changes.
+            acceptance: Who is asked.
+        """
+        state = _Search(self, singles, base, workshop, acceptance, None, None)
+        parts = np.unique(np.concatenate([pairs.ravel(), triples[:, 1]]))
+        single = state.parts(Made.of(singles), parts)
+        found = [state.make(single, single, np.searchsorted(parts, pairs), same=True)]
+        if len(triples):
+            names = np.unique(triples[:, 0])
+            both = np.stack([np.searchsorted(names, triples[:, 0]), np.searchsorted(parts, triples[:, 1])], axis=1)
+            found.append(state.make(state.parts(found[0], names), single, both, same=False))
+        return found
+
 
 class _Search:
     def __init__(
@@ -183,8 +212,8 @@ class _Search:
         # What covers what so far: rules of one change, at radius 0.
         self.sets = _sets(singles.rule[accepted, 0], singles.input[accepted])
 
-    def parts(self, made: Made, most: int) -> Parts:
-        """The rules that close most of the gaps to acceptance, over all inputs."""
+    def parts(self, made: Made, wanted: int | npt.NDArray[np.uint64]) -> Parts:
+        """The rules of these keys, which increase, or as many as close most of the gaps to acceptance, over all inputs."""
         names, rule = np.unique(made.rule, return_inverse=True)
         rows = np.flatnonzero(np.isfinite(made.goal))
         rise = made.goal[rows] - self.base[made.input[rows]]
@@ -194,16 +223,22 @@ class _Search:
         first = np.flatnonzero(
             np.r_[True, (of[1:] != of[:-1]) | (at[1:] != at[:-1])]
         )  # best place of each rule in each input
-        share = np.clip(rise[first] / self.need[at[first]], 0.0, 1.0)
-        worth = np.bincount(of[first], share, minlength=len(names))
-        chosen = np.sort(np.argsort(-worth, kind="stable")[:most])
         index = np.full(len(names), -1)
-        index[chosen] = np.arange(len(chosen))
+        if isinstance(wanted, int):
+            share = np.clip(rise[first] / self.need[at[first]], 0.0, 1.0)
+            worth = np.bincount(of[first], share, minlength=len(names))
+            chosen = np.sort(np.argsort(-worth, kind="stable")[:wanted])
+            index[chosen] = np.arange(len(chosen))
+            num_parts = len(chosen)
+        else:
+            chosen = np.flatnonzero(np.isin(names, wanted))
+            index[chosen] = np.searchsorted(wanted, names[chosen])
+            num_parts = len(wanted)
         kept = index[of[first]] >= 0
         ends = np.append(first[1:], len(rows))[kept]
         first = first[kept]
         part, where = index[of[first]], at[first]
-        shape = (len(chosen), len(self.base))
+        shape = (num_parts, len(self.base))
         place = np.full((*shape, _PLACES), -1, np.int64)
         for k in range(_PLACES):
             has = first + k < ends
@@ -239,7 +274,7 @@ class _Search:
                 break
             pairs = np.stack(np.unravel_index(best, worth.shape), axis=1)
             tried[pairs[:, 0], pairs[:, 1]] = True
-            made = self._make(left, right, pairs, same=same)
+            made = self.make(left, right, pairs, same=same)
             done.append(made)
             accepted = made.goal > ACCEPTED
             self.sets += _sets(made.rule[accepted], made.input[accepted])
@@ -266,7 +301,7 @@ class _Search:
             weight[self.sets[row]] = 0.1
         return weight
 
-    def _make(self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], *, same: bool) -> Made:
+    def make(self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], *, same: bool) -> Made:
         """Make and score pairs of rules at combinations of their best places, at the same anchor or apart."""
         least = self.need * (1 - self.config.slack)
         ones, others = [], []

@@ -85,24 +85,37 @@ class Workshop:
 
     @cached_property
     def _compiled(self) -> tuple[Any, Any, Any, Any]:
-        return self.vocabulary.compiled()
+        return self.vocabulary.compiled
 
     @cached_property
     def _groups(self) -> tuple[Any, Any]:
-        return self.vocabulary.compiled_groups()
+        return self.vocabulary.compiled_groups
 
     @cached_property
     def _arrays(self) -> list[Any]:
         return [arrays_of(graph) for graph in self.inputs]
 
-    def changes(self, acceptance: Acceptance, progress: Progress | None = None) -> Changes:
-        """Every single change of every input that stays within θ and on the rung, scored."""
+    def changes(
+        self,
+        acceptance: Acceptance,
+        progress: Progress | None = None,
+        wanted: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None = None,
+    ) -> Changes:
+        """Every single change of every input that stays within θ and on the rung, scored.
+
+        Args:
+            acceptance: Who is asked.
+            progress: Called as work proceeds.
+            wanted: Only changes of these rules, at radius 0 or 1; keys that increase. None for all.
+        """
 
         def enumerate_block(start: int, stop: int, work: Any) -> list[Any]:
             found = []
             for i in range(start, stop):
                 change, size, keys = kernels.enumeration.enumerate_changes(*self._arrays[i], work, *self._compiled)
                 offered = self.vocabulary.offers(change)
+                if wanted is not None:
+                    offered &= _among(keys[:, 0], wanted[0]) | _among(keys[:, 1], wanted[1])
                 found.append((change[offered], size[offered], keys[offered]))
             return found
 
@@ -124,6 +137,12 @@ class Workshop:
             margin=margin,
             goal=goal,
         )
+
+    def enumerated(self, input_: int) -> tuple[list[list[int]], npt.NDArray[np.uint64]]:
+        """Every single change of an input, and four keys of each: its rule and what it finds, at radius 0 and 1."""
+        work = room_for([self.inputs[input_]])
+        change, _, keys = kernels.enumeration.enumerate_changes(*self._arrays[input_], work, *self._compiled)
+        return change.tolist(), keys
 
     def finds(
         self, wanted: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64]
@@ -346,6 +365,14 @@ class Acceptance:
             return np.full(len(inputs), NOT_ASKED, np.int8)
         said = [workshop.margins(member, inputs, changes) > 0 for member in self.panel]
         return np.asarray(np.sum(said, axis=0), np.int8)
+
+
+def _among(keys: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Which keys are among others, which increase."""
+    if not len(wanted):
+        return np.zeros(len(keys), bool)
+    mask: npt.NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, keys), len(wanted) - 1)] == keys
+    return mask
 
 
 def log_odds(probability: FloatArray) -> FloatArray:

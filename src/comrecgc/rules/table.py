@@ -27,7 +27,8 @@ MOST_CHANGES = 3
 
 _NEEDS_CONTEXT = (kernels.changing.RELABEL, kernels.changing.JOIN, kernels.changing.CUT, kernels.changing.REBOND)
 _LOOKED_AT = 12_000  # rules, those that turn the most inputs, of which the table keeps some
-_WIDE = 2  # radius that only rules of one change have
+WIDE = 2
+"""Radius that only rules of one change have."""
 _SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
 _FOR_SUCCESS = 1 / 6  # each in this share of the table
 
@@ -165,7 +166,7 @@ def tabulate(
             something else of an alcohol than of a ketone, and nobody knows what to do with it.
         least_confirmed: Least share of the inputs a rule turns for which most of the panel agree, where there is one.
     """
-    rows = _accepted_rows(singles, composites, workshop, least_inputs, definite=definite)
+    rows = accepted_rows(singles, composites, workshop, least_inputs, definite=definite)
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     common = np.lexsort((key, -accepted))[:_LOOKED_AT]
     common = np.sort(common[accepted[common] >= least_inputs])
@@ -236,7 +237,7 @@ class _Rows:
         return self.take(np.flatnonzero((count >= least)[of] & (keys > 0)[of]))
 
 
-def _accepted_rows(
+def accepted_rows(
     singles: Changes, composites: Sequence[Made], workshop: Workshop, least_inputs: int, *, definite: bool
 ) -> _Rows:
     """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
@@ -327,18 +328,37 @@ def _applicable(
         names, at = np.unique(singles.rule[:, which], return_index=True)
         rule, place = np.nonzero((members > 0) & (np.minimum(radius, 1) == which)[:, None])
         found[rule, place] = singles.found[at[np.searchsorted(names, members[rule, place])], which]
-    wide = np.flatnonzero(radius == _WIDE)
+    wide = np.flatnonzero(radius == WIDE)
     wider = np.unique(found[wide, 0])
     found[wide, 0] = workshop.widened_keys(rows.input[first[wide]], rows.change[first[wide], 0], found[wide, 0])
+    return holding(found, wider, workshop, num_inputs)
+
+
+def holding(
+    found: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64], workshop: Workshop, num_inputs: int
+) -> npt.NDArray[np.uint8]:
+    """Inputs that hold all of up to three things, `[K, N]`, packed.
+
+    Args:
+        found: Keys of what changes find, `[K, 3]`; 0 where there are fewer.
+        wider: Keys at radius 1, increasing, that keys at radius 2 among them refine.
+        workshop: Knows the inputs.
+        num_inputs: How many there are.
+    """
     wanted = np.unique(found[found > 0])
-    held, where = workshop.finds(wanted, wider)
-    holds = np.zeros((len(wanted), -(-num_inputs // 8)), np.uint8)
-    np.bitwise_or.at(holds, (held, where // 8), (128 >> (where % 8)).astype(np.uint8))
+    holds = packed(*workshop.finds(wanted, wider), (len(wanted), num_inputs))
     result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else np.zeros((0, holds.shape[1]), np.uint8)
     for k in range(1, MOST_CHANGES):
         has = found[:, k] > 0
         result[has] &= holds[np.searchsorted(wanted, found[has, k])]
     return result
+
+
+def packed(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
+    """A table of bits, eight columns to a byte, in which the given places are set."""
+    bits = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
+    np.bitwise_or.at(bits, (rows, columns // 8), (128 >> (columns % 8)).astype(np.uint8))
+    return bits
 
 
 def _labels_gained(inputs: IntArray, changes: IntArray, workshop: Workshop) -> IntArray:

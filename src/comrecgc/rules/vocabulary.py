@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,7 @@ class Vocabulary:
         mask: npt.NDArray[np.bool_] = usual & (kind != kernels.changing.JOIN)
         return mask
 
+    @cached_property
     def compiled(self) -> tuple[Any, Any, Any, Any]:
         """The records `kernels.enumeration` and `kernels.incremental` take: limits, groups, hydrogens, bonds."""
         changing = kernels.changing
@@ -128,8 +130,9 @@ class Vocabulary:
             bonds = changing.Bonds(np.zeros((0, 1), np.int8), -1, np.zeros(0, np.int32))
         else:
             bonds = changing.Bonds(self.bonding.right, self.bonding.charged, self.bonding.most)
-        return limits, *self.compiled_groups(), bonds
+        return limits, *self.compiled_groups, bonds
 
+    @cached_property
     def compiled_groups(self) -> tuple[Any, Any]:
         """What it takes to carry changes out: groups and hydrogens."""
         changing = kernels.changing

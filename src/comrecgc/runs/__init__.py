@@ -14,6 +14,7 @@ from comrecgc.runs.evaluation import (
 from comrecgc.runs.evidence import load_evidence, rewrite_report, run_evidence
 from comrecgc.runs.figures import Figure
 from comrecgc.runs.folder import REPORT, SUMMARY, WITNESSES, RunFolder
+from comrecgc.runs.merging import merge_shards
 from comrecgc.runs.models import ModelFile, obtain_classifier, obtain_embedder
 from comrecgc.runs.run import apply_run, explain_dataset
 from comrecgc.runs.sources import OWN_SOURCES, ComparedSource, compare_sources, source_settings
@@ -38,6 +39,7 @@ __all__ = [
     "load_evidence",
     "load_explanation",
     "load_witnesses",
+    "merge_shards",
     "obtain_classifier",
     "obtain_embedder",
     "recheck",

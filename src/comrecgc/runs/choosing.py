@@ -38,16 +38,21 @@ def choose_again(
         raise InputError(f"--out must be another folder than the run's own (got {out})")
     request = dict(explanation.facts.facts.get("request") or {}) | {"chosen_from": str(run), **chosen.parameters}
     with RunFolder.open(out, request, resume=False, overwrite=overwrite) as folder:
-        facts = dict(chosen.facts.facts) | {"request": folder.request}
-        models, panel = facts.get("models"), facts.get("panel")
-        if isinstance(models, dict):
-            facts["models"] = {what: _carried(file, run, folder.path) for what, file in models.items()}
-        if isinstance(panel, list):
-            facts["panel"] = [_carried(file, run, folder.path) for file in panel]
-        chosen = chosen.with_facts(replace(chosen.facts, facts=facts))
-        write_report(chosen, folder.path / REPORT)
-        chosen.save(folder.path)
-        folder.finish()
+        return write_choice(chosen, run, folder)
+
+
+def write_choice(chosen: Explanation, run: Path, folder: RunFolder) -> Explanation:
+    """Write what was chosen from a run, with its models, to another folder."""
+    facts = dict(chosen.facts.facts) | {"request": folder.request}
+    models, panel = facts.get("models"), facts.get("panel")
+    if isinstance(models, dict):
+        facts["models"] = {what: _carried(file, run, folder.path) for what, file in models.items()}
+    if isinstance(panel, list):
+        facts["panel"] = [_carried(file, run, folder.path) for file in panel]
+    chosen = chosen.with_facts(replace(chosen.facts, facts=facts))
+    write_report(chosen, folder.path / REPORT)
+    chosen.save(folder.path)
+    folder.finish()
     return chosen
 
 

@@ -13,7 +13,7 @@ from comrecgc.baselines import CHECKPOINT as BASELINE_CHECKPOINT
 from comrecgc.errors import InputError
 from comrecgc.evidence import EVIDENCE
 from comrecgc.explanation import Explanation
-from comrecgc.pipeline import RULES
+from comrecgc.pipeline import BLOCK_FILES, CENSUS, RULES
 from comrecgc.storage import FOLDER_LOCK, check_writable, only_writer_in, read_json, reason_of, write_json
 
 REQUEST = "run.json"
@@ -25,8 +25,8 @@ SUMMARY = "summary.json"
 # In the order of removal: the file that says whose the others are goes last, the one that says they are whole first.
 _UNFINISHED = ("search.npz", "walk-*.npz", "baseline-*.npz", BASELINE_CHECKPOINT, REQUEST)
 _FINISHED = (
-    MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", "molecules.csv", REPORT, EVIDENCE, WITNESSES, RULES, SUMMARY,
-    "panel-*.safetensors", "panel-*.json",
+    MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", "molecules.csv", REPORT, EVIDENCE, WITNESSES, RULES, CENSUS, SUMMARY,
+    "panel-*.safetensors", "panel-*.json", BLOCK_FILES,
 )  # fmt: skip
 
 
@@ -82,8 +82,8 @@ class RunFolder:
         return (self.path / MANIFEST).exists()
 
     def finish(self) -> None:
-        """Remove what only an unfinished run needs."""
-        self._remove(*_UNFINISHED)
+        """Remove what only an unfinished run needs; the blocks of a shard stay, to be merged."""
+        self._remove(*_UNFINISHED, *(() if "shard" in self.request else (BLOCK_FILES,)))
 
     def _check_request(self) -> None:
         """Refuse to go on with a run that was asked for something else."""

@@ -17,7 +17,7 @@ import numpy as np
 from comrecgc.classifiers import Classifier
 from comrecgc.explanation import CoveredInput, Explanation, StoredRule
 from comrecgc.graphs import Graph, GraphBatch, Rung
-from comrecgc.pipeline import Judges, MinedRules, ResolvedSettings
+from comrecgc.pipeline import Judges, MinedRules, ResolvedSettings, Whole
 from comrecgc.rules import Wishes, choose, held_out, wilson_interval
 from comrecgc.runs.figures import TOLERANCE, Figure
 
@@ -193,7 +193,11 @@ def _rows(
     """Rows of the table that the recourses are; None if the choice from the table is another."""
     if mined is None or not explanation.recourses:
         return None
-    rows: list[int] = choose(mined.table, settings.num_recourses, wishes).rules.tolist()
+    chosen = choose(mined.table, settings.num_recourses, wishes)
+    if mined.census is not None:
+        whole = Whole.chosen(mined.census, mined.table, settings, wishes, on_sample=chosen)
+        chosen = chosen if whole is None else whole.choice
+    rows: list[int] = chosen.rules.tolist()
     return rows if len(rows) == len(explanation.recourses) else None
 
 
@@ -225,6 +229,10 @@ def _from_table(
         "num_rules": len(table),
         "oracle_calls": table.num_scored or None,
     }
+    if mined.census is not None:
+        on_sample = choose(table, num, wishes)
+        whole = Whole.chosen(mined.census, table, settings, wishes, on_sample=on_sample)
+        figures |= {} if whole is None else whole.figures()
     for most, name in ((1, "one"), (2, "two"), (3, "three")):
         if f"coverage_up_to_{name}_changes" in explanation.metrics:
             figures[f"coverage_up_to_{name}_changes"] = choose(table, num, wishes.limited(most)).coverage

@@ -13,6 +13,7 @@ from comrecgc.baselines import GlobalSummary
 from comrecgc.classifiers import ClassifierTraining, Panel, PanelTraining
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining
+from comrecgc.engine import engine_of
 from comrecgc.errors import InputError
 from comrecgc.explainer import QUICK_TRAINING
 from comrecgc.explanation import Explanation, encode_graph
@@ -24,10 +25,14 @@ from comrecgc.pipeline import (
     Progress,
     Rejects,
     Settings,
+    Shard,
     agreement_source,
     apply_recourses,
     find_recourses,
+    first_sample,
+    num_blocks_of,
     panel_source,
+    population_of,
     stored_settings,
     with_label_names,
 )
@@ -61,6 +66,8 @@ def explain_dataset(
     progress: Progress | None = None,
     started: float | None = None,
     compilation: Compilation | None = None,
+    cluster: str | None = None,
+    shard: Shard | None = None,
 ) -> Explanation:
     """Explain a classifier on a dataset and write the run folder.
 
@@ -81,6 +88,8 @@ def explain_dataset(
         progress: Called as work proceeds.
         started: When the time budget began, as `time.monotonic()` counts; None for now.
         compilation: Compiling that began before; it is waited for once all models are there.
+        cluster: Address of a dask scheduler whose workers carry rules out on all graphs; None for threads.
+        shard: Carry rules out on this part of the graphs only, to be merged with the others; None for all.
     """
     settings = settings or Settings()
     if agree and (panel or settings.changes != "confirmed"):
@@ -101,6 +110,13 @@ def explain_dataset(
         "constraint": None if settings.constraint is None else repr(settings.constraint),
         "baseline": settings.baseline_facts(),
     }
+    engine = engine_of(cluster, settings.num_jobs)
+    if shard is not None:
+        if settings.recourse != "rules" or len(dataset) <= settings.sample:
+            raise InputError(
+                f"Shards are of runs by rules on more graphs than the sample of {settings.sample} (got {len(dataset)})"
+            )
+        request["shard"] = asdict(shard) | {"num_blocks": num_blocks_of(len(dataset))}
     if panel is None:
         panel = settings.wants_panel
     request["panel"] = panel if isinstance(panel, bool) else [checksum(path) for path in panel]
@@ -114,27 +130,31 @@ def explain_dataset(
             return Explanation.load(folder.path)
         files: dict[str, ModelFile] = {}
         model, files["classifier"] = obtain_classifier(
-            dataset, classifier, folder.path, training=classifier_training,
+            first_sample(dataset, settings), classifier, folder.path, training=classifier_training,
             deadline=clock.training_deadline(_CLASSIFIER_SHARE), progress=progress,
         )  # fmt: skip
         clock.lap("classifier")
+        with reproducible():
+            population = population_of(dataset, model, settings)
+        study = dataset if population is None else population.study
 
         def embedder_before(deadline: float | None) -> Embedder:
             found, files["embedder"] = obtain_embedder(
-                dataset, embedder, folder.path, training=embedder_training, deadline=deadline, progress=progress
+                study, embedder, folder.path, training=embedder_training, deadline=deadline, progress=progress
             )
             return found
 
         others: ObtainPanel | None = None
         if agree:
-            others = agreement_source(agree, dataset)
+            others = agreement_source(agree, study)
         elif panel:
-            others = panel_source(dataset, panel_files, panel_training, jobs=settings.jobs, progress=progress)
+            others = panel_source(study, panel_files, panel_training, jobs=settings.jobs, progress=progress)
         with reproducible():
             found = find_recourses(
-                settings, dataset, model, embedder_before,
+                settings, study, model, embedder_before,
                 _after_compiling(others, compilation),
                 clock=clock, progress=progress, checkpoint=folder.path, resume=resume,
+                population=population, engine=engine, shard=shard,
             )  # fmt: skip
         facts: dict[str, Any] = {
             "request": folder.request,

@@ -1,0 +1,126 @@
+"""Blocks of work on a dask cluster. Scheduling, repeating what a dead worker had, and moving data are dask's own.
+
+What all blocks share, models among it, is a plugin of the workers: the scheduler hands it once to every worker, those that join later or
+start anew included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+import comrecgc
+from comrecgc.engine.local import Engine, LocalEngine, in_order
+from comrecgc.errors import InputError
+
+if TYPE_CHECKING:
+    from distributed import Client, Worker
+
+Shared = TypeVar("Shared")
+Block = TypeVar("Block")
+Result = TypeVar("Result")
+
+SECONDS_TO_CONNECT = 10.0
+"""How long a scheduler may take to answer."""
+
+_AHEAD = 2  # blocks under way for each thread of the cluster
+_RESUME = "--resume goes on with what is finished"
+
+
+def connect(address: str, *, seconds: float = SECONDS_TO_CONNECT) -> ClusterEngine:
+    """The cluster of a scheduler.
+
+    Args:
+        address: Where the scheduler listens, `tcp://host:port`.
+        seconds: How long it may take to answer.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise InputError("A cluster needs dask: pip install 'comrecgc[cluster]'") from error
+    try:
+        client = Client(address, timeout=seconds, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"There must be a dask scheduler at the address of the cluster (got {address})") from error
+    return ClusterEngine(client=client)
+
+
+def engine_of(cluster: Client | str | None, jobs: int) -> Engine:
+    """Threads of this machine, or a cluster by its address or client."""
+    if cluster is None:
+        return LocalEngine(jobs=jobs)
+    return connect(cluster) if isinstance(cluster, str) else ClusterEngine(client=cluster)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClusterEngine:
+    """The workers of a dask cluster.
+
+    Args:
+        client: Knows the scheduler.
+    """
+
+    client: Client
+
+    def __post_init__(self) -> None:
+        """Workers must be there, and run this version."""
+        info = self.client.scheduler_info(n_workers=-1)["workers"]
+        if not info:
+            raise InputError("The cluster must have workers (got none)")
+        try:
+            versions: dict[str, str] = self.client.run(_version)
+        except Exception as error:  # whatever a worker cannot import or unpack
+            raise InputError(f"Workers must have comrecgc {comrecgc.__version__} (got {error!s:.100})") from error
+        for worker, version in versions.items():
+            if version != comrecgc.__version__:
+                raise InputError(f"Workers must have comrecgc {comrecgc.__version__} (got {version} at {worker})")
+
+    def map(
+        self, function: Callable[[Shared, Block], Result], shared: Shared, blocks: Iterable[Block]
+    ) -> Iterator[Result]:
+        """Results in the order of blocks."""
+        from distributed.client import FutureCancelledError
+        from distributed.comm import CommClosedError
+
+        name = f"comrecgc-{uuid4().hex}"
+        threads = sum(self.client.nthreads().values())
+        try:
+            self.client.register_plugin(_plugin(function, shared), name=name)
+            yield from in_order(
+                lambda block: self.client.submit(_work, name, block, pure=False),
+                blocks,
+                _AHEAD * max(threads, 1),
+                lambda future: future.result(),
+            )
+            self.client.unregister_worker_plugin(name)
+        except (CommClosedError, FutureCancelledError, TimeoutError, OSError) as error:
+            raise InputError(f"The cluster was lost ({type(error).__name__}): {_RESUME}") from error
+
+
+def _version() -> str:
+    return comrecgc.__version__
+
+
+def _plugin(function: Callable[[Any, Any], Any], shared: Any) -> Any:
+    """What workers keep: the work and what its blocks share. The same bits everywhere, as on one machine."""
+    from distributed import WorkerPlugin
+
+    class Work(WorkerPlugin):  # type: ignore[misc]  # defined here, as dask is optional
+        def __init__(self) -> None:
+            self.function, self.shared = function, shared
+
+        def setup(self, worker: Worker) -> None:  # noqa: ARG002
+            from comrecgc.threads import use_one_thread
+
+            use_one_thread()
+
+    return Work()
+
+
+def _work(name: str, block: Any) -> Any:
+    from distributed import get_worker
+
+    work = get_worker().plugins[name]
+    return work.function(work.shared, block)
