@@ -37,7 +37,7 @@ class Experiment:
         number: Where it stands in the paper.
         title: What it shows.
         run: Carries it out: a table to be saved, or the file of a figure.
-        quick: Processor minutes at the quick scale, alone and with all that is compiled at first use compiled before.
+        quick: Processor minutes at the quick scale, alone; compiling at first use takes about two of them.
         full: How long the full scale takes on two cores; hours are reckoned from the minutes of single runs.
     """
 
@@ -64,19 +64,19 @@ EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         Experiment(name="datasets", number="Table 1", title="the datasets", run=datasets_table, quick=0.1, full="10 s"),
-        Experiment(name="accuracy", number="Tables 2 and 10 to 12", title="accuracy of the classifiers", run=accuracy_table, quick=3, full="15 min"),
-        Experiment(name="fcr", number="Table 3", title="FCR: GCFExplainer, COMRECGC with 2 to 6 heads, ours", run=fcr_table, quick=2, full="about 14 h"),
-        Experiment(name="fc", number="Table 4", title="FC: data, LocalRW, GCFExplainer, COMRECGC, ours", run=fc_table, quick=2, full="about 8 h"),
-        Experiment(name="curves", number="Figure 2", title="FC: coverage and length against R", run=draw_curves, quick=2, full="as fc"),
-        Experiment(name="ten", number="Table 5", title="ten explanations: recourses against graphs", run=ten_table, quick=2, full="about 8 h"),
-        Experiment(name="grid", number="Table 6", title="θ and Δ", run=grid_table, quick=2, full="about 4 h"),
-        Experiment(name="fine", number="Table 7", title="Δ on Mutagenicity in small steps", run=fine_table, quick=1, full="about 2 h"),
-        Experiment(name="times", number="Table 8", title="running times by stage", run=times_table, quick=1, full="about 6 h"),
-        Experiment(name="ablation", number="Table 9", title="ablation: without clusters, without several heads", run=ablation_table, quick=2, full="about 6 h"),
-        Experiment(name="models", number="Tables 13 to 15", title="GAT, GraphSAGE and GIN", run=models_table, quick=6, full="about 24 h"),
-        Experiment(name="social", number="Table 16", title="IMDB-BINARY and IMDB-MULTI", run=social_table, quick=2, full="about 4 h"),
-        Experiment(name="local", number="Table 17", title="CF-GNNExplainer", run=local_table, quick=2, full="about 8 h"),
-        Experiment(name="pictures", number="Figures 1, 3 and 4", title="common recourses on Mutagenicity", run=draw_recourses, quick=0.5, full="2 min"),
+        Experiment(name="accuracy", number="Tables 2 and 10 to 12", title="accuracy of the classifiers", run=accuracy_table, quick=3.1, full="15 min"),
+        Experiment(name="fcr", number="Table 3", title="FCR: GCFExplainer, COMRECGC with 2 to 6 heads, ours", run=fcr_table, quick=4, full="about 14 h"),
+        Experiment(name="fc", number="Table 4", title="FC: data, LocalRW, GCFExplainer, COMRECGC, ours", run=fc_table, quick=4.1, full="about 8 h"),
+        Experiment(name="curves", number="Figure 2", title="FC: coverage and length against R", run=draw_curves, quick=3.9, full="as fc"),
+        Experiment(name="ten", number="Table 5", title="ten explanations: recourses against graphs", run=ten_table, quick=4.1, full="about 8 h"),
+        Experiment(name="grid", number="Table 6", title="θ and Δ", run=grid_table, quick=3.2, full="about 4 h"),
+        Experiment(name="fine", number="Table 7", title="Δ on Mutagenicity in small steps", run=fine_table, quick=0.4, full="about 2 h"),
+        Experiment(name="times", number="Table 8", title="running times by stage", run=times_table, quick=2.2, full="about 6 h"),
+        Experiment(name="ablation", number="Table 9", title="ablation: without clusters, without several heads", run=ablation_table, quick=3.8, full="about 6 h"),
+        Experiment(name="models", number="Tables 13 to 15", title="GAT, GraphSAGE and GIN", run=models_table, quick=4, full="about 24 h"),
+        Experiment(name="social", number="Table 16", title="IMDB-BINARY and IMDB-MULTI", run=social_table, quick=1.2, full="about 4 h"),
+        Experiment(name="local", number="Table 17", title="CF-GNNExplainer", run=local_table, quick=3.9, full="about 8 h"),
+        Experiment(name="pictures", number="Figures 1, 3 and 4", title="common recourses on Mutagenicity", run=draw_recourses, quick=2, full="2 min"),
         Experiment(name="theory", number="section 2, appendices B and C", title="the theory as checks", run=theory_table, quick=0.1, full="10 s"),
     )
 }  # fmt: skip

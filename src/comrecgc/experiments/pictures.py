@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from comrecgc.drawing import draw_rule
-from comrecgc.experiments.laboratory import Laboratory
+from comrecgc.experiments.laboratory import Laboratory, versions
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Rule
 from comrecgc.pipeline import catalogue_of
@@ -49,8 +49,8 @@ def draw_recourses(laboratory: Laboratory) -> Path:
     """Find the recourses of the paper's pictures among plausible rules, and draw them; returns the page that lists them."""
     ground = laboratory.ground(_DATASET)
     explainer = CommonRecourseExplainer(ground.classifier, changes="plausible", panel=False, jobs=laboratory.jobs)
-    explainer.fit(ground.dataset)
-    mined, dataset = explainer.mined_, ground.dataset
+    explainer.fit(ground.whole, progress=laboratory.progress)
+    mined, dataset = explainer.mined_, ground.whole
     assert mined is not None
     catalogue = catalogue_of(mined)
     table = mined.table
@@ -76,7 +76,8 @@ def draw_recourses(laboratory: Laboratory) -> Path:
         )
         lines.append(f"![{wanted.words}](recourse-{wanted.name}.svg)\n")
     path = laboratory.folder / "pictures.md"
-    write_text(path, "\n".join([*lines, *(f"{note}\n" for note in laboratory.notes((_DATASET,)))]))
+    notes = ("All graphs of Mutagenicity, whatever the scale.", f"Models: {ground.provenance}.", versions())
+    write_text(path, "\n".join([*lines, *(f"{note}\n" for note in notes)]))
     return path
 
 
