@@ -147,6 +147,23 @@ def test_nothing_is_found_in_a_single_node_but_what_can_be_done_to_it() -> None:
     assert {KINDS[kind] for kind in changes.change[:, 0, 0]} == {"relabel", "attach"}
 
 
+def test_what_changes_find_is_found_in_graphs_with_many_places() -> None:
+    rng = np.random.default_rng(3)
+    data = oracles.small_data(rng, edge_labels=True)
+    vocabulary = oracles.small_vocabulary(data, Rung.CONNECTED)
+    tree = nx.random_labeled_tree(60, seed=3)
+    graph = Graph(
+        rng.integers(3, size=60), np.array(sorted(tree.edges), dtype=np.int64), edge_labels=rng.integers(2, size=59)
+    )
+    workshop, changes = mined([graph], vocabulary)
+    wide = workshop.widened_keys(changes.input, changes.change[:, 0], changes.found[:, 1])
+    wanted = np.unique(np.concatenate([changes.found.ravel(), wide]))
+    assert len(wanted) > 1024
+    held, inputs = workshop.finds(wanted, np.unique(changes.found[:, 1]))
+    assert np.array_equal(held, np.arange(len(wanted)))
+    assert not inputs.any()
+
+
 def test_dense_graphs_have_room() -> None:
     complete = nx.complete_graph(40)
     graph = Graph(np.zeros(40, np.int64), np.array(sorted(complete.edges), dtype=np.int64))
