@@ -99,7 +99,7 @@ class CellOutput:
 
         text = HTML(f"<pre>{html.escape(chr(10).join(self._stages.values()))}</pre>")
         if self._shown is None:
-            self._shown = display(text, display_id=True)  # type: ignore[no-untyped-call]
+            self._shown = display(text, display_id=True)
         else:
             self._shown.update(text)
 
