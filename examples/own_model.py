@@ -53,9 +53,16 @@ for _ in range(40):
         nn.functional.cross_entropy(model(batch.x, batch.edge_index, batch.batch), batch.y).backward()
         optimizer.step()
 
-# %% Explain
-from comrecgc.embedding import EmbedderTraining
+# %% Explain it by rules
 from comrecgc.explainer import CommonRecourseExplainer
+
+quick = {"theta": 0.15, "num_recourses": 3, "max_changes": 1, "panel": False, "label_names": COLOURS}
+rules = CommonRecourseExplainer(model, **quick).fit(seen).explanation_
+for recourse in rules.recourses:
+    print(f"{recourse.summary}: turns {recourse.statistics['accepted']} of {recourse.statistics['applicable']}")
+
+# %% Explain it by vectors
+from comrecgc.embedding import EmbedderTraining
 
 explainer = CommonRecourseExplainer(
     model,

@@ -75,7 +75,10 @@ class Predictions:
         if count == 0:
             return "There are no graphs to classify."
         if self.accepted.all():
-            return f"The classifier accepts all {count} graphs: there are no rejects to explain."
+            return (
+                f"The classifier accepts all {count} graphs: there are no rejects to explain. "
+                "If accept is the wrong class, choose another with target_class, or with --accept."
+            )
         if not self.accepted.any():
             return f"The classifier rejects all {count} graphs: no graph shows what it accepts."
         if len(self.rejects) == 0:
