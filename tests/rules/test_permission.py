@@ -62,7 +62,7 @@ def same_bond(graph: Graph, change: list[int]) -> bool:
         return True
     assert graph.edge_labels is not None
     bonds = {frozenset(pair): bond for pair, bond in zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True)}
-    return bonds[frozenset((first, second))] == workshop().vocabulary.groups[value].bond
+    return bool(bonds[frozenset((first, second))] == workshop().vocabulary.groups[value].bond)
 
 
 def test_groups_take_the_place_of_others_on_the_same_bond() -> None:
