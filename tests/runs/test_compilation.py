@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,27 +11,29 @@ from comrecgc.runs import Compilation, compilation
 
 def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    started: list[list[str]] = []
+    begun: list[Any] = []
 
     class Process:
-        def __init__(self, command: list[str], **_: object) -> None:
-            started.append(command)
-            self.waited = False
+        def __init__(self, *, target: Any, daemon: bool) -> None:
+            assert daemon
+            self.target, self.waited = target, False
 
-        def wait(self) -> None:
+        def start(self) -> None:
+            begun.append(self.target)
+
+        def join(self) -> None:
             self.waited = True
 
-        def terminate(self) -> None: ...
-
-    monkeypatch.setattr("comrecgc.runs.compilation.subprocess.Popen", Process)
+    context = SimpleNamespace(Process=Process)
+    monkeypatch.setattr("comrecgc.runs.compilation.multiprocessing.get_context", lambda _: context)
     monkeypatch.setattr("comrecgc.runs.compilation.os.sched_getaffinity", lambda _: {0})
     assert Compilation.start().process is None  # one core: compiling elsewhere gains nothing
     monkeypatch.setattr("comrecgc.runs.compilation.os.sched_getaffinity", lambda _: {0, 1})
     compiling = Compilation.start()
-    assert len(started) == 1
+    assert len(begun) == 1
     compiling.wait()
     process: Any = compiling.process
     assert process.waited
     compilation._stamp().touch()
     assert Compilation.start().process is None
-    assert len(started) == 1
+    assert len(begun) == 1

@@ -5,15 +5,14 @@ What is compiled is kept beside the kernels, or in `$NUMBA_CACHE_DIR`, so that t
 
 from __future__ import annotations
 
-import atexit
 import hashlib
+import multiprocessing
 import os
 import platform
-import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from comrecgc import kernels
@@ -25,23 +24,21 @@ _GRAPHS = 24  # enough for every kind of change to occur
 class Compilation:
     """Compiling that goes on in another process; None where nothing is left to compile."""
 
-    process: subprocess.Popen[bytes] | None
+    process: BaseProcess | None
 
     @classmethod
     def start(cls) -> Compilation:
         """Begin, unless it was done before or there is no second core to do it on."""
         if _stamp().exists() or _num_cores() < 2 or not os.access(_stamp().parent, os.W_OK):
             return cls(None)
-        command = [sys.executable, "-m", "comrecgc.runs.compilation"]
-        quiet = subprocess.DEVNULL
-        process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
-        atexit.register(process.terminate)  # a command that is over leaves nothing behind
+        process = multiprocessing.get_context("spawn").Process(target=_compile_quietly, daemon=True)
+        process.start()  # a daemon: a command that is over leaves nothing behind
         return cls(process)
 
     def wait(self) -> None:
         """Come back when all is compiled: to compile the same here would take longer."""
         if self.process is not None:
-            self.process.wait()
+            self.process.join()
 
 
 def compile_kernels() -> None:
@@ -82,7 +79,11 @@ def _num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-if __name__ == "__main__":
+def _compile_quietly() -> None:
+    """Compile all there is, say nothing, and leave the stamp."""
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
     compile_kernels()
     with suppress(OSError):
         _stamp().touch()
