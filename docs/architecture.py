@@ -15,13 +15,13 @@ from comrecgc.drawing import STYLE, Pen
 # Package, what happens to the graph there, what it is afterwards.
 STATIONS = [
     ("datasets", "atoms become labels, bonds become edges; molecules knows the chemistry", "Graph in a GraphDataset"),
-    ("classifiers", "one forward pass; not accepted, so the graph is an input", "Rejects"),
-    ("embedding", "z(G), so that distances stand for edits", "Scores"),
-    ("neighbourhood", "every graph one edit away gets its p and z; kernels does the arithmetic", "Neighbourhood"),
-    ("search, walk", "towards accepted graphs within θ whose recourse others share", "RecoursePairs"),
-    ("recourse, selection", "at most R vectors whose Δ-balls cover the most inputs", "Cover"),
-    ("pipeline", "a plain forward pass over the very graphs shown; what fails is dropped", "Verified"),
-    ("explanation, wording", "edits in words; frozen records, checked when built", "Explanation"),
+    ("classifiers", "one forward pass; not accepted, so the graph is an input; a panel is trained", "Rejects, Panel"),
+    ("graphs, molecules", "which surroundings and groups occur in the data", "Ladder, Vocabulary"),
+    ("rules: mining", "every change at every place, on its rung and within θ, scored once by kernels", "Changes"),
+    ("rules: composition", "two or three changes together, where the single ones raise the score", "Made"),
+    ("rules: table", "one row per rule: which inputs hold it, which it turns, who agrees", "RuleTable"),
+    ("rules: choice, selection", "at most R rules that turn the most inputs, with a bound", "RuleChoice"),
+    ("pipeline, wording", "a plain forward pass checks every claim; the rule gets its words", "Explanation"),
     ("report, runs", "one page, one folder; figures that can be computed again", "report.html, explanation.json"),
 ]
 STEP, TOP, WIDTH = 62, 24, 1000
