@@ -90,7 +90,7 @@ def test_repairs_and_dropped_graphs_are_noted(benchmarks: dict[str, GraphDataset
         "193062 of 386124 rows of edges repeated an earlier row and were merged.",
     )
     assert benchmarks["proteins"].notes == (
-        "1 node attribute was left out (attribute 1): labels are a finite alphabet. --bin 1=4 cuts one into ranges.",
+        "1 node attribute was left out (attribute 1), since rules need labels of a finite alphabet. --bin 1=4 cuts one into four ranges.",
     )
 
 
@@ -245,7 +245,7 @@ def test_attributes_are_noted_or_cut_into_ranges(write_tu: WriteTU) -> None:
         node_attributes="0.0, 9\n1.0, 9\n2.0, 9\n3.0, 9\n", label_readme="Node attributes:\t[charge, mass]\n"
     )
     assert from_tu_folder(folder).notes[-1] == (
-        "2 node attributes were left out (charge, mass): labels are a finite alphabet. --bin charge=4 cuts one into ranges."
+        "2 node attributes were left out (charge, mass), since rules need labels of a finite alphabet. --bin charge=4 cuts one into four ranges."
     )
     plain = from_tu_folder(folder)
     cut = from_tu_folder(folder, bins={"charge": 2})

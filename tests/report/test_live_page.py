@@ -297,7 +297,8 @@ def test_rules_are_searched_and_sorted(live: Explanation, page: Page) -> None:
 def test_an_opened_rule_shows_what_it_does_and_where_it_fails(live: Explanation, page: Page) -> None:
     table = chooser_of(live).mined.table
     detail = page.locator("#recourse-1 + .detail")
-    assert detail.is_visible()  # the first is open
+    assert detail.count() == 0
+    page.locator("#recourse-1 th button").click()
     rule = chosen(page)[0]
     facts = detail.locator(".known").inner_text()
     assert f"{table.num_accepted[rule]} of " in facts
@@ -313,6 +314,19 @@ def test_an_opened_rule_shows_what_it_does_and_where_it_fails(live: Explanation,
     assert page.locator("#recourse-2 + .detail svg.drawing").count() > 0
     page.keyboard.press("Enter")
     assert page.locator("#recourse-2 + .detail").count() == 0
+
+
+def test_the_first_rules_are_shown_at_the_top_and_open_below(page: Page) -> None:
+    cards = page.locator("#first-rules li")
+    rows = [bdi.inner_text() for bdi in page.locator("#table .row th bdi").all()]
+    assert [card.locator("bdi").inner_text() for card in cards.all()] == rows[:3]
+    assert cards.locator("svg.drawing").count() == 3
+    cards.nth(1).locator("button").click()
+    assert page.locator("#recourse-2 + .detail").is_visible()
+    assert page.locator("#recourse-2 button").first.get_attribute("aria-expanded") == "true"
+    slide(page, "#wish-success", 100)
+    rows = [bdi.inner_text() for bdi in page.locator("#table .row th bdi").all()]
+    assert [card.locator("bdi").inner_text() for card in cards.all()] == rows[:3]
 
 
 def test_a_graph_opens_with_every_rule_that_works_for_it(live: Explanation, page: Page) -> None:
@@ -439,6 +453,7 @@ def test_names_and_verdicts_are_shown_and_hostile_ones_do_no_harm(
     write_report(found, tmp_path / "r.html", evidence)
     page = settled(open_page(tmp_path / "r.html", NARROW))
     assert page.locator("#recourse-2 .verdict.weak").inner_text() == "weak, a shortcut"
+    page.locator("#recourse-1 th button").click()
     assert page.locator("#recourse-1 + .detail .evidence li.against").inner_text() == hostile
     page.locator("#lookup-number").fill("no. 7")
     page.keyboard.press("Enter")

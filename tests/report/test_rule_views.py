@@ -46,7 +46,7 @@ def test_the_top_says_what_the_rules_are_worth(rules: Explanation, html: str) ->
     assert "of 60 rejected molecules, by plausible changes" in words
     for part in (
         "On unseen molecules77.1%",
-        "At most99.4%",
+        "Best possible99.4%",
         "Confirmed12.3%",
         "A warning for rules.",
         "given classifiers",
@@ -117,7 +117,7 @@ def test_without_panel_held_out_and_statistics_nothing_is_made_up() -> None:
         bare, metrics={}, facts=RunFacts(), recourses=tuple(replace(it, statistics=None) for it in bare.recourses)
     )
     page = Page(render_report(bare))
-    for words in ("Confirmed", "unseen", "At most", "None"):
+    for words in ("Confirmed", "unseen", "Best possible", "None"):
         assert words not in page.words
     assert [name for name, _ in rule_facts(bare.recourses[0])] == ["Valid molecules"]
 
@@ -133,9 +133,9 @@ def test_a_proven_bound_reads_as_one(rules: Explanation) -> None:
     proven = replace(rules, metrics={**rules.metrics, "coverage_bound": rules.coverage})
     assert (
         "bound",
-        "At most",
+        "Best possible",
         f"{rules.coverage:.1%}",
-        "no 3 of the 4000 rules kept cover more: these are the best",
+        "no 3 of the 4000 rules kept cover more: this choice is the best",
     ) in rule_figures(proven)
 
 

@@ -77,8 +77,8 @@ class Agreement:
         said = self.rejected + self.num_accepts - self.accepted
         return (
             f"The model gets {self.accuracy:.1%} of the graphs right, those it was trained on included: {self.recall_on_rejects:.0%} of the "
-            f"{self.num_rejects} that are {reject}, {self.recall_on_accepts:.0%} of the {self.num_accepts} that are {accept} (balanced accuracy "
-            f"{self.balanced_accuracy:.2f}). It rejects {said}, of which {self.rejected} are {reject}."
+            f"{self.num_rejects} of class {reject}, {self.recall_on_accepts:.0%} of the {self.num_accepts} of class {accept} (balanced accuracy "
+            f"{self.balanced_accuracy:.2f}). It rejects {said}, {self.rejected} of them rightly."
         )
 
     @property

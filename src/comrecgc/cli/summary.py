@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from comrecgc.explanation import Explanation
+from comrecgc.explanation import CommonRecourse, Explanation
 from comrecgc.runs import REPORT
 from comrecgc.terminal import err, out
 
@@ -36,11 +36,10 @@ def headline(explanation: Explanation) -> str:
     limits = ", ".join(
         f"{sign} = {parameters[name]:.4g}" for sign, name in (("θ", "theta"), ("Δ", "delta")) if name in parameters
     )
-    what, covers = ("rules", "turn") if explanation.recourse == "rules" else ("common recourses", "cover")
-    return (
-        f"{explanation.dataset}: {len(explanation.recourses)} {what} {covers} {_reach(explanation)} "
-        f"({limits}, {explanation.changes} changes)"
-    )
+    what, covers = ("rule", "turn") if explanation.recourse == "rules" else ("common recourse", "cover")
+    num = len(explanation.recourses)
+    said = f"1 {what} {covers}s" if num == 1 else f"{num} {what}s {covers}"
+    return f"{explanation.dataset}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
 
 
 def _reach(explanation: Explanation) -> str:
@@ -63,8 +62,8 @@ def rule_figures(explanation: Explanation) -> list[str]:
         if (value := metrics.get(name)) is not None
     }
     texts = {
-        "held_out_coverage": "of graphs not used for the choice {:.1%}",
-        "confirmed_coverage": "confirmed by most of the panel {:.1%}",
+        "held_out_coverage": "{:.1%} of graphs not used for the choice",
+        "confirmed_coverage": "most of the panel confirm {:.1%}",
         "coverage_bound": "no choice of as many rules turns more than {:.1%}",
     }
     if explanation.recourse != "rules" or not known:
@@ -78,25 +77,27 @@ def recourse_table(explanation: Explanation) -> Table:
 
 
 def _rule_table(explanation: Explanation) -> Table:
-    """Rules, and of how many graphs that they can be carried out on they turn how many."""
-    table = Table("", "rule", "turns", "success", "covered so far", "cost")
-    confirmed = any("share_confirmed" in (recourse.statistics or {}) for recourse in explanation.recourses)
-    if confirmed:
-        table.add_column("confirmed")
+    """Each rule in words, and below it how often it works: sentences, which wrap better than narrow columns."""
+    table = Table.grid(padding=(0, 1, 0, 0))
     shown = zip(explanation.recourses[:_RULES_SHOWN], explanation.coverage_curve, strict=False)
     for place, (recourse, coverage) in enumerate(shown):
-        known = recourse.statistics or {}
-        low, high = known.get("interval") or (0.0, 1.0)
-        row: list[str | Text] = [
-            str(place + 1),
-            Text(recourse.summary),  # a label's name may look like markup
-            f"{known.get('accepted', recourse.gain)} of {known.get('applicable', '?')}",
-            f"{known.get('success', 0):.0%} ({low:.0%}–{high:.0%})",
-            f"{coverage:.1%}",
-            f"{known.get('cost', recourse.median_edits or 0):g}",
-        ]
-        table.add_row(*row, *([f"{known.get('share_confirmed', 0):.0%}"] if confirmed else []))
+        # A label's name may look like markup, so it goes in as text.
+        table.add_row(f"{place + 1:>2}.", Text(recourse.summary, style="bold"))
+        table.add_row("", Text(_rule_facts(recourse, coverage)))
     return table
+
+
+def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
+    known = recourse.statistics or {}
+    low, high = known.get("interval") or (0.0, 1.0)
+    works = f"works for {known.get('accepted', recourse.gain)} of {known.get('applicable', '?')}"
+    facts = [
+        f"{works} ({known.get('success', 0):.0%}, {100 * low:.0f}–{high:.0%})",
+        f"cost {known.get('cost', recourse.median_edits or 0):g}",
+    ]
+    if "share_confirmed" in known:
+        facts.append(f"confirmed {known['share_confirmed']:.0%}")
+    return "; ".join([*facts, f"{coverage:.1%} so far"])
 
 
 def _vector_table(explanation: Explanation) -> Table:
@@ -121,5 +122,5 @@ def print_reasons(explanation: Explanation) -> None:
     """How many inputs are not covered, by reason."""
     counts = Counter(entry.reason.value for entry in explanation.uncovered)
     if counts:
-        words = ", ".join(f"{count} {reason}" for reason, count in counts.most_common())
+        words = ", ".join(f"{count} ({reason})" for reason, count in counts.most_common())
         out.print(f"not covered: {words}", markup=False, soft_wrap=True)

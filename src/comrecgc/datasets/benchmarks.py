@@ -227,7 +227,11 @@ def _with_attributes(
     shown = ", ".join(left_out[:4]) + (", …" if len(left_out) > 4 else "")
     what = f"{len(left_out)} node attribute{'s were' if len(left_out) > 1 else ' was'} left out ({shown})"
     example = left_out[0] if given else left_out[0].removeprefix("attribute ")
-    return labels, names, (f"{what}: labels are a finite alphabet. --bin {example}=4 cuts one into ranges.",)
+    return (
+        labels,
+        names,
+        (f"{what}, since rules need labels of a finite alphabet. --bin {example}=4 cuts one into four ranges.",),
+    )
 
 
 def _without_rare(

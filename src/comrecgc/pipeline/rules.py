@@ -287,7 +287,7 @@ def table_notes(mined: MinedRules) -> list[str]:
         )
     if table.num_unconfirmed:
         notes.append(
-            f"{table.num_unconfirmed} rules that the panel confirms less than every other time were left out: they move this model alone."
+            f"{table.num_unconfirmed} rules that the panel confirms less than half of the time were left out: they move this model alone."
         )
     return notes
 

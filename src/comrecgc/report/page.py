@@ -25,6 +25,9 @@ from comrecgc.storage import write_text
 if TYPE_CHECKING:
     from jinja2 import Template
 
+LIVE = ("elements", "table", "choice", "graphs", "drawing", "rule_drawing", "wishes", "rules", "others", "page")
+"""Parts of the script in `live/`, each using those before it."""
+
 VERBS = ("remove", "relabel", "add", "cut", "join")
 
 
@@ -43,7 +46,8 @@ def write_report(explanation: Explanation, path: str | Path, evidence: Evidence 
 def render_report(explanation: Explanation, evidence: Evidence | None = None) -> str:
     """The report as HTML: one file, no network, and no script or style but its own may run in it."""
     chooser = rule_chooser(explanation)
-    style, script = STYLE + part("page.css") + evidence_style(), part("page.js" if chooser is None else "explorer.js")
+    style = STYLE + part("page.css") + evidence_style()
+    script = part("page.js") if chooser is None else live_script()
     recourses = recourse_views(explanation)
     uncovered = uncovered_views(explanation)
     is_rules = explanation.recourse == "rules"
@@ -101,6 +105,12 @@ def template(name: str) -> Template:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     return Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(part)).get_template(name)
+
+
+def live_script() -> str:
+    """The script of a page to choose with: its parts, as one function that leaves no names behind."""
+    parts = "\n".join(part(f"live/{name}.js") for name in LIVE)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 def part(name: str) -> str:

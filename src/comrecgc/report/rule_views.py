@@ -83,15 +83,15 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
         ("covered", "Covered", f"{explanation.coverage:.1%}", f"of {len(explanation.inputs)} rejected {things}, {rung}")
     ]
     if (unseen := _number(metrics, "held_out_coverage")) is not None:
-        hint = f"rules chosen on four fifths of the {things} cover so many of the others; mean of five splits"
+        hint = f"rules chosen on four fifths of the {things}, measured on the others"
         shown.append(("unseen", f"On unseen {things}", f"{unseen:.1%}", hint))
     if (bound := _number(metrics, "coverage_bound")) is not None:
         of = f"{num} of the {rules:.0f} rules kept" if (rules := _number(metrics, "num_rules")) else f"{num} rules"
-        best = ": these are the best" if bound - explanation.coverage < _SAME else ""
-        hint = f"no {of} cover more{best}" if num != 1 else f"no other rule covers more{best and ': this is the best'}"
-        shown.append(("bound", "At most", f"{bound:.1%}", hint))
+        best = ": this choice is the best" if bound - explanation.coverage < _SAME else ""
+        hint = f"no {of} cover more{best}" if num != 1 else f"no other rule covers more{best}"
+        shown.append(("bound", "Best possible", f"{bound:.1%}", hint))
     if (confirmed := _number(metrics, "confirmed_coverage")) is not None:
-        hint = f"of the rejected {things} have a change below that most of the panel of other models accept too"
+        hint = f"of the rejected {things}: most of a panel of other models accept the result too"
         shown.append(("confirmed", "Confirmed", f"{confirmed:.1%}", hint))
     if (cost := _number(metrics, "mean_cost")) is not None:
         shown.append(
@@ -99,7 +99,7 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
                 "cost",
                 "Size of a change",
                 f"{cost:.1f}",
-                f"{'atoms and bonds' if explanation.is_molecular else 'nodes and edges'} added, removed or changed, on average",
+                f"{'atoms and bonds' if explanation.is_molecular else 'nodes and edges'} that come, go or change, on average",
             )
         )
     if facts.model_accuracy is not None:

@@ -170,8 +170,12 @@ def explain_dataset(
         if found.summary is not None:
             write_json(folder.path / SUMMARY, summary_document(found.summary, found.rejects))
         explanation = found.explanation.with_facts(replace(found.explanation.facts, facts=facts))
+        tell = progress or (lambda *_: None)
+        tell("writing report and tables", 0, 2, "")
         write_report(explanation, folder.path / REPORT)  # the manifest, which makes the folder whole, comes last
+        tell("writing report and tables", 1, 2, "")
         explanation.save(folder.path)
+        tell("writing report and tables", 2, 2, "")
         folder.finish()
         return explanation
 

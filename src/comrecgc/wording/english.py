@@ -68,6 +68,11 @@ def clipped(name: str) -> str:
     return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"
 
 
+def edge_of(name: str) -> str:
+    """An edge of a label, with its article: "a close edge", "an edge of label 3"."""
+    return with_article(f"{name} edge") if name[:1].isalpha() else f"an edge of label {name}"
+
+
 def noun_of(name: str) -> str:
     """What a node of a label is called: its name, or "node of label 3" where the name is a number or a sign."""
     name = clipped(name)

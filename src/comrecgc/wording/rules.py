@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from comrecgc.graphs import Graph, Rule, Site
 from comrecgc.molecules import BOND_NAMES, read_substituent
 from comrecgc.wording.difference import Difference, Pair, pair_of
-from comrecgc.wording.english import clipped, counted, listed, noun_of, number, plural, several, with_article
+from comrecgc.wording.english import clipped, counted, edge_of, listed, noun_of, number, plural, several, with_article
 from comrecgc.wording.molecule_rules import MoleculeSentences, Wordiness
 from comrecgc.wording.sentences import Step, sentence
 from comrecgc.wording.words import Words
@@ -162,7 +162,7 @@ class GraphSentences:
         if set(anchors) <= set(named):
             place = "it" if len(named) == 1 else "one of them" if len(anchors) == 1 else "them"
         kinds = {bonds.get(pair_of(node, anchor)) for group in groups for node in group for anchor in anchors} - {None}
-        by = f" by {with_article(f'{kinds.pop()} edge')}" if comes and len(kinds) == 1 else ""
+        by = f" by {edge_of(kinds.pop())}" if comes and len(kinds) == 1 else ""
         return Step("attach", what, "to", place + by) if comes else Step("remove", what, "from", place)
 
     def _edge_step(self, pair: Pair, *, context: bool) -> Step:
@@ -170,10 +170,10 @@ class GraphSentences:
         ends = self._ends(pair, context=context)
         if pair not in d.old_bonds:
             bond = d.new_bonds[pair]
-            return Step("join", ends, *(("by", with_article(f"{bond} edge")) if bond else ()))
+            return Step("join", ends, *(("by", edge_of(bond)) if bond else ()))
         if pair not in d.new_bonds:
             return Step("cut", f"the edge between {ends}")
-        return Step("turn", f"the edge between {ends}", "into", with_article(f"{d.new_bonds[pair]} edge"))
+        return Step("turn", f"the edge between {ends}", "into", edge_of(str(d.new_bonds[pair])))
 
     def _ends(self, pair: Pair, *, context: bool) -> str:
         nouns = [self._d.old[node] for node in pair]
@@ -209,7 +209,7 @@ class GraphSentences:
 
 
 def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None], *anchors: int) -> str:
-    """What nodes that come or go together are called: "sheet", "chain helix–sheet", "ring of four sheets"."""
+    """What nodes that come or go together are called: "sheet", "chain helix–sheet", "chain of labels 3–1", "ring of four sheets"."""
     if len(part) == 1:
         return names[min(part)]
     inner = [pair for pair in bonds if set(pair) <= part]
@@ -219,7 +219,9 @@ def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None],
         chain = [next((node for node in ends if any(pair_of(node, anchor) in bonds for anchor in anchors)), ends[0])]
         while len(chain) < len(part):
             chain += [other for other in degrees if other not in chain and pair_of(chain[-1], other) in inner]
-        return f"chain {'–'.join(names[node] for node in chain)}"
+        said = [names[node] for node in chain]
+        unnamed = [name.removeprefix("node of label ") for name in said]
+        return f"chain {'–'.join(said)}" if said == unnamed else f"chain of labels {'–'.join(unnamed)}"
     is_ring = len(inner) == len(part) and set(degrees.values()) == {2}
     is_clique = len(inner) == len(part) * (len(part) - 1) // 2
     return f"{'ring' if is_ring else 'clique' if is_clique else 'group'} of {counted(names[node] for node in part)}"

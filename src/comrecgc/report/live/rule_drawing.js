@@ -1,0 +1,106 @@
+// A rule: its parts before, an arrow, its parts after. Dotted lines say that a node may have further neighbours.
+const ruleDrawings = new Map();
+function drawRule(table, rule) {
+  if (!ruleDrawings.has(rule)) ruleDrawings.set(rule, makeRuleDrawing(table, rule));
+  return ruleDrawings.get(rule).cloneNode(true);
+}
+function makeRuleDrawing(table, rule) {
+  const pattern = patternOf(table, rule);
+  const { before, closed } = pattern;
+  const whole = { labels: before.labels, around: before.around, edges: before.edges, positions: before.labels.map(() => null) };
+  const change = carryOut(pattern, whole, before.labels.map((label, node) => node));
+  // A node that comes, goes or is closed is known with all its bonds; others may have more.
+  const isWhole = (node) => change.nodes[node].before < 0 || change.nodes[node].after < 0 || Boolean(closed[node]);
+  const sides = ["before", "after"].map((side) => foldedHydrogens(table, change, side, isWhole));
+  const size = change.nodes.length;
+  const union = Array.from({ length: size }, () => new Set());
+  for (const { i, j } of change.edges) {
+    union[i].add(j);
+    union[j].add(i);
+  }
+  const parts = [];
+  const seen = new Set();
+  for (let node = 0; node < size; node += 1) {
+    if (seen.has(node)) continue;
+    const part = [node];
+    seen.add(node);
+    for (const one of part) for (const other of union[one]) if (!seen.has(other)) { seen.add(other); part.push(other); }
+    parts.push(part.sort((a, b) => a - b));
+  }
+  const scale = table.isMolecular ? 34 : 62;
+  const at = new Map();
+  const stubs = new Map();
+  for (const part of parts) layPart(table, change, part, union, sides, scale, at);
+  for (let node = 0; node < before.labels.length; node += 1) {
+    if (closed[node] || !at.has(node) || (table.isMolecular && table.labels[before.labels[node]] === "H")) continue;
+    const [x, y] = at.get(node);
+    const taken = [...union[node]].filter((other) => at.has(other)).map((other) => Math.atan2(at.get(other)[1] - y, at.get(other)[0] - x));
+    const ends = [];
+    for (let k = 0; k < (taken.length < 3 ? 2 : 1) && k < 2; k += 1) {
+      const angle = freeAngle(taken);
+      taken.push(angle);
+      ends.push([x + 0.62 * scale * Math.cos(angle), y + 0.62 * scale * Math.sin(angle)]);
+    }
+    stubs.set(node, ends);
+  }
+  return composeRule(table, change, parts, at, stubs, sides, pattern.summary);
+}
+// Positions of one part: what is there before, then what comes, in the direction of what goes.
+function layPart(table, change, part, union, sides, scale, at) {
+  const visible = part.filter((node) => ["before", "after"].some((side, k) => change.nodes[node][side] >= 0 && !sides[k].hidden.has(node)));
+  const rank = new Map(visible.map((node, k) => [node, k]));
+  const near = visible.map((node) => new Set([...union[node]].filter((other) => rank.has(other)).map((other) => rank.get(other))));
+  const is = (side, k) => change.nodes[visible[k]][side] >= 0;
+  const limited = (side) => near.map((beside, k) => (is(side, k) ? new Set([...beside].filter((other) => is(side, other))) : new Set()));
+  const first = placed(visible.length, limited("before"), visible.map(() => null));
+  const known = visible.map((node, k) => (is("before", k) ? first[k] : null));
+  const hints = new Map();
+  visible.forEach((node, k) => {
+    if (is("before", k)) return;
+    for (const other of near[k]) {
+      const gone = [...near[other]].find((beside) => is("before", beside) && !is("after", beside));
+      if (is("before", other) && gone !== undefined) hints.set(k, Math.atan2(first[gone][1] - first[other][1], first[gone][0] - first[other][0]));
+    }
+  });
+  const second = placed(visible.length, limited("after"), known, hints);
+  visible.forEach((node, k) => at.set(node, (is("before", k) ? first[k] : second[k]).map((value) => scale * value)));
+}
+function composeRule(table, change, parts, at, stubs, sides, title) {
+  const reach = (node) => (table.isMolecular ? 11 : pillWidth(table.labels.length > 1 ? table.labels[Math.max(change.nodes[node].before, change.nodes[node].after)] : "") / 2);
+  const ends = [...stubs.values()].flat();
+  const ys = [...at.values(), ...ends].map((point) => point[1]);
+  const top = Math.min(...ys) - 16;
+  const height = Math.max(...ys) - top + 16;
+  const picture = svg("svg", { class: table.isMolecular ? "drawing rule" : "drawing rule net", role: "img", "aria-label": `Before and after: ${title}` });
+  let left = 8;
+  ["before", "after"].forEach((side, k) => {
+    for (const part of parts) {
+      const here = part.filter((node) => at.has(node) && change.nodes[node][side] >= 0 && !sides[k].hidden.has(node));
+      if (!here.length) continue;
+      const tails = here.flatMap((node) => stubs.get(node) || []);
+      const wide = (node) => (sides[k].folded.get(node) ? 12 : 0);
+      const low = Math.min(...tails.map((point) => point[0]), ...here.map((node) => at.get(node)[0] - reach(node)));
+      const high = Math.max(...tails.map((point) => point[0]), ...here.map((node) => at.get(node)[0] + reach(node) + wide(node)));
+      const group = svg("g", { transform: `translate(${at1(left - low)} ${at1(-top)})` });
+      const dotted = here.flatMap((node) => (stubs.get(node) || []).map(([x, y]) => {
+        const [x0, y0] = at.get(node);
+        const far = Math.hypot(x - x0, y - y0) || 1;
+        const gap = table.isMolecular ? 9 : 0;
+        return `M${at1(x0 + ((x - x0) * gap) / far)} ${at1(y0 + ((y - y0) * gap) / far)}L${at1(x)} ${at1(y)}`;
+      }));
+      if (dotted.length) group.append(svg("path", { class: "open", d: dotted.join("") }));
+      paint(group, table, change, side, new Map(here.map((node) => [node, at.get(node)])), sides[k].folded, sides[k].hidden, true);
+      picture.append(group);
+      left += high - low + 14;
+    }
+    if (side === "before") {
+      const [start, end, middle] = [left + 4, left + 38, height / 2];
+      picture.append(svg("path", { class: "arrow", d: `M${at1(start)} ${at1(middle)}H${at1(end)}M${at1(end - 6)} ${at1(middle - 4.5)}L${at1(end)} ${at1(middle)}L${at1(end - 6)} ${at1(middle + 4.5)}` }));
+      left += 56;
+    }
+  });
+  picture.setAttribute("viewBox", `0 0 ${at1(left)} ${at1(height)}`);
+  picture.setAttribute("width", at1(left));
+  picture.setAttribute("height", at1(height));
+  return picture;
+}
