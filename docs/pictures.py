@@ -13,23 +13,29 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+WIDTH = 1200
+
 
 def main(report: Path, folder: Path, rule: int = 1) -> None:
-    """Save the top of a report, and one rule with its drawings, as `report.png` and `recourse.png`."""
+    """Save the headline of a report, its wishes and one rule with its drawings as three pictures."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1100, "height": 1080})
+        page = browser.new_page(viewport={"width": WIDTH, "height": 1080})
         page.goto(report.resolve().as_uri() + f"#recourse-{rule}")
         page.wait_for_selector("html[data-settled=yes]")
         page.evaluate("window.scrollTo(0, 0)")
-        page.screenshot(
-            path=folder / "report.png", clip={"x": 0, "y": 0, "width": 1100, "height": 1500}, full_page=True
-        )
-        row, detail = (page.locator(f"#recourse-{rule}{part}").bounding_box() for part in ("", " + .detail"))
-        assert row is not None
-        assert detail is not None
-        clip = {"x": 0.0, "y": row["y"] - 20, "width": 1100.0, "height": row["height"] + detail["height"] + 20}
-        page.screenshot(path=folder / "recourse.png", clip=clip, full_page=True)  # type: ignore[arg-type]
+        parts = {
+            "headline.png": ("header", ".figures"),
+            "wishes.png": ("section[aria-labelledby=choose-title]", "section[aria-labelledby=choose-title]"),
+            "recourse.png": (f"#recourse-{rule}", f"#recourse-{rule} + .detail .example-block >> nth=0"),
+        }
+        for name, (first, last) in parts.items():
+            top, bottom = page.locator(first).bounding_box(), page.locator(last).bounding_box()
+            assert top is not None
+            assert bottom is not None
+            height = bottom["y"] + bottom["height"] - top["y"]
+            clip = {"x": 0.0, "y": top["y"] - 4, "width": float(WIDTH), "height": height + 24}
+            page.screenshot(path=folder / name, clip=clip, full_page=True)  # type: ignore[arg-type]
         browser.close()
 
 

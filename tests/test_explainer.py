@@ -461,3 +461,21 @@ def test_numbers_at_nodes_are_cut_into_ranges_for_fit_and_for_unseen_graphs() ->
     assert fitted.dataset_.num_labels == 4
     assert fitted.explanation_.coverage > 0.5
     assert fitted.explain(graphs[20:]).coverage > 0.5
+
+
+def test_one_number_without_a_threshold_is_read_as_a_logit_and_noted() -> None:
+    graphs = DATASET.to_pyg()[:12]
+    middle = float(np.median([graph.num_nodes for graph in graphs])) + 0.25
+    for graph in graphs:
+        del graph.y
+
+    def larger(data: list[Any]) -> list[float]:
+        return [graph.num_nodes - middle for graph in data]
+
+    def notes(**more: Any) -> tuple[str, ...]:
+        return (
+            CommonRecourseExplainer(larger, panel=False, max_changes=1, jobs=1, **more).fit(graphs).explanation_.notes
+        )
+
+    assert any("read as a logit" in note for note in notes())
+    assert not any("read as a logit" in note for note in notes(threshold=0.0))

@@ -56,6 +56,8 @@ EXPLAINER = "explainer.json"
 _GIVEN_AGAIN = ("model", "embedder", "panel", "agree", "constraint", "cluster", "device")
 """Arguments that no file holds."""
 
+_ONE_NUMBER = "The model answers one number per graph, which is read as a logit: above 0 is accepted. `threshold` sets another limit."
+
 
 def explain(model: Classifier | Callable[..., Any], graphs: Graphs, **options: Any) -> Explanation:
     """Explain a classifier in one call.
@@ -208,6 +210,8 @@ class CommonRecourseExplainer:
         settings, clock = self._settings(), Clock(self.time_budget, started)
         dataset, has_classes = as_dataset(graphs, self.label_names, target=self.target_class, bins=self.bins)
         classifier = self._classifier(dataset)
+        if not has_classes and self.threshold is None and getattr(classifier, "num_scores", None) == 1:
+            dataset = replace(dataset, notes=(*dataset.notes, _ONE_NUMBER))
         with reproducible():
             population = population_of(dataset, classifier, settings)
             study = dataset if population is None else population.study

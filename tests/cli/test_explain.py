@@ -13,8 +13,10 @@ import torch
 
 from comrecgc import __version__
 from comrecgc.classifiers import ClassifierTraining, load_classifier, train_classifier
+from comrecgc.cli.table import _parse_bins
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, save_embedder
+from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.search import DirectedSearch
@@ -286,3 +288,10 @@ def test_the_package_runs_as_a_module() -> None:
     """`python -m comrecgc` is the same command."""
     shown = subprocess.run([sys.executable, "-m", "comrecgc", "--version"], capture_output=True, text=True, check=True)
     assert __version__ in shown.stdout
+
+
+def test_a_number_alone_cuts_every_attribute() -> None:
+    assert _parse_bins(["4"]) == {"all": 4}
+    assert _parse_bins(["charge=3", "mass=2"]) == {"charge": 3, "mass": 2}
+    with pytest.raises(InputError, match="--bin must be a number of ranges, as 4, or one for an attribute"):
+        _parse_bins(["=4"])

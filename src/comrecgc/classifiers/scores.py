@@ -189,7 +189,10 @@ def detect_return_type(scores: FloatArray) -> str:
         doubt = "single scores below 0, which may be raw scores or log-probabilities"
     else:
         return "raw"
-    raise InputError(f"return_type must say what the scores are: {', '.join(map(repr, RETURN_TYPES))} (got {doubt})")
+    kinds = ", ".join(map(repr, RETURN_TYPES))
+    raise InputError(
+        f"return_type must say what the scores are, in as_classifier(model, dataset, return_type=…): {kinds} (got {doubt})"
+    )
 
 
 def check_target_class(num_scores: int, target_class: int | None) -> int:

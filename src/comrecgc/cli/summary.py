@@ -95,8 +95,8 @@ def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
         f"{works} ({known.get('success', 0):.0%}, {100 * low:.0f}–{high:.0%})",
         f"cost {known.get('cost', recourse.median_edits or 0):g}",
     ]
-    if "share_confirmed" in known:
-        facts.append(f"confirmed {known['share_confirmed']:.0%}")
+    if known.get("confirmed") is not None and known.get("accepted"):
+        facts.append(f"confirmed {known['confirmed'] / known['accepted']:.0%}")
     return "; ".join([*facts, f"{coverage:.1%} so far"])
 
 

@@ -40,7 +40,7 @@ Reject = Annotated[
 Bins = Annotated[
     list[str] | None,
     typer.Option(
-        "--bin", help="Archives, PyG files: a node attribute to cut into ranges, as NAME=4, once per attribute; all=4 cuts every one.",
+        "--bin", help="Archives, PyG files: a node attribute to cut into ranges, as NAME=4, once per attribute; 4 alone cuts every one.",
         show_default="attributes are left out",
     ),
 ]  # fmt: skip
@@ -114,11 +114,13 @@ def load_table_or_dataset(
 
 
 def _parse_bins(texts: Sequence[str]) -> dict[str, int]:
-    """Attributes and numbers of ranges, from NAME=4."""
+    """Attributes and numbers of ranges, from NAME=4; 4 alone is for all."""
     parsed = {}
     for text in texts:
-        name, sign, count = text.rpartition("=")
-        if not sign or not name or not count.isdecimal() or len(count) > _LONGEST_COUNT:
-            raise InputError(f"--bin must be an attribute and a number of ranges, as charge=4 (got {text!r})")
+        name, _, count = text.rpartition("=") if "=" in text else ("all", "=", text)
+        if not name or not count.isdecimal() or len(count) > _LONGEST_COUNT:
+            raise InputError(
+                f"--bin must be a number of ranges, as 4, or one for an attribute, as charge=4 (got {text!r})"
+            )
         parsed[name.strip()] = int(count)
     return parsed

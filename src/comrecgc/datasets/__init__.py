@@ -80,7 +80,7 @@ def _from_pyg_file(path: Path, how: GraphReading, *, need_classes: bool) -> Grap
     if how.threshold is not None:
         raise InputError(f"threshold is for archives and tables: give graphs of numbers a class as y (got {path})")
     if set(how.bins) - {"all"}:
-        raise InputError(f"Columns of x are cut all alike, --bin all=4 (got {next(iter(how.bins))!r})")
+        raise InputError(f"Columns of x are cut all alike, --bin 4 (got {next(iter(how.bins))!r})")
     options = {"accept": how.accept, "reject": how.reject} if need_classes else {"need_classes": False}
     return from_pyg_file(path, bins=how.bins.get("all"), **options)
 

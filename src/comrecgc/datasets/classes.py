@@ -90,8 +90,8 @@ def choose_classes(
         counts = ", ".join(f"{_plain(v)} ({int((values == v).sum())} graphs)" for v in distinct[:_SHOWN])
         more = ", …" if len(distinct) > _SHOWN else ""
         raise InputError(
-            f"{source} has {len(distinct)} classes: accept must name the one to reach, against all others, among {counts}{more}; "
-            "and reject may name the only one to leave (got neither)"
+            f"{source} has {len(distinct)} classes: accept must name the one to reach, among {counts}{more}; "
+            "reject may name the only one to leave, else all others are left (got neither)"
         )
     if good is None and len(distinct) == 2:
         good = distinct[1] if bad is None else distinct[1 - distinct.index(bad)]

@@ -192,7 +192,7 @@ def _alphabet(
     labels, features = _distinct_rows(rows)
     if len(features) > MAX_LABELS:
         rule = f"x must be one-hot or have at most {MAX_LABELS} distinct rows in all, as labels are a finite alphabet"
-        advice = "from_pyg(graphs, bins=4) cuts numbers into ranges" if bins is None else "fewer bins give fewer rows"
+        advice = "bins=4 (--bin 4) cuts numbers into ranges" if bins is None else "fewer bins give fewer rows"
         raise InputError(f"{rule}; {advice} (got {len(features)})")
     return labels, features, _row_names(features), notes
 
@@ -226,8 +226,13 @@ def _nearest(rows: FloatArray, known: FloatArray) -> IntArray:
 def _row_names(features: FloatArray) -> list[str]:
     """Names of rows that are not one-hot: their numbers, where these are few."""
     if features.shape[1] <= _NAMED_COLUMNS:
-        return ["|".join(f"{value:.4g}" for value in row) for row in features.tolist()]
+        return [_tuple_name(row) for row in features.tolist()]
     return [f"row {row}" for row in range(len(features))]
+
+
+def _tuple_name(row: list[float]) -> str:
+    numbers = ", ".join(f"{value:.3g}" for value in row)
+    return numbers if len(row) == 1 else f"({numbers})"
 
 
 def _features(graph: Any, index: int, first: Any) -> FloatArray:

@@ -162,7 +162,7 @@ class GraphSentences:
         if set(anchors) <= set(named):
             place = "it" if len(named) == 1 else "one of them" if len(anchors) == 1 else "them"
         kinds = {bonds.get(pair_of(node, anchor)) for group in groups for node in group for anchor in anchors} - {None}
-        by = f" by {edge_of(kinds.pop())}" if comes and len(kinds) == 1 else ""
+        by = f" by {edge_of(str(kinds.pop()))}" if comes and len(kinds) == 1 else ""
         return Step("attach", what, "to", place + by) if comes else Step("remove", what, "from", place)
 
     def _edge_step(self, pair: Pair, *, context: bool) -> Step:

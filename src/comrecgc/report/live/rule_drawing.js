@@ -1,10 +1,16 @@
 // A rule: its parts before, an arrow, its parts after. Dotted lines say that a node may have further neighbours.
 const ruleDrawings = new Map();
-function drawRule(table, rule) {
-  if (!ruleDrawings.has(rule)) ruleDrawings.set(rule, makeRuleDrawing(table, rule));
-  return ruleDrawings.get(rule).cloneNode(true);
+// Where a drawing would be wider than there is room, what comes of the rule is drawn below, not beside.
+function drawRule(table, rule, room = Infinity) {
+  const wide = ruleDrawing(table, rule, false);
+  return (Number(wide.getAttribute("width")) > room ? ruleDrawing(table, rule, true) : wide).cloneNode(true);
 }
-function makeRuleDrawing(table, rule) {
+function ruleDrawing(table, rule, below) {
+  const key = 2 * rule + Number(below);
+  if (!ruleDrawings.has(key)) ruleDrawings.set(key, makeRuleDrawing(table, rule, below));
+  return ruleDrawings.get(key);
+}
+function makeRuleDrawing(table, rule, below) {
   const pattern = patternOf(table, rule);
   const { before, closed } = pattern;
   const whole = { labels: before.labels, around: before.around, edges: before.edges, positions: before.labels.map(() => null) };
@@ -43,7 +49,7 @@ function makeRuleDrawing(table, rule) {
     }
     stubs.set(node, ends);
   }
-  return composeRule(table, change, parts, at, stubs, sides, pattern.summary);
+  return composeRule(table, change, parts, at, stubs, sides, pattern.summary, below);
 }
 // Positions of one part: what is there before, then what comes, in the direction of what goes.
 function layPart(table, change, part, union, sides, scale, at) {
@@ -65,15 +71,19 @@ function layPart(table, change, part, union, sides, scale, at) {
   const second = placed(visible.length, limited("after"), known, hints);
   visible.forEach((node, k) => at.set(node, (is("before", k) ? first[k] : second[k]).map((value) => scale * value)));
 }
-function composeRule(table, change, parts, at, stubs, sides, title) {
+function composeRule(table, change, parts, at, stubs, sides, title, below) {
   const reach = (node) => (table.isMolecular ? 11 : pillWidth(table.labels.length > 1 ? table.labels[Math.max(change.nodes[node].before, change.nodes[node].after)] : "") / 2);
-  const ends = [...stubs.values()].flat();
-  const ys = [...at.values(), ...ends].map((point) => point[1]);
-  const top = Math.min(...ys) - 16;
-  const height = Math.max(...ys) - top + 16;
+  // Side by side both sides are as high as the higher one; one below the other, each as high as it is.
+  const extents = ["before", "after"].map((side) => {
+    const nodes = [...at.keys()].filter((node) => !below || change.nodes[node][side] >= 0);
+    const ys = nodes.flatMap((node) => [at.get(node), ...(stubs.get(node) || [])]).map((point) => point[1]);
+    const top = Math.min(...ys, Infinity) - 16;
+    return ys.length ? { top, height: Math.max(...ys) - top + 16 } : { top: 0, height: 32 };
+  });
   const picture = svg("svg", { class: table.isMolecular ? "drawing rule" : "drawing rule net", role: "img", "aria-label": `Before and after: ${title}` });
-  let left = 8;
+  let [left, down, width] = [8, 0, 0];
   ["before", "after"].forEach((side, k) => {
+    const { top, height } = extents[k];
     for (const part of parts) {
       const here = part.filter((node) => at.has(node) && change.nodes[node][side] >= 0 && !sides[k].hidden.has(node));
       if (!here.length) continue;
@@ -81,7 +91,7 @@ function composeRule(table, change, parts, at, stubs, sides, title) {
       const wide = (node) => (sides[k].folded.get(node) ? 12 : 0);
       const low = Math.min(...tails.map((point) => point[0]), ...here.map((node) => at.get(node)[0] - reach(node)));
       const high = Math.max(...tails.map((point) => point[0]), ...here.map((node) => at.get(node)[0] + reach(node) + wide(node)));
-      const group = svg("g", { transform: `translate(${at1(left - low)} ${at1(-top)})` });
+      const group = svg("g", { transform: `translate(${at1(left - low)} ${at1(down - top)})` });
       const dotted = here.flatMap((node) => (stubs.get(node) || []).map(([x, y]) => {
         const [x0, y0] = at.get(node);
         const far = Math.hypot(x - x0, y - y0) || 1;
@@ -93,14 +103,17 @@ function composeRule(table, change, parts, at, stubs, sides, title) {
       picture.append(group);
       left += high - low + 14;
     }
-    if (side === "before") {
-      const [start, end, middle] = [left + 4, left + 38, height / 2];
-      picture.append(svg("path", { class: "arrow", d: `M${at1(start)} ${at1(middle)}H${at1(end)}M${at1(end - 6)} ${at1(middle - 4.5)}L${at1(end)} ${at1(middle)}L${at1(end - 6)} ${at1(middle + 4.5)}` }));
-      left += 56;
-    }
+    width = Math.max(width, left);
+    if (side === "after") return;
+    const arrow = svg("path", { class: "arrow", d: "M0 0H34M28 -4.5L34 0L28 4.5" });
+    arrow.setAttribute("transform", below ? `translate(${at1(left / 2)} ${at1(height)}) rotate(90)` : `translate(${at1(left + 4)} ${at1(height / 2)})`);
+    picture.append(arrow);
+    if (below) [left, down] = [8, height + 36];
+    else left += 56;
   });
-  picture.setAttribute("viewBox", `0 0 ${at1(left)} ${at1(height)}`);
-  picture.setAttribute("width", at1(left));
+  const height = down + extents[1].height;
+  picture.setAttribute("viewBox", `0 0 ${at1(width)} ${at1(height)}`);
+  picture.setAttribute("width", at1(width));
   picture.setAttribute("height", at1(height));
   return picture;
 }
