@@ -539,6 +539,16 @@ def test_a_traced_module_is_called_by_its_arguments() -> None:
     np.testing.assert_allclose(probability(as_classifier(traced, DATASET)), expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("num_graphs", [1, 4])
+@pytest.mark.filterwarnings("ignore")
+def test_a_trace_of_few_graphs_is_asked_about_so_many_at_a_time(num_graphs: int) -> None:
+    net = Net().eval()
+    batch = Batch.from_data_list(DATASET.to_pyg()[:num_graphs])
+    traced = torch.jit.trace(net, (batch.x, batch.edge_index, batch.batch))  # type: ignore[no-untyped-call]
+    asked = as_classifier(traced, DATASET)
+    np.testing.assert_allclose(probability(asked), probability(as_classifier(net, DATASET)), atol=1e-6)
+
+
 def bonded(edge_attr: Callable[[int], Tensor]) -> list[Data]:
     """The graphs with attributes on their edges, the same on both directions."""
     graphs = DATASET.to_pyg()

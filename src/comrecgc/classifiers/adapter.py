@@ -41,6 +41,7 @@ class AdaptedClassifier:
         kwargs: Further keyword arguments of every call.
         num_scores: Scores per graph.
         reading: How the scores are read.
+        traced_graphs: As many graphs as a trace was made with, if it answers for so many at a time.
     """
 
     model: Callable[..., Any]
@@ -52,6 +53,7 @@ class AdaptedClassifier:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     num_scores: int | None = None
     reading: ScoreReading = field(default_factory=ScoreReading)
+    traced_graphs: int | None = None
 
     @property
     def num_labels(self) -> int:
@@ -79,7 +81,11 @@ class AdaptedClassifier:
         """Whatever the model answers; a module is in evaluation mode meanwhile, and without gradients."""
         context = evaluating(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
         with context:
-            return self._asked(batch)
+            if self.traced_graphs is None:
+                return self._asked(batch)
+            starts = range(0, len(batch), self.traced_graphs)
+            parts = [batch.select(np.arange(len(batch))[start : start + self.traced_graphs]) for start in starts]
+            return torch.cat([self._asked(part)[: len(part)] for part in parts])
 
     @property
     def takes_edge_weights(self) -> bool:
@@ -163,9 +169,10 @@ class AdaptedClassifier:
         width, expected = self.features[:1].size, _input_width(self.model)
         if expected is not None and expected != width:
             return f"The model's first layer must take features as wide as the data's, {width} (got {expected})"
-        words = " ".join(str(error).split())
         shape = f"{len(batch)} graphs, node features [{len(batch.labels)}, {width}]"
-        return f"The model failed on {shape}: {type(error).__name__}: {words}"
+        if isinstance(self.model, torch.jit.ScriptModule):
+            return f"The model failed on {shape}: {str(error).strip().splitlines()[-1]}"  # the rest is the trace
+        return f"The model failed on {shape}: {type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def as_classifier(
@@ -240,11 +247,30 @@ def as_classifier(
         kwargs=kwargs,
     )
     trial = _trial(dataset)
+    if isinstance(model, torch.jit.ScriptModule):
+        adapted = replace(adapted, traced_graphs=_traced_graphs(adapted, trial))
     adapted, answer = _first_answer(adapted, trial)
     output = find_output(answer, len(trial)) if output is None else output
     scores = as_scores(choose_output(answer, output), len(trial), len(trial.labels))
     reading = ScoreReading.of(scores, **how)  # type: ignore[arg-type]
     return replace(adapted, output=output, num_scores=scores.shape[1], reading=reading)
+
+
+def _traced_graphs(adapted: AdaptedClassifier, trial: GraphBatch) -> int | None:
+    """How many graphs a module answers for whatever it is given, since a trace keeps that number; None where it follows the batch."""
+    try:
+        answer = adapted.answer(trial.select([0]))
+    except InputError:
+        return None
+    if not isinstance(answer, torch.Tensor) or not answer.ndim or len(trial) < 2:
+        return None
+    if len(answer) > 1:
+        return len(answer)
+    try:
+        adapted.answer(trial.select([0, 1]))
+    except InputError:
+        return 1
+    return None
 
 
 def _first_answer(adapted: AdaptedClassifier, trial: GraphBatch) -> tuple[AdaptedClassifier, Any]:
