@@ -73,7 +73,7 @@ def test_a_run_folder_and_a_summary(
     printed = capsys.readouterr()
     explanation = Explanation.load(folder)
     assert explanation.recourses
-    assert f"cover {explanation.coverage:.1%} of {len(explanation.inputs)}" in printed.out
+    assert f"{explanation.coverage:.1%} of {len(explanation.inputs)} rejected graphs" in printed.out
     assert printed.out.strip().endswith(f"report: {folder / 'report.html'}")
     assert explanation.recourses[0].summary.split()[0] in printed.out
     assert "sweep" in printed.err
