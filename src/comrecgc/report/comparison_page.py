@@ -49,6 +49,7 @@ def render_comparison(comparison: Comparison) -> str:
         ],
         sentences=comparison.sentences(),
         num_all=len(whole),
+        noun="rules" if all(run.explanation.recourse == "rules" for run in comparison.runs) else "recourses",
         recourses=comparison.recourses,
         groups=groups,
         version=comrecgc.__version__,
@@ -78,7 +79,7 @@ def _cell(standing: Standing) -> dict[str, Any]:
         words = f"{standing.accepted} of {standing.applicable}, {standing.success:.0%}"
     nearest = ""
     if standing.nearest is not None and standing.place is None:
-        nearest = f"its no. {standing.nearest} covers {standing.nearest_share:.0%} of the same"
+        nearest = f"its no. {standing.nearest} covers {standing.nearest_share:.0%} of the same graphs"
     return {"place": standing.place, "words": words, "bar": bar, "nearest": nearest}
 
 
