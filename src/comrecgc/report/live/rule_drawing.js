@@ -1,9 +1,11 @@
 // A rule: its parts before, an arrow, its parts after. Dotted lines say that a node may have further neighbours.
 const ruleDrawings = new Map();
-// Where a drawing would be wider than there is room, what comes of the rule is drawn below, not beside.
-function drawRule(table, rule, room = Infinity) {
-  const wide = ruleDrawing(table, rule, false);
-  return (Number(wide.getAttribute("width")) > room ? ruleDrawing(table, rule, true) : wide).cloneNode(true);
+const drawRule = (table, rule) => ruleDrawing(table, rule, false).cloneNode(true);
+// The same for a place of a given size: what comes of the rule is drawn below, not beside, where it is larger so.
+function drawRuleWithin(table, rule, width, height) {
+  const fit = (picture) => Math.min(width / Number(picture.getAttribute("width")), height / Number(picture.getAttribute("height")));
+  const [beside, below] = [ruleDrawing(table, rule, false), ruleDrawing(table, rule, true)];
+  return (Math.min(fit(beside), 1.2) >= fit(below) ? beside : below).cloneNode(true);
 }
 function ruleDrawing(table, rule, below) {
   const key = 2 * rule + Number(below);

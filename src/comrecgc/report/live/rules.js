@@ -20,7 +20,7 @@ function showFirstRules() {
     });
     open.append(element("bdi", patternOf(table, rule).summary));
     const picture = element("div");
-    picture.append(enlarged(drawRule(table, rule, 310), 1.5));
+    picture.append(enlarged(drawRuleWithin(table, rule, 330, 190), 1.5));
     card.append(picture, open, words);
     return card;
   }));
