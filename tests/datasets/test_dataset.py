@@ -76,7 +76,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda p
 def test_agrees_with_sets(rows: list[tuple[int, int]]) -> None:
     pairs = np.array(rows, dtype=np.int64).reshape(-1, 2)
     before = pairs.copy()
-    edges, first_row, edge_of_row, notes = merge_directions(pairs, NUM_NODES)
+    edges, first_row, edge_of_row, repairs = merge_directions(pairs, NUM_NODES)
     ends = [tuple(sorted(row)) for row in rows]
     assert [tuple(edge) for edge in edges.tolist()] == sorted(set(ends))
     assert [ends[row] for row in first_row] == sorted(set(ends))
@@ -89,5 +89,5 @@ def test_agrees_with_sets(rows: list[tuple[int, int]]) -> None:
         expected.append(
             f"{num_one_way} of {len(edges)} edges were listed in one direction only and taken as undirected."
         )
-    assert notes == tuple(expected)
+    assert repairs.notes == tuple(expected)
     assert (pairs == before).all()

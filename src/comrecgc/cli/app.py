@@ -57,7 +57,7 @@ Dataset = Annotated[
     str,
     typer.Option(
         help="aids, mutagenicity, nci1, proteins, imdb-binary, imdb-multi, planted; "
-        "or the path of a TU folder or .zip, of a .pt file with a list of PyG graphs, or of a .csv, .tsv, .smi or .sdf file of molecules.",
+        "or the path of a TU folder or .zip, of a .pt file with a list of PyG graphs, or of a .csv, .tsv, .smi, .sdf or .parquet file of molecules.",
     ),
 ]
 DataRoot = Annotated[

@@ -19,7 +19,7 @@ __all__ = [
 ]  # fmt: skip
 
 _PLANTED = "planted"
-TABLES = (".csv", ".tsv", ".smi", ".sdf")
+TABLES = (".csv", ".tsv", ".smi", ".sdf", ".parquet")
 """How the names of tables of molecules end."""
 
 _PYG_FILES = (".pt", ".pth")
@@ -36,7 +36,7 @@ def load_dataset(
 
     Args:
         name: A benchmark (`BENCHMARKS`), `planted`, the path of a folder or zip archive in the TU format, of a `.pt` file with a
-            list of PyG `Data`, or of a `.csv`, `.tsv`, `.smi` or `.sdf` file of molecules. A name wins over a path; write `./aids`
+            list of PyG `Data`, or of a `.csv`, `.tsv`, `.smi`, `.sdf` or `.parquet` file of molecules. A name wins over a path; write `./aids`
             for a folder so named.
         root: Folder to look for benchmarks in, before `$COMRECGC_DATA` and the user's cache.
         need_classes: Whether there must be two classes; without, every class is 0.
@@ -89,5 +89,5 @@ def _unknown(name: str) -> str:
     names = (*BENCHMARKS, _PLANTED)
     near = difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    rule = f"A dataset is one of {', '.join(names)}, or the path of a TU folder or .zip, of a .pt file of PyG graphs, or of a .csv, .tsv, .smi or .sdf table"
+    rule = f"A dataset is one of {', '.join(names)}, or the path of a TU folder or .zip, of a .pt file of PyG graphs, or of a .csv, .tsv, .smi, .sdf or .parquet table"
     return f"{rule} (got {name!r}{hint})"

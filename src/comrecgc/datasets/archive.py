@@ -9,14 +9,19 @@ from __future__ import annotations
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from comrecgc.errors import InputError
 
 MAX_BYTES = 2 << 30
-"""An archive that unpacks to more than this is refused."""
+"""A file larger than this is not read whole,"""
+
+MAX_UNPACKED = 1 << 40
+"""and an archive that unpacks to more than this is refused."""
 
 MAX_RATIO = 500
 """An archive that is large and shrank by more than this factor is refused; real label files stay below it."""
@@ -52,18 +57,39 @@ class FileSet:
         """Contents of a file."""
         if name not in self.members:
             raise InputError(f"{self.path} must hold a file {name}")
-        try:
-            if self.zipped:
-                with zipfile.ZipFile(self.path) as archive:
-                    return archive.read(self.members[name])
-            file = self.path / self.members[name]
-            if file.stat().st_size > MAX_BYTES:
-                raise InputError(f"{file} must be at most {MAX_BYTES} bytes (got {file.stat().st_size})")
-            return file.read_bytes()
-        except InputError:
-            raise
-        except _DAMAGED as error:
-            raise InputError(f"Cannot read {self.where(name)}: {_one_line(error)}") from error
+        with reading_archive(self.where(name)):
+            if self.size(name) > MAX_BYTES:
+                raise InputError(f"{self.where(name)} must be at most {MAX_BYTES} bytes (got {self.size(name)})")
+            with self.open(name) as file:
+                return file.read()
+
+    def open(self, name: str) -> IO[bytes]:
+        """A file, to be read block after block."""
+        if name not in self.members:
+            raise InputError(f"{self.path} must hold a file {name}")
+        with reading_archive(self.where(name)):
+            if not self.zipped:
+                return (self.path / self.members[name]).open("rb")
+            return zipfile.ZipFile(self.path).open(self.members[name])
+
+    def size(self, name: str) -> int:
+        """Bytes of a file, unpacked."""
+        with reading_archive(self.where(name)):
+            if not self.zipped:
+                return (self.path / self.members[name]).stat().st_size
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.getinfo(self.members[name]).file_size
+
+
+@contextmanager
+def reading_archive(where: str) -> Iterator[None]:
+    """Whatever a damaged archive raises becomes one line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except _DAMAGED as error:
+        raise InputError(f"Cannot read {where}: {_one_line(error)}") from error
 
 
 def open_files(path: Path) -> FileSet:
@@ -93,8 +119,8 @@ def open_files(path: Path) -> FileSet:
 def _check_size(path: Path, members: list[zipfile.ZipInfo]) -> None:
     # zipfile never hands out more than the declared size, so the declared sizes bound what reading can take.
     unpacked = sum(member.file_size for member in members)
-    if unpacked > MAX_BYTES:
-        raise InputError(f"{path} must unpack to at most {MAX_BYTES} bytes (got {unpacked})")
+    if unpacked > MAX_UNPACKED:
+        raise InputError(f"{path} must unpack to at most {MAX_UNPACKED} bytes (got {unpacked})")
     packed = max(path.stat().st_size, 1)
     if unpacked > _SMALL and unpacked > MAX_RATIO * packed:
         raise InputError(f"{path} must not unpack to more than {MAX_RATIO} times its size (got {unpacked // packed})")

@@ -18,7 +18,7 @@ from comrecgc.datasets.dataset import MAX_LABELS, GraphDataset
 from comrecgc.datasets.sources import find_archive
 from comrecgc.datasets.tu import TUData, read_tu
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, GraphBatch, IntArray, LongArray
+from comrecgc.graphs import BoolArray, Graph, GraphBatch, IntArray, LongArray
 from comrecgc.molecules import BOND_NAMES, atomic_numbers_as_names
 
 
@@ -158,15 +158,23 @@ def make_dataset(
     class_of[chosen.kept] = chosen.classes
     kept_graphs = kept_graphs[class_of[kept_graphs] >= 0]
     new_label = np.cumsum(kept_labels, dtype=np.int32) - 1
-    edge_labels, edge_label_names = _edge_labels(data)
-    batch = data.batch
-    labels = np.maximum(new_label[batch.labels], 0)  # a dropped label only occurs in dropped graphs
+    bonds, edge_label_names = _edge_labels(data)
     names = tuple(label for label, kept in zip(names, kept_labels, strict=True) if kept)
-    labels, names, more = _with_attributes(data, labels, names, reading.bins)
-    batch = GraphBatch(labels, batch.edges, batch.node_ptr, batch.edge_ptr, edge_labels)
+    graphs: Sequence[Graph]
+    if data.packed is not None:
+        _, _, more = _with_attributes(data, np.zeros(0, np.int32), names, {})
+        graphs = data.packed.relabelled(np.maximum(new_label, 0), bonds)
+        graphs = graphs if len(kept_graphs) == len(graphs) else graphs.subset(kept_graphs)
+    else:
+        batch = data.batch
+        labels = np.maximum(new_label[batch.labels], 0)  # a dropped label only occurs in dropped graphs
+        labels, names, more = _with_attributes(data, labels, names, reading.bins)
+        edge_labels = None if batch.edge_labels is None or bonds is None else bonds[batch.edge_labels]
+        batch = GraphBatch(labels, batch.edges, batch.node_ptr, batch.edge_ptr, edge_labels)
+        graphs = tuple(batch[graph] for graph in kept_graphs.tolist())
     return GraphDataset(
         name=name,
-        graphs=tuple(batch[graph] for graph in kept_graphs.tolist()),
+        graphs=graphs,
         classes=class_of[kept_graphs],
         label_names=names,
         class_names=chosen.class_names,
@@ -238,12 +246,16 @@ def _without_rare(
     data: TUData, names: Sequence[str], at_most: int | None
 ) -> tuple[BoolArray, LongArray, tuple[str, ...]]:
     """Mask of labels kept, indices of graphs without any other, and a note on what was dropped."""
-    counts = np.bincount(data.batch.labels, minlength=len(names))
-    kept = counts > (-1 if at_most is None else at_most)
-    num_rare = np.add.reduceat(~kept[data.batch.labels], data.batch.node_ptr[:-1], dtype=np.int64)
-    graphs = np.flatnonzero(num_rare == 0)
+    if at_most is None:
+        return np.ones(len(names), bool), np.arange(len(data.targets)), ()
+    counts = np.sum([np.bincount(batch.labels, minlength=len(names)) for batch in data.batches()], axis=0)
+    kept = counts > at_most
     if kept.all():
-        return kept, graphs, ()
+        return kept, np.arange(len(data.targets)), ()
+    num_rare = np.concatenate(
+        [np.add.reduceat(~kept[batch.labels], batch.node_ptr[:-1], dtype=np.int64) for batch in data.batches()]
+    )
+    graphs = np.flatnonzero(num_rare == 0)
     if len(graphs) == 0:
         raise InputError(f"rare must leave some graphs of {data.name} (got {at_most}: every graph has a rarer label)")
     rare = ", ".join(name for name, is_kept in zip(names, kept, strict=True) if not is_kept)
@@ -270,12 +282,12 @@ def _names(values: LongArray, maps: Sequence[Mapping[int, str]]) -> tuple[str, .
 
 
 def _edge_labels(data: TUData) -> tuple[IntArray | None, tuple[str, ...] | None]:
-    """Edge labels and their names; where the names are bonds, in the order the molecules of this package use."""
-    labels, values = data.batch.edge_labels, data.edge_label_values
-    if labels is None or values is None:
+    """What each edge label becomes, and names; where the names are bonds, the labels that the molecules of this package use."""
+    values = data.edge_label_values
+    if values is None:
         return None, None
     names = _names(values, data.maps.edges)
     if not data.maps.edges or not all(name in _BONDS for name in names):
-        return labels, names
+        return np.arange(len(names), dtype=np.int32), names
     bonds = np.array([_BONDS[name] for name in names], dtype=np.int32)
-    return bonds[labels], BOND_NAMES[: bonds.max(initial=-1) + 1]
+    return bonds, BOND_NAMES[: bonds.max(initial=-1) + 1]

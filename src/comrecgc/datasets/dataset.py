@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, LongArray, to_data
+from comrecgc.graphs import Graph, GraphBatch, LongArray, PackedGraphs, to_data
 from comrecgc.molecules import are_atoms
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ ClassArray = npt.NDArray[np.int8]
 MAX_LABELS = 512
 """More distinct feature rows than this are not an alphabet: relabelling a node would be a choice among too many."""
 
+_UNPACKED = 60_000  # graphs of a subset that are held one by one
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GraphDataset(Sequence[Graph]):
@@ -28,7 +30,7 @@ class GraphDataset(Sequence[Graph]):
 
     Args:
         name: What the dataset is called in files and reports.
-        graphs: The graphs.
+        graphs: The graphs: a tuple of them, or packed where there are very many.
         classes: Class of each graph, `[len]`: 0 reject, 1 accept.
         label_names: Name of each node label; its length is the size of the alphabet.
         class_names: What classes 0 and 1 mean.
@@ -40,7 +42,7 @@ class GraphDataset(Sequence[Graph]):
     """
 
     name: str
-    graphs: tuple[Graph, ...]
+    graphs: Sequence[Graph]
     classes: ClassArray
     label_names: tuple[str, ...]
     class_names: tuple[str, str] = ("reject", "accept")
@@ -56,7 +58,7 @@ class GraphDataset(Sequence[Graph]):
             raise InputError(f"One class per graph is needed (got {classes.shape} for {len(self.graphs)} graphs)")
         if not np.isin(classes, (0, 1)).all():
             raise InputError(f"Classes must be 0 (reject) or 1 (accept) (got {sorted(set(classes.tolist()))[:5]})")
-        largest = max((int(graph.labels.max()) for graph in self.graphs), default=-1)
+        largest = max((int(part.labels.max()) for part in _parts(self.graphs)), default=-1)
         if largest >= len(self.label_names):
             raise InputError(f"Every node label needs a name (got {len(self.label_names)} names, label {largest})")
         if len(self.names) not in (0, len(self.graphs)):
@@ -82,11 +84,13 @@ class GraphDataset(Sequence[Graph]):
 
     @property
     def num_nodes(self) -> int:
-        return sum(graph.num_nodes for graph in self.graphs)
+        packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
+        return sum(graph.num_nodes for graph in self.graphs) if packed is None else packed.num_nodes
 
     @property
     def num_edges(self) -> int:
-        return sum(graph.num_edges for graph in self.graphs)
+        packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
+        return sum(graph.num_edges for graph in self.graphs) if packed is None else packed.num_edges
 
     @property
     def is_molecular(self) -> bool:
@@ -97,7 +101,18 @@ class GraphDataset(Sequence[Graph]):
         """The graphs at the given indices, in that order."""
         chosen = list(indices)
         names = tuple(self.names[i] for i in chosen) if self.names else ()
-        return replace(self, graphs=tuple(self.graphs[i] for i in chosen), classes=self.classes[chosen], names=names)
+        graphs: Sequence[Graph]
+        if isinstance(self.graphs, PackedGraphs) and len(chosen) > _UNPACKED:
+            graphs = self.graphs.subset(chosen)
+        else:
+            graphs = tuple(self.graphs[i] for i in chosen)
+        return replace(self, graphs=graphs, classes=self.classes[chosen], names=names)
+
+    def batch(self, start: int, stop: int) -> GraphBatch:
+        """The graphs from one index up to another, as flat arrays."""
+        if isinstance(self.graphs, PackedGraphs):
+            return self.graphs.batch(start, min(stop, len(self)))
+        return GraphBatch.from_graphs(self.graphs[start:stop])
 
     def to_pyg(self) -> list[Data]:
         """The graphs as PyG `Data` with features `x`, both directions of every edge, and class `y`."""
@@ -124,7 +139,49 @@ class GraphDataset(Sequence[Graph]):
         )
 
 
-def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongArray, LongArray, tuple[str, ...]]:
+def _parts(graphs: Sequence[Graph]) -> Iterable[Graph | GraphBatch]:
+    """The graphs, or batches of packed ones."""
+    return graphs.batches() if isinstance(graphs, PackedGraphs) else graphs
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """What was not as it should be in lists of edges.
+
+    Args:
+        rows: Rows that were read.
+        edges: Edges they hold.
+        repeated: Rows that repeat an earlier one.
+        one_way: Edges that are listed in one direction only.
+    """
+
+    rows: int = 0
+    edges: int = 0
+    repeated: int = 0
+    one_way: int = 0
+
+    def __add__(self, other: Repairs) -> Repairs:
+        return Repairs(
+            self.rows + other.rows,
+            self.edges + other.edges,
+            self.repeated + other.repeated,
+            self.one_way + other.one_way,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on each."""
+        notes = []
+        if self.repeated:
+            notes.append(f"{self.repeated} of {self.rows} rows of edges repeated an earlier row and were merged.")
+        if self.one_way:
+            notes.append(
+                f"{self.one_way} of {self.edges} edges were listed in one direction only and taken as undirected."
+            )
+        return tuple(notes)
+
+
+def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongArray, LongArray, Repairs]:
     """Each undirected edge once.
 
     Args:
@@ -133,16 +190,11 @@ def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongA
 
     Returns:
         The edges with `i < j`, sorted, `[M, 2]`; the row each was first seen in, `[M]`; the edge of each row, `[E]`;
-        a note on each thing that was not as it should be.
+        what was not as it should be.
     """
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     keys, first_row, edge_of_row = np.unique(low * num_nodes + high, return_index=True, return_inverse=True)
     edges = np.stack([keys // num_nodes, keys % num_nodes], axis=1)
     num_directed = len(np.unique(pairs[:, 0] * num_nodes + pairs[:, 1]))
-    repeated, one_way = len(pairs) - num_directed, 2 * len(edges) - num_directed
-    notes = []
-    if repeated:
-        notes.append(f"{repeated} of {len(pairs)} rows of edges repeated an earlier row and were merged.")
-    if one_way:
-        notes.append(f"{one_way} of {len(edges)} edges were listed in one direction only and taken as undirected.")
-    return edges, first_row, edge_of_row, tuple(notes)
+    repairs = Repairs(len(pairs), len(edges), len(pairs) - num_directed, 2 * len(edges) - num_directed)
+    return edges, first_row, edge_of_row, repairs

@@ -299,15 +299,15 @@ def _edges(graphs: list[Any], node_ptr: LongArray) -> tuple[LongArray, _EdgeKind
     for row in np.flatnonzero(rows.pairs[:, 0] == rows.pairs[:, 1])[:1].tolist():
         raise InputError(f"Graph {rows.graph_of(row)} must not have self-loops (got one at node {rows.pairs[row, 0]})")
     offsets = np.repeat(node_ptr[:-1], np.diff(rows.ptr))[:, None]
-    edges, first_row, edge_of_row, notes = merge_directions(rows.pairs + offsets, int(node_ptr[-1]))
+    edges, first_row, edge_of_row, repairs = merge_directions(rows.pairs + offsets, int(node_ptr[-1]))
     kinds, why_not = _edge_kinds(graphs, rows)
     if kinds is not None:
         clashes = np.flatnonzero(kinds.labels != kinds.labels[first_row][edge_of_row])
         if len(clashes):
             why_not = f"graph {rows.graph_of(int(clashes[0]))} has an edge with two different ones"
     if kinds is None or why_not:
-        return edges, None, notes + ((f"Edge attributes were left out: {why_not}.",) if why_not else ())
-    return edges, replace(kinds, labels=kinds.labels[first_row]), notes
+        return edges, None, repairs.notes + ((f"Edge attributes were left out: {why_not}.",) if why_not else ())
+    return edges, replace(kinds, labels=kinds.labels[first_row]), repairs.notes
 
 
 def _edge_rows(graph: Any, index: int) -> LongArray:

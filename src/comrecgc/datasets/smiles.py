@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+from array import array
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.datasets.dataset import GraphDataset
-from comrecgc.datasets.tables import NUMBERS, Table, find_names, find_smiles, find_target, read_table
+from comrecgc.datasets.tables import (
+    NUMBERS,
+    Table,
+    find_names,
+    find_smiles,
+    find_target,
+    is_large,
+    read_table,
+    table_blocks,
+)
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph
+from comrecgc.graphs import Graph, GraphBatch, GraphPacker
 from comrecgc.molecules import BOND_NAMES, Parsed, Standardiser, canonical_smiles, parse_molecule, read_smiles
 
 _SHOWN_LINES = 10
@@ -80,7 +94,7 @@ def from_smiles_table(
     reading: TableReading | None = None,
     **options: Any,
 ) -> GraphDataset:
-    """Molecules from a CSV or TSV file with a header, a `.smi` file or an SDF file; hydrogens stay implicit.
+    """Molecules from a CSV or TSV file with a header, a `.smi`, SDF or Parquet file; hydrogens stay implicit.
 
     Labels are the atoms found, the most frequent first, with their charges and aromaticity (`C`, `c`, `N+`, `[nH]`); edge labels are bonds.
 
@@ -99,7 +113,10 @@ def from_smiles_table(
         raise InputError(f"Options are {', '.join(TableReading.__dataclass_fields__)} (got {unknown[0]!r})")
     reading = replace(reading or TableReading(), **options)
     path = Path(path)
-    table = read_table(path)
+    blocks = table_blocks(path) if is_large(path) else iter([read_table(path)])
+    table = next(blocks, None)  # which says where columns are
+    if table is None:
+        raise InputError(f"{path} must hold at least one usable molecule (got no rows)")
     smiles = table.column(find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
     target = reading.target if reading.target is not None else _target_of(table, reading, smiles, needed=need_classes)
     target_column = None if target is None else table.column(target, "target")
@@ -107,30 +124,79 @@ def from_smiles_table(
     id_column = find_names(table, (smiles, target_column)) if names is None else table.column(names, "id_column")
     accepting = None if target_column is None else _Accepting.of(table, target_column, reading)
     standardiser = Standardiser() if reading.standardise else None
-    rows = _read_rows(table, smiles, accepting, id_column, reading, standardiser)
-    if rows.bad and reading.on_error == "raise":
-        raise InputError(_complaint(table, rows.bad))
-    if not rows.parsed:
-        raise InputError(
-            f"{path} must hold at least one usable molecule (got {len(rows.bad) + rows.num_blank} rows, none usable)"
-        )
-    notes = _row_notes(table, rows, standardiser)
+    molecules = _Molecules(path, is_packed=is_large(path))
+    with molecules.files:
+        for block in chain([table], blocks):
+            rows = _read_rows(block, smiles, accepting, id_column, reading, standardiser)
+            molecules.add(rows)
+            if molecules.bad and reading.on_error == "raise":
+                raise InputError(_complaint(table, molecules.bad))
+        graphs, label_names = molecules.graphs(reading.label_names)
+    if not len(graphs):
+        num = len(molecules.bad) + molecules.num_blank
+        raise InputError(f"{path} must hold at least one usable molecule (got {num} rows, none usable)")
+    notes, kept = _row_notes(table, molecules, standardiser), np.arange(len(graphs))
     if standardiser is not None and accepting is not None and need_classes:
-        rows, more = _merged(rows, path)
+        kept, more = _merged(molecules, path)
         notes += more
-    counts = Counter(atom for molecule in rows.parsed for atom in molecule.atoms)
-    alphabet = list(reading.label_names or sorted(counts, key=lambda atom: (-counts[atom], atom)))
-    label = {atom: place for place, atom in enumerate(alphabet)}
-    return GraphDataset(
+    dataset = GraphDataset(
         name=name or path.stem,
-        graphs=tuple(Graph([label[a] for a in atoms], bonds, kinds) for atoms, bonds, kinds in rows.parsed),
-        classes=np.array(rows.classes, dtype=np.int8),
-        label_names=tuple(alphabet),
+        graphs=graphs,
+        classes=np.array(molecules.classes, dtype=np.int8),
+        label_names=label_names,
         class_names=reading.class_names or (("reject", "accept") if accepting is None else accepting.class_names),
         edge_label_names=BOND_NAMES,
         notes=tuple(notes),
-        names=tuple(rows.names) if id_column is not None else (),
+        names=tuple(molecules.names) if id_column is not None else (),
     )
+    return dataset if len(kept) == len(graphs) else dataset.subset(kept.tolist())
+
+
+class _Molecules:
+    """What was read so far: graphs in memory, or packed in files."""
+
+    def __init__(self, path: Path, *, is_packed: bool) -> None:
+        self.path, self.files = path, ExitStack()
+        self.packer = GraphPacker(self.files) if is_packed else None
+        self.parsed: list[Parsed] = []
+        self.counts: Counter[str] = Counter()
+        self.code_of: dict[str, int] = {}
+        self.classes, self.identity = array("b"), array("Q")
+        self.names: list[str] = []
+        self.bad: list[tuple[int, str]] = []
+        self.num_blank = 0
+
+    def add(self, rows: _Rows) -> None:
+        """Take some more."""
+        for atoms, _, _ in rows.parsed:
+            self.counts.update(atoms)
+            for atom in atoms:
+                self.code_of.setdefault(atom, len(self.code_of))
+        if self.packer is None:
+            self.parsed += rows.parsed
+        elif rows.parsed:
+            made = (Graph([self.code_of[a] for a in atoms], bonds, kinds) for atoms, bonds, kinds in rows.parsed)
+            self.packer.add(GraphBatch.from_graphs(made))
+        self.classes.extend(rows.classes)
+        self.identity.extend(_hash(smiles) for smiles in rows.identity)
+        self.names += rows.names
+        self.bad += rows.bad
+        self.num_blank += rows.num_blank
+
+    def graphs(self, label_names: Sequence[str] | None) -> tuple[Sequence[Graph], tuple[str, ...]]:
+        """The graphs, and the alphabet of their labels: the given one, or the most frequent first."""
+        alphabet = list(label_names or sorted(self.counts, key=lambda atom: (-self.counts[atom], atom)))
+        label = {atom: place for place, atom in enumerate(alphabet)}
+        if self.packer is not None:
+            return self.packer.packed().relabelled(np.array([label[atom] for atom in self.code_of], np.int32)), tuple(
+                alphabet
+            )
+        made = (Graph([label[a] for a in atoms], bonds, kinds) for atoms, bonds, kinds in self.parsed)
+        return tuple(made), tuple(alphabet)
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +327,7 @@ def _complaint(table: Table, bad: Sequence[tuple[int, str]]) -> str:
     return f"{table.path} has {len(bad)} rows that cannot be read (--skip-bad, on_error='skip', leaves them out): {reasons}{rest}"
 
 
-def _row_notes(table: Table, rows: _Rows, standardiser: Standardiser | None) -> list[str]:
+def _row_notes(table: Table, rows: _Molecules, standardiser: Standardiser | None) -> list[str]:
     notes = []
     if rows.bad:
         shown = _listed([str(line) for line, _ in rows.bad], _SHOWN_LINES)
@@ -277,31 +343,24 @@ def _row_notes(table: Table, rows: _Rows, standardiser: Standardiser | None) -> 
     return notes
 
 
-def _merged(rows: _Rows, path: Path) -> tuple[_Rows, list[str]]:
-    """Each molecule once, and none of those whose classes differ."""
-    seen: dict[str, list[int]] = {}
-    for place, smiles in enumerate(rows.identity):
-        seen.setdefault(smiles, []).append(place)
-    conflicts = [places for places in seen.values() if len({rows.classes[place] for place in places}) > 1]
-    kept = [places[0] for places in seen.values() if len({rows.classes[place] for place in places}) == 1]
-    repeated = len(rows.parsed) - len(kept) - sum(map(len, conflicts))
+def _merged(molecules: _Molecules, path: Path) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Indices of each molecule's first row, none of those whose classes differ, and what was left out."""
+    identity = np.frombuffer(molecules.identity, np.uint64)
+    _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
+    classes = np.array(molecules.classes, np.int64)
+    rows, accepted = np.bincount(of_row), np.bincount(of_row, classes).astype(np.int64)
+    conflicts = (accepted > 0) & (accepted < rows)
+    kept = np.sort(first[~conflicts])
+    number = int(rows[conflicts].sum())
+    repeated = len(identity) - len(kept) - number
     notes = []
     if repeated:
         notes.append(f"{repeated} rows repeated an earlier molecule, stereo apart, and were merged.")
-    if conflicts:
-        number = sum(map(len, conflicts))
-        notes.append(f"{number} rows of {len(conflicts)} molecules that appear with both classes were left out.")
-    if not kept:
+    if number:
+        notes.append(f"{number} rows of {int(conflicts.sum())} molecules that appear with both classes were left out.")
+    if not len(kept):
         raise InputError(f"{path}: no molecule is left: every one appears with both classes")
-    merged = _Rows(
-        parsed=[rows.parsed[place] for place in kept],
-        classes=[rows.classes[place] for place in kept],
-        names=[rows.names[place] for place in kept],
-        identity=[rows.identity[place] for place in kept],
-        bad=rows.bad,
-        num_blank=rows.num_blank,
-    )
-    return merged, notes
+    return kept, notes
 
 
 def _is_smiles(cell: str) -> bool:

@@ -1,14 +1,20 @@
-"""Text tables of molecules: CSV, TSV, SMI and SDF files as rows of cells, and which column is which."""
+"""Tables of molecules: CSV, TSV, SMI, SDF and Parquet files as rows of cells, whole or in blocks, and which column is which."""
 
 from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+from comrecgc.datasets.archive import reading_archive
 from comrecgc.errors import InputError
+
+IN_BLOCKS = 16 << 20
+"""Tables of more bytes than this are read block after block."""
 
 NUMBERS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1}
 """How classes 0 and 1 are written."""
@@ -27,6 +33,7 @@ _ID_NAMES = (
     "cmpd_chemblid",
     "drug_id",
 )
+_BLOCK = 10_000  # rows of a block
 _TRIED = 50  # rows that decide whether a column holds SMILES
 _SHARE = 0.8
 _UNREADABLE = "unreadable record"
@@ -40,8 +47,8 @@ class Table:
         path: The file.
         header: Names of the columns.
         rows: Cells of each row.
-        lines: Line that each row ends on, or its number among the records of an SDF file.
-        unit: What `lines` count: "line" or "record".
+        lines: Line that each row ends on, or its number among the records of an SDF file or the rows of a Parquet file.
+        unit: What `lines` count: "line", "record" or "row".
     """
 
     path: Path
@@ -68,8 +75,83 @@ def read_table(path: Path) -> Table:
             return _read_blanks(path)
         case ".sdf":
             return _read_sdf(path)
+        case ".parquet":
+            blocks = list(_parquet_blocks(path))
+            rows = [row for block in blocks for row in block.rows]
+            return Table(path, blocks[0].header, rows, list(range(1, len(rows) + 1)), unit="row")
         case _:
             return _read_csv(path)
+
+
+def is_large(path: Path) -> bool:
+    """Whether a table should be read block after block."""
+    with reading_archive(str(path)):
+        return path.suffix.lower() != ".sdf" and path.stat().st_size > IN_BLOCKS
+
+
+def table_blocks(path: Path) -> Iterator[Table]:
+    """The rows of a table, so many at a time; every block has the header."""
+    match path.suffix.lower():
+        case ".parquet":
+            return _parquet_blocks(path)
+        case ".smi":
+            return _blocks(path, _blank_rows(path))
+        case _:
+            return _blocks(path, _csv_rows(path))
+
+
+def _blocks(path: Path, rows: Iterator[tuple[list[str], int]]) -> Iterator[Table]:
+    """Blocks of rows, each with its line; the first is the header."""
+    header = _checked_header(path, next(rows, ([], 0))[0])
+    while part := list(islice(rows, _BLOCK)):
+        yield Table(path, header, [row for row, _ in part], [line for _, line in part])
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[list[str], int]]:
+    with _reading_text(path), path.open(encoding="utf-8-sig", newline="") as file:
+        first_line = next((line for line in file if line.strip()), "")
+        file.seek(0)
+        reader = csv.reader(file, delimiter=_delimiter(first_line), strict=True)
+        try:
+            for row in reader:
+                if any(cell.strip() for cell in row):
+                    yield row, reader.line_num
+        except csv.Error as error:
+            raise InputError(f"{path} line {reader.line_num}: not valid CSV, {error}") from error
+
+
+def _blank_rows(path: Path) -> Iterator[tuple[list[str], int]]:
+    with _reading_text(path), path.open(encoding="utf-8-sig") as file:
+        is_first = True
+        for number, line in enumerate(file, start=1):
+            row = line.split()
+            if row and is_first and row[0].lower() != "smiles":
+                yield ["smiles", *(f"column {i}" for i in range(2, len(row) + 1))], 0
+            if row:
+                is_first = False
+                yield row, number
+
+
+def _parquet_blocks(path: Path) -> Iterator[Table]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise InputError("Parquet files need pyarrow: pip install 'comrecgc[parquet]'") from error
+    done = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            header = _checked_header(path, list(file.schema_arrow.names))
+            for batch in file.iter_batches(_BLOCK):
+                cells = [
+                    ["" if value is None else str(value) for value in column.to_pylist()] for column in batch.columns
+                ]
+                rows = [list(row) for row in zip(*cells, strict=True)]
+                yield Table(path, header, rows, list(range(done + 1, done + len(rows) + 1)), unit="row")
+                done += len(rows)
+    except (OSError, ArrowException) as error:
+        raise InputError(f"Cannot read {path} as a Parquet file: {' '.join(str(error).split())[:120]}") from error
+    if not done:
+        raise InputError(f"{path} must not be empty")
 
 
 def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
@@ -135,13 +217,19 @@ def find_names(table: Table, others: Sequence[int | None]) -> int | None:
     return min(named, key=lambda place: _ID_NAMES.index(table.header[place].lower().replace(" ", "_")), default=None)
 
 
-def _read_text(path: Path) -> str:
+@contextmanager
+def _reading_text(path: Path) -> Iterator[None]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        yield
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} must be UTF-8 text (got a byte that is not at {error.start})") from error
+
+
+def _read_text(path: Path) -> str:
+    with _reading_text(path):
+        text = path.read_text(encoding="utf-8-sig")
     if not text.strip():
         raise InputError(f"{path} must not be empty")
     return text
@@ -150,7 +238,7 @@ def _read_text(path: Path) -> str:
 def _read_csv(path: Path) -> Table:
     text = _read_text(path)
     first_line = text.lstrip().splitlines()[0]
-    delimiter = max(",;\t", key=first_line.count)
+    delimiter = _delimiter(first_line)
     rows, lines = [], []
     reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
     try:
@@ -160,13 +248,21 @@ def _read_csv(path: Path) -> Table:
                 lines.append(reader.line_num)
     except csv.Error as error:
         raise InputError(f"{path} line {reader.line_num}: not valid CSV, {error}") from error
-    if not rows:
+    return Table(path, _checked_header(path, rows[0] if rows else []), rows[1:], lines[1:])
+
+
+def _delimiter(line: str) -> str:
+    return max(",;\t", key=line.count)
+
+
+def _checked_header(path: Path, cells: list[str]) -> list[str]:
+    if not cells:
         raise InputError(f"{path} must not be empty")
-    header = [cell.strip() for cell in rows[0]]
+    header = [cell.strip() for cell in cells]
     twice = [cell for cell, count in Counter(header).items() if count > 1]
     if twice:
         raise InputError(f"{path} must name each column once in its first line (got {twice[0]!r} twice)")
-    return Table(path, header, rows[1:], lines[1:])
+    return header
 
 
 def _read_blanks(path: Path) -> Table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,10 +17,14 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.datasets.archive import FileSet, open_files
+from comrecgc.datasets.archive import FileSet, open_files, reading_archive
 from comrecgc.datasets.dataset import merge_directions
+from comrecgc.datasets.tu_blocks import most_bytes, pack_tu
 from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch, IntArray, LongArray, pointers
+from comrecgc.graphs import GraphBatch, IntArray, LongArray, PackedGraphs, pointers
+
+IN_BLOCKS = 256 << 20
+"""Archives whose files of nodes and edges have more bytes than this are read block after block."""
 
 _ADJACENCY = "_A.txt"
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
@@ -55,7 +59,7 @@ class TUData:
 
     Args:
         name: The NAME its files begin with.
-        batch: All graphs; node and edge labels are rows of `label_values` and `edge_label_values`.
+        batch: All graphs, or the first ones where they are packed; node and edge labels are rows of `label_values` and `edge_label_values`.
         targets: Class of each graph as the file has it, or its number where numbers were asked for, `[B]`.
         label_values: Distinct node labels as the file has them, sorted, `[num_labels, components]`; one row of zero
             columns where there is no file of node labels.
@@ -63,6 +67,7 @@ class TUData:
         attributes: Numbers at the nodes, `[N, columns]`, without rows where they are not read; no columns where there is no such file.
         maps: What the archive says its labels mean.
         notes: What was repaired, one sentence each.
+        packed: All graphs, where they are too many to be held.
     """
 
     name: str
@@ -73,10 +78,15 @@ class TUData:
     attributes: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     maps: LabelMaps = field(default_factory=LabelMaps)
     notes: tuple[str, ...] = ()
+    packed: PackedGraphs | None = None
+
+    def batches(self) -> Iterable[GraphBatch]:
+        """All graphs, in one batch or several."""
+        return [self.batch] if self.packed is None else self.packed.batches()
 
 
 def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False, attributes: bool = False) -> TUData:
-    """Read a dataset in the TU format.
+    """Read a dataset in the TU format; block after block where its files are large (`IN_BLOCKS`).
 
     Args:
         path: Folder or zip archive with the files.
@@ -89,11 +99,13 @@ def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False,
     """
     files = open_files(Path(path))
     name = _dataset_name(files, name or files.path.stem)
+    if most_bytes(files, name) > IN_BLOCKS:
+        return _read_in_blocks(files, name, numbers=numbers, attributes=attributes)
     node_ptr, targets = _read_graphs(files, name, numbers=numbers)
     labels, label_values = _read_node_labels(files, name, int(node_ptr[-1]))
     adjacency = _IntegerFile.read(files, f"{name}{_ADJACENCY}", columns=2, may_be_empty=True)
     _check_edges(adjacency, node_ptr)
-    edges, first_row, edge_of_row, notes = merge_directions(adjacency.rows - 1, int(node_ptr[-1]))
+    edges, first_row, edge_of_row, repairs = merge_directions(adjacency.rows - 1, int(node_ptr[-1]))
     edge_labels, edge_label_values = _read_edge_labels(files, name, first_row, edge_of_row)
     edge_ptr = np.searchsorted(edges[:, 0], node_ptr)  # edges are sorted by their first node, nodes by their graph
     return TUData(
@@ -104,7 +116,25 @@ def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False,
         edge_label_values=edge_label_values,
         attributes=_read_attributes(files, name, int(node_ptr[-1]) if attributes else None),
         maps=_read_maps(files, name),
-        notes=notes,
+        notes=repairs.notes,
+    )
+
+
+def _read_in_blocks(files: FileSet, name: str, *, numbers: bool, attributes: bool) -> TUData:
+    if attributes:
+        raise InputError(f"Node attributes are read of archives up to {IN_BLOCKS >> 20} MB (got {files.path})")
+    targets = _read_targets(files, name, numbers=numbers)
+    packed = pack_tu(files, name, len(targets.rows))
+    return TUData(
+        name=name,
+        batch=packed.first,
+        targets=targets.rows[:, 0],
+        label_values=packed.label_values,
+        edge_label_values=packed.edge_label_values,
+        attributes=_read_attributes(files, name, None),
+        maps=_read_maps(files, name),
+        notes=packed.repairs.notes,
+        packed=packed.graphs,
     )
 
 
@@ -195,14 +225,7 @@ def _dataset_name(files: FileSet, wanted: str) -> str:
 def _read_graphs(files: FileSet, name: str, *, numbers: bool) -> tuple[LongArray, npt.NDArray[Any]]:
     """Node pointers `[B+1]` and raw class, or number, `[B]` of each graph."""
     indicator = _IntegerFile.read(files, f"{name}_graph_indicator.txt", columns=1)
-    labels, values = f"{name}_graph_labels.txt", f"{name}_graph_attributes.txt"
-    if labels not in files and values in files and not numbers:
-        raise InputError(
-            f"{files.path} has numbers and no classes: threshold must say from where they are high (got none)"
-        )
-    targets: _IntegerFile | _NumberFile = (
-        _NumberFile.read(files, values) if numbers else _IntegerFile.read(files, labels, columns=1)
-    )
+    targets = _read_targets(files, name, numbers=numbers)
     graph = indicator.rows[:, 0]
     steps = np.diff(graph, prepend=0)
     for row in np.flatnonzero((steps < 0) | (steps > 1) | (graph < 1))[:1].tolist():
@@ -214,6 +237,15 @@ def _read_graphs(files: FileSet, name: str, *, numbers: bool) -> tuple[LongArray
         raise InputError(f"{indicator.where}: {rule}; {targets.where} has {len(targets.rows)} graphs")
     targets.check_length(int(graph[-1]), "graph")
     return pointers(np.bincount(graph - 1)), targets.rows[:, 0]
+
+
+def _read_targets(files: FileSet, name: str, *, numbers: bool) -> _IntegerFile | _NumberFile:
+    labels, values = f"{name}_graph_labels.txt", f"{name}_graph_attributes.txt"
+    if labels not in files and values in files and not numbers:
+        raise InputError(
+            f"{files.path} has numbers and no classes: threshold must say from where they are high (got none)"
+        )
+    return _NumberFile.read(files, values) if numbers else _IntegerFile.read(files, labels, columns=1)
 
 
 def _read_node_labels(files: FileSet, name: str, num_nodes: int) -> tuple[IntArray, LongArray]:
@@ -229,7 +261,8 @@ def _read_attributes(files: FileSet, name: str, num_nodes: int | None) -> npt.ND
     if file not in files:
         return np.zeros((num_nodes or 0, 0))
     if num_nodes is None:  # what is not used may be damaged
-        return np.zeros((0, files.read(file).lstrip().split(b"\n", 1)[0].count(b",") + 1))
+        with files.open(file) as lines, reading_archive(files.where(file)):
+            return np.zeros((0, lines.readline().count(b",") + 1))
     table = _NumberFile.read(files, file)
     table.check_length(num_nodes, "node")
     return table.rows

@@ -33,6 +33,7 @@ from comrecgc.graphs.graph import (
 from comrecgc.graphs.identity import KeyArray, batch_keys, fingerprint, graph_key
 from comrecgc.graphs.ladder import ChangedGraphs, Ladder, Rung, graphs_with, rung_shares
 from comrecgc.graphs.layout import Point, centred, layout_change
+from comrecgc.graphs.packed import GraphPacker, PackedGraphs
 from comrecgc.graphs.paths import (
     Change,
     EditPath,
@@ -77,6 +78,7 @@ __all__ = [
     "FreezeNodes",
     "Graph",
     "GraphBatch",
+    "GraphPacker",
     "GraphTensors",
     "IntArray",
     "KeepConnected",
@@ -84,6 +86,7 @@ __all__ = [
     "Ladder",
     "LongArray",
     "MaxSize",
+    "PackedGraphs",
     "Pattern",
     "Point",
     "Rule",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +50,21 @@ class GraphBatch:
             node_ptr,
             edge_ptr,
             np.concatenate(labelled) if len(labelled) == len(graphs) else None,
+        )
+
+    @classmethod
+    def joined(cls, batches: Sequence[GraphBatch]) -> GraphBatch:
+        """The graphs of all batches, one batch after the other; edges have labels if all do."""
+        if not batches:
+            return cls.from_graphs([])
+        first = pointers([len(batch.labels) for batch in batches])
+        labelled = [batch.edge_labels for batch in batches if batch.edge_labels is not None]
+        return cls(
+            np.concatenate([batch.labels for batch in batches]),
+            np.concatenate([batch.edges + start for batch, start in zip(batches, first, strict=False)]),
+            pointers(np.concatenate([batch.node_counts() for batch in batches])),
+            pointers(np.concatenate([batch.edge_counts() for batch in batches])),
+            np.concatenate(labelled) if len(labelled) == len(batches) else None,
         )
 
     def __len__(self) -> int:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.graphs.batch import GraphBatch
 from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.packed import PackedGraphs
 
 KeyArray = npt.NDArray[np.uint64]
 
@@ -35,6 +36,8 @@ def batch_keys(batch: GraphBatch) -> KeyArray:
 
 def fingerprint(graphs: Iterable[Graph]) -> str:
     """Tells lists of graphs apart, node order and edge labels included, since edits speak of both."""
+    if isinstance(graphs, PackedGraphs):
+        return graphs.fingerprint()
     batch = GraphBatch.from_graphs(graphs)
     digest = hashlib.sha256()
     for array in (batch.labels, batch.edges, batch.node_ptr, batch.edge_ptr, batch.edge_labels):

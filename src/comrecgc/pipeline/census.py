@@ -188,7 +188,7 @@ def take_census(
             block: load_census(_file(folder, block), key, block) for block in blocks if _file(folder, block).exists()
         }
     waiting = [block for block in blocks if block not in kept]
-    batches = (GraphBatch.from_graphs(dataset.graphs[block * BLOCK : (block + 1) * BLOCK]) for block in waiting)
+    batches = (dataset.batch(block * BLOCK, (block + 1) * BLOCK) for block in waiting)
     work.vocabulary.compiled  # noqa: B018  # made once, and it travels
     for block, census in zip(waiting, engine.map(count_block, work, batches), strict=True):
         if folder is not None:
