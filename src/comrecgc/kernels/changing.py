@@ -261,6 +261,15 @@ def carry_out(w, kind, first, second, value, groups, shared):  # type: ignore[no
 
 
 @numba.njit(cache=True, nogil=True)
+def hang_blank(w, anchor, label):  # type: ignore[no-untyped-def]
+    """Hang a node on another that is there for its degree only: it is not alive."""
+    v = _add(w, label)
+    _tie(w, anchor, v, 0)
+    w.rows[v, ALIVE] = 0
+    return v
+
+
+@numba.njit(cache=True, nogil=True)
 def _order(rows, v, orders):  # type: ignore[no-untyped-def]
     """Twice the sum of the bond orders at a node."""
     total = 0
@@ -353,7 +362,8 @@ def hash_of(rows, v):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _contains(table, value):  # type: ignore[no-untyped-def]
+def contains(table, value):  # type: ignore[no-untyped-def]
+    """Whether a `hash_table` holds a value."""
     mask = np.uint64(len(table) - 1)
     place = value & mask
     while table[place] != np.uint64(0):
@@ -421,7 +431,7 @@ def is_familiar(w, familiar, orders, bonds):  # type: ignore[no-untyped-def]
         if rows[v, ALIVE] == 0:
             continue
         if not (
-            _contains(familiar, hash_of(rows, v)) and (len(bonds.most) == 0 or _has_right_bonds(w, v, orders, bonds))
+            contains(familiar, hash_of(rows, v)) and (len(bonds.most) == 0 or _has_right_bonds(w, v, orders, bonds))
         ):
             if v >= w.lists[COUNTS, LOADED] or hash_of(rows, v) != hash_of(w.base, v):
                 return False  # it was not so before
@@ -429,7 +439,7 @@ def is_familiar(w, familiar, orders, bonds):  # type: ignore[no-untyped-def]
             for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
                 u = rows[v, k]
                 if rows[u, MARK] == 0 and hash_of(rows, u) != hash_of(w.base, u):
-                    if not _contains(familiar, hash_of(rows, u)):
+                    if not contains(familiar, hash_of(rows, u)):
                         return False
                     if len(bonds.most) > 0 and not _has_right_bonds(w, u, orders, bonds):
                         return False

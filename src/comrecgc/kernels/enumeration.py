@@ -32,6 +32,7 @@ from comrecgc.kernels.changing import (
     STACK,
     SWAP,
     carry_out,
+    contains,
     follow,
     hash_of,
     is_familiar,
@@ -285,8 +286,26 @@ def _rule_key(rows, key, kind, first, second, value, lost, gained, lost_second, 
 
 
 @numba.njit(cache=True, nogil=True)
-def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valence):  # type: ignore[no-untyped-def]
-    """The changes of one graph within θ and on the rung.
+def _narrow_key(rows, kind, first, second, value, found, names):  # type: ignore[no-untyped-def]
+    """Key at radius 0 of the rule of a change that no hydrogens follow."""
+    key = _found_key(rows, kind, first, second, found, 0, 0, 0, names)
+    return _rule_key(rows, key, kind, first, second, value, 0, 0, 0, 0, names)
+
+
+class Wanted(NamedTuple):
+    """Rules whose changes alone are looked for, as `hash_table`s of their keys; none at all for every change."""
+
+    narrow: Any  # at radius 0, of all wanted rules of any radius
+    general: Any  # at radius 0
+    exact: Any  # at radius 1
+
+
+EVERYTHING = Wanted(np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, np.uint64))
+
+
+@numba.njit(cache=True, nogil=True)
+def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valence, wanted):  # type: ignore[no-untyped-def]
+    """The changes of one graph within θ and on the rung, of all rules or of wanted ones.
 
     Returns:
         changes `[V, 4]`, what each costs and adds to the size of the graph `[V, 2]`, the keys of their rules at radius 0 and 1 `[V, 2]` and of what they find `[V, 2]`.
@@ -296,12 +315,18 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
     size = len(labels) + len(edges)
     components, heavy = num_components(w), overloaded(w, hydrogens.orders, valence)
     proposed = _propose(w, limits, groups, hydrogens)
+    chosen = len(wanted.narrow) > 0
+    all_known = chosen and hydrogens.label < 0  # a key says which hydrogens follow, which is not known before
     count = 0
     costs, keys = np.empty((len(proposed), 2), np.int32), np.empty((len(proposed), 4), np.uint64)
     for i in range(len(proposed)):
         kind, first, second, value = proposed[i, 0], proposed[i, 1], proposed[i, 2], proposed[i, 3]
         cost, found = proposed[i, 4], proposed[i, 5]
         if cost > limits.theta * (2 * size + cost):  # too far even if nothing but additions
+            continue
+        if all_known and not contains(
+            wanted.narrow, _narrow_key(rows, kind, first, second, value, found, limits.names)
+        ):
             continue
         ok = carry_out(w, kind, first, second, value, groups, False) and follow(w, hydrogens)
         gained = rows[first, HYDROGENS]
@@ -332,6 +357,8 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
             keys[count, radius] = _rule_key(
                 rows, key, kind, first, second, value, lost, gained, lost_second, gained_second, limits.names
             )
+        if chosen and not (contains(wanted.general, keys[count, 0]) or contains(wanted.exact, keys[count, 1])):
+            continue
         proposed[count, :4] = proposed[i, :4]
         costs[count, 0], costs[count, 1] = cost, grown
         count += 1

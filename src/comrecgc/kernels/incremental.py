@@ -2,6 +2,9 @@
 
 A network of three convolutions carries a change three steps far. The states of the graph as it was are kept; those of the nodes within
 reach are computed afresh in place, pooled with the rest, and put back.
+
+Many groups are tried at one place. What they have in common is computed once: a blank node, which sends nothing, takes the place, and
+with its states kept instead a group reaches one step less far. The numbers are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -13,17 +16,22 @@ import numpy as np
 
 from comrecgc.kernels.changing import (
     ALIVE,
+    ATTACH,
     COUNTS,
     CUT,
     DEGREE,
+    DETACH,
     FIRST,
     LABEL,
     LOADED,
     MARK,
     NODES,
     NUM_TOUCHED,
+    SWAP,
     TOUCHED,
     Work,
+    carry_out,
+    hang_blank,
     is_familiar,
     load,
     make,
@@ -34,13 +42,15 @@ from comrecgc.kernels.changing import (
 
 GCN, SAGE, GIN = range(3)
 
+_WORTH_A_BLANK = 2  # groups after the first at a place from which a blank node pays
+
 
 class Network(NamedTuple):
     """Weights in evaluation mode, batch norm folded in. `send` and `keep` of the first layer are tables by label."""
 
     kind: int
-    send_first: Any  # float32 [L, H]
-    keep_first: Any  # float32 [L, H]
+    send_first: Any  # float32 [L + 1, H]; the last label is that of a blank node, which sends nothing
+    keep_first: Any  # float32 [L + 1, H]
     send: Any  # float32 [2, H, H], from inputs (columns) to outputs
     keep: Any  # float32 [2, H, H]
     own: float  # weight of a node's own state in GIN
@@ -52,13 +62,15 @@ class Network(NamedTuple):
 
 
 class States(NamedTuple):
-    """What each node sends and keeps before layers two and three, and its last state, `[5, cap, H]`; and the same of the graph as loaded."""
+    """What each node sends and keeps before layers two and three, and its last state, `[5, cap, H]`: now, as they are put back, and of the
+    graph as loaded."""
 
     now: Any  # float32 [5, cap, H]
     base: Any  # float32 [5, cap, H]
+    loaded: Any  # float32 [5, cap, H]
     scale: Any  # float32 [degrees]: 1 / sqrt(degree + 1)
     scratch: Any  # float32 [2, H]
-    reach: Any  # int32 [2, cap]: nodes in reach, and whether each node is among them
+    reach: Any  # int32 [3, cap]: nodes in reach, whether each node is among them, and nodes that a blank one reaches
 
 
 def new_states(work: Work, network: Network) -> States:
@@ -68,68 +80,87 @@ def new_states(work: Work, network: Network) -> States:
     return States(
         np.zeros((5, cap, width), np.float32),
         np.zeros((5, cap, width), np.float32),
+        np.zeros((5, cap, width), np.float32),
         (1 / np.sqrt(degrees + 1)).astype(np.float32),
         np.zeros((2, width), np.float32),
-        np.zeros((2, cap), np.int32),
+        np.zeros((3, cap), np.int32),
     )
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
-def _update(rows, v, layer, network, now, scale, scratch):  # type: ignore[no-untyped-def]
-    """State of a node after a layer, into `now[4, v]`. Elements are indexed one by one: views of rows cost more than the sums."""
-    width, degree = scratch.shape[1], rows[v, DEGREE]
-    at_v, own = np.float32(1.0), np.float32(network.own)
-    if network.kind == GCN:
-        at_v = scale[degree]
-        own = at_v * at_v
-    elif network.kind == SAGE:
-        at_v = np.float32(1.0) / np.float32(max(degree, 1))
-    if layer == 0:
-        label = rows[v, LABEL]
-        for o in range(width):
-            scratch[0, o] = network.bias[0, o] + own * network.keep_first[label, o]
-    else:
-        kept = layer + 1 if network.kind == SAGE else layer - 1
-        for o in range(width):
-            scratch[0, o] = network.bias[layer, o] + own * now[kept, v, o]
-    for k in range(FIRST, FIRST + 2 * degree, 2):
-        u = rows[v, k]
-        factor = at_v * scale[rows[u, DEGREE]] if network.kind == GCN else at_v
+def _update(rows, nodes, layer, network, now, scale, scratch):  # type: ignore[no-untyped-def]
+    """States of nodes after a layer, into `now[4]`.
+
+    All nodes in one call, as handing the arrays over costs more than the sums of a node. Elements are indexed one by one: views of rows cost more, too.
+    """
+    width = scratch.shape[1]
+    for v in nodes:
+        degree = rows[v, DEGREE]
+        at_v, own = np.float32(1.0), np.float32(network.own)
+        if network.kind == GCN:
+            at_v = scale[degree]
+            own = at_v * at_v
+        elif network.kind == SAGE:
+            at_v = np.float32(1.0) / np.float32(max(degree, 1))
         if layer == 0:
-            label = rows[u, LABEL]
+            label = rows[v, LABEL]
             for o in range(width):
-                scratch[0, o] += factor * network.send_first[label, o]
+                scratch[0, o] = network.bias[0, o] + own * network.keep_first[label, o]
+        else:
+            kept = layer + 1 if network.kind == SAGE else layer - 1
+            for o in range(width):
+                scratch[0, o] = network.bias[layer, o] + own * now[kept, v, o]
+        for k in range(FIRST, FIRST + 2 * degree - 2, 4):  # two neighbours at a time
+            u, t = rows[v, k], rows[v, k + 2]
+            factor, other = at_v, at_v
+            if network.kind == GCN:
+                factor, other = at_v * scale[rows[u, DEGREE]], at_v * scale[rows[t, DEGREE]]
+            if layer == 0:
+                label, another = rows[u, LABEL], rows[t, LABEL]
+                for o in range(width):
+                    scratch[0, o] += factor * network.send_first[label, o] + other * network.send_first[another, o]
+            else:
+                for o in range(width):
+                    scratch[0, o] += factor * now[layer - 1, u, o] + other * now[layer - 1, t, o]
+        if degree % 2 == 1:
+            u = rows[v, FIRST + 2 * degree - 2]
+            factor = at_v * scale[rows[u, DEGREE]] if network.kind == GCN else at_v
+            if layer == 0:
+                label = rows[u, LABEL]
+                for o in range(width):
+                    scratch[0, o] += factor * network.send_first[label, o]
+            else:
+                for o in range(width):
+                    scratch[0, o] += factor * now[layer - 1, u, o]
+        if network.kind == GIN:
+            for o in range(width):
+                scratch[0, o] = max(scratch[0, o], np.float32(0))
+            for o in range(width):
+                total = network.second_bias[layer, o]
+                for k in range(width):
+                    total += scratch[0, k] * network.second[layer, o, k]
+                now[4, v, o] = max(total, np.float32(0))
         else:
             for o in range(width):
-                scratch[0, o] += factor * now[layer - 1, u, o]
-    for o in range(width):
-        scratch[0, o] = max(scratch[0, o], np.float32(0))
-    if network.kind == GIN:
-        for o in range(width):
-            total = network.second_bias[layer, o]
-            for k in range(width):
-                total += scratch[0, k] * network.second[layer, o, k]
-            now[4, v, o] = max(total, np.float32(0))
-    else:
-        for o in range(width):
-            now[4, v, o] = scratch[0, o]
+                now[4, v, o] = max(scratch[0, o], np.float32(0))
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
-def _send_on(v, layer, network, now):  # type: ignore[no-untyped-def]
-    """What a node sends, and keeps, into the layer after."""
+def _send_on(nodes, layer, network, now):  # type: ignore[no-untyped-def]
+    """What nodes send, and keep, into the layer after."""
     width = now.shape[2]
-    for o in range(width):
-        total = np.float32(0)
-        for k in range(width):
-            total += now[4, v, k] * network.send[layer, o, k]
-        now[layer, v, o] = total
-    if network.kind == SAGE:
+    for v in nodes:
         for o in range(width):
             total = np.float32(0)
             for k in range(width):
-                total += now[4, v, k] * network.keep[layer, o, k]
-            now[layer + 2, v, o] = total
+                total += now[4, v, k] * network.send[layer, o, k]
+            now[layer, v, o] = total
+        if network.kind == SAGE:
+            for o in range(width):
+                total = np.float32(0)
+                for k in range(width):
+                    total += now[4, v, k] * network.keep[layer, o, k]
+                now[layer + 2, v, o] = total
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
@@ -152,26 +183,24 @@ def _margin(w, network, now, scratch):  # type: ignore[no-untyped-def]
 def _compute(w, network, states, first, second, third):  # type: ignore[no-untyped-def]
     """States after the layers of so many of the nodes in reach, and the margin of the graph."""
     for layer in range(3):
-        count = first if layer == 0 else (second if layer == 1 else third)
-        for i in range(count):
-            _update(w.rows, states.reach[0, i], layer, network, states.now, states.scale, states.scratch)
+        nodes = states.reach[0, : first if layer == 0 else (second if layer == 1 else third)]
+        _update(w.rows, nodes, layer, network, states.now, states.scale, states.scratch)
         if layer < 2:
-            for i in range(count):
-                _send_on(states.reach[0, i], layer, network, states.now)
+            _send_on(nodes, layer, network, states.now)
     return _margin(w, network, states.now, states.scratch)
 
 
 @numba.njit(cache=True, nogil=True)
-def _changed_margin(w, network, states):  # type: ignore[no-untyped-def]
-    """Margin of the graph with the changes that the work holds; states are as before afterwards.
+def _find_reach(w, network, states, anchor, degree):  # type: ignore[no-untyped-def]
+    """Nodes whose states the changes that the work holds reach: how many after the first, the second and the third layer.
 
     After the first layer a node's state differs if its own row does, or if a neighbour is new, has another label or, in a GCN, another
-    degree; each further layer reaches one step more.
+    degree; each further layer reaches one step more. The states to compare with are those of the graph as loaded, but for an `anchor`
+    that has this `degree` in them.
     """
     rows, reach = w.rows, states.reach
-    count, done, first = 0, 0, 0
-    num_touched = w.lists[COUNTS, NUM_TOUCHED]
-    for t in range(num_touched):
+    count, done = 0, 0
+    for t in range(w.lists[COUNTS, NUM_TOUCHED]):
         v = w.lists[TOUCHED, t]
         if rows[v, ALIVE]:
             reach[0, count] = v
@@ -180,11 +209,8 @@ def _changed_margin(w, network, states):  # type: ignore[no-untyped-def]
     sources = count
     for i in range(sources):
         v = reach[0, i]
-        if (
-            v >= w.lists[COUNTS, LOADED]
-            or rows[v, MARK] == 2
-            or (network.kind == GCN and rows[v, DEGREE] != w.base[v, DEGREE])
-        ):
+        before = degree if v == anchor else w.base[v, DEGREE]
+        if v >= w.lists[COUNTS, LOADED] or rows[v, MARK] == 2 or (network.kind == GCN and rows[v, DEGREE] != before):
             for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
                 u = rows[v, k]
                 if reach[1, u] == 0:
@@ -205,8 +231,15 @@ def _changed_margin(w, network, states):  # type: ignore[no-untyped-def]
                     count += 1
         if layer == 0:
             second = count
+    return first, second, count
+
+
+@numba.njit(cache=True, nogil=True)
+def _changed_margin(w, network, states, anchor, degree):  # type: ignore[no-untyped-def]
+    """Margin of the graph with the changes that the work holds; states are as before afterwards."""
+    reach, width = states.reach, states.now.shape[2]
+    first, second, count = _find_reach(w, network, states, anchor, degree)
     margin = _compute(w, network, states, first, second, count)
-    width = states.now.shape[2]
     for i in range(count):
         v = reach[0, i]
         reach[1, v] = 0
@@ -216,6 +249,51 @@ def _changed_margin(w, network, states):  # type: ignore[no-untyped-def]
                     for o in range(width):
                         states.now[part, v, o] = states.base[part, v, o]
     return margin
+
+
+@numba.njit(cache=True, nogil=True)
+def _put_blank(w, network, states, kind, anchor, root, groups):  # type: ignore[no-untyped-def]
+    """Let a blank node take the place of what hangs on an anchor by `root`, or the next place, and keep the states that this makes.
+
+    Returns:
+        How many nodes have other states, listed in the last row of `reach`, and the degree of the anchor.
+    """
+    if kind == SWAP:
+        carry_out(w, DETACH, anchor, root, -1, groups, False)
+    blank = hang_blank(w, anchor, len(network.send_first) - 1)
+    degree = w.rows[anchor, DEGREE]
+    states.now[:4, blank] = 0
+    states.reach[1, blank] = 1  # it is never reached
+    first, second, count = _find_reach(w, network, states, -1, 0)
+    _compute(w, network, states, first, second, count)
+    states.reach[1, blank] = 0
+    for i in range(count):
+        v = states.reach[0, i]
+        states.reach[1, v] = 0
+        states.reach[2, i] = v
+        states.base[:, v] = states.now[:, v]
+    restore(w)
+    return count, degree
+
+
+@numba.njit(cache=True, nogil=True)
+def _take_blank_away(states, count):  # type: ignore[no-untyped-def]
+    """The states of the graph as loaded are kept again."""
+    for i in range(count):
+        v = states.reach[2, i]
+        states.base[:, v] = states.loaded[:, v]
+        states.now[:, v] = states.loaded[:, v]
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
+    """Whether two rows are one change each, of groups at the same place."""
+    if j >= len(changes) or changes.shape[1] > 1 or not (changes[i, 0, 0] == ATTACH or changes[i, 0, 0] == SWAP):
+        return False
+    for k in range(3):
+        if changes[i, 0, k] != changes[j, 0, k]:
+            return False
+    return True
 
 
 @numba.njit(cache=True, nogil=True)
@@ -245,11 +323,19 @@ def score_changes(labels, edges, bonds, w, changes, network, states, limits, gro
         states.reach[0, v] = v
     _compute(w, network, states, n, n, n)
     states.base[:, :n] = states.now[:, :n]
+    states.loaded[:, :n] = states.now[:, :n]
     margins = np.empty(len(changes), np.float64)
+    anchor, degree, reached = -1, 0, 0  # of the blank node
     for i in range(len(changes)):
+        if anchor >= 0 and not _is_same_place(changes, i, i - 1):
+            _take_blank_away(states, reached)
+            anchor = -1
+        if anchor < 0 and _is_same_place(changes, i, i + _WORTH_A_BLANK):
+            anchor = changes[i, 0, 1]
+            reached, degree = _put_blank(w, network, states, changes[i, 0, 0], anchor, changes[i, 0, 2], groups)
         margins[i] = np.nan
         if _judge(w, changes[i], components, heavy, limits, groups, hydrogens, valence):
-            margins[i] = _changed_margin(w, network, states)
+            margins[i] = _changed_margin(w, network, states, anchor, degree)
         restore(w)
     return margins
 

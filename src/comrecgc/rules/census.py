@@ -6,17 +6,19 @@ may be counted anywhere and in any order. On the inputs that a table was mined f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import kernels
 from comrecgc.graphs import Graph
 from comrecgc.rules.composition import Composition, Made, composite_keys
-from comrecgc.rules.mining import Acceptance, FloatArray, Workshop
-from comrecgc.rules.table import MOST_CHANGES, WIDE, RuleTable, accepted_rows, holding, packed
+from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Workshop
+from comrecgc.rules.table import MOST_CHANGES, WIDE, RuleTable, holding, packed
 from comrecgc.rules.vocabulary import Vocabulary
 
 Keys = npt.NDArray[np.uint64]
@@ -31,6 +33,7 @@ class Recipes:
         found: Keys of what each change of a rule finds, `[K, 3]`; 0 where it has fewer.
         general: Single rules at radius 0 that are rules of the table or parts of one, increasing,
         exact: and single rules at radius 1 that are rules of the table, or that rules at radius 2 refine.
+        narrow: What both are at radius 0, increasing.
         wider: Keys at radius 1 of what rules at radius 2 find, increasing.
         pairs: Single rules that are carried out together, `[P, 2]`.
         triples: Keys of pairs and the single rule beside each, `[T, 2]`.
@@ -40,6 +43,7 @@ class Recipes:
     found: Keys
     general: Keys
     exact: Keys
+    narrow: Keys
     wider: Keys
     pairs: Keys
     triples: Keys
@@ -62,15 +66,24 @@ class Recipes:
         wide = np.flatnonzero(table.radius == WIDE)
         wider = np.unique(found[wide, 0])
         found[wide, 0] = workshop.widened_keys(table.input[entries[wide]], change[wide, 0], found[wide, 0])
+        exact = alone[radius[alone] == 1]
+        every = np.unique(np.concatenate([general_rules, general[two, :2].ravel(), general[three].ravel()]))
         return cls(
             key=table.key,
             found=found,
-            general=np.unique(np.concatenate([general_rules, general[two, :2].ravel(), general[three].ravel()])),
-            exact=np.unique(members[alone[radius[alone] == 1], 0, 1]),
+            general=every,
+            exact=np.unique(members[exact, 0, 1]),
+            narrow=np.union1d(every, general[exact, 0]),
             wider=wider,
             pairs=np.unique(general[inner, :2], axis=0),
             triples=np.unique(np.stack([pair_of_three, general[three, 2]], axis=1), axis=0),
         )
+
+    @property
+    def wanted(self) -> Any:
+        """The single changes that carrying the rules out takes, as a `kernels.enumeration.Wanted`."""
+        tables = (kernels.changing.hash_table(keys) for keys in (self.narrow, self.general, self.exact))
+        return kernels.enumeration.Wanted(*tables)
 
 
 def _keys_of(inputs: npt.NDArray[np.int32], changes: npt.NDArray[np.int32], workshop: Workshop) -> tuple[Keys, Keys]:
@@ -133,20 +146,40 @@ def count_rules(
         acceptance: Who was asked.
     """
     workshop = Workshop(inputs=inputs, vocabulary=vocabulary)
-    singles = workshop.changes(acceptance, wanted=(recipes.general, recipes.exact))
+    singles = workshop.changes(acceptance, wanted=recipes.wanted)
     composites: list[Made] = []
     if len(recipes.pairs) and len(singles):
         composites = Composition().carry_out(
             recipes.pairs, recipes.triples, singles, acceptance.log_odds(inputs, base), workshop, acceptance
         )
-    rows = accepted_rows(singles, composites, workshop, 1, definite=False)
-    known = np.isin(rows.key, recipes.key)
+    shape = (len(recipes.key), len(inputs))
+    turned = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
+    for key, input_ in _accepted_keys(singles, composites, workshop, recipes):
+        place = np.searchsorted(recipes.key, key)
+        known = recipes.key[np.minimum(place, shape[0] - 1)] == key if shape[0] else np.zeros(len(key), bool)
+        turned |= packed(place[known], input_[known], shape)
+    holds = holding(recipes.found, recipes.wider, workshop, len(inputs))
     return Census(
-        turned=packed(
-            np.searchsorted(recipes.key, rows.key[known]), rows.input[known], (len(recipes.key), len(inputs))
-        ),
-        num_applicable=np.bitwise_count(holding(recipes.found, recipes.wider, workshop, len(inputs))).sum(
-            axis=1, dtype=np.int64
-        ),
+        turned=turned,
+        num_applicable=np.bitwise_count(holds).sum(axis=1, dtype=np.int64),
         num_inputs=len(inputs),
     )
+
+
+def _accepted_keys(
+    singles: Changes, composites: Sequence[Made], workshop: Workshop, recipes: Recipes
+) -> Iterator[tuple[Keys, IntArray]]:
+    """Rules of every radius that are accepted somewhere, and the inputs where that is: keys and inputs, in pairs."""
+    rows = np.flatnonzero(singles.accepted)
+    narrow, exact = singles.rule[rows].T
+    yield narrow, singles.input[rows]
+    yield exact, singles.input[rows]
+    rows = rows[np.isin(exact, recipes.exact)]
+    yield (
+        workshop.widened_keys(singles.input[rows], singles.change[rows, 0], singles.rule[rows, 1]),
+        singles.input[rows],
+    )
+    for made in composites:
+        rows = np.flatnonzero(made.goal > ACCEPTED)
+        yield made.rule[rows], made.input[rows]
+        yield workshop.exact_keys(made.input[rows], made.change[rows], made.exact[rows]), made.input[rows]

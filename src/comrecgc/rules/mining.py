@@ -99,23 +99,24 @@ class Workshop:
         self,
         acceptance: Acceptance,
         progress: Progress | None = None,
-        wanted: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None = None,
+        wanted: Any | None = None,
     ) -> Changes:
         """Every single change of every input that stays within θ and on the rung, scored.
 
         Args:
             acceptance: Who is asked.
             progress: Called as work proceeds.
-            wanted: Only changes of these rules, at radius 0 or 1; keys that increase. None for all.
+            wanted: Only changes of these rules, as `kernels.enumeration.Wanted`; None for all.
         """
+        rules = kernels.enumeration.EVERYTHING if wanted is None else wanted
 
         def enumerate_block(start: int, stop: int, work: Any) -> list[Any]:
             found = []
             for i in range(start, stop):
-                change, size, keys = kernels.enumeration.enumerate_changes(*self._arrays[i], work, *self._compiled)
+                change, size, keys = kernels.enumeration.enumerate_changes(
+                    *self._arrays[i], work, *self._compiled, rules
+                )
                 offered = self.vocabulary.offers(change)
-                if wanted is not None:
-                    offered &= _among(keys[:, 0], wanted[0]) | _among(keys[:, 1], wanted[1])
                 found.append((change[offered], size[offered], keys[offered]))
             return found
 
@@ -141,7 +142,9 @@ class Workshop:
     def enumerated(self, input_: int) -> tuple[list[list[int]], npt.NDArray[np.uint64]]:
         """Every single change of an input, and four keys of each: its rule and what it finds, at radius 0 and 1."""
         work = room_for([self.inputs[input_]])
-        change, _, keys = kernels.enumeration.enumerate_changes(*self._arrays[input_], work, *self._compiled)
+        change, _, keys = kernels.enumeration.enumerate_changes(
+            *self._arrays[input_], work, *self._compiled, kernels.enumeration.EVERYTHING
+        )
         return change.tolist(), keys
 
     def finds(
@@ -365,14 +368,6 @@ class Acceptance:
             return np.full(len(inputs), NOT_ASKED, np.int8)
         said = [workshop.margins(member, inputs, changes) > 0 for member in self.panel]
         return np.asarray(np.sum(said, axis=0), np.int8)
-
-
-def _among(keys: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    """Which keys are among others, which increase."""
-    if not len(wanted):
-        return np.zeros(len(keys), bool)
-    mask: npt.NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, keys), len(wanted) - 1)] == keys
-    return mask
 
 
 def log_odds(probability: FloatArray) -> FloatArray:

@@ -48,8 +48,8 @@ def compiled_network(classifier: Classifier) -> Any | None:
     head, head_bias = _array(classifier.fc.weight), _array(classifier.fc.bias)
     return kernels.incremental.Network(
         kind,
-        _padded(features @ send[0], -1),
-        _padded(features @ keep[0], -1),
+        _padded(_with_blank(features @ send[0]), -1),
+        _padded(_with_blank(features @ keep[0]), -1),
         _padded(np.stack(send[1:]).transpose(0, 2, 1), -1, -2),
         _padded(np.stack(keep[1:]).transpose(0, 2, 1), -1, -2),
         own,
@@ -63,6 +63,11 @@ def compiled_network(classifier: Classifier) -> Any | None:
 
 def _array(tensor: Any) -> npt.NDArray[np.float64]:
     return np.asarray(tensor.detach().cpu().double().numpy())
+
+
+def _with_blank(table: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """A table by label, and a row of zeros for a blank node."""
+    return np.concatenate([table, np.zeros((1, table.shape[1]))])
 
 
 def _padded(values: npt.NDArray[np.float64], *axes: int) -> npt.NDArray[np.float32]:
