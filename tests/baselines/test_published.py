@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,18 +55,23 @@ def test_starts_are_recorded_once_and_as_not_accepted() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_followers_take_the_nearest_recourse_and_count_twice_when_new(seed: int) -> None:
+def test_followers_take_the_nearest_recourse_and_every_visit_counts_once(seed: int) -> None:
     walking = walker()
     state = walking.begin(np.random.default_rng(seed))
     before = dict(zip(state.table.keys, state.table.frequencies.tolist(), strict=True))
     walking._choose(state)
     new = [key for key in state.table.keys if key not in before]
     measure = Histogram(3)
-    chosen = dict(state.origin[key] for key in new)
+    chosen: dict[int, int] = {}
     vectors = {}
     for place in set(state.heads):
-        start, table = SUBJECT.inputs[place], walking.around(place).table
-        vectors[place] = [measure.vector(start, apply_edit(start, table[i])) for i in range(len(table))]
+        start, table, numbers = (
+            SUBJECT.inputs[place],
+            walking.edits(place),
+            walking.around(state, place).numbers.tolist(),
+        )
+        vectors[place] = [measure.vector(start, apply_edit(start, table[i])) for i in numbers]
+        chosen |= {where: numbers.index(at) for where, at in map(state.origin.__getitem__, new) if where == place}
 
     # Some head led: every other head's graph is then the nearest to it among all its neighbours.
     def follows(lead: int) -> bool:
@@ -76,30 +82,26 @@ def test_followers_take_the_nearest_recourse_and_count_twice_when_new(seed: int)
     leads = [place for place in chosen if follows(place)]
     assert leads
     counts = dict(zip(state.table.keys, state.table.frequencies.tolist(), strict=True))
+    times = Counter(state.heads)
     for key in new:
-        place, at = state.origin[key]
-        accepted = walking.around(place).probability[at] >= 0.5
-        assert counts[key] in ({2, 3} if accepted else {2})
-    followers = [key for key in new if len(leads) == 1 and state.origin[key][0] != leads[0]]
-    for key in followers:
-        place, at = state.origin[key]
-        assert counts[key] >= 2 + int(walking.around(place).probability[at] >= 0.5)
+        place, _ = state.origin[key]
+        assert counts[key] <= 1 + (times[place] if key in state.accepted else 1)
 
 
 def test_the_lead_goes_by_probability_times_frequency() -> None:
     walking = walker(replace(WALK, num_heads=1))
     begun = walking.begin(np.random.default_rng(3))
     place = begun.heads[0]
-    around = walking.around(place)
+    around = walking.around(begun, place)
     known, rng = int(around.keys[0]), np.random.default_rng(0)
     weights = around.probability * np.where(np.arange(len(around.keys)) == 0, 2, 1)
     drawn = np.zeros(len(around.keys))
     for _ in range(4000):
         table = FrequencyTable(100)
         table.visit(known, accepted=False)
-        state = PublishedState(rng, begun.starts, table, {known: (place, 0)}, [place])
-        walking._choose(state)
-        drawn[state.origin[table.keys[-1]][1]] += 1  # the newcomer, or the one known
+        state = PublishedState(rng, begun.starts, table, {known: (place, int(around.numbers[0]))}, heads=[place])
+        (choice,) = walking._choose(state)
+        drawn[around.numbers.tolist().index(choice.origin[1])] += 1
     np.testing.assert_allclose(drawn / drawn.sum(), weights / weights.sum(), atol=0.025)
 
 
@@ -111,6 +113,28 @@ def test_identity_says_how_often_a_graph_may_be_found(identity: str) -> None:
     if identity == "graph":
         assert len(set(keys)) == len(keys)
     assert (len(set(edits)) == len(edits)) is (identity != "restart")
+
+
+def test_a_restart_draws_the_neighbours_of_a_large_input_anew_unless_it_is_known_again() -> None:
+    for identity, is_anew in (("restart", True), ("edit", False)):
+        walking = walker(replace(WALK, identity=identity, sample=5))
+        state = walking.begin(np.random.default_rng(0))
+        before = walking.around(state, 0).numbers.tolist()
+        assert walking.around(state, 0).numbers.tolist() == before
+        walking._restart(state)
+        assert (walking.around(state, 0).numbers.tolist() != before) is is_anew
+
+
+def test_what_a_step_drops_from_a_full_table_comes_back_beyond_its_capacity() -> None:
+    walking = walker(replace(WALK, capacity=3))
+    state = walking.begin(np.random.default_rng(0))
+    for _ in range(50):
+        chosen = walking._choose(state)
+        kept = {visit.key for visit in walking._starts(state)} | {choice.key for choice in chosen}
+        assert kept <= set(state.table.keys)
+    assert len(state.table) > 3
+    assert set(state.table.keys) == set(state.origin)
+    assert state.accepted <= set(state.origin)
 
 
 def test_same_seed_same_answer_and_another_seed_another() -> None:

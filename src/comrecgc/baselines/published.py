@@ -2,9 +2,12 @@
 
 In every public revision of the code the heads never advance: the graphs chosen in a step are recorded, and the next step starts
 again from the same inputs until all heads restart. So every counterfactual is one edit away from an input. The rest is as the code
-has it, too: restarts draw heads with replacement, a head may not stay, and a graph that a follower meets first counts twice.
-The code knows graphs by the bytes of their embedding, whose last bits depend on the order of nodes and on the batch, so it takes
-isomorphic graphs for different ones; how often is unknown, and `identity` gives the range.
+has it, too: restarts draw heads with replacement, and a head may not stay.
+
+The code knows graphs by the bytes of their embedding. Their last bits depend on the order of nodes and on the batch, and differ from one
+pass on a GPU to the next. So an input is a new graph at every restart, its neighbours are drawn and scored anew, and nothing that was met
+before is recognised: `identity="restart"`. The number of graphs in the authors' records agrees with this and with no other identity.
+It also agrees with visits that count once each, although the public code counts a graph twice that a follower meets first.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import json
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,14 +34,14 @@ from comrecgc.baselines.source import (
 )
 from comrecgc.errors import InputError
 from comrecgc.graphs import EditTable, GraphBatch, allowed_edits, apply_edit, batch_keys
-from comrecgc.neighbourhood import Neighbourhood
+from comrecgc.neighbourhood import Neighbourhood, first_of_each, neighbour_keys
 from comrecgc.recourse import FloatArray, recourse_vectors
 from comrecgc.storage import check_same_facts, load_arrays, refusing_damage, require, save_arrays
 from comrecgc.walk import draw, teleport_distribution
 
 _KINDS = {
     "rng": "U0", "step": "i0", "starts": "i1", "heads": "i1",
-    "keys": "u1", "frequencies": "i1", "inputs": "i1", "edits": "i1",
+    "keys": "u1", "frequencies": "i1", "inputs": "i1", "edits": "i1", "accepted": "i1",
 }  # fmt: skip
 IDENTITIES = ("graph", "edit", "restart")
 _REPORTED = 100  # steps between two reports
@@ -54,10 +57,10 @@ class PublishedWalk:
         num_heads: `k`.
         num_steps: `M`.
         teleport: `τ`, the probability that a step sends all heads to inputs.
-        sample: Edits looked at of an input that has more; they are drawn once.
+        sample: Edits looked at of an input that has more. They are drawn when the input is met as a new graph.
         capacity: Graphs the table of visits holds.
         identity: When two graphs are the same: "graph" if they are isomorphic, "edit" if they are also made by the same edit of the
-            same input, "restart" if they are also met between the same two restarts.
+            same input, "restart" (the authors' records agree with this one) if they are also met between the same two restarts.
     """
 
     num_heads: int = 5
@@ -105,19 +108,50 @@ class PublishedWalk:
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """The neighbours of one input that the walk may ever see.
+    """The neighbours of one input that the walk sees.
 
     Args:
-        table: The edit that leads to each, `[N]`.
+        numbers: Number of the edit that leads to each, among all of the input, `[N]`.
         keys: Identity of each, restarts aside, `[N]`.
         probability: Probability of accept of each, `[N]`.
         recourses: `r(G,v)` of each, `[N, d]`.
     """
 
-    table: EditTable
+    numbers: npt.NDArray[np.int64]
     keys: npt.NDArray[np.uint64]
     probability: FloatArray
     recourses: FloatArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Choice:
+    """What a head chose in a step.
+
+    Args:
+        key: Identity of the graph, restarts aside.
+        origin: The input, and the number of an edit of it.
+        accepted: Whether the graph is accepted.
+        recourse: `r(G,v)`, `[d]`.
+    """
+
+    key: int
+    origin: tuple[int, int]
+    accepted: bool
+    recourse: FloatArray
+
+    @classmethod
+    def of(cls, place: int, around: Surroundings, at: int) -> Choice:
+        """One of the neighbours of an input."""
+        origin = (place, int(around.numbers[at]))
+        return cls(int(around.keys[at]), origin, bool(around.probability[at] >= 0.5), around.recourses[at])
+
+
+class Visit(NamedTuple):
+    """A graph that is recorded, where it was met, and whether it counts as accepted."""
+
+    key: int
+    origin: tuple[int, int]
+    accepted: bool
 
 
 @dataclass(eq=False)
@@ -128,7 +162,8 @@ class PublishedState:
         rng: Source of all its randomness.
         starts: `t(G)`: heads ever started at each input, `[num_inputs]`.
         table: Visits.
-        origin: Where each graph of the table was first met: an input and the place of an edit of it.
+        origin: Where each graph of the table was first met: an input and the number of an edit of it.
+        accepted: Those of the table that were accepted when they were met.
         heads: The input each head stands on.
         step: Steps done.
     """
@@ -137,6 +172,7 @@ class PublishedState:
     starts: npt.NDArray[np.int64]
     table: FrequencyTable
     origin: dict[int, tuple[int, int]] = field(default_factory=dict)
+    accepted: set[int] = field(default_factory=set)
     heads: list[int] = field(default_factory=list)
     step: int = 0
 
@@ -157,33 +193,45 @@ class PublishedWalker:
         batch = GraphBatch.from_graphs(subject.inputs)
         self.origins = np.asarray(subject.embedder.embed(batch), dtype=np.float32)
         self.keys = [int(key) for key in batch_keys(batch)]
-        self._around: dict[int, Surroundings] = {}
+        self._whole: dict[int, Surroundings] = {}  # of the inputs whose neighbours are all looked at
+        self._around: dict[int, Surroundings] = {}  # of the inputs met since the restart `_met`
+        self._met = 0
 
-    def around(self, place: int) -> Surroundings:
-        """The neighbours of an input, drawn and scored once."""
-        known = self._around.get(place)
-        if known is None:
-            graph = self.subject.inputs[place]
-            rng = np.random.default_rng([self.seed, place])
-            (hood,) = self.subject.scorer.complete([self._drawn(place, rng)])
-            assert hood.probability is not None
-            assert hood.embedding is not None
-            sizes = graph.size + hood.table.size_changes()
-            recourses = recourse_vectors(self.origins[place], graph.size, hood.embedding, sizes)
-            known = self._around[place] = Surroundings(hood.table, hood.keys, hood.probability, recourses)
-        return known
+    def around(self, state: PublishedState, place: int) -> Surroundings:
+        """The neighbours of an input, drawn and scored when it is met as a new graph."""
+        met = self._restarts(state) if self.walk.identity == "restart" else 0
+        if met != self._met:
+            self._met, self._around = met, {}
+        if place not in self._around:
+            self._around[place] = self._whole.get(place) or self._scored(place, met)
+        return self._around[place]
 
-    def _drawn(self, place: int, rng: np.random.Generator) -> Neighbourhood:
-        """The neighbours of an input that are looked at, with nothing known but who they are."""
-        graph, scorer = self.subject.inputs[place], self.subject.scorer
+    def edits(self, place: int) -> EditTable:
+        """All edits of an input, in the order that numbers them."""
+        scorer = self.subject.scorer
+        return allowed_edits(self.subject.inputs[place], scorer.num_labels, scorer.constraint)
+
+    def _scored(self, place: int, met: int) -> Surroundings:
+        graph, scorer, table = self.subject.inputs[place], self.subject.scorer, self.edits(place)
+        numbers, is_whole = np.arange(len(table)), len(table) <= self.walk.sample
+        if not is_whole:
+            rng = np.random.default_rng([self.seed, place, met])
+            numbers = np.sort(rng.choice(len(table), self.walk.sample, replace=False))
         if self.walk.identity == "graph":
-            (hood,) = scorer.score([graph], probability=False, embedding=False, sample=self.walk.sample, rng=rng)
-            return hood
-        table = allowed_edits(graph, scorer.num_labels, scorer.constraint)
-        if len(table) > self.walk.sample:
-            table = table.select(np.sort(rng.choice(len(table), self.walk.sample, replace=False)))
-        keys = np.arange(len(table), dtype=np.uint64) + np.uint64((place + 1) << _EDIT_BITS)
-        return Neighbourhood(graph=graph, table=table, keys=keys)
+            keys = neighbour_keys(graph, table.select(numbers))
+            firsts = first_of_each(keys)
+            numbers, keys = numbers[firsts], keys[firsts]
+        else:
+            keys = numbers.astype(np.uint64) + np.uint64((place + 1) << _EDIT_BITS)
+        (hood,) = scorer.complete([Neighbourhood(graph=graph, table=table.select(numbers), keys=keys)])
+        assert hood.probability is not None
+        assert hood.embedding is not None
+        sizes = graph.size + hood.table.size_changes()
+        recourses = recourse_vectors(self.origins[place], graph.size, hood.embedding, sizes)
+        surroundings = Surroundings(numbers, keys, hood.probability, recourses)
+        if is_whole:  # the same at every restart
+            self._whole[place] = surroundings
+        return surroundings
 
     def begin(self, rng: np.random.Generator) -> PublishedState:
         """The heads on inputs drawn with replacement."""
@@ -191,11 +239,11 @@ class PublishedWalker:
         self._restart(state)
         return state
 
-    def step(self, state: PublishedState) -> list[tuple[int, int]]:
+    def step(self, state: PublishedState) -> list[Choice]:
         """Restart, or let a lead and its followers choose graphs, which are recorded; the heads stay where they are.
 
         Returns:
-            The input and the place of the edit that each head chose, the lead first; nothing on a restart.
+            What each head chose, the lead first; nothing on a restart.
         """
         state.step += 1
         if state.rng.random() < self.walk.teleport:
@@ -205,9 +253,9 @@ class PublishedWalker:
 
     def found(self, state: PublishedState) -> tuple[Counterfactual, ...]:
         """The accepted graphs of the table in its order."""
-        rows = [(key, *state.origin[key]) for key in state.table.keys]
-        likely = [(place, at) for _, place, at in rows if at != _START and self.around(place).probability[at] >= 0.5]
-        edits = [self.around(place).table[at] for place, at in likely]
+        likely = [state.origin[key] for key in state.table.keys if key in state.accepted]
+        tables = {place: self.edits(place) for place, _ in likely}
+        edits = [tables[place][number] for place, number in likely]
         inputs = self.subject.inputs
         graphs = [apply_edit(inputs[place], edit) for (place, _), edit in zip(likely, edits, strict=True)]
         probability = accepted_graphs(self.subject, graphs).tolist()
@@ -221,48 +269,57 @@ class PublishedWalker:
         weights = teleport_distribution(state.starts)
         state.heads = [draw(weights, state.rng) for _ in range(self.walk.num_heads)]
         np.add.at(state.starts, state.heads, 1)
-        for place in state.heads:
-            self._record(state, self.keys[place] ^ self._era(state), (place, _START), accepted=False)
+        for visit in self._starts(state):
+            self._record(state, visit)
 
-    def _choose(self, state: PublishedState) -> list[tuple[int, int]]:
+    def _choose(self, state: PublishedState) -> list[Choice]:
         lead = int(state.rng.integers(self.walk.num_heads))
-        around, era = self.around(state.heads[lead]), self._era(state)
+        around = self.around(state, state.heads[lead])
         if not len(around.keys):
             return []
-        keys = (around.keys ^ np.uint64(era)).tolist()
+        keys = (around.keys ^ np.uint64(self._era(state))).tolist()
         counts = np.fromiter(state.table.frequency(keys), np.float64, len(keys))
         weights = around.probability * counts
-        total = weights.sum()
-        chosen = draw(weights if total > 0 else np.ones_like(weights), state.rng)
-        target = around.recourses[chosen]
-        picks, followers, noted = [], [], set[int]()
-        for head, place in enumerate(state.heads):
-            at = chosen if head == lead else _nearest(self.around(place), target)
-            if at is None:
-                continue
-            hood = self.around(place)
-            key, accepted = int(hood.keys[at]) ^ era, bool(hood.probability[at] >= 0.5)
-            picks.append((key, (place, at), accepted))
-            followers += [(place, at)] if head != lead else []
-            if head != lead and key not in state.table:  # the code notes what a follower finds as it finds it
-                self._record(state, key, (place, at), accepted=accepted)
-                noted.add(key)
-        for key, origin, accepted in picks:
-            # One that was noted and has since been dropped comes back beyond the capacity.
-            self._record(state, key, origin, accepted=accepted, beyond=key in noted)
-        return [(state.heads[lead], chosen), *followers]
+        chosen = draw(weights if weights.sum() > 0 else np.ones_like(weights), state.rng)
+        choices = [Choice.of(state.heads[lead], around, chosen)]
+        for place in (place for head, place in enumerate(state.heads) if head != lead):
+            hood = self.around(state, place)
+            if len(hood.keys):
+                choices.append(Choice.of(place, hood, _nearest(hood, choices[0].recourse)))
+        self._record_step(state, choices)
+        return choices
+
+    def _record_step(self, state: PublishedState, choices: list[Choice]) -> None:
+        """Count what a step chose, the lead's graph first.
+
+        What was dropped from a full table within the step comes back beyond its capacity, and so does an input that a head stands on.
+        """
+        visits = [Visit(choice.key ^ self._era(state), choice.origin, choice.accepted) for choice in choices]
+        for visit in visits:
+            self._record(state, visit)
+        for visit in [*visits, *self._starts(state)]:
+            if visit.key not in state.table:
+                self._record(state, visit, beyond=True)
+
+    def _starts(self, state: PublishedState) -> list[Visit]:
+        """The inputs that the heads stand on, which count as not accepted."""
+        return [Visit(self.keys[place] ^ self._era(state), (place, _START), False) for place in state.heads]
+
+    def _restarts(self, state: PublishedState) -> int:
+        return int(state.starts.sum()) // self.walk.num_heads
 
     def _era(self, state: PublishedState) -> int:
         """What tells graphs met after the latest restart from those met before."""
-        return int(state.starts.sum()) // self.walk.num_heads << _RESTART_BITS if self.walk.identity == "restart" else 0
+        return self._restarts(state) << _RESTART_BITS if self.walk.identity == "restart" else 0
 
-    def _record(
-        self, state: PublishedState, key: int, origin: tuple[int, int], *, accepted: bool, beyond: bool = False
-    ) -> None:
-        dropped = state.table.visit(key, accepted=accepted, beyond=beyond)
+    def _record(self, state: PublishedState, visit: Visit, *, beyond: bool = False) -> None:
+        dropped = state.table.visit(visit.key, accepted=visit.accepted, beyond=beyond)
         if dropped is not None:
             del state.origin[dropped]
-        state.origin.setdefault(key, origin)
+            state.accepted.discard(dropped)
+        state.origin.setdefault(visit.key, visit.origin)
+        if visit.accepted:
+            state.accepted.add(visit.key)
 
 
 def steps_in_common(
@@ -281,19 +338,16 @@ def steps_in_common(
     walker = PublishedWalker(walk, subject, seed=int(rng.integers(2**63)))
     state, sets = walker.begin(rng), dict[frozenset[int], None]()
     for _ in range(walk.num_steps):
-        picks = walker.step(state)
-        rows = [(walker.around(place).recourses[at], walker.around(place).probability[at]) for place, at in picks]
-        stands = [p >= 0.5 and np.linalg.norm(vector) <= theta for vector, p in rows]
-        if picks and stands[0]:
-            near = [np.linalg.norm(vector - rows[0][0]) <= delta for vector, _ in rows]
-            sets[frozenset(picks[i][0] for i in range(len(picks)) if stands[i] and near[i])] = None
+        choices = walker.step(state)
+        stand = [each for each in choices if each.accepted and np.linalg.norm(each.recourse) <= theta]
+        if choices and choices[0] in stand:
+            gaps = [np.linalg.norm(each.recourse - choices[0].recourse) for each in stand]
+            sets[frozenset(each.origin[0] for each, gap in zip(stand, gaps, strict=True) if gap <= delta)] = None
     return [inputs for inputs in sets if len(inputs) > 1]
 
 
-def _nearest(around: Surroundings, target: FloatArray) -> int | None:
+def _nearest(around: Surroundings, target: FloatArray) -> int:
     """The neighbour whose recourse is nearest to the lead's."""
-    if not len(around.keys):
-        return None
     gaps = around.recourses - target
     return int(np.einsum("nd,nd->n", gaps, gaps).argmin())
 
@@ -311,6 +365,7 @@ def _save(path: Path, state: PublishedState, facts: dict[str, Any]) -> None:
             "frequencies": state.table.frequencies,
             "inputs": origins[:, 0],
             "edits": origins[:, 1],
+            "accepted": np.array([key in state.accepted for key in state.table.keys], dtype=np.int64),
         },
         facts,
     )
@@ -325,11 +380,14 @@ def _load(path: Path, walk: PublishedWalk, num_inputs: int, facts: dict[str, Any
         require(arrays["starts"].shape == (num_inputs,), "starts are counted for every input")
         require(len(heads) == walk.num_heads and all(0 <= h < num_inputs for h in heads), "heads stand on inputs")
         require(((inputs >= 0) & (inputs < num_inputs)).all() and (edits >= _START).all(), "graphs are near inputs")
-        require(len(keys) == len(inputs) == len(edits) == len(arrays["frequencies"]), "every graph has all its facts")
+        facts_of = [inputs, edits, arrays["accepted"], arrays["frequencies"]]
+        require(all(len(fact) == len(keys) for fact in facts_of), "every graph has all its facts")
         require((np.diff(arrays["frequencies"]) <= 0).all(), "the most visited come first")
         rng = np.random.default_rng()
         rng.bit_generator.state = json.loads(str(arrays["rng"]))
         table = FrequencyTable(walk.capacity)
         table.restore(keys, arrays["frequencies"].tolist())
         origin = dict(zip(keys, zip(inputs.tolist(), edits.tolist(), strict=True), strict=True))
-        return PublishedState(rng, arrays["starts"].astype(np.int64), table, origin, heads, int(arrays["step"]))
+        accepted = {key for key, stands in zip(keys, arrays["accepted"].tolist(), strict=True) if stands}
+        starts = arrays["starts"].astype(np.int64)
+        return PublishedState(rng, starts, table, origin, accepted, heads, int(arrays["step"]))

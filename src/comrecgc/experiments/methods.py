@@ -23,6 +23,7 @@ MOST_RECOURSES = 100
 _WALKS = ("published", "gcfexplainer", "gcf-nearest", "local-walk")
 _WORTH_WORKERS = 1000  # steps of a walk; to start worker processes takes longer than fewer
 _MIN_SAMPLES = {"mutagenicity": 3}  # of the clusters of walks, as the authors ran them; 2 elsewhere
+_CAPACITY = {"proteins": 50_000}  # of the published walk's table, as in the authors' records; its default elsewhere
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +120,10 @@ class Method:
 
     def _made(self, ground: Ground) -> Baseline:
         assert self.baseline is not None
-        steps = {"num_steps": ground.scale.num_steps} if self.baseline in _WALKS else {}
-        return make_baseline(self.baseline, **{**steps, **self.baseline_options})
+        given = {"num_steps": ground.scale.num_steps} if self.baseline in _WALKS else {}
+        if self.baseline == "published" and ground.name in _CAPACITY:
+            given["capacity"] = _CAPACITY[ground.name]
+        return make_baseline(self.baseline, **{**given, **self.baseline_options})
 
 
 def subject_of(ground: Ground) -> Subject:
