@@ -55,6 +55,25 @@ def test_a_killed_worker_loses_nothing(cluster: Any, tmp_path: Path) -> None:
     assert (tmp_path / "killed").exists()
 
 
+def test_a_cluster_that_loses_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import LocalCluster
+
+    monkeypatch.setattr("comrecgc.engine.cluster.SECONDS_WITHOUT_WORKERS", 0.2)
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False) as made:
+        engine = connect(made.scheduler_address)
+        try:
+            made.scale(0)
+            with pytest.raises(InputError, match="The cluster has no workers any more: --resume"):
+                list(engine.map(late, 1.0, range(3)))
+        finally:
+            engine.client.close()
+
+
+def late(shared: float, block: int) -> int:
+    time.sleep(shared)
+    return block
+
+
 def test_workers_of_another_version_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("comrecgc.__version__", "999")
     with pytest.raises(InputError, match=r"Workers must have comrecgc 999 \(got "):

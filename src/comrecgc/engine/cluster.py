@@ -25,6 +25,9 @@ Result = TypeVar("Result")
 SECONDS_TO_CONNECT = 10.0
 """How long a scheduler may take to answer."""
 
+SECONDS_WITHOUT_WORKERS = 120.0
+"""How long a cluster may be without any worker."""
+
 _AHEAD = 2  # blocks under way for each thread of the cluster
 _RESUME = "--resume goes on with what is finished"
 
@@ -92,11 +95,22 @@ class ClusterEngine:
                 lambda block: self.client.submit(_work, name, block, pure=False),
                 blocks,
                 _AHEAD * max(threads, 1),
-                lambda future: future.result(),
+                self._result,
             )
             self.client.unregister_worker_plugin(name)
         except (CommClosedError, FutureCancelledError, TimeoutError, OSError) as error:
             raise InputError(f"The cluster was lost ({type(error).__name__}): {_RESUME}") from error
+
+    def _result(self, future: Any) -> Any:
+        """What a block gave; dask itself would wait for workers for ever."""
+        while True:
+            try:
+                return future.result(timeout=SECONDS_WITHOUT_WORKERS)
+            except TimeoutError:
+                if future.done():
+                    raise
+                if not self.client.nthreads():
+                    raise InputError(f"The cluster has no workers any more: {_RESUME}") from None
 
 
 def _version() -> str:
