@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import numpy as np
-
 from comrecgc.graphs import Rule
 from comrecgc.molecules import smirks_of
 from comrecgc.pipeline.mined_rules import MinedRules
-from comrecgc.rules import read_rule
 from comrecgc.wording import Words, describe_rule
 
 
@@ -40,14 +37,10 @@ def catalogue_of(mined: MinedRules, known: Collection[int] = ()) -> list[Catalog
         known: Rows whose words are known already, from more places than the one that is looked at here.
     """
     table, dataset = mined.table, mined.rejects.dataset
-    firsts = table.ptr[:-1]
-    batch, origins = mined.workshop.built(table.input[firsts], table.change[firsts].astype(np.int32))
     found = []
-    for row, entry in enumerate(firsts.tolist()):
+    for row, (rule, site) in enumerate(mined.rules):
+        entry = int(table.ptr[row])
         graph = mined.rejects.graphs[table.input[entry]]
-        rule, site = read_rule(
-            graph, batch[row], origins[row].tolist(), table.change[entry], table.groups, int(table.radius[row])
-        )
         words = None
         if row not in known:
             words = describe_rule(

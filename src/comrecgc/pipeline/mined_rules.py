@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from comrecgc.classifiers import Classifier
 from comrecgc.errors import InputError
 from comrecgc.graphs import (
-    GraphBatch,
     Ladder,
     Rule,
     Rung,
+    Site,
 )
 from comrecgc.molecules import MolecularChemistry, bonding_under, has_rdkit
 from comrecgc.pipeline.inputs import Progress, Rejects
@@ -26,12 +24,14 @@ from comrecgc.rules import (
     Acceptance,
     Census,
     Composition,
+    Holders,
     MolecularPermission,
     RuleTable,
     Vocabulary,
     Workshop,
     load_table,
     log_odds,
+    read_rules,
     tabulate,
 )
 
@@ -59,32 +59,9 @@ class MinedRules:
     census: Census | None = None
 
     @cached_property
-    def elements(self) -> dict[tuple[int, ...], npt.NDArray[np.int64]]:
-        """How many nodes of each label, and edges of each kind (labels of both ends, of the edge), every input has, `[N]`."""
-        batch = GraphBatch.from_graphs(self.rejects.graphs)
-        bonds = np.zeros(len(batch.edges), np.int64) if batch.edge_labels is None else batch.edge_labels
-        rows = np.concatenate([np.sort(batch.labels[batch.edges], axis=1), np.asarray(bonds)[:, None]], axis=1)
-        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
-        owners, num = batch.graph_of_node(), len(batch)
-        edges = owners[batch.edges[:, 0]] if len(batch.edges) else np.zeros(0, np.int64)
-        found: dict[tuple[int, ...], npt.NDArray[np.int64]] = {
-            (label,): np.bincount(owners[batch.labels == label], minlength=num)
-            for label in np.unique(batch.labels).tolist()
-        }
-        for place, name in enumerate(kinds.tolist()):
-            found[tuple(name)] = np.bincount(edges[kind.ravel() == place], minlength=num)
-        return found
-
-    def may_hold(self, rule: Rule) -> npt.NDArray[np.bool_]:
-        """Inputs with as many nodes of each label and edges of each kind as a rule finds, `[N]`."""
-        before = rule.before
-        needed = Counter[tuple[int, ...]]((label,) for label in before.labels)
-        for (i, j), bond in before.bonds.items():
-            needed[(*sorted((before.labels[i], before.labels[j])), bond)] += 1
-        mask = np.ones(len(self.rejects), bool)
-        for name, count in needed.items():
-            mask &= self.elements[name] >= count if name in self.elements else False
-        return mask
+    def rules(self) -> list[tuple[Rule, Site]]:
+        """Every rule of the table, and where it is carried out in the first input that it turns."""
+        return read_rules(self.table, self.workshop, range(len(self.table)))
 
 
 def mine_rules(
@@ -119,7 +96,18 @@ def mine_rules(
         singles, composites, workshop, base, acceptance=acceptance,
         definite=typed, least_confirmed=LEAST_CONFIRMED if typed else 0.0,
     )  # fmt: skip
+    table = _exactly_applicable(table, workshop, rejects, settings.num_jobs)
     return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+
+
+def _exactly_applicable(table: RuleTable, workshop: Workshop, rejects: Rejects, jobs: int) -> RuleTable:
+    """The same, with the inputs that every rule can be carried out on by its own words.
+
+    Mining knows where each of its changes can be made. Together they may need more room, and nodes that a rule finds may be joined otherwise too.
+    """
+    rules = [rule for rule, _ in read_rules(table, workshop, range(len(table)))]
+    held = Holders(rejects.graphs).hold(rules, table.incidence().toarray(), jobs)
+    return replace(table, applicable=np.packbits(held, axis=1))
 
 
 def _are_typed(ladder: Ladder) -> bool:

@@ -37,6 +37,7 @@ from comrecgc.rules import (
     held_out,
     held_out_success,
     read_rule,
+    read_rules,
     wilson_interval,
 )
 from comrecgc.wording import describe_rule
@@ -73,7 +74,7 @@ def explain_rules(
     chosen = choose(table, settings.num_recourses, wishes, seconds=seconds)
     whole = None if mined.census is None else Whole.chosen(mined.census, table, settings, wishes, on_sample=chosen)
     chosen = chosen if whole is None else chosen.of(whole.choice.rules, table, wishes)
-    rules = [_rule_of(mined, int(row)) for row in chosen.rules]
+    rules = [rule for rule, _ in read_rules(table, mined.workshop, chosen.rules.tolist())]
     shown = _shown_members(mined, chosen, rules, wishes)
     if classifier is not None:
         shown = _confirmed_members(shown, classifier)
@@ -124,15 +125,6 @@ def explain_rules(
         },
         parameters=settings.parameters() | {"wishes": wishes.stated()}, warnings=warnings, notes=(*notes, *table_notes(mined)),
     )  # fmt: skip
-
-
-def _rule_of(mined: MinedRules, row: int) -> Rule:
-    """The rule in a row of the table, read off the first input that it turns."""
-    table = mined.table
-    entry = int(table.ptr[row])
-    graph = mined.rejects.graphs[table.input[entry]]
-    rule, _ = read_rule(graph, *_built(mined, entry), table.change[entry], table.groups, int(table.radius[row]))
-    return rule
 
 
 def _built(mined: MinedRules, entry: int) -> tuple[Graph, list[int]]:
@@ -226,19 +218,17 @@ def _statistics(
 
 
 def _num_applicable(mined: MinedRules, row: int, rule: Rule, wishes: SmartsWishes) -> int:
-    """Inputs that a rule can be carried out on, somewhere where a chemist's wishes let it.
-
-    The table knows those of single changes, but for places where nodes that the rule finds are joined otherwise too; of composite rules
-    it knows where each part can be. It knows nothing of wishes.
-    """
+    """Inputs that a rule can be carried out on, somewhere where a chemist's wishes let it; the table knows nothing of wishes."""
     table, rejects = mined.table, mined.rejects
-    sure = np.zeros(len(rejects), bool)
-    sure[table.input[table.ptr[row] : table.ptr[row + 1]]] = True
-    if rule.num_changes == 1 and not wishes:
-        sure |= table.can_be_carried_out(row)
-    maybe = np.flatnonzero(mined.may_hold(rule) & ~sure).tolist()
+    if not wishes:
+        return int(table.num_applicable[row])
+    maybe = table.can_be_carried_out(row)
+    turned = table.input[table.ptr[row] : table.ptr[row + 1]]
+    maybe[turned] = False
     names = rejects.dataset.label_names
-    return int(sure.sum()) + sum(can_be_carried_out_within(rule, rejects.graphs[i], wishes, names) for i in maybe)
+    return len(turned) + sum(
+        can_be_carried_out_within(rule, rejects.graphs[i], wishes, names) for i in np.flatnonzero(maybe).tolist()
+    )
 
 
 def _figures(mined: MinedRules, chosen: RuleChoice, settings: Settings, wishes: Wishes) -> dict[str, float | None]:

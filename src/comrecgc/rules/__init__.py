@@ -17,9 +17,10 @@ from comrecgc.rules.choice import (
 from comrecgc.rules.composition import Composition
 from comrecgc.rules.files import load_table, save_table
 from comrecgc.rules.groups import Group
+from comrecgc.rules.holders import Holders
 from comrecgc.rules.mining import ACCEPTED, Acceptance, Workshop, log_odds
 from comrecgc.rules.permission import MolecularPermission, Permission, can_be_carried_out_within
-from comrecgc.rules.reading import read_rule
+from comrecgc.rules.reading import read_rule, read_rules
 from comrecgc.rules.table import RuleTable, tabulate
 from comrecgc.rules.vocabulary import Vocabulary
 
@@ -33,6 +34,7 @@ __all__ = [
     "Composition",
     "Group",
     "HeldOut",
+    "Holders",
     "MolecularPermission",
     "Permission",
     "Recipes",
@@ -50,6 +52,7 @@ __all__ = [
     "load_table",
     "log_odds",
     "read_rule",
+    "read_rules",
     "save_table",
     "tabulate",
     "wilson_interval",

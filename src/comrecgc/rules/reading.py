@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from comrecgc.graphs import Graph, Pattern, Rule, Site, Surroundings
 from comrecgc.rules.groups import Group, common_nodes
 
+if TYPE_CHECKING:
+    from comrecgc.rules.mining import Workshop
+    from comrecgc.rules.table import RuleTable
+
 Edge = tuple[int, int]
 
 _SWAP, _JOIN = 3, 4
+
+
+def read_rules(table: RuleTable, workshop: Workshop, rows: Sequence[int]) -> list[tuple[Rule, Site]]:
+    """Rules of a table, each read off the first input that it turns, and where it is carried out there."""
+    entries = table.ptr[np.asarray(rows, np.int64)]
+    batch, origins = workshop.built(table.input[entries], table.change[entries].astype(np.int32))
+    return [
+        read_rule(
+            workshop.inputs[table.input[entry]], batch[k], origins[k].tolist(), table.change[entry], table.groups,
+            int(table.radius[row]),
+        )
+        for k, (row, entry) in enumerate(zip(rows, entries.tolist(), strict=True))
+    ]  # fmt: skip
 
 
 def read_rule(

@@ -175,11 +175,10 @@ def _sampled(
             stated_turned = None  # the table also holds what is accepted and not confirmed
         if whole and not unsure:
             figures.append(Figure(f"{name} can be carried out on", known.get("applicable"), len(can)))
-        elif mined is not None and rows is not None and rule.num_changes == 1 and not settings.smarts():
-            # Groups hang on one edge where they are mined; a stranger may find them in small rings too.
+        elif mined is not None and rows is not None and not settings.smarts():
             bits = mined.table.can_be_carried_out(rows[number])
             held = {place for place in sample.tolist() if bits[place]} - unsure
-            figures.append(Figure(f"{name} can be carried out on", len(held), len(held & can)))
+            figures.append(Figure(f"{name} can be carried out on", len(held), len(can - unsure)))
         if stated_turned is not None:
             # Composite rules are looked for where their parts are promising: there may be more than the table knows.
             stated_turned -= unsure
