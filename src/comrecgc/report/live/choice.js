@@ -147,10 +147,9 @@ function wilson(successes, trials) {
   const scale = 1 + (z * z) / trials;
   return [Math.max(0, (centre - spread) / scale), Math.min(1, (centre + spread) / scale)];
 }
-// What is known of a rule. The table counts a composite rule as possible where its parts are; for the run's own rules the exact count is known.
+// What is known of a rule. Of the run's own rules it is known too where a chemist's wishes let them be carried out.
 function statistics(table, rule) {
-  const exact = (table.known[rule] || {}).applicable;
-  const applicable = exact || table.numApplicable[rule];
+  const applicable = (table.known[rule] || {}).applicable || table.numApplicable[rule];
   const turned = table.numTurned[rule];
   const rises = [];
   for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) {
@@ -161,7 +160,7 @@ function statistics(table, rule) {
   return {
     applicable, turned, success: turned / Math.max(applicable, 1), interval: wilson(turned, applicable),
     unseen: unseenSuccess(table, rule), confirmed: table.majority ? table.numConfirmed[rule] / Math.max(turned, 1) : null,
-    random: table.random[rule] < 0 ? null : table.random[rule], atMost: !exact && table.numChanges[rule] > 1,
+    random: table.random[rule] < 0 ? null : table.random[rule],
     rise: rises.length ? (rises.length % 2 ? rises[middle] : (rises[middle - 1] + rises[middle]) / 2) : 0,
   };
 }

@@ -153,7 +153,7 @@ function factList(rule, pattern, known) {
   const list = element("dl", undefined, "known");
   const put = (name, words) => list.append(element("dt", name), element("dd", words));
   const range = `${percent(known.interval[0], 0)}–${percent(known.interval[1], 0)}`.replace("%–", "–");
-  put("Works for", `${known.turned} of ${known.atMost ? "at most " : ""}${known.applicable} ${thing}s that it can be carried out on (${percent(known.success, 0)}; with 95% confidence ${range})`);
+  put("Works for", `${known.turned} of ${known.applicable} ${thing}s that it can be carried out on (${percent(known.success, 0)}; with 95% confidence ${range})`);
   if (known.unseen !== null && table.N >= 2 * table.splits) put(`On unseen ${thing}s`, `${percent(known.unseen, 0)}, mean of ${table.splits} splits`);
   if (table.majority) put("Confirmed", `${percent(known.confirmed, 0)}: most of the panel accept ${table.numConfirmed[rule]} of ${known.turned} results too`);
   if (known.random !== null) {
