@@ -2,11 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from comrecgc.classifiers import PanelTraining
 from comrecgc.datasets import GraphDataset
 from comrecgc.evidence import Subject, explained, gather, random_weights, shuffled_labels
+from comrecgc.graphs import GraphBatch
+from comrecgc.rules import log_odds
 from tests.evidence.scenes import honest, num_rejects, subject_of, trees
 from tests.stubs import AvoidsLabel
 
@@ -27,7 +30,7 @@ def test_a_control_rejects_as_many_and_knows_nothing(dataset: GraphDataset, subj
     wanted = num_rejects(subject.classifier, dataset)
     drawn, shuffled = random_weights(subject), shuffled_labels(subject, training=QUICK, folder=tmp_path)
     assert shuffled is not None
-    for control in (drawn, shuffled):
+    for control in (*drawn, shuffled):
         assert abs(num_rejects(control.classifier, dataset) - wanted) <= 0.1 * len(dataset)
     assert shuffled.dataset.classes.sum() == dataset.classes.sum()
     assert (shuffled.dataset.classes != dataset.classes).mean() > 0.2
@@ -35,13 +38,19 @@ def test_a_control_rejects_as_many_and_knows_nothing(dataset: GraphDataset, subj
     assert len(shuffled.panel) == 1  # the first is explained
 
 
+def test_random_weights_come_with_their_mirror_image(dataset: GraphDataset, subject: Subject) -> None:
+    batch = GraphBatch.from_graphs(dataset.graphs)
+    drawn, mirrored = (log_odds(control.classifier.accept_probability(batch)) for control in random_weights(subject))
+    np.testing.assert_allclose(np.diff(drawn), -np.diff(mirrored), atol=1e-4)
+
+
 def test_the_same_seed_draws_the_same_control(subject: Subject) -> None:
-    first, second = (random_weights(subject).classifier.state_dict() for _ in range(2))  # type: ignore[attr-defined]
+    first, second = (random_weights(subject)[0].classifier.state_dict() for _ in range(2))  # type: ignore[attr-defined]
     assert all((first[name] == second[name]).all() for name in first)
 
 
 def test_rules_of_random_weights_cover_much_and_are_called_weak(subject: Subject) -> None:
-    control = explained(random_weights(subject), subject)
+    control = explained(random_weights(subject)[0], subject)
     evidence = gather(control, second_panel=honest(), with_controls=False)
     true = gather(subject, second_panel=honest(), with_controls=False)
     assert evidence.figures["coverage"] > 0.5  # type: ignore[operator]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from comrecgc.classifiers import Panel, PanelMember
 from comrecgc.datasets import GraphDataset
-from comrecgc.evidence import Evidence, Subject, gather, planted
+from comrecgc.evidence import ControlEvidence, Evidence, Subject, gather, planted
 from tests.evidence.scenes import Shortcut, chosen_again, honest, subject_of, trees
 from tests.stubs import Always, AvoidsLabel
 
@@ -82,6 +84,20 @@ def test_an_honest_model_is_believed(dataset: GraphDataset) -> None:
     evidence = evidence_on(subject_of(dataset, AvoidsLabel(2, 4)))
     assert evidence.levels["strong"] >= 1
     assert not any(recourse.verdict.shortcut for recourse in evidence.recourses)
+
+
+def test_the_whole_is_compared_with_classifiers_that_know_nothing(dataset: GraphDataset, flawed: Subject) -> None:
+    true = evidence_on(subject_of(dataset, AvoidsLabel(2, 4)))
+    assert true.better_than_ignorance is None  # nobody asked
+    ignorant = ControlEvidence(name="random weights", figures={"backed_coverage": 0.1, "num_inputs": 400})
+    believed = replace(true, controls=(*true.controls, ignorant))
+    assert believed.better_than_ignorance
+    assert "at most 10.0%: these rules are about the data" in believed.sentence
+    shortcuts = evidence_on(chosen_again(flawed, protected_labels=("C",)))
+    doubted = replace(shortcuts, controls=(*shortcuts.controls, ignorant))
+    assert doubted.better_than_ignorance is False
+    assert doubted.sentence.endswith("these rules are no better than those of a model that knows nothing.")
+    assert doubted.document()["better_than_ignorance"] is False
 
 
 def test_the_same_seed_gives_the_same_evidence_and_the_input_stays(flawed: Subject) -> None:

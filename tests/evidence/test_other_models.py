@@ -4,7 +4,7 @@ import numpy as np
 
 from comrecgc.classifiers import Panel, PanelMember
 from comrecgc.evidence import Answer, answers
-from comrecgc.evidence.other_models import by_architecture, compared
+from comrecgc.evidence.other_models import ModelSummary, by_architecture, compared, guesses, summaries
 from comrecgc.graphs import Graph
 from tests.stubs import Always, AvoidsLabel
 
@@ -77,3 +77,33 @@ def test_random_changes_are_those_of_the_recourse_or_of_all() -> None:
     assert (first[0].random_rejects, first[0].random_turned) == (40, 8)
     assert (second[0].random_rejects, second[0].random_turned) == (43, 11)
     assert (first[0].rejects, first[0].turned) == (30, 20)
+
+
+def test_a_panel_that_only_guesses_is_no_witness() -> None:
+    def panel(*accuracies: float | None) -> Panel:
+        model = AvoidsLabel(2, 3)
+        return Panel(tuple(PanelMember(name="m", classifier=model, accuracy=known) for known in accuracies))
+
+    classes = np.array([0] * 60 + [1] * 40, np.int8)  # ten graphs are tested, six of ten are of one class
+    assert guesses(panel(0.6, 0.6), classes)
+    assert guesses(panel(0.7, 0.8), classes)  # 15 of 20 may be chance
+    assert not guesses(panel(0.9, 0.9), classes)
+    assert not guesses(panel(None, None), classes)  # a panel of one's own that nobody measured
+    results = [[(node(2, 0), node(0, 0))] * 9]
+    knowing, guessing = answers(results, [(panel(0.9, 0.9), False), (panel(0.6, 0.6), False)], classes)[0][1:3]
+    assert (knowing.works, guessing.works) == (True, None)
+    assert guessing.share_turned == 1.0
+
+
+def test_models_are_summed_up_over_recourses() -> None:
+    def answer(member: str, turned: int) -> Answer:
+        return Answer(
+            member=member, chosen_with=False, results=9, accepted=turned, rejects=8, turned=turned, architecture="gcn"
+        )
+
+    said = [(answer("one", 8), answer("two", 0)), (answer("one", 6), answer("two", 7))]
+    first, second = summaries(said)
+    assert first == ModelSummary(name="one", chosen_with=False, models=1, works=2, asked=2, rejects=16, turned=14)
+    assert (second.works, second.turned) == (1, 7)
+    (whole,) = summaries(said, architectures=True)
+    assert whole == ModelSummary(name="gcn", chosen_with=False, models=2, works=3, asked=4, rejects=32, turned=21)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from comrecgc.evidence import Answer, MatchedPairs, RandomRules, judge
@@ -105,3 +107,28 @@ def test_the_sentence_gives_the_reasons() -> None:
         "strong: works in 4 of 5 other models; 12 of 14 matched pairs agree; holds on unseen graphs; "
         "random rules like it work for 10%"
     )
+
+
+@pytest.mark.parametrize(
+    ("similar", "level", "said"),
+    [
+        ([MatchedPairs(as_said=3, against=12), MatchedPairs(as_said=3, against=1)], "weak", "3 of 15 pairs that differ by one change alone agree"),
+        ([MatchedPairs(as_said=24, against=7), MatchedPairs(as_said=4, against=2)], "mixed", "28 of 37 pairs that differ by one of its changes alone agree"),
+        ([MatchedPairs(as_said=2, against=1)], "mixed", "2 of 3 pairs"),
+        ([MatchedPairs(stays_reject=62)], "mixed", "none of 62 pairs that differ by one of its changes alone changes its label"),
+    ],
+)  # fmt: skip
+def test_pairs_of_one_change_alone_can_sink_a_rule_and_never_make_it_strong(
+    similar: list[MatchedPairs], level: str, said: str
+) -> None:
+    verdict = judge(answers=[WORKS] * 8, pairs=MatchedPairs(), similar=similar)
+    assert verdict.level == level
+    assert said in verdict.sentence
+    assert judge(answers=[WORKS] * 8, pairs=AGREE, similar=similar).level == "strong"  # the whole rule was tested
+
+
+def test_other_models_that_only_guess_say_nothing() -> None:
+    blind = replace(WORKS, guesses=True)
+    verdict = judge(answers=[blind] * 8, pairs=MatchedPairs())
+    assert verdict.level == "weak"
+    assert "other models of these labels only guess" in verdict.sentence

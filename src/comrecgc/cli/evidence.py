@@ -19,6 +19,7 @@ _COLUMNS = {
     "second_panel_coverage": "second panel",
     "turned_in_other_models": "turned in other models",
     "strong_coverage": "by strong ones",
+    "backed_coverage": "by strong and mixed ones",
 }
 
 
@@ -31,11 +32,28 @@ def print_evidence(evidence: Evidence) -> None:
     for control in evidence.controls:
         table.add_row(*_control_cells(control))
     out.print(table)
+    if evidence.models:
+        out.print(_models(evidence))
     for number, recourse in enumerate(evidence.recourses[:_SHOWN], start=1):
         out.print(Text(f"{number}. {recourse.summary}"), soft_wrap=True)
         out.print(Text(f"   {recourse.verdict.sentence}"), soft_wrap=True)
     if len(evidence.recourses) > _SHOWN:
         out.print(f"… and {len(evidence.recourses) - _SHOWN} more, in evidence.json", markup=False)
+
+
+def _models(evidence: Evidence) -> Table:
+    """What each other model and each architecture says of all recourses."""
+    table = Table(
+        "other model",
+        "took part in the choice",
+        "recourses that work there",
+        "inputs it rejects too and that are turned",
+    )
+    for row in (*evidence.models, *(row for row in evidence.architectures if row.models > 1)):
+        name = row.name if row.models == 1 else f"all {row.models} {row.name}"
+        turned = f"{row.turned} of {row.rejects}" + (f" ({row.turned / row.rejects:.0%})" if row.rejects else "")
+        table.add_row(name, "yes" if row.chosen_with else "no", f"{row.works} of {row.asked}", turned)
+    return table
 
 
 def _control_cells(control: ControlEvidence) -> list[str]:

@@ -12,7 +12,7 @@ from comrecgc.evidence.known_truth import (
     published_changes,
 )
 from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs
-from comrecgc.evidence.other_models import Answer, answers
+from comrecgc.evidence.other_models import Answer, ModelSummary, answers
 from comrecgc.evidence.plausibility import diversity, plausibility
 from comrecgc.evidence.random_rules import RandomRules, random_rules
 from comrecgc.evidence.records import EVIDENCE, ControlEvidence, Evidence, RecourseEvidence
@@ -31,6 +31,7 @@ __all__ = [
     "Ignorant",
     "LabelledGraphs",
     "MatchedPairs",
+    "ModelSummary",
     "PlantedTruth",
     "PublishedGroup",
     "RandomRules",

@@ -1,11 +1,13 @@
 """Controls: classifiers that know nothing, explained by the same pipeline. What is said of them must be worse.
 
-One has the architecture of the explained model and random weights. Another, and a panel of its own, is trained on labels dealt out at random. Both
+Two have the architecture of the explained model and random weights, one the mirror image of the other: random weights often follow something, such as size, that
+goes with the labels by luck, and what one of the two has by luck the other lacks. A third, and a panel of its own, is trained on labels dealt out at random. All
 reject as large a share of the data as the explained model does, which shifts one bias.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +25,7 @@ from comrecgc.pipeline import Clock, Progress, find_recourses
 from comrecgc.rules import log_odds
 
 MOST_REJECTS = 200
-"""Rejects of a control that are explained."""
+"""Rejects of each classifier of a control that are explained."""
 
 SHUFFLED_TRAINING = PanelTraining(models=("gcn", "gcn", "gin", "sage"), epochs=100, patience=40, number=9)
 """How classifiers of shuffled labels are trained; the first is explained, the others are its panel."""
@@ -46,19 +48,26 @@ class Ignorant:
     panel: Panel | None
 
 
-def random_weights(subject: Subject) -> Ignorant:
-    """The explained model's architecture with weights as training would begin with."""
+def random_weights(subject: Subject) -> tuple[Ignorant, Ignorant]:
+    """The explained model's architecture with weights as training would begin with, and its mirror image, which accepts what it rejects."""
     model = subject.classifier
     architecture, hidden = ("gcn", 20) if not isinstance(model, GraphClassifier) else (model.architecture, model.hidden)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(subject.seed)
         drawn = GraphClassifier(architecture, subject.dataset.features, hidden=hidden).eval()
-    return Ignorant(
-        name="random weights",
-        dataset=subject.dataset,
-        classifier=_calibrated(drawn, subject),
-        panel=subject.judges.panel,
+    mirrored = copy.deepcopy(drawn)
+    with torch.no_grad():
+        mirrored.fc.weight.copy_(drawn.fc.weight.flip(0))
+    first, second = (
+        Ignorant(
+            name="random weights",
+            dataset=subject.dataset,
+            classifier=_calibrated(model, subject),
+            panel=subject.judges.panel,
+        )
+        for model in (drawn, mirrored)
     )
+    return first, second
 
 
 def shuffled_labels(

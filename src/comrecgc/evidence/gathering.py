@@ -17,6 +17,7 @@ from comrecgc.evidence.plausibility import plausibility
 from comrecgc.evidence.random_rules import RandomControl, random_rules
 from comrecgc.evidence.records import LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
 from comrecgc.evidence.reviewers import reviewers_figures
+from comrecgc.evidence.single_changes import single_changes
 from comrecgc.evidence.subject import Subject
 from comrecgc.evidence.unseen import unseen
 from comrecgc.evidence.verdict import judge
@@ -29,6 +30,9 @@ SECOND_PANEL = PanelTraining(number=1)
 
 SECONDS_FOR_VECTORS = 60.0
 """Time for the search of vectors on a control."""
+
+_SHARES = ("coverage", "confirmed_coverage", "second_panel_coverage", "strong_coverage", "backed_coverage")
+_COUNTS = ("num_inputs", "pairs_as_said", "pairs_against", *LEVELS)
 
 
 def gather(
@@ -67,11 +71,11 @@ def gather(
         controls.append(_random_control(random, recourses))
     if with_controls and has_classes and subject.explanation.inputs:
         shuffled = shuffled_labels(subject, folder=folder, jobs=jobs, progress=progress)
-        for ignorant in (random_weights(subject), shuffled):
-            if ignorant is not None:
+        for ignorant, panel in ((random_weights(subject), second), ((shuffled,) if shuffled else (), None)):
+            if ignorant:
                 if progress is not None:
-                    progress(f"control: {ignorant.name}", len(controls), 4, "")
-                controls.append(_control(ignorant, subject, second if ignorant.name == "random weights" else None))
+                    progress(f"control: {ignorant[0].name}", len(controls), 4, "")
+                controls.append(_control(ignorant, subject, panel))
     explanation = subject.explanation
     each, whole = plausibility(subject)
     recourses = [replace(it, plausibility=known) for it, known in zip(recourses, each, strict=True)]
@@ -95,9 +99,17 @@ def _examined(
     first = subject.judges.panel
     chosen_with = explanation.changes == "confirmed" or subject.wishes.confirmed
     panels = [(panel, used) for panel, used in ((first, chosen_with), (second, False)) if panel is not None]
-    said: Sequence[tuple[Answer, ...]] = answers(subject.results, panels) if panels else [()] * len(subject.results)
+    classes = subject.dataset.classes if has_classes else None
+    said: Sequence[tuple[Answer, ...]] = [()] * len(subject.results)
+    if panels:
+        said = answers(subject.results, panels, classes)
     _tell(progress, "evidence", 1, "other models")
-    pairs = _pairs(subject) if has_classes else [MatchedPairs()] * len(explanation.recourses)
+    pairs, similar = (
+        [MatchedPairs()] * len(explanation.recourses),
+        [tuple[MatchedPairs, ...]()] * len(explanation.recourses),
+    )
+    if has_classes:
+        pairs, similar = _pairs(subject)
     _tell(progress, "evidence", 2, "matched pairs")
     random = random_rules(subject)
     if random is not None and panels:
@@ -116,6 +128,7 @@ def _examined(
         verdict = judge(
             answers=said[place],
             pairs=pairs[place],
+            similar=similar[place],
             labelled=subject.labelled_reject(place) if has_classes else None,
             share_reject=float((subject.dataset.classes == 0).mean()) if has_classes else 0.0,
             success=success,
@@ -131,41 +144,57 @@ def _examined(
                 unseen=held,
                 answers=said[place],
                 pairs=pairs[place],
+                similar=similar[place],
                 random=like,
             )
         )
     shown = [member.counterfactual for recourse in explanation.recourses for member in recourse.covered]
     num = len(explanation.inputs)
-    strong: set[int] = set()
+    turned: dict[str, set[int]] = {level: set() for level in LEVELS}
     for evidence, recourse in zip(found, explanation.recourses, strict=True):
-        if evidence.verdict.level == "strong":
-            strong |= {member.input for member in recourse.covered} | set(recourse.also_covers)
+        turned[evidence.verdict.level] |= {member.input for member in recourse.covered} | set(recourse.also_covers)
     figures: dict[str, float | int | None] = {
+        "num_inputs": num,
         "coverage": explanation.coverage,
         "confirmed_coverage": None if first is None else confirmed_share(first, shown, num),
         "second_panel_coverage": None if second is None else confirmed_share(second, shown, num),
-        "strong_coverage": len(strong) / max(num, 1),
+        "strong_coverage": len(turned["strong"]) / max(num, 1),
+        "backed_coverage": len(turned["strong"] | turned["mixed"]) / max(num, 1),
         **{f"held_out_coverage_{split.split}": split.coverage for split in splits},
     }
     return found, figures, random
 
 
-def _pairs(subject: Subject) -> list[MatchedPairs]:
+def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
+    """For each recourse the pairs that differ by it, and by each of its changes alone."""
     graphs = LabelledGraphs(subject.dataset)
     recourses = subject.explanation.recourses
     rules = [recourse.rule.rewriting for recourse in recourses if recourse.rule is not None]
     if rules or subject.embedder is None or not recourses:
-        return [graphs.pairs(rule) for rule in rules]
+        known = {part: graphs.pairs(part) for rule in rules for part in (rule, *single_changes(rule))}
+        return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]
     vectors = np.array([recourse.vector for recourse in recourses], np.float32)
     embedding = np.asarray(subject.embedder.embed(GraphBatch.from_graphs(subject.dataset.graphs)), np.float32)
-    return graphs.pairs_along(vectors, embedding, theta=subject.settings.theta, delta=subject.settings.delta)
+    along = graphs.pairs_along(vectors, embedding, theta=subject.settings.theta, delta=subject.settings.delta)
+    return along, [()] * len(along)
 
 
-def _control(ignorant: Ignorant, subject: Subject, second: Panel | None) -> ControlEvidence:
-    """What the same pipeline and the same questions say of a classifier that knows nothing."""
-    other = explained(ignorant, subject, None if subject.settings.recourse == "rules" else SECONDS_FOR_VECTORS)
-    recourses, figures, _ = _examined(other, second, has_classes=True)
-    return ControlEvidence(name=ignorant.name, figures=_control_figures(figures, recourses))
+def _control(ignorant: Sequence[Ignorant], subject: Subject, second: Panel | None) -> ControlEvidence:
+    """What the same pipeline and the same questions say of classifiers that know nothing, all of one name."""
+    seconds = None if subject.settings.recourse == "rules" else SECONDS_FOR_VECTORS
+    found = []
+    for one in ignorant:
+        recourses, figures, _ = _examined(explained(one, subject, seconds), second, has_classes=True)
+        found.append(_control_figures(figures, recourses))
+    return ControlEvidence(name=ignorant[0].name, figures={name: _pooled(name, found) for name in found[0]})
+
+
+def _pooled(name: str, found: Sequence[Figures]) -> float | int | None:
+    """A figure of several classifiers together: the sum of counts, the mean of shares."""
+    known = [value for figures in found if (value := figures[name]) is not None]
+    if name in _COUNTS:
+        return int(sum(known))
+    return float(np.mean(known)) if known else None
 
 
 def _control_figures(figures: Figures, recourses: Sequence[RecourseEvidence]) -> Figures:
@@ -174,12 +203,13 @@ def _control_figures(figures: Figures, recourses: Sequence[RecourseEvidence]) ->
     known = [share for share in turned if share is not None]
     levels = [recourse.verdict.level for recourse in recourses]
     return {
-        **{name: figures.get(name) for name in ("coverage", "confirmed_coverage", "second_panel_coverage", "strong_coverage")},
+        "num_inputs": figures.get("num_inputs"),
+        **{name: figures.get(name) for name in _SHARES},
         "turned_in_other_models": float(np.mean(known)) if known else None,
         "pairs_as_said": pairs.as_said,
         "pairs_against": pairs.against,
         **{level: levels.count(level) for level in LEVELS},
-    }  # fmt: skip
+    }
 
 
 def _random_control(random: RandomControl, recourses: Sequence[RecourseEvidence]) -> ControlEvidence:

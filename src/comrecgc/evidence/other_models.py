@@ -2,6 +2,7 @@
 
 "Most of the panel accept the result" flatters a recourse whose inputs the panel accepts anyway. Here only inputs count that the other model
 rejects too, and the recourse must turn them; and more of them than random changes of the same kind do, since some models accept after almost any change.
+A panel that only guesses is no witness: models that learned nothing agree with each other all the same.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.classifiers import Classifier, Panel
 from comrecgc.graphs import BoolArray, Graph, GraphBatch
@@ -36,6 +38,7 @@ class Answer:
         rejects: Inputs of these results that it rejects, as the explained model does.
         turned: Those of them whose result it accepts.
         architecture: gcn, gat, sage or gin; empty for models of one's own.
+        guesses: Whether its panel is right no more often than the commonest class, so that its answer counts for nothing.
         random_rejects: Inputs that it rejects among those to which random changes of the same kind were made.
         random_turned: Those of them whose result it accepts.
     """
@@ -47,6 +50,7 @@ class Answer:
     rejects: int
     turned: int
     architecture: str = ""
+    guesses: bool = False
     random_rejects: int = 0
     random_turned: int = 0
 
@@ -58,7 +62,7 @@ class Answer:
     @property
     def works(self) -> bool | None:
         """Whether the recourse turns most of these inputs, and more than random changes do; None where it cannot tell."""
-        if self.share_turned is None:
+        if self.share_turned is None or self.guesses:
             return None
         least = self.random_share
         beats = least is None or wilson_interval(self.turned, self.rejects)[0] > least
@@ -68,6 +72,55 @@ class Answer:
     def random_share(self) -> float | None:
         """What random changes turn; None for too few."""
         return self.random_turned / self.random_rejects if self.random_rejects >= LEAST_INPUTS else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSummary:
+    """What one other model, or all of one architecture, says of all recourses together.
+
+    Args:
+        name: The model or the architecture.
+        chosen_with: Whether it took part in the choice.
+        models: How many models it stands for.
+        works: Recourses that work there, summed over models.
+        asked: Recourses about which it can tell, summed over models.
+        rejects: Inputs that it rejects too, over all recourses.
+        turned: Those of them that are turned.
+    """
+
+    name: str
+    chosen_with: bool
+    models: int
+    works: int
+    asked: int
+    rejects: int
+    turned: int
+
+
+def summaries(said: Sequence[Sequence[Answer]], *, architectures: bool = False) -> list[ModelSummary]:
+    """What each other model says of all recourses, in the order of the panels.
+
+    Args:
+        said: Answers on each recourse.
+        architectures: Whether models of one architecture are summed up instead.
+    """
+    rows: dict[tuple[str, bool], list[Answer]] = {}
+    for answer in (answer for row in said for answer in row):
+        name = answer.architecture if architectures else answer.member
+        if name:
+            rows.setdefault((name, answer.chosen_with), []).append(answer)
+    return [
+        ModelSummary(
+            name=name,
+            chosen_with=chosen_with,
+            models=len({answer.member for answer in row}),
+            works=sum(answer.works is True for answer in row),
+            asked=sum(answer.works is not None for answer in row),
+            rejects=sum(answer.rejects for answer in row),
+            turned=sum(answer.turned for answer in row),
+        )
+        for (name, chosen_with), row in rows.items()
+    ]
 
 
 def by_architecture(said: Sequence[Answer]) -> dict[str, float]:
@@ -100,14 +153,32 @@ def compared(said: Sequence[tuple[Answer, ...]], random: Sequence[tuple[Answer, 
     ]
 
 
+def guesses(panel: Panel, classes: npt.NDArray[np.int8]) -> bool:
+    """Whether a panel is right no more often than the commonest class, on graphs that its members were not trained on.
+
+    Args:
+        panel: The models; where nobody measured them, they are taken to know something.
+        classes: Label of every graph, a tenth of which each member was tested on.
+    """
+    known = [member.accuracy for member in panel.members if member.accuracy is not None]
+    if not known or not len(classes):
+        return False
+    tested = len(known) * max(round(len(classes) / 10), 1)
+    commonest = max(float(classes.mean()), 1 - float(classes.mean()))
+    return wilson_interval(round(float(np.mean(known)) * tested), tested)[0] <= commonest
+
+
 def answers(
-    results: Sequence[Sequence[tuple[Graph, Graph]]], panels: Sequence[tuple[Panel, bool]]
+    results: Sequence[Sequence[tuple[Graph, Graph]]],
+    panels: Sequence[tuple[Panel, bool]],
+    classes: npt.NDArray[np.int8] | None = None,
 ) -> list[tuple[Answer, ...]]:
     """What each member of some panels says of the results of each recourse.
 
     Args:
         results: Pairs (input, result) of each recourse.
         panels: Panels, and whether each took part in the choice.
+        classes: True label of every graph of the data, to tell panels that only guess; None without labels.
     """
     sizes = [len(pairs) for pairs in results]
     ends = np.cumsum(sizes)
@@ -115,6 +186,7 @@ def answers(
     after = [graph for pairs in results for _, graph in pairs]
     found: list[list[Answer]] = [[] for _ in results]
     for panel, chosen_with in panels:
+        blind = classes is not None and guesses(panel, classes)
         for member in panel.members:
             accepts = [_accepts(member.classifier, graphs) for graphs in (before, after)]
             for place, (start, end) in enumerate(zip(ends - sizes, ends, strict=True)):
@@ -128,6 +200,7 @@ def answers(
                         rejects=int((~old).sum()),
                         turned=int((new & ~old).sum()),
                         architecture=str(getattr(member.classifier, "architecture", "")),
+                        guesses=blind,
                     )
                 )
     return [tuple(row) for row in found]

@@ -12,9 +12,10 @@ import msgspec
 
 from comrecgc.errors import InputError
 from comrecgc.evidence.matched_pairs import MatchedPairs
-from comrecgc.evidence.other_models import Answer, by_architecture
+from comrecgc.evidence.other_models import Answer, ModelSummary, by_architecture, summaries
 from comrecgc.evidence.random_rules import RandomRules
 from comrecgc.evidence.verdict import Level, Verdict
+from comrecgc.rules import wilson_interval
 from comrecgc.storage import read_json, write_text
 
 EVIDENCE = "evidence.json"
@@ -46,6 +47,7 @@ class RecourseEvidence:
         unseen: The same on unseen graphs.
         answers: What other models say.
         pairs: Pairs of graphs in the data that differ by it.
+        similar: For each of its changes, pairs that differ by that change alone; none for vectors.
         random: Random rules of the same kind; None for vectors.
         plausibility: How much its results look like the data.
     """
@@ -57,6 +59,7 @@ class RecourseEvidence:
     answers: tuple[Answer, ...]
     pairs: MatchedPairs
     random: RandomRules | None
+    similar: tuple[MatchedPairs, ...] = ()
     plausibility: Figures = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
@@ -64,6 +67,7 @@ class RecourseEvidence:
         plain: dict[str, Any] = msgspec.to_builtins(self)
         plain["verdict"] |= {"sentence": self.verdict.sentence}
         plain["pairs"] = self.pairs.figures()
+        plain["similar"] = [pairs.figures() for pairs in self.similar]
         for answer, said in zip(self.answers, plain["answers"], strict=True):
             said |= {"share_turned": answer.share_turned, "random_share": answer.random_share, "works": answer.works}
         plain["by_architecture"] = by_architecture(self.answers)
@@ -119,25 +123,63 @@ class Evidence:
         return {level: found.count(level) for level in LEVELS}
 
     @property
+    def models(self) -> list[ModelSummary]:
+        """What each other model says of all recourses."""
+        return summaries([recourse.answers for recourse in self.recourses])
+
+    @property
+    def architectures(self) -> list[ModelSummary]:
+        """The same by architecture."""
+        return summaries([recourse.answers for recourse in self.recourses], architectures=True)
+
+    @property
     def sentence(self) -> str:
-        """The whole in one sentence."""
+        """The whole in a few sentences."""
         if not self.recourses:
             return "There are no recourses to judge."
         counts = [f"{num} {level}" for level, num in self.levels.items()]
         noun = "rules" if self.recourse == "rules" else "recourses"
         shortcuts = sum(recourse.verdict.shortcut for recourse in self.recourses)
         also = f", {shortcuts} of them shortcuts of this model" if shortcuts else ""
-        share = self.figures.get("strong_coverage") or 0.0
+        strong, backed = (self.figures.get(f"{name}_coverage") or 0.0 for name in ("strong", "backed"))
         return (
-            f"Of {len(self.recourses)} {noun}, {counts[0]}, {counts[1]}, {counts[2]}{also}. "
-            f"The strong ones cover {share:.1%} of the rejects."
-        )
+            f"Of {len(self.recourses)} {noun}, {counts[0]}, {counts[1]}, {counts[2]}{also}. The strong ones cover {strong:.1%} of "
+            f"the rejects, strong and mixed ones {backed:.1%}. {self._comparison(noun)}"
+        ).rstrip()
+
+    @property
+    def better_than_ignorance(self) -> bool | None:
+        """Whether strong and mixed recourses cover more than those of every classifier that knows nothing; None without such controls."""
+        own, controls = self._backed(self.figures), [self._backed(control.figures) for control in self.controls[1:]]
+        known = [interval for interval in controls if interval is not None]
+        return None if own is None or not known else own[0] > max(high for _, high in known)
+
+    def _comparison(self, noun: str) -> str:
+        shares = [control.figures.get("backed_coverage") for control in self.controls[1:]]
+        if self.better_than_ignorance is None:
+            return ""
+        most = max(share for share in shares if share is not None)
+        if self.better_than_ignorance:
+            return f"Those of classifiers that know nothing cover at most {most:.1%}: these {noun} are about the data, not only about the model."
+        return f"Those of classifiers that know nothing cover {most:.1%}: by this evidence these {noun} are no better than those of a model that knows nothing."
+
+    @staticmethod
+    def _backed(figures: Figures) -> tuple[float, float] | None:
+        """95% interval of what strong and mixed recourses cover."""
+        share, num = figures.get("backed_coverage"), figures.get("num_inputs")
+        return None if share is None or not num else wilson_interval(round(share * num), int(num))
 
     def document(self) -> dict[str, Any]:
         """The record as JSON values."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         plain["recourses"] = [recourse.document() for recourse in self.recourses]
-        return {"format": self.format, "sentence": self.sentence, "levels": self.levels, **plain}
+        told: dict[str, Any] = {
+            "sentence": self.sentence,
+            "better_than_ignorance": self.better_than_ignorance,
+            "levels": self.levels,
+        }
+        told |= {"models": msgspec.to_builtins(self.models), "architectures": msgspec.to_builtins(self.architectures)}
+        return {"format": self.format, **told, **plain}
 
     def save(self, folder: Path) -> None:
         """Write `evidence.json`."""

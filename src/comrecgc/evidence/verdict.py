@@ -1,17 +1,19 @@
 """The verdict on a recourse: strong, mixed or weak, with the reasons in words.
 
-Five questions are asked. Each answer speaks for the recourse or against it, is undecided, or is silent because there is too little to go by.
+Six questions are asked. Each answer speaks for the recourse or against it, is undecided, or is silent because there is too little to go by.
 
 | question                                                     | for                                | against                              |
 |--------------------------------------------------------------|------------------------------------|--------------------------------------|
 | Does it work in other models of the same data?               | in at least `MOST_MODELS` of them  | in fewer than `FEW_MODELS` of them   |
 | Do labels of matched pairs in the data change as it says?    | the interval lies above one half   | the interval lies below one half     |
+| … of pairs that differ by one of its changes alone?          | the same, of all of them           | the same, of one change              |
 | Are its inputs truly labelled reject?                        | more often than other graphs are   | no more often                        |
 | Does it hold on unseen graphs?                               | at least `HOLDS` of its success    | less                                 |
 | Does it beat random rules of the same kind?                  | its interval lies above theirs     | it does not                          |
 
-Strong: matched pairs speak for it, its inputs are labelled reject, and nothing speaks against it. Weak: other models, matched pairs, labels or unseen
-graphs speak against it, or neither other models nor matched pairs say anything. Mixed: the rest. Other models alone never make it strong: a harmless group that goes with the
+Strong: matched pairs speak for it, its inputs are labelled reject, and nothing speaks against it. Weak: other models, pairs, labels or unseen
+graphs speak against it, or neither other models nor pairs say anything. Mixed: the rest. Pairs that differ by one change alone are asked where pairs of the whole rule decide
+nothing; they never make it strong. Other models alone never make it strong: a harmless group that goes with the
 class is learned by every model of the data, and only pairs of graphs that differ by nothing else can tell. A weak recourse that the explained model itself obeys at least every
 other time is a shortcut: it says what moves this one model. `docs/evidence.md` has the measurements behind the limits.
 """
@@ -54,7 +56,7 @@ class Finding:
     """The answer to one question.
 
     Args:
-        question: "other models", "matched pairs", "labels of inputs", "unseen graphs", "random rules" or "shortcut of all models".
+        question: "other models", "matched pairs", "similar pairs", "labels of inputs", "unseen graphs", "random rules" or "shortcut of all models".
         speaks: "for", "against", "undecided", or "silent" where there is too little to go by.
         sentence: Why, in words.
     """
@@ -89,6 +91,7 @@ def judge(
     *,
     answers: Sequence[Answer],
     pairs: MatchedPairs,
+    similar: Sequence[MatchedPairs] = (),
     labelled: tuple[int, int] | None = None,
     share_reject: float = 0.0,
     success: float | None = None,
@@ -101,6 +104,7 @@ def judge(
     Args:
         answers: What other models say.
         pairs: Pairs of graphs in the data.
+        similar: For each of its changes, pairs that differ by that change alone, wherever it is made.
         labelled: Inputs it turns that are truly labelled reject, and how many it turns; None without labels.
         share_reject: Share of all graphs that are labelled so.
         success: Share of the inputs it can be carried out on that it turns; None where nobody knows.
@@ -109,26 +113,33 @@ def judge(
         like: Random rules of the same kind.
     """
     models, matched = _other_models(answers), _matched_pairs(pairs)
+    near = [] if matched.speaks in ("for", "against") else _similar_pairs(similar)
     labels, held, random = _labels(labelled, share_reject), _unseen(unseen), _random(interval, like)
-    findings = (models, matched, *labels, *held, *random)
-    speaks = [finding.speaks for finding in findings]
-    decisive = [finding.speaks for finding in (models, matched, *labels, *held)]
+    decisive = (models, matched, *near, *labels, *held)
+    findings = (*decisive, *random)
     about_rejects = all(finding.speaks == "for" for finding in labels)
+    by_pairs = any(finding.speaks == "for" for finding in (matched, *near))
     level: Level = "mixed"
-    if "against" in decisive or (models.speaks == matched.speaks == "silent"):
+    if _against(decisive) or all(finding.speaks == "silent" for finding in (models, matched, *near)):
         level = "weak"
-    elif matched.speaks == "for" and about_rejects and "against" not in speaks:
+    elif matched.speaks == "for" and about_rejects and not _against(findings):
         level = "strong"
-    shortcut = models.speaks == "against" and matched.speaks != "for" and success is not None and success >= OBEYED
-    if level == "mixed" and models.speaks == "for" and matched.speaks != "for":
+    shortcut = models.speaks == "against" and not by_pairs and success is not None and success >= OBEYED
+    if level == "mixed" and models.speaks == "for" and not by_pairs:
         findings += (Finding(question="shortcut of all models", speaks="undecided", sentence=UNTESTED),)
     return Verdict(level=level, shortcut=shortcut, findings=findings)
+
+
+def _against(findings: Sequence[Finding]) -> bool:
+    return any(finding.speaks == "against" for finding in findings)
 
 
 def _other_models(answers: Sequence[Answer]) -> Finding:
     asked = [answer.works for answer in answers if not answer.chosen_with and answer.works is not None]
     if not asked:
-        return Finding(question="other models", speaks="silent", sentence="no other model could be asked")
+        blind = any(answer.guesses for answer in answers)
+        words = "other models of these labels only guess" if blind else "no other model could be asked"
+        return Finding(question="other models", speaks="silent", sentence=words)
     works, num = sum(asked), len(asked)
     sentence = f"works in {works} of {num} other models"
     if works >= MOST_MODELS * num:
@@ -148,6 +159,22 @@ def _matched_pairs(pairs: MatchedPairs) -> Finding:
         speaks: Speaks = "silent" if pairs.changed < LEAST_PAIRS else "undecided"
         return Finding(question=question, speaks=speaks, sentence=f"{sentence}, which decides nothing")
     return Finding(question=question, speaks="for" if low > 0.5 else "against", sentence=sentence)
+
+
+def _similar_pairs(similar: Sequence[MatchedPairs]) -> list[Finding]:
+    """Pairs that differ by one of the changes alone; a change that labels contradict speaks against the whole."""
+    question, whole = "similar pairs", sum(similar, MatchedPairs())
+    if not len(whole):
+        return []
+    if not whole.changed:
+        words = f"none of {len(whole)} pairs that differ by one of its changes alone changes its label"
+        return [Finding(question=question, speaks="silent", sentence=words)]
+    worst = [part for part in similar if part.changed >= LEAST_PAIRS and part.interval[1] < 0.5]
+    said = worst[0] if worst else whole
+    words = f"{said.as_said} of {said.changed} pairs that differ by {'one change' if worst else 'one of its changes'} alone agree"
+    low, enough = whole.interval[0], whole.changed >= LEAST_PAIRS
+    speaks: Speaks = "against" if worst else "silent" if not enough else "for" if low > 0.5 else "undecided"
+    return [Finding(question=question, speaks=speaks, sentence=words)]
 
 
 def _labels(labelled: tuple[int, int] | None, share_reject: float) -> list[Finding]:
