@@ -41,12 +41,12 @@ def plausibility(subject: Subject) -> tuple[list[Figures], Figures]:
     after = [member.counterfactual for member in flat]
     rungs = subject.judges.judge(before, after, np.zeros(len(flat), bool)).rungs
     near, usual = _nearest(subject, after)
-    minimal = _minimal(subject, flat, before)
+    spare = minimal(subject, flat, before)
     columns = {
         "share_connected": rungs >= Rung.CONNECTED,
         "share_plausible": rungs >= Rung.PLAUSIBLE,
         "share_typical": near <= np.quantile(usual, _TYPICAL) if len(usual) else np.zeros(len(near), bool),
-        "share_minimal": minimal,
+        "share_minimal": spare,
     }
     ends = np.cumsum([len(members) for members in shown])
     figures = []
@@ -119,7 +119,7 @@ def _shapes(batch: GraphBatch, familiarity: Familiarity) -> csr_array:
     return csr_array((np.ones(len(order)), (owner, column)), shape=(len(batch), int(column.max()) + 1))
 
 
-def _minimal(subject: Subject, members: Sequence[CoveredInput], before: Sequence[Graph]) -> npt.NDArray[np.bool_]:
+def minimal(subject: Subject, members: Sequence[CoveredInput], before: Sequence[Graph]) -> npt.NDArray[np.bool_]:
     """Counterfactuals from which no single edit can be left out: what is left is rejected, off the rung, or cannot be done."""
     owners, made = list[int](), list[Graph]()
     for place, (member, graph) in enumerate(zip(members, before, strict=True)):
@@ -130,7 +130,7 @@ def _minimal(subject: Subject, members: Sequence[CoveredInput], before: Sequence
             except InputError:
                 continue
             owners.append(place)
-    minimal = np.ones(len(members), bool)
+    needed = np.ones(len(members), bool)
     if made:
         accepted = subject.classifier.accept_probability(GraphBatch.from_graphs(made)) > 0.5
         kept = np.flatnonzero(accepted).tolist()
@@ -140,8 +140,8 @@ def _minimal(subject: Subject, members: Sequence[CoveredInput], before: Sequence
         least = min(Rung.parse(subject.explanation.changes), Rung.PLAUSIBLE)
         for k, rung in zip(kept, rungs.tolist(), strict=True):
             if rung >= least:
-                minimal[owners[k]] = False
-    return minimal
+                needed[owners[k]] = False
+    return needed
 
 
 def _mean(values: npt.NDArray[np.bool_]) -> float | None:

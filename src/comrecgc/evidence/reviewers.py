@@ -1,4 +1,4 @@
-"""Our figures under the names that papers on counterfactual and graph explanations use; `docs/evidence.md` says whose names they are."""
+"""Our figures under the names that papers on counterfactual and graph explanations use; `docs/measures.md` says whose names they are."""
 
 from __future__ import annotations
 
