@@ -1,13 +1,13 @@
 """Evidence on finished runs, and whether its controls separate: python benchmarks/evidence.py RUN … [--jobs 2]
 
-A run is made by `comrecgc explain --dataset NAME --classifier DIR/NAME/classifier.pth --out RUN`. Prints, for each run, the seconds, what other models, matched
+A run is made by `comrecgc explain --dataset NAME --classifier DIR/NAME/classifier.pth --out RUN`. Prints, for each run, the seconds of processor time, what other models, matched
 pairs and verdicts say of the explained model and of classifiers that know nothing, and every verdict in words. `--kept` prints evidence gathered before.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import resource
 from pathlib import Path
 
 from comrecgc.datasets import load_dataset
@@ -15,30 +15,44 @@ from comrecgc.evidence import Evidence, kazius_groups, published_changes
 from comrecgc.explanation import Explanation
 from comrecgc.runs import load_evidence, run_evidence
 
-COLUMNS = ("coverage", "confirmed_coverage", "second_panel_coverage", "turned_in_other_models", "strong_coverage")
+COLUMNS = (
+    "coverage",
+    "confirmed_coverage",
+    "second_panel_coverage",
+    "turned_in_other_models",
+    "strong_coverage",
+    "backed_coverage",
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--dataset", help="the file of the data, where it is no benchmark")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--kept", action="store_true", help="print what the folders hold")
     parser.add_argument("--no-controls", action="store_true")
     options = parser.parse_args()
     for run in options.runs:
         explanation = Explanation.load(run)
-        started = time.monotonic()
+        started = seconds()
         evidence = load_evidence(run) if options.kept else None
         if evidence is None:
-            dataset = load_dataset(explanation.dataset)
+            dataset = load_dataset(options.dataset or explanation.dataset)
             evidence = run_evidence(run, dataset, jobs=options.jobs, with_controls=not options.no_controls)
-        show(evidence, time.monotonic() - started)
+        show(evidence, seconds() - started)
         if explanation.dataset == "mutagenicity":
             show_published(explanation)
 
 
-def show(evidence: Evidence, seconds: float) -> None:
-    print(f"\n{evidence.dataset}, {evidence.recourse}, {evidence.changes}: {seconds:.0f} s. {evidence.sentence}")
+def seconds() -> float:
+    """Processor time so far, that of processes which trained models included."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def show(evidence: Evidence, spent: float) -> None:
+    print(f"\n{evidence.dataset}, {evidence.recourse}, {evidence.changes}: {spent:.0f} s. {evidence.sentence}")
     print(f"| classifier | {' | '.join(COLUMNS)} | pairs as said, against | strong / mixed / weak |")
     for control in evidence.controls:
         figures = control.figures
@@ -46,6 +60,8 @@ def show(evidence: Evidence, seconds: float) -> None:
         levels = [str(figures.get(level, "")) for level in ("strong", "mixed", "weak")]
         pairs = f"{figures.get('pairs_as_said', '')}, {figures.get('pairs_against', '')}"
         print(f"| {control.name} | {' | '.join(shares)} | {pairs} | {' / '.join(levels)} |")
+    for model in (*evidence.models, *evidence.architectures):
+        print(f"{model.name}: works for {model.works} of {model.asked}, turns {model.turned} of {model.rejects}")
     print({name: round(value, 3) if isinstance(value, float) else value for name, value in evidence.figures.items()})
     print({name: round(value, 3) if isinstance(value, float) else value for name, value in evidence.reviewers.items()})
     for number, recourse in enumerate(evidence.recourses, start=1):

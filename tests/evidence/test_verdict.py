@@ -36,7 +36,7 @@ AGREE, CONTRADICT, FEW = (
         ([FAILS] * 4, MatchedPairs(), "weak"),
         ([WORKS] * 4, CONTRADICT, "weak"),
         ([], AGREE, "strong"),
-        ([], MatchedPairs(as_said=5, against=4), "mixed"),
+        ([], MatchedPairs(as_said=5, against=4), "weak"),
         ([UNSURE] * 4, FEW, "weak"),
         ([], MatchedPairs(), "weak"),
     ],

@@ -61,9 +61,10 @@ def rule_figures(explanation: Explanation) -> list[str]:
         for name in ("held_out_coverage", "confirmed_coverage", "coverage_bound")
         if (value := metrics.get(name)) is not None
     }
+    several = explanation.facts.facts.get("agree") is True
     texts = {
         "held_out_coverage": "{:.1%} of graphs not used for the choice",
-        "confirmed_coverage": "most of the panel confirm {:.1%}",
+        "confirmed_coverage": "all models accept {:.1%}" if several else "most of the panel confirm {:.1%}",
         "coverage_bound": "no choice of as many rules turns more than {:.1%}",
     }
     if explanation.recourse != "rules" or not known:

@@ -140,7 +140,9 @@ class Evidence:
         counts = [f"{num} {level}" for level, num in self.levels.items()]
         noun = "rules" if self.recourse == "rules" else "recourses"
         shortcuts = sum(recourse.verdict.shortcut for recourse in self.recourses)
-        also = f", {shortcuts} of them shortcuts of this model" if shortcuts else ""
+        also = (
+            f", {shortcuts} of them {'shortcuts' if shortcuts > 1 else 'a shortcut'} of this model" if shortcuts else ""
+        )
         strong, backed = (self.figures.get(f"{name}_coverage") or 0.0 for name in ("strong", "backed"))
         return (
             f"Of {len(self.recourses)} {noun}, {counts[0]}, {counts[1]}, {counts[2]}{also}. The strong ones cover {strong:.1%} of "

@@ -12,7 +12,7 @@ Six questions are asked. Each answer speaks for the recourse or against it, is u
 | Does it beat random rules of the same kind?                  | its interval lies above theirs     | it does not                          |
 
 Strong: matched pairs speak for it, its inputs are labelled reject, and nothing speaks against it. Weak: other models, pairs, labels or unseen
-graphs speak against it, or neither other models nor pairs say anything. Mixed: the rest. Pairs that differ by one change alone are asked where pairs of the whole rule decide
+graphs speak against it, or pairs do not speak for it and no other model can be asked. Mixed: the rest. Pairs that differ by one change alone are asked where pairs of the whole rule decide
 nothing; they never make it strong. Other models alone never make it strong: a harmless group that goes with the
 class is learned by every model of the data, and only pairs of graphs that differ by nothing else can tell. A weak recourse that the explained model itself obeys at least every
 other time is a shortcut: it says what moves this one model. `docs/evidence.md` has the measurements behind the limits.
@@ -120,7 +120,7 @@ def judge(
     about_rejects = all(finding.speaks == "for" for finding in labels)
     by_pairs = any(finding.speaks == "for" for finding in (matched, *near))
     level: Level = "mixed"
-    if _against(decisive) or all(finding.speaks == "silent" for finding in (models, matched, *near)):
+    if _against(decisive) or not (by_pairs or models.speaks in ("for", "undecided")):
         level = "weak"
     elif matched.speaks == "for" and about_rejects and not _against(findings):
         level = "strong"
