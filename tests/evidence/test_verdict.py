@@ -74,6 +74,8 @@ def test_inputs_must_be_rejects_in_truth() -> None:
     good = {"answers": [WORKS] * 4, "pairs": AGREE, "share_reject": 0.56}
     assert judge(**good, labelled=(85, 100)).level == "strong"  # type: ignore[arg-type]
     assert judge(**good, labelled=(60, 100)).level == "mixed"  # type: ignore[arg-type]
+    assert judge(**good | {"pairs": MatchedPairs()}, labelled=(85, 100)).level == "mixed"  # type: ignore[arg-type]
+    assert judge(**good | {"pairs": MatchedPairs()}, labelled=(68, 100)).level == "weak"  # type: ignore[arg-type]
     assert judge(**good, labelled=(56, 100)).level == "weak"  # type: ignore[arg-type]
     assert judge(**good, labelled=(0, 0)).level == "strong"  # type: ignore[arg-type]
     said = judge(**good, labelled=(56, 100)).sentence  # type: ignore[arg-type]

@@ -7,15 +7,17 @@ Six questions are asked. Each answer speaks for the recourse or against it, is u
 | Does it work in other models of the same data?               | in at least `MOST_MODELS` of them  | in fewer than `FEW_MODELS` of them   |
 | Do labels of matched pairs in the data change as it says?    | the interval lies above one half   | the interval lies below one half     |
 | … of pairs that differ by one of its changes alone?          | the same, of all of them           | the same, of one change              |
-| Are its inputs truly labelled reject?                        | more often than other graphs are   | no more often                        |
+| Are its inputs truly labelled reject?                        | much more often than other graphs  | no more often than other graphs      |
 | Does it hold on unseen graphs?                               | at least `HOLDS` of its success    | less                                 |
 | Does it beat random rules of the same kind?                  | its interval lies above theirs     | it does not                          |
 
 Strong: matched pairs speak for it, its inputs are labelled reject, and nothing speaks against it. Weak: other models, pairs, labels or unseen
-graphs speak against it, or pairs do not speak for it and no other model can be asked. Mixed: the rest. Pairs that differ by one change alone are asked where pairs of the whole rule decide
-nothing; they never make it strong. Other models alone never make it strong: a harmless group that goes with the
-class is learned by every model of the data, and only pairs of graphs that differ by nothing else can tell. A weak recourse that the explained model itself obeys at least every
-other time is a shortcut: it says what moves this one model. `docs/evidence.md` has the measurements behind the limits.
+graphs speak against it; or no pairs speak for it, and its inputs are hardly rejects in truth or no other model can be asked. Mixed: the rest.
+
+Pairs that differ by one change alone are asked where pairs of the whole rule decide nothing; they never make it strong. Nor do other models alone: a
+harmless group that goes with the class is learned by every model of the data, and only pairs of graphs that differ by nothing else can tell. A weak
+recourse that the explained model itself obeys at least every other time is a shortcut: it says what moves this one model. `docs/evidence.md` has the
+measurements behind the limits.
 """
 
 from __future__ import annotations
@@ -43,6 +45,9 @@ LEAST_PAIRS = 5
 
 HOLDS = 0.8
 """Share of the success on graphs seen that must remain on unseen ones."""
+
+TRULY = 1 / 3
+"""How far from the share of all graphs to certainty the share of its inputs that are labelled reject must lie."""
 
 OBEYED = 0.5
 """Success from which a weak recourse is called a shortcut of the model."""
@@ -120,7 +125,7 @@ def judge(
     about_rejects = all(finding.speaks == "for" for finding in labels)
     by_pairs = any(finding.speaks == "for" for finding in (matched, *near))
     level: Level = "mixed"
-    if _against(decisive) or not (by_pairs or models.speaks in ("for", "undecided")):
+    if _against(decisive) or not (by_pairs or (about_rejects and models.speaks in ("for", "undecided"))):
         level = "weak"
     elif matched.speaks == "for" and about_rejects and not _against(findings):
         level = "strong"
@@ -184,7 +189,8 @@ def _labels(labelled: tuple[int, int] | None, share_reject: float) -> list[Findi
     share = rejects / num
     words = f"{share:.0%} of its inputs are labelled reject, {share_reject:.0%} of all graphs"
     low, _ = wilson_interval(rejects, num)
-    speaks: Speaks = "for" if low > share_reject else "undecided" if share > share_reject else "against"
+    clearly = low > share_reject and share >= share_reject + TRULY * (1 - share_reject)
+    speaks: Speaks = "for" if clearly else "undecided" if share > share_reject else "against"
     return [Finding(question=question, speaks=speaks, sentence=words)]
 
 
