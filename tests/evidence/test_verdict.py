@@ -114,10 +114,10 @@ def test_the_sentence_gives_the_reasons() -> None:
 @pytest.mark.parametrize(
     ("similar", "level", "said"),
     [
-        ([MatchedPairs(as_said=3, against=12), MatchedPairs(as_said=3, against=1)], "weak", "3 of 15 pairs that differ by one change alone agree"),
-        ([MatchedPairs(as_said=24, against=7), MatchedPairs(as_said=4, against=2)], "mixed", "28 of 37 pairs that differ by one of its changes alone agree"),
+        ([MatchedPairs(as_said=3, against=12), MatchedPairs(as_said=3, against=1)], "weak", "3 of 15 pairs of graphs that differ by one change alone agree"),
+        ([MatchedPairs(as_said=24, against=7), MatchedPairs(as_said=4, against=2)], "mixed", "28 of 37 pairs of graphs that differ by one of its changes alone agree"),
         ([MatchedPairs(as_said=2, against=1)], "mixed", "2 of 3 pairs"),
-        ([MatchedPairs(stays_reject=62)], "mixed", "none of 62 pairs that differ by one of its changes alone changes its label"),
+        ([MatchedPairs(stays_reject=62)], "mixed", "none of 62 pairs of graphs that differ by one of its changes alone changes its label"),
     ],
 )  # fmt: skip
 def test_pairs_of_one_change_alone_can_sink_a_rule_and_never_make_it_strong(

@@ -172,11 +172,13 @@ def _similar_pairs(similar: Sequence[MatchedPairs]) -> list[Finding]:
     if not len(whole):
         return []
     if not whole.changed:
-        words = f"none of {len(whole)} pairs that differ by one of its changes alone changes its label"
+        words = f"none of {len(whole)} pairs of graphs that differ by one of its changes alone changes its label"
         return [Finding(question=question, speaks="silent", sentence=words)]
     worst = [part for part in similar if part.changed >= LEAST_PAIRS and part.interval[1] < 0.5]
     said = worst[0] if worst else whole
-    words = f"{said.as_said} of {said.changed} pairs that differ by {'one change' if worst else 'one of its changes'} alone agree"
+    noun, verb = ("pair", "agrees") if said.changed == 1 else ("pairs", "agree")
+    which = "one change" if worst else "one of its changes"
+    words = f"{said.as_said} of {said.changed} {noun} of graphs that differ by {which} alone {verb}"
     low, enough = whole.interval[0], whole.changed >= LEAST_PAIRS
     speaks: Speaks = "against" if worst else "silent" if not enough else "for" if low > 0.5 else "undecided"
     return [Finding(question=question, speaks=speaks, sentence=words)]
