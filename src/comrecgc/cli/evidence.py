@@ -64,6 +64,6 @@ def _control_cells(control: ControlEvidence) -> list[str]:
     return [
         control.name,
         *("" if share is None else f"{share:.1%}" for share in shares),
-        "" if said is None or against is None else f"{said} of {said + against} agree",
+        "" if said is None or against is None else f"{said} of {said + against} agree" if said + against else "none",
         "" if None in levels else " / ".join(str(level) for level in levels),
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +30,7 @@ from comrecgc.errors import InputError
 from comrecgc.terminal import bars, out
 
 if TYPE_CHECKING:
+    from comrecgc.datasets import GraphDataset
     from comrecgc.evidence import Evidence
 
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.", show_default=False)]
@@ -187,6 +190,16 @@ def evaluate(
     no_controls: Annotated[
         bool, typer.Option("--no-controls", help="With --evidence: explain no classifiers that know nothing.")
     ] = False,
+    smiles: SmilesColumn = None,
+    target: TargetColumn = None,
+    accept: Accept = None,
+    reject: Reject = None,
+    bins: Bins = None,
+    threshold: Threshold = None,
+    id_column: IdColumn = None,
+    class_names: ClassNames = None,
+    skip_bad: SkipBad = False,
+    standardise: Standardise = True,
     jobs: AllJobs = None,
     data_root: DataRoot = None,
 ) -> None:
@@ -200,10 +213,14 @@ def evaluate(
     figures = evaluate_run(folder, classifier=classifier, embedder=embedder)
     gathered = None
     if evidence:
+        read = partial(
+            load_table_or_dataset, data_root=data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins,
+            threshold=threshold, id_column=id_column, class_names=class_names, skip_bad=skip_bad, standardise=standardise,
+        )  # fmt: skip
         gathered = _gathered(
             folder,
             dataset,
-            data_root,
+            read,
             classifier=classifier,
             embedder=embedder,
             with_controls=not no_controls,
@@ -230,7 +247,7 @@ def evaluate(
 def _gathered(
     folder: Path,
     dataset: str | None,
-    data_root: Path | None,
+    read: Callable[[str], GraphDataset],
     *,
     classifier: Path | None,
     embedder: Path | None,
@@ -238,13 +255,12 @@ def _gathered(
     jobs: int | None,
 ) -> Evidence:
     """The evidence on a run, which the report shows from then on."""
-    from comrecgc.datasets import load_dataset
     from comrecgc.explanation import Explanation
     from comrecgc.runs import rewrite_report, run_evidence
 
     name = dataset or Explanation.load(folder).dataset
     try:
-        loaded = load_dataset(name, root=data_root)
+        loaded = read(name)
     except InputError as error:
         if dataset is not None:
             raise

@@ -134,6 +134,10 @@ def _control(control: ControlEvidence) -> dict[str, Any]:
         "name": control.name,
         "meaning": _MEANINGS.get(control.name, ""),
         "cells": ["–" if share is None else f"{share:.1%}" for share in shares],
-        "pairs": "–" if said is None or against is None else f"{said} of {said + against}",
+        "pairs": "–"
+        if said is None or against is None
+        else f"{said} of {said + against}"
+        if said + against
+        else "none",
         "levels": "–" if None in levels else " / ".join(str(level) for level in levels),
     }
