@@ -118,7 +118,8 @@ def judge(
         like: Random rules of the same kind.
     """
     models, matched = _other_models(answers), _matched_pairs(pairs)
-    near = [] if matched.speaks in ("for", "against") else _similar_pairs(similar)
+    decided = matched.speaks in ("for", "against") or sum(similar, MatchedPairs()) == pairs  # or the same pairs again
+    near = [] if decided else _similar_pairs(similar)
     labels, held, random = _labels(labelled, share_reject), _unseen(unseen), _random(interval, like)
     decisive = (models, matched, *near, *labels, *held)
     findings = (*decisive, *random)
