@@ -6,7 +6,7 @@ DEMO   ?= comrecgc-demo
 # What takes minutes and needs no arguments; every file in benchmarks/ says in its first lines how it is run.
 BENCHMARKS := graphs training ged neighbourhood walk
 
-# What asks the network for known vulnerabilities; a version nobody could tell about is an error, not a pass.
+# What asks the network for known vulnerabilities; a version about which nothing is known is an error, not a pass.
 AUDIT := --requirement constraints.txt --no-deps --disable-pip --strict
 
 .PHONY: demo test newest lint types bench docs dist audit clean
