@@ -224,14 +224,19 @@ def _nearest(rows: FloatArray, known: FloatArray) -> IntArray:
 
 
 def _row_names(features: FloatArray) -> list[str]:
-    """Names of rows that are not one-hot: their numbers, where these are few."""
-    if features.shape[1] <= _NAMED_COLUMNS:
-        return [_tuple_name(row) for row in features.tolist()]
-    return [f"row {row}" for row in range(len(features))]
+    """Names of rows that are not one-hot: their numbers, where these are few, in as few digits as tell them apart."""
+    if features.shape[1] > _NAMED_COLUMNS:
+        return [f"row {row}" for row in range(len(features))]
+    names: list[str] = []
+    for digits in (2, 3, 4):
+        names = [_tuple_name(row, digits) for row in features.tolist()]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
-def _tuple_name(row: list[float]) -> str:
-    numbers = ", ".join(f"{value:.3g}" for value in row)
+def _tuple_name(row: list[float], digits: int) -> str:
+    numbers = ", ".join(f"{value:.{digits}g}" for value in row)
     return numbers if len(row) == 1 else f"({numbers})"
 
 
