@@ -100,11 +100,12 @@ def measure(work: CensusWork, data: GraphDataset, arguments: argparse.Namespace)
             "graphs": len(data), "engine": name, "rejects": census.num_inputs, "seconds": time.monotonic() - started,
             "processor": time.process_time() - used, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2,
         }  # fmt: skip
-        row["bytes_in"] = len(pickle.dumps(GraphBatch.from_graphs(data.graphs[:2000]))) / 2000
+        first = data.graphs[:2000]
+        row["bytes_in"] = len(pickle.dumps(GraphBatch.from_graphs(first))) / len(first)
         row["bytes_out"] = census.turned.nbytes / len(data)
         line = (
             f"{row['graphs']:8} graphs, {row['rejects']:7} rejected, {name}: {row['seconds']:.1f} s, {row['processor']:.1f} s of this process, "
-            f"{1000 * row['processor'] / row['graphs']:.2f} ms a graph, peak {row['peak']:.2f} GB, {row['bytes_in']:.0f} bytes a graph "
+            f"{1000 * row['processor'] / row['graphs']:.2f} ms per graph, peak {row['peak']:.2f} GB, {row['bytes_in']:.0f} bytes per graph "
             f"there and {row['bytes_out']:.0f} back"
         )
         if arguments.greedi:

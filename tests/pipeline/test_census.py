@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import comrecgc
 from comrecgc.datasets import GraphDataset, load_planted
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.graphs import GraphBatch
+from comrecgc.graphs import GraphBatch, GraphPacker
 from comrecgc.pipeline import BLOCK_FILES, Shard, census
 from comrecgc.rules import Census
 from comrecgc.storage import write_text
@@ -70,6 +71,15 @@ def test_rules_of_a_sample_are_carried_out_on_all(data: GraphDataset, fitted: Co
     first = found.recourses[0].statistics
     assert first is not None
     assert first["population"]["accepted"] >= first["accepted"]
+
+
+def test_packed_graphs_give_the_same(data: GraphDataset, fitted: CommonRecourseExplainer) -> None:
+    with ExitStack() as stack:
+        packer = GraphPacker(stack)
+        for start in range(0, len(data), 90):
+            packer.add(data.batch(start, start + 90))
+        packed = dataclasses.replace(data, graphs=packer.packed())
+    assert explainer().fit(packed).explanation_ == fitted.explanation_
 
 
 def test_another_choice_is_made_on_all(fitted: CommonRecourseExplainer, tmp_path: Path) -> None:
