@@ -226,6 +226,23 @@ def test_places_tell_which_group_is_changed() -> None:
         assert sentence in said.description
 
 
+def test_groups_that_all_places_have_are_named() -> None:
+    found = rule(HEAVY, ("N O", [(0, 1, "=")]), ("N", []), {0: 0}, (1,))
+    nitro = Graph([0, 1, 2, 2], [(0, 1), (1, 2), (1, 3)], [0, 1, 0])
+    nitrosamine = Graph([0, 1, 0, 1, 2], [(0, 1), (1, 2), (1, 3), (3, 4)], [0, 0, 0, 1])
+    nitroso = Graph([0, 1, 2], [(0, 1), (1, 2)], [0, 1])
+    at = {id(nitro): (1, 2), id(nitrosamine): (3, 4), id(nitroso): (1, 2)}
+
+    def said(*graphs: Graph) -> str:
+        places = [(graph, at[id(graph)]) for graph in graphs]
+        return describe_rule(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True, places=places).summary
+
+    plain = "remove oxo (=O) from a nitrogen"
+    assert said(*[nitro] * 5) == f"{plain} of a nitro group"
+    assert said(*[nitro] * 3, *[nitrosamine] * 3) == f"{plain} of a nitro group or a nitrosamine"
+    assert said(*[nitro] * 4) == said(*[nitro] * 5, nitroso) == plain
+
+
 def test_the_description_says_more() -> None:
     assert molecule(NITRO, CF3, {0: 0, 1: 1, 2: 2, 3: 3}, (1, 2, 3)).description == (
         "Replace a nitro group (–NO2) on a carbon by a trifluoromethyl group (–CF3). It applies wherever these atoms occur, "

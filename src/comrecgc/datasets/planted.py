@@ -40,7 +40,7 @@ class PlantedDataset(GraphDataset):
         )
 
 
-def load_planted(seed: int = 0, *, num_graphs: int = 600) -> PlantedDataset:
+def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False) -> PlantedDataset:
     """Molecules of 10 to 30 atoms, half of them rejected for a nitro group, an epoxide or a nitrosamine.
 
     `true_recourses` of a graph's `toxicophores` are the edits that should be found. All molecules have different
@@ -49,6 +49,7 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600) -> PlantedDataset:
     Args:
         seed: The same seed gives the same molecules, whatever the machine.
         num_graphs: How many.
+        several: Whether rejected molecules have two toxic groups or more, which all must go, instead of one.
     """
     if seed < 0:
         raise InputError(f"seed must not be negative (got {seed})")
@@ -56,14 +57,16 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600) -> PlantedDataset:
         raise InputError(f"num_graphs must be at least 2 (got {num_graphs})")
     rng = np.random.default_rng(seed)
     graphs: list[Graph] = []
+    toxicophores: list[tuple[Group, ...]] = []
     seen: set[int] = set()
     while len(graphs) < num_graphs:
-        graph = grow_molecule(rng, toxic=len(graphs) % 2 == 0)
-        key = graph_key(graph)
-        if graph.num_nodes in _NUM_NODES and key not in seen:
+        toxic = len(graphs) % 2 == 0
+        graph = grow_molecule(rng, toxic=toxic)
+        key, found = graph_key(graph), find_toxicophores(graph)
+        if graph.num_nodes in _NUM_NODES and key not in seen and (not toxic or (len(found) > 1) == several):
             graphs.append(graph)
+            toxicophores.append(found)
             seen.add(key)
-    toxicophores = tuple(find_toxicophores(graph) for graph in graphs)
     return PlantedDataset(
         name="planted",
         graphs=tuple(graphs),
@@ -71,7 +74,7 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600) -> PlantedDataset:
         label_names=ELEMENTS,
         class_names=("toxic", "harmless"),
         edge_label_names=BOND_NAMES[:3],
-        toxicophores=toxicophores,
+        toxicophores=tuple(toxicophores),
     )
 
 

@@ -45,28 +45,13 @@ def planted(difficulty: Difficulty = "plain", *, num_graphs: int = 600, seed: in
     if difficulty not in DIFFICULTIES:
         raise InputError(f"difficulty must be one of {', '.join(DIFFICULTIES)} (got {difficulty!r})")
     rng = np.random.default_rng([seed, 30])
-    if difficulty == "overlap":
-        return _overlapping(num_graphs, seed)
-    dataset = load_planted(seed, num_graphs=num_graphs)
+    dataset = load_planted(seed, num_graphs=num_graphs, several=difficulty == "overlap")
     if difficulty == "decoy":
         return _with_decoy(dataset, rng)
     if difficulty == "noise":
         wrong = rng.random(len(dataset)) < NOISE
         return replace(dataset, classes=np.where(wrong, 1 - dataset.classes, dataset.classes).astype(np.int8))
     return dataset
-
-
-def _overlapping(num_graphs: int, seed: int) -> PlantedDataset:
-    """Harmless molecules, and as many of those with two toxic groups or more."""
-    wanted, factor = num_graphs // 2, 6
-    while True:
-        pool = load_planted(seed, num_graphs=factor * num_graphs)
-        several = [i for i, groups in enumerate(pool.toxicophores) if len(groups) >= 2][:wanted]
-        if len(several) == wanted:
-            break
-        factor *= 2
-    harmless = [i for i, groups in enumerate(pool.toxicophores) if not groups][: num_graphs - wanted]
-    return pool.subset(sorted(several + harmless))
 
 
 def _with_decoy(dataset: PlantedDataset, rng: np.random.Generator) -> PlantedDataset:

@@ -16,12 +16,10 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, Site
 from comrecgc.molecules import (
     BOND_NAMES,
-    BOND_ORDERS,
     BOND_SIGNS,
     Molecule,
     Substituent,
     are_types,
-    charge_sign,
     count_hydrogens,
     element_of,
     hill_formula,
@@ -29,23 +27,18 @@ from comrecgc.molecules import (
     read_substituent,
     to_smiles,
 )
+from comrecgc.wording.atoms import ELEMENTS, bond_order, element_word, is_aromatic, symbol_of, times
 from comrecgc.wording.difference import Difference, Pair, pair_of
 from comrecgc.wording.english import listed, number, plural, several, with_article
 from comrecgc.wording.sentences import Step, sentence
 
 Wordiness = Literal["full", "long", "middle", "short"]
 
-_ELEMENTS = {
-    "H": "hydrogen", "B": "boron", "C": "carbon", "N": "nitrogen", "O": "oxygen", "F": "fluorine", "Na": "sodium",
-    "Mg": "magnesium", "Si": "silicon", "P": "phosphorus", "S": "sulfur", "Cl": "chlorine", "K": "potassium",
-    "Ca": "calcium", "Zn": "zinc", "As": "arsenic", "Se": "selenium", "Br": "bromine", "Sn": "tin", "I": "iodine",
-    "Hg": "mercury", "Pb": "lead", "Cu": "copper", "Fe": "iron", "Pt": "platinum", "Li": "lithium", "Al": "aluminium",
-    "*": "unknown atom",
-}  # fmt: skip
-
 _CHARGED_NITROGEN = 4
 _A_RING = " (a ring)"
 _MOST_SHARE = 0.6  # of the places that have a group, for it to be named
+_LEAST_SHARE = 0.1  # of the places that have one of two groups, for both to be named
+_FEWEST_PLACES = 5  # to say that all of them have a group
 _MOST_PLACES = 25  # a millisecond each
 _ADJECTIVES = frozenset({"nitro", "nitroso", "azo", "carboxyl", "trifluoromethyl", "methoxy", "sulfonyl"})
 
@@ -107,7 +100,7 @@ class MoleculeSentences:
             beside = self._written_neighbours(node)
             if beside and d.old[node] != "H" and not self._is_hanging(node):
                 otherwise = "be" if node in d.relabelled else "otherwise be"
-                name = self._formula_noun(node) or _element(d.old[node])
+                name = self._formula_noun(node) or element_word(d.old[node])
                 texts.append(f"The {name} must {otherwise} bound to exactly {beside}.")
                 if self._is_ring_like(node) and node in self._aromatic:
                     many = len(self._places) > _MOST_PLACES
@@ -124,6 +117,30 @@ class MoleculeSentences:
     @cached_property
     def _groups_touched(self) -> str:
         """The functional group that most places have where atoms or bonds change, if the rule itself does not show it."""
+        counts, places = self._groups_at_places
+        name, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+        if count < 2 or count < _MOST_SHARE * places:
+            return ""
+        first = "first " if len(self._places) > _MOST_PLACES else ""
+        return f"It changes {with_article(_group_noun(name))} in {count} of the {first}{places} molecules covered."
+
+    @property
+    def _group_at_all_places(self) -> str:
+        """The functional groups, two at most, one of which every place has where something changes: " of a nitro group or a nitrosamine"."""
+        counts, places = self._groups_at_places
+        seen = {name: count for name, count in counts.items() if count >= _LEAST_SHARE * places}
+        if (
+            places < _FEWEST_PLACES
+            or not 1 <= len(seen) <= 2
+            or counts.total() != places
+            or self._d.rule.num_changes > 1
+        ):
+            return ""
+        return f" of {' or '.join(with_article(_group_noun(name)) for name in sorted(seen))}"
+
+    @cached_property
+    def _groups_at_places(self) -> tuple[Counter[str], int]:
+        """How many places have each functional group where atoms or bonds change, and how many were looked at."""
         d = self._d
         cut = {node for pair in d.changed_bonds if pair in d.old_bonds for node in pair if node in d.old}
         changed = {*d.removed, *d.relabelled, *cut}
@@ -134,12 +151,7 @@ class MoleculeSentences:
             nodes = {int(graph.ids[site[node]]) for node in changed}
             groups = Molecule(graph, self._names, self._edge_names).groups
             counts.update({group.name for group in groups if len(group.nodes) > 2 and len(group.atoms & nodes) > 0})
-        name, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 0))
-        if count < 2 or count < _MOST_SHARE * len(places):
-            return ""
-        noun = with_article(f"{name} group" if name in _ADJECTIVES else name)
-        first = "first " if len(self._places) > _MOST_PLACES else ""
-        return f"It changes {noun} in {count} of the {first}{len(places)} molecules covered."
+        return counts, len(places)
 
     # Groups that hang on one atom.
 
@@ -219,7 +231,8 @@ class MoleculeSentences:
             return Step("replace", lost, "on", f"{place} by {gained}")
         if lost:
             motif = next((name for name, atoms in self._motifs if anchor in atoms and atoms & exchange.nodes), "")
-            return Step("remove", lost, "from", place + (f" ({motif})" if motif and anchor not in named else ""))
+            within = f" ({motif})" if motif else self._group_at_all_places
+            return Step("remove", lost, "from", place + (within if anchor not in named else ""))
         if gained:
             return Step("attach", gained, "to", place)
         if anchor in named or not exchange.hydrogens:
@@ -236,12 +249,13 @@ class MoleculeSentences:
         before, after = self._hydrogens(node, new=False), self._hydrogens(node, new=True)
         if (d.old[node], d.new[node]) == ("c", "n"):
             before = 1  # the nitrogen of pyridine has no third neighbour
-        noun = _symbol(d.old[node]) + _count("H", before) if before else _element(d.old[node])
-        new = _symbol(d.new[node]) + _count("H", after) if before or after else _element(d.new[node])
-        if _is_aromatic(d.old[node]) != _is_aromatic(d.new[node]):
-            new = ("aromatic " if _is_aromatic(d.new[node]) else "aliphatic ") + new
+        noun = symbol_of(d.old[node]) + times("H", before) if before else element_word(d.old[node])
+        new = symbol_of(d.new[node]) + times("H", after) if before or after else element_word(d.new[node])
+        if is_aromatic(d.old[node]) != is_aromatic(d.new[node]):
+            new = ("aromatic " if is_aromatic(d.new[node]) else "aliphatic ") + new
         motif = self._motif({node})
-        what = f"{with_article(self._adjective(node) + noun)}{self._context(node, wordiness)}"
+        within = self._context(node, wordiness) or self._group_at_all_places
+        what = f"{with_article(self._adjective(node) + noun)}{within}"
         if wordiness == "short":
             what = with_article(noun)
         return Step("replace", f"the {noun} of {with_article(motif)}" if motif else what, "by", new)
@@ -281,7 +295,7 @@ class MoleculeSentences:
             return Step("add", f"{formula} as a separate part") if comes else Step("remove", formula)
         places = [self._noun(node, wordiness) for node in anchors if node in d.kept]
         same = len(set(places)) == 1 < len(places)
-        between = several(_element(d.old[anchors[0]]), len(places)) if same else listed(places or ["others"])
+        between = several(element_word(d.old[anchors[0]]), len(places)) if same else listed(places or ["others"])
         return Step("insert" if comes else "remove", formula, "between" if len(anchors) > 1 else "at", between)
 
     # Atoms and what surrounds them.
@@ -302,7 +316,7 @@ class MoleculeSentences:
         return with_article(self._bare_noun(node, wordiness)) + self._context(node, wordiness)
 
     def _bare_noun(self, node: int, wordiness: Wordiness) -> str:
-        name = _element(self._d.old[node])
+        name = element_word(self._d.old[node])
         return name if wordiness == "short" else self._adjective(node) + (self._formula_noun(node) or name)
 
     def _formula_noun(self, node: int) -> str:
@@ -310,12 +324,12 @@ class MoleculeSentences:
         if node not in self._d.closed or self._d.rule.radius == 0:
             return ""
         count = self._hydrogens(node, new=False)
-        return _symbol(self._d.old[node]) + _count("H", count) if count else ""
+        return symbol_of(self._d.old[node]) + times("H", count) if count else ""
 
     def _adjective(self, node: int) -> str:
         """What kind of atom it is, where its neighbours say so."""
         beside = self._neighbours(node)
-        if _is_aromatic(self._d.old[node]) or any(bond == "aromatic" for bond, _ in beside):
+        if is_aromatic(self._d.old[node]) or any(bond == "aromatic" for bond, _ in beside):
             return "aromatic "
         if not self._is_ring_like(node):
             return ""
@@ -371,7 +385,7 @@ class MoleculeSentences:
     @staticmethod
     def _neighbour(name: str, bond: str) -> str:
         """A neighbour in a list of them: "C", "aromatic C"."""
-        return f"aromatic {_symbol(name)}" if _is_aromatic(name) and bond != "aromatic" else _symbol(name)
+        return f"aromatic {symbol_of(name)}" if is_aromatic(name) and bond != "aromatic" else symbol_of(name)
 
     def _hydrogens(self, node: int, *, new: bool) -> int:
         """Hydrogens that the pattern knows on an atom."""
@@ -422,13 +436,13 @@ class MoleculeSentences:
             whole = group.nodes[1:] if group.name in ("nitrosamine", "amide", *rings) else group.nodes
             sure = group.name in rings or all(node in d.closed or self._is_full(node) for node in whole)
             if sure and len(group.nodes) > 1:
-                found.append((f"{group.name} group" if group.name in _ADJECTIVES else group.name, group.atoms))
+                found.append((_group_noun(group.name), group.atoms))
         return found
 
     def _is_full(self, node: int) -> bool:
         """Whether an atom that the pattern leaves open can have no further neighbours."""
         d = self._d
-        orders = [_order(bond) for pair, bond in d.old_bonds.items() if node in pair]
+        orders = [bond_order(bond) for pair, bond in d.old_bonds.items() if node in pair]
         atom = read_atom(d.old[node])
         allowed = atom.valences if atom else ()
         full = max(allowed, default=9) - (1 if d.old[node] == "O" and self._beside_charged(node) else 0)
@@ -440,17 +454,21 @@ class MoleculeSentences:
         for nitrogen in (other for other in d.around[node] if d.old.get(other) == "N"):
             bonds = {sum(pair) - nitrogen: bond for pair, bond in d.old_bonds.items() if nitrogen in pair}
             single = [other for other, bond in bonds.items() if d.old[other] == "O" and bond == "single"]
-            if single == [node] and sum(map(_order, bonds.values())) == _CHARGED_NITROGEN:
+            if single == [node] and sum(map(bond_order, bonds.values())) == _CHARGED_NITROGEN:
                 return True
         return False
+
+
+def _group_noun(name: str) -> str:
+    return f"{name} group" if name in _ADJECTIVES else name
 
 
 def _groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
     """Groups as the sentence calls them: "nitro (–NO2)", "a nitro group (–NO2)", "two –F"."""
     texts = []
     for group, count in Counter(groups).items():
-        if group.is_atom and group.formula in _ELEMENTS:
-            texts.append(several(_element(group.formula), count))
+        if group.is_atom and group.formula in ELEMENTS:
+            texts.append(several(element_word(group.formula), count))
         elif group.name is None or wordiness in ("middle", "short"):
             texts.append(group.formula if count == 1 else f"{number(count)} {group.formula}")
         elif wordiness == "full":
@@ -473,29 +491,3 @@ def _ring_smiles(atoms: Mapping[int, str], bonds: Mapping[Pair, str | None], roo
         return ""
     rest = smiles.removeprefix("*").lstrip("=#")
     return f"{BOND_SIGNS[bond or 'single']}{rest}" if smiles.startswith("*") else ""
-
-
-def _element(name: str) -> str:
-    """An atom in a word: "carbon", "charged nitrogen"."""
-    atom = read_atom(name)
-    symbol = element_of(name)
-    return ("charged " if atom and atom.charge else "") + _ELEMENTS.get(symbol, symbol)
-
-
-def _symbol(name: str) -> str:
-    """An atom in a formula: "C", "N⁺"."""
-    atom = read_atom(name)
-    return element_of(name) + (charge_sign(atom.charge) if atom else "")
-
-
-def _is_aromatic(name: str) -> bool:
-    atom = read_atom(name)
-    return atom is not None and atom.is_aromatic
-
-
-def _count(symbol: str, count: int) -> str:
-    return "" if count == 0 else symbol if count == 1 else f"{symbol}{count}"
-
-
-def _order(bond: str | None) -> float:
-    return BOND_ORDERS[BOND_NAMES.index(bond)] if bond in BOND_NAMES else 0.0
