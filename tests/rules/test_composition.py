@@ -114,3 +114,40 @@ def test_worth_of_pairs_is_the_weight_of_what_they_should_turn(seed: int, same: 
                 and cost[0][i, k] + cost[1][j, k] <= 0.1 * (2 * size[k] + grown[0][i, k] + grown[1][j, k])
             )
             assert worth[i, j] == pytest.approx(0 if same and j < i else wanted, rel=1e-5)
+
+
+@given(seed=seeds, same=st.booleans(), further=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_places_tried_together_are_the_best_and_then_others(seed: int, same: bool, further: bool) -> None:
+    rng = np.random.default_rng(seed)
+    rules, inputs = 3, 4
+    num = rng.integers(0, 6, (2, rules, inputs)).astype(np.int32)
+    num[1] = num[0] if same else num[1]
+    first = np.stack([(np.cumsum(part) - part.ravel()).reshape(rules, inputs) for part in num]).astype(np.int32)
+    rise = [rng.normal(size=int(part.sum())).astype(np.float32) for part in num]
+    rise[1] = rise[0] if same else rise[1]
+    pairs = np.array([(a, b) for a in range(rules) for b in range(a if same else 0, rules)])
+    where, least = rng.random((len(pairs), inputs)) < 0.7, rng.normal(-1, 1, inputs).astype(np.float32)
+
+    def tried(most: int) -> list[tuple[int, int, int]]:
+        found = kernels.composition.place_pairs(
+            pairs, where, first[0], num[0], rise[0], first[1], num[1], rise[1], least, most, further, same
+        )
+        return list(zip(*(column.tolist() for column in found), strict=True))
+
+    wanted = {
+        (p, int(first[0, a, i] + x), int(first[1, b, i] + y))
+        for p, (a, b) in enumerate(pairs.tolist())
+        for i in np.flatnonzero(where[p]).tolist()
+        for x in range(num[0, a, i])
+        for y in range(num[1, b, i])
+        if ((x + y > 1 and min(x, y) < 3) if further else x + y <= 1)
+        and not (same and a == b and x >= y)
+        and rise[0][first[0, a, i] + x] + rise[1][first[1, b, i] + y] > least[i]
+    }
+    every = tried(1000)
+    assert len(every) == len(set(every))
+    assert set(every) == wanted
+    few = tried(2)
+    assert set(few) <= wanted
+    assert all(few.count(row) == 1 for row in few)

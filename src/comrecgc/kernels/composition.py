@@ -8,6 +8,8 @@ import numpy as np
 from comrecgc.kernels.changing import DEGREE, FIRST, JOIN, LABEL, hash_of, load, place_of
 from comrecgc.kernels.identity import chain, mix
 
+_NEAR = 3  # places of a rule, the best ones, beside which others of the other are tried
+
 
 @numba.njit(cache=True, nogil=True)
 def pair_worth(rise, cost, grown, other_rise, other_cost, other_grown, need, size, theta, weight, same):  # type: ignore[no-untyped-def]
@@ -33,6 +35,54 @@ def pair_worth(rise, cost, grown, other_rise, other_cost, other_grown, need, siz
                         total += weight[i]
             worth[a, b] = total
     return worth
+
+
+@numba.njit(cache=True, nogil=True)
+def place_pairs(pairs, where, first, num, rise, other_first, other_num, other_rise, least, most, further, same):  # type: ignore[no-untyped-def]
+    """Places of two rules to be tried together: the pair, and a place of each, `[V]`.
+
+    The best of one beside the best and the second best of the other; if `further`, instead of these the best few of one beside others of the other.
+
+    Args:
+        pairs: Which rules, `[P, 2]`.
+        where: In which inputs, `[P, N]`.
+        first: Where the places of a rule in an input begin, best first, `[A, N]`.
+        num: How many there are, `[A, N]`.
+        rise: What each place adds to the log-odds.
+        other_first: The same of the other rules, and so on.
+        least: What both must add, `[N]`.
+        most: Places tried of a pair in an input, at most.
+        further: Which places.
+        same: Whether both are the same rules.
+    """
+    out, count = np.empty((4096, 3), np.int64), 0
+    for p in range(len(pairs)):
+        a, b = pairs[p, 0], pairs[p, 1]
+        for i in range(where.shape[1]):
+            if not where[p, i]:
+                continue
+            tried = 0
+            for far in range(max(num[a, i], other_num[b, i]) if further else 2):
+                for near in range(min(far + 1, _NEAR if further else 1)):
+                    for turn in range(2 if near < far else 1):
+                        x, y = (near, far) if turn == 0 else (far, near)
+                        if x >= num[a, i] or y >= other_num[b, i] or tried == most:
+                            continue
+                        if (same and a == b and x >= y) or (further and x + y <= 1):
+                            continue
+                        row, other = first[a, i] + x, other_first[b, i] + y
+                        if rise[row] + other_rise[other] <= least[i]:
+                            continue
+                        if count == len(out):
+                            wider = np.empty((2 * count, 3), np.int64)
+                            wider[:count] = out
+                            out = wider
+                        out[count, 0], out[count, 1], out[count, 2] = p, row, other
+                        count += 1
+                        tried += 1
+                if tried == most:
+                    break
+    return out[:count, 0].copy(), out[:count, 1].copy(), out[:count, 2].copy()
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,16 +1,16 @@
 """Composite rules: two or three changes made together, found by what each does alone.
 
 How much a change raises the log-odds of accept is roughly added when several are made together. So for every pair of rules the inputs that
-they should turn are predicted from what each does alone, the most promising pairs are made and scored for real, and what is still open
-decides which are tried next. Rules of three changes are pairs that worked, or came close, with one more.
+they should turn are predicted from what each does alone, the most promising pairs are made at their best places and scored for real, those that
+turn the most at many places, and what is still open decides which are tried next. Rules of three changes are pairs that worked, or came close,
+with one more.
 """
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,9 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Progress, Workshop
 
-_PLACES = 3  # places of a rule in an input that take part in combinations
+_PLACES = 40  # places of a pair of rules in an input that are tried, beyond the best
+_MANY_CHANGES = 2_000_000  # single changes of all inputs from which on no more pairs are tried than asked for
+_CLOSEST = 3  # places of a rule that is not accepted in an input to which more changes may be added
 _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`kernels.changing.JOIN`)
 
 
@@ -59,8 +61,27 @@ class Made:
     @staticmethod
     def joined(parts: Sequence[Made]) -> Made:
         """All of them."""
-        names = ("members", "exact", "input", "change", "cost", "grown", "margin", "goal")
+        names = Made.__dataclass_fields__
         return Made(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+    @classmethod
+    def both(cls, one: Made, rows: npt.NDArray[np.int64], other: Made, others: npt.NDArray[np.int64]) -> Made:
+        """Rows of one made together with rows of another, not scored."""
+        unknown = np.full(len(rows), np.nan)
+        return cls(
+            members=np.concatenate([one.members[rows], other.members[others]], axis=1),
+            exact=np.concatenate([one.exact[rows], other.exact[others]], axis=1),
+            input=one.input[rows],
+            change=np.concatenate([one.change[rows], other.change[others]], axis=1),
+            cost=one.cost[rows] + other.cost[others],
+            grown=one.grown[rows] + other.grown[others],
+            margin=unknown,
+            goal=unknown,
+        )
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Made:
+        """Some of the rows."""
+        return Made(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
 
     @cached_property
     def rule(self) -> npt.NDArray[np.uint64]:
@@ -74,20 +95,26 @@ class Parts:
 
     Args:
         made: What the places speak of.
-        place: Rows of `made`, best first, `[K, N, places]`; -1 where there are no more.
-        rise: How much the best place raises the log-odds of what counts, `[K, N]`; -inf where there is none.
+        row: Rows of `made`, place after place, the best of an input first.
+        height: How much each raises the log-odds of what counts.
+        first: Where the places in an input begin, `[K, N]`.
+        num: How many there are, `[K, N]`.
+        rise: How much the best of them raises the log-odds, `[K, N]`; -inf where there is none.
         cost: What that costs, `[K, N]`.
         grown: What it adds to the size of the graph, `[K, N]`.
     """
 
     made: Made
-    place: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int64]
+    height: npt.NDArray[np.float32]
+    first: npt.NDArray[np.int32]
+    num: npt.NDArray[np.int32]
     rise: npt.NDArray[np.float32]
     cost: npt.NDArray[np.int32]
     grown: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
-        return len(self.place)
+        return len(self.first)
 
 
 def composite_keys(members: npt.NDArray[np.uint64], change: IntArray) -> npt.NDArray[np.uint64]:
@@ -118,18 +145,22 @@ class Composition:
 
     Args:
         num_parts: Single rules that are combined.
-        num_tried: Pairs made and scored in every round.
+        num_tried: Pairs made at their best places in every round, where there are many single changes; up to three times as many where there are few,
+        num_kept: and of these, those made at many places.
         num_rounds: Rounds; those after the first look at what ten rules leave open.
         num_extended: Pairs that are extended by a third change.
-        slack: Log-odds that a prediction may lack, in shares of what the input lacks.
+        slack: Log-odds that a prediction may lack at the best places, in shares of what the input lacks,
+        further_slack: and at others.
         most_changes: Changes of a rule at most.
     """
 
     num_parts: int = 400
-    num_tried: int = 200
+    num_tried: int = 400
+    num_kept: int = 150
     num_rounds: int = 3
     num_extended: int = 200
     slack: float = 0.3
+    further_slack: float = 1.0
     most_changes: int = 3
 
     def search(
@@ -208,6 +239,8 @@ class _Search:
         self.need = np.maximum(-base, 1e-6).astype(np.float32)
         self.size = np.array([graph.size for graph in workshop.inputs])
         self.theta = workshop.vocabulary.theta
+        effort = min(max(_MANY_CHANGES / max(len(singles), 1), 1.0), 3.0)
+        self.num_tried, self.num_kept = int(effort * config.num_tried), int(effort * config.num_kept)
         accepted = singles.accepted
         # What covers what so far: rules of one change, at radius 0.
         self.sets = _sets(singles.rule[accepted, 0], singles.input[accepted])
@@ -239,18 +272,13 @@ class _Search:
         first = first[kept]
         part, where = index[of[first]], at[first]
         shape = (num_parts, len(self.base))
-        place = np.full((*shape, _PLACES), -1, np.int64)
-        for k in range(_PLACES):
-            has = first + k < ends
-            place[part[has], where[has], k] = rows[first[has] + k]
-        rises, costs, growths = (
-            np.full(shape, -np.inf, np.float32),
-            np.zeros(shape, np.int32),
-            np.zeros(shape, np.int32),
-        )
-        rises[part, where] = rise[first]
+        starts, nums, costs, growths = (np.zeros(shape, np.int32) for _ in range(4))
+        rises = np.full(shape, -np.inf, np.float32)
+        starts[part, where], nums[part, where], rises[part, where] = first, ends - first, rise[first]
         costs[part, where], growths[part, where] = made.cost[rows[first]], made.grown[rows[first]]
-        return Parts(made=made, place=place, rise=rises, cost=costs, grown=growths)
+        return Parts(
+            made=made, row=rows, height=rise.astype(np.float32), first=starts, num=nums, rise=rises, cost=costs, grown=growths
+        )  # fmt: skip
 
     def combine(self, left: Parts, right: Parts) -> list[Made]:
         """The most promising combinations, scored; round after round, by what is still open."""
@@ -268,13 +296,13 @@ class _Search:
             )  # fmt: skip
             worth[tried] = 0
             flat = worth.ravel()
-            best = np.argsort(-flat, kind="stable")[: self.config.num_tried]
+            best = np.argsort(-flat, kind="stable")[: self.num_tried]
             best = best[flat[best] > 0]
             if not len(best):
                 break
             pairs = np.stack(np.unravel_index(best, worth.shape), axis=1)
             tried[pairs[:, 0], pairs[:, 1]] = True
-            made = self.make(left, right, pairs, same=same)
+            made = self._make_best(left, right, pairs, weight, same=same)
             done.append(made)
             accepted = made.goal > ACCEPTED
             self.sets += _sets(made.rule[accepted], made.input[accepted])
@@ -302,41 +330,60 @@ class _Search:
         return weight
 
     def make(self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], *, same: bool) -> Made:
-        """Make and score pairs of rules at combinations of their best places, at the same anchor or apart."""
-        least = self.need * (1 - self.config.slack)
-        ones, others = [], []
-        for a, b in pairs.tolist():
+        """Make and score pairs of rules: at their best places, and at more where those are not accepted."""
+        turned = np.zeros((len(pairs), len(self.base)), bool)
+        tried = [self._made_at(left, right, pairs, turned, same=same, further=further) for further in (False, True)]
+        return _closest(Made.joined([made for made, _ in tried]))
+
+    def _make_best(
+        self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], weight: npt.NDArray[np.float32], *, same: bool
+    ) -> Made:
+        """What `make` makes of those pairs that turn the most at their best places."""
+        turned = np.zeros((len(pairs), len(self.base)), bool)
+        made, pair = self._made_at(left, right, pairs, turned, same=same, further=False)
+        best = np.sort(np.argsort(-(turned @ weight), kind="stable")[: self.num_kept])
+        more, _ = self._made_at(left, right, pairs[best], turned[best], same=same, further=True)
+        return _closest(Made.joined([made.take(np.flatnonzero(np.isin(pair, best))), more]))
+
+    def _made_at(
+        self,
+        left: Parts,
+        right: Parts,
+        pairs: npt.NDArray[np.int64],
+        turned: npt.NDArray[np.bool_],
+        *,
+        same: bool,
+        further: bool,
+    ) -> tuple[Made, npt.NDArray[np.int64]]:
+        """Pairs of rules made at their best places, or further ones, where they have not turned an input; notes those that they turn now."""
+        least = self.need * np.float32(1 - (self.config.further_slack if further else self.config.slack))
+        where = ~turned
+        for k, (a, b) in enumerate(pairs.tolist()):
             cost, grown = left.cost[a] + right.cost[b], left.grown[a] + right.grown[b]
-            where = np.flatnonzero(
-                (left.rise[a] + right.rise[b] > least) & (cost <= self.theta * (2 * self.size + grown))
-            )
-            for x, y in itertools.product(range(_PLACES), repeat=2):  # best places, and second best beside the best
-                if same and a == b and x >= y:
-                    continue
-                one, other = left.place[a, where, x], right.place[b, where, y]
-                has = (one >= 0) & (other >= 0)
-                if x + y > 1:  # others only where they bring the changes together
-                    anchors = left.made.change[one, :, 1] == right.made.change[other, :, 1]
-                    has &= anchors.any(axis=1) | (same and a == b)
-                ones.append(one[has])
-                others.append(other[has])
-        one, other = np.concatenate(ones), np.concatenate(others)
-        change = np.concatenate([left.made.change[one], right.made.change[other]], axis=1)
-        members = np.concatenate([left.made.members[one], right.made.members[other]], axis=1)
-        exact = np.concatenate([left.made.exact[one], right.made.exact[other]], axis=1)
-        inputs = left.made.input[one]
-        margin, goal = self.acceptance.judge(self.workshop, inputs, change)
-        kept = np.isfinite(margin)
-        return Made(
-            members=members[kept],
-            exact=exact[kept],
-            input=inputs[kept],
-            change=change[kept],
-            cost=(left.made.cost[one] + right.made.cost[other])[kept],
-            grown=(left.made.grown[one] + right.made.grown[other])[kept],
-            margin=margin[kept],
-            goal=goal[kept],
-        )
+            where[k] &= (left.rise[a] + right.rise[b] > least) & (cost <= self.theta * (2 * self.size + grown))
+        pair, one, other = kernels.composition.place_pairs(
+            pairs, where, left.first, left.num, left.height, right.first, right.num, right.height, least, _PLACES, further, same
+        )  # fmt: skip
+        one, other = left.row[one], right.row[other]
+        made = Made.both(left.made, one, right.made, other)
+        margin, goal = self.acceptance.judge(self.workshop, made.input, made.change)
+        made = replace(made, margin=margin, goal=goal)
+        accepted = np.flatnonzero(goal > ACCEPTED)
+        turned[pair[accepted], made.input[accepted]] = True
+        possible = np.flatnonzero(np.isfinite(margin))
+        return made.take(possible), pair[possible]
+
+
+def _closest(made: Made) -> Made:
+    """Rows that are accepted, and of the others the few of each rule and input that come closest."""
+    order = np.lexsort((np.arange(len(made.goal)), -made.goal, made.input, made.rule))
+    new = (
+        np.r_[True, (np.diff(made.rule[order]) != 0) | (np.diff(made.input[order]) != 0)]
+        if len(order)
+        else np.zeros(0, bool)
+    )
+    rank = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    return made.take(np.sort(order[(rank < _CLOSEST) | (made.goal[order] > ACCEPTED)]))
 
 
 def _sets(rules: npt.NDArray[np.int64] | npt.NDArray[np.uint64], inputs: IntArray) -> list[IntArray]:
