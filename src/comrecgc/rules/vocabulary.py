@@ -17,7 +17,7 @@ from comrecgc.graphs import Graph, GraphBatch, Ladder, Rung
 from comrecgc.molecules import Bonding, are_types, bonding_of, ladder_of
 from comrecgc.rules.groups import MAX_NODES, Group, familiar_pairs, find_groups, swap_costs
 
-MOST_OFFERED = 128
+MOST_OFFERED = 64
 """Groups that are offered to be attached: the most common ones. Any group of the data can be detached."""
 
 USUAL_SHARE = 0.01
