@@ -17,8 +17,11 @@ from comrecgc.graphs import Graph, GraphBatch, Ladder, Rung
 from comrecgc.molecules import Bonding, are_types, bonding_of, ladder_of
 from comrecgc.rules.groups import MAX_NODES, Group, familiar_pairs, find_groups, swap_costs
 
-MOST_OFFERED = 64
-"""Groups that are offered to be attached: the most common ones. Any group of the data can be detached."""
+OFFERED = (64, 128)
+"""Groups that are offered to be attached, at least and at most: the most common ones. Any group of the data can be detached."""
+
+MOST_ATTACHED = 9_000_000
+"""Groups times nodes of the data that they can be attached to, from which on fewer than the most are offered."""
 
 USUAL_SHARE = 0.01
 """Share of the molecules of a table that must have an atom type or a group for it to be offered as a change."""
@@ -69,14 +72,16 @@ class Vocabulary:
         ladder = ladder or ladder_of(dataset.graphs, dataset.label_names, min_seen=min_seen)
         num_edge_labels = len(dataset.edge_label_names or "-")
         groups, names, counts = find_groups(batch, min_seen)
-        rare = names[np.argsort(-counts, kind="stable")[MOST_OFFERED:]]
+        bonding = bonding_of(dataset.graphs, dataset.label_names) if rung >= Rung.PLAUSIBLE else None
+        num_places = int((batch.labels != (-1 if bonding is None else bonding.hydrogen)).sum())
+        num_offered = min(max(MOST_ATTACHED // max(num_places, 1), OFFERED[0]), OFFERED[1])
+        rare = names[np.argsort(-counts, kind="stable")[num_offered:]]
         least = max(min_seen, math.ceil(USUAL_SHARE * len(dataset)))
         usual = names[counts >= least]
         more = familiar_pairs(dataset.num_labels, num_edge_labels, ladder.familiarity.known)
         if rung < Rung.PLAUSIBLE:  # any node may be tied to any other, by any edge
             more += [Group((k,), (), (), bond) for k in range(dataset.num_labels) for bond in range(num_edge_labels)]
         groups, names = with_groups(groups, names, more)
-        bonding = bonding_of(dataset.graphs, dataset.label_names) if rung >= Rung.PLAUSIBLE else None
         whole = [
             bonding is None or bonding.is_whole(group.labels, group.edges, group.edge_labels, group.bond)
             for group in groups
