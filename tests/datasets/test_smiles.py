@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,14 @@ def test_forms_of_the_same_table(table: Path, text: str) -> None:
     assert dataset.classes.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("text", ["CCO ethanol 1\n\nCC ethane 0\n", "smiles\tid\ttarget\nCCO\t1\t1\nCC\t1\t0\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CCO ethanol 1\n\nCC ethane 0\n",
+        "smiles\tid\ttarget\nCCO\t1\t1\nCC\t1\t0\n",
+        "CCO\tethyl alcohol\t1\nCC\tethane\t0\n",
+    ],
+)
 def test_smi_files(tmp_path: Path, text: str) -> None:
     (tmp_path / "mine.smi").write_text(text)
     dataset = from_smiles_table(tmp_path / "mine.smi")
@@ -116,25 +124,45 @@ def test_bad_rows_may_be_skipped_and_are_noted(table: Path) -> None:
         (
             TABLE + "x,CC,2\n",
             {},
-            r"one column of classes 0 and 1, or target must name it \(got no such column among name, SMILES, toxic\)",
+            r"one column of classes 0 and 1, or target .--target. must name it \(got no such column among name, SMILES, toxic\)",
         ),
         ("smiles,class\nCC,yes\n", {}, r"line 2: the class in column 'class' must be 0 or 1 \(got 'yes'\)"),
         ("smiles,a,b\nCC,1,0\n", {}, r"one column of classes 0 and 1, .* \(got a, b\)"),
-        ("name,a\nCC,1\n", {}, r"one column of SMILES, or smiles must name it \(got columns name, a\)"),
+        ("name,a\nCC,1\n", {}, r"one column of SMILES, or smiles .--smiles. must name it \(got columns name, a\)"),
         ("x,y,class\nCCOC,CCCN,1\nCCCC,CCON,0\n", {}, r"one column of SMILES, .* \(got candidates x, y\)"),
         (TABLE + "a,C1,1\nb,N(C,0\n", {}, r"2 rows that cannot be read \(--skip-bad.*: line 4: Not .*; line 5: Not"),
         (
             "smiles,y\nCC,good\nCN,bad\nCO,bad\n",
             {},
-            r"accept must say which value of column 'y' is the good one: bad or good",
+            r"accept \(--accept\) must say which value of column 'y' is the good one: bad or good",
         ),
         (
             "smiles,y\nCC,good\nCN,bad\nCO,bad\n",
             {"accept": "fine"},
             r"accept must be a value of column 'y': .* \(got 'fine'\)",
         ),
-        ("smiles,y\nCC,2.5\nCN,3.5\nCO,4\n", {}, r"threshold must say from where column 'y' is high"),
+        ("smiles,y\nCC,2.5\nCN,3.5\nCO,4\n", {}, r"threshold \(--threshold\) must say from where column 'y' is high"),
         ("smiles,y\nCC,2.5\nCN,3.5\nCO,4\n", {"threshold": 3, "accept": "more"}, r"accept must be 'higher' or 'lower'"),
+        (
+            "smiles,class\nCC,low\nCN,high\nCO,medium\nCF,low\n",
+            {},
+            r"accept \(--accept\) must say which value of column 'class' is the good one: high or low or medium",
+        ),
+        (
+            "ID,smiles,IC50\n1,CC,2\n2,CN,30\n3,CO,4\n",
+            {},
+            r"no such column among ID, smiles, IC50\); threshold \(--threshold\) makes classes of the numbers of IC50",
+        ),
+        (
+            "smiles,IC50\nCC,2\nCN,>30\nCO,4\n",
+            {"threshold": 100},
+            r"line 3: '>30' in column 'IC50' may be on either side of 100",
+        ),
+        (
+            'smiles,IC50\nCC,2\nCN,"1,500"\nCO,4\n',
+            {"threshold": 100},
+            r"line 3: column 'IC50' must hold numbers \(got '1,500'\)",
+        ),
         (
             "smiles,a,b\nCC,2,7\nCN,3,8\nCO,4,9\n",
             {"threshold": 3},
@@ -156,7 +184,11 @@ def test_bad_rows_may_be_skipped_and_are_noted(table: Path) -> None:
         (TABLE, {"on_error": "ignore"}, r"on_error must be 'raise' or 'skip' \(got 'ignore'\)"),
         ("", {}, r"mine\.csv must not be empty"),
         ("smiles,class\n", {}, r"at least one usable molecule \(got 0 rows"),
-        ("smiles,class\nC1,1\n", {"on_error": "skip"}, r"at least one usable molecule \(got 1 rows, none usable\)"),
+        (
+            "smiles,class\nC1,1\n",
+            {"on_error": "skip"},
+            r"at least one usable molecule \(got 1 row, none usable: line 2: Not a valid",
+        ),
         ('smiles,class\n"CC,1\n', {}, r"mine\.csv line \d: not valid CSV, unexpected end of data"),
     ],
 )
@@ -207,6 +239,39 @@ def test_classes_may_come_from_a_threshold(
     assert dataset.class_names == names
 
 
+def test_numbers_as_laboratories_write_them(table: Path) -> None:
+    table.write_text("num;smiles;IC50\n1;CC;>10000\n2;CN;6,5\n3;CO;< 1\n4;CF;~ 200\n5;CCl;NaN\n6;CBr;n/a\n")
+    dataset = from_smiles_table(table, threshold=100, accept="lower")
+    assert dataset.classes.tolist() == [0, 1, 1, 0]
+    assert dataset.class_names == ("IC50 ≥ 100", "IC50 < 100")
+    assert dataset.notes == ("2 rows without a molecule or a class were skipped.",)
+
+
+def test_a_table_may_have_no_header(table: Path) -> None:
+    table.write_text("CCOC,1,1\nCCCCN,0,2\nc1ccccc1,1,3\n")
+    dataset = from_smiles_table(table)
+    assert [graph.num_nodes for graph in dataset] == [4, 5, 6]
+    assert dataset.classes.tolist() == [1, 0, 1]
+    table.write_text("SMILES,CONC\nCCOC,1\nCCCCN,0\n")  # a column may be called as a molecule is written
+    assert [graph.num_nodes for graph in from_smiles_table(table)] == [4, 5]
+
+
+def test_packed_and_wide_files(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv.gz"
+    path.write_bytes(gzip.compress(TABLE.encode()))
+    dataset = load_dataset(path)
+    assert dataset.name == "mine"
+    assert len(dataset) == 2
+    path.write_bytes(gzip.compress(TABLE.encode())[:-9])
+    with pytest.raises(InputError, match="must be a file that gzip can unpack"):
+        from_smiles_table(path)
+    path.write_bytes(TABLE.encode())
+    with pytest.raises(InputError, match="must be a file that gzip can unpack"):
+        from_smiles_table(path)
+    (tmp_path / "wide.csv").write_bytes(TABLE.encode("utf-16"))
+    assert len(from_smiles_table(tmp_path / "wide.csv")) == 2
+
+
 def test_columns_are_found_by_their_contents(table: Path) -> None:
     table.write_text("num,who,p_np,structure\n1,a,1,CCOC\n2,b,0,CCCCN\n3,c,1,c1ccccc1\n")
     dataset = from_smiles_table(table)
@@ -223,8 +288,8 @@ def test_standard_forms_are_merged_and_counted(table: Path) -> None:
     assert dataset.notes == (
         "Of 2 molecules in several parts (salts, solvents) the largest part was kept.",
         "2 molecules were neutralised.",
-        "1 rows repeated an earlier molecule, stereo apart, and were merged.",
-        "2 rows of 1 molecules that appear with both classes were left out.",
+        "1 row repeated an earlier molecule, stereo apart, and was merged.",
+        "2 rows of 1 molecule that appears with both classes were left out: line 4, 5.",
     )
     written = from_smiles_table(table, standardise=False)
     assert len(written) == 7
@@ -257,7 +322,7 @@ def test_a_table_of_drugs_as_it_is(data_root: Path) -> None:
     path = data_root / "BBBP.csv"
     if not path.is_file():
         pytest.skip(f"no {path}")
-    with pytest.raises(InputError, match=r"has 11 rows that cannot be read .* line 61: .* and lines 687$"):
+    with pytest.raises(InputError, match=r"has 11 rows that cannot be read .* line 61: .* and line 687$"):
         load_dataset(path)
     dataset = load_dataset(path, reading=TableReading(on_error="skip"))
     assert len(dataset) == 1928

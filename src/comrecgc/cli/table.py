@@ -85,7 +85,7 @@ def load_table_or_dataset(
     label_names: Sequence[str] | None = None,
 ) -> GraphDataset:
     """The data that `--dataset` names, read as the options say; what reading did to it goes to stderr."""
-    from comrecgc.datasets import TABLES, GraphReading, TableReading, load_dataset
+    from comrecgc.datasets import GraphReading, TableReading, is_table, load_dataset
 
     names = None if class_names is None else tuple(name.strip() for name in class_names.split(","))
     if names is not None and (len(names) != 2 or not all(names)):
@@ -102,7 +102,7 @@ def load_table_or_dataset(
         label_names=label_names,
     )
     how: TableReading | GraphReading = reading
-    if Path(dataset).suffix.lower() in TABLES:
+    if is_table(dataset):
         if reject is not None or bins:
             raise InputError("--reject and --bin are for archives and PyG files (got a table)")
     elif replace(reading, accept=None, threshold=None, label_names=None) == TableReading():

@@ -11,17 +11,15 @@ from comrecgc.datasets.dataset import GraphDataset
 from comrecgc.datasets.planted import PlantedDataset, find_toxicophores, load_planted, true_recourses
 from comrecgc.datasets.pyg import from_pyg, from_pyg_file
 from comrecgc.datasets.smiles import TableReading, from_smiles_table
+from comrecgc.datasets.tables import TABLES, is_table
 from comrecgc.errors import InputError
 
 __all__ = [
     "BENCHMARKS", "TABLES", "GraphDataset", "GraphReading", "PlantedDataset", "TableReading", "find_toxicophores", "from_pyg",
-    "from_pyg_file", "from_smiles_table", "from_tu_folder", "load_benchmark", "load_dataset", "load_planted", "paper_theta", "true_recourses",
+    "from_pyg_file", "from_smiles_table", "from_tu_folder", "is_table", "load_benchmark", "load_dataset", "load_planted", "paper_theta", "true_recourses",
 ]  # fmt: skip
 
 _PLANTED = "planted"
-TABLES = (".csv", ".tsv", ".smi", ".sdf", ".parquet")
-"""How the names of tables of molecules end."""
-
 _PYG_FILES = (".pt", ".pth")
 
 
@@ -36,7 +34,7 @@ def load_dataset(
 
     Args:
         name: A benchmark (`BENCHMARKS`), `planted`, the path of a folder or zip archive in the TU format, of a `.pt` file with a
-            list of PyG `Data`, or of a `.csv`, `.tsv`, `.smi`, `.sdf` or `.parquet` file of molecules. A name wins over a path; write `./aids`
+            list of PyG `Data`, or of a `.csv`, `.tsv`, `.smi`, `.sdf` or `.parquet` file of molecules, gzipped or not. A name wins over a path; write `./aids`
             for a folder so named.
         root: Folder to look for benchmarks in, before `$COMRECGC_DATA` and the user's cache.
         need_classes: Whether there must be two classes; without, every class is 0.
@@ -48,9 +46,9 @@ def load_dataset(
     text = str(name)
     path = Path(name)
     suffix = path.suffix.lower()
-    if suffix not in TABLES and isinstance(reading, TableReading) and reading != TableReading():
+    if not is_table(path) and isinstance(reading, TableReading) and reading != TableReading():
         raise InputError(f"Columns and names of classes are of tables, {', '.join(TABLES)} (got {text!r})")
-    if suffix in TABLES and isinstance(reading, GraphReading):
+    if is_table(path) and isinstance(reading, GraphReading):
         raise InputError(f"GraphReading is of archives and PyG files, not of tables (got {text!r})")
     how = reading if isinstance(reading, GraphReading) else GraphReading()
     if text.lower() in BENCHMARKS and not isinstance(name, Path):
@@ -59,7 +57,7 @@ def load_dataset(
         if how != GraphReading():
             raise InputError("The planted molecules are read in one way only (got a choice of classes or bins)")
         return load_planted()
-    if suffix in TABLES:
+    if is_table(path):
         table = reading if isinstance(reading, TableReading) else None
         return from_smiles_table(path, need_classes=need_classes, reading=table)
     if path.is_dir() or suffix == ".zip":

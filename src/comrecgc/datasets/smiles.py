@@ -18,23 +18,22 @@ import numpy.typing as npt
 
 from comrecgc.datasets.dataset import GraphDataset
 from comrecgc.datasets.tables import (
-    NUMBERS,
     Table,
     find_names,
     find_smiles,
-    find_target,
+    is_blank,
     is_large,
     read_table,
+    stem_of,
     table_blocks,
 )
+from comrecgc.datasets.targets import HIGHER, LOWER, Accepting, find_numbers, find_target
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, GraphPacker
 from comrecgc.molecules import BOND_NAMES, Parsed, Standardiser, canonical_smiles, parse_molecule, read_smiles
 
 _SHOWN_LINES = 10
 _LONGEST_REASON = 110
-_LONGEST_VALUE = 40
-_HIGHER, _LOWER = "higher", "lower"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +67,7 @@ class TableReading:
             raise InputError(f"on_error must be 'raise' or 'skip' (got {self.on_error!r})")
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise InputError(f"threshold must be a finite number (got {self.threshold})")
-        if self.threshold is not None and self.accept not in (None, _HIGHER, _LOWER):
+        if self.threshold is not None and self.accept not in (None, HIGHER, LOWER):
             raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {self.accept!r})")
         if self.class_names is not None and len(self.class_names) != 2:
             raise InputError(f"class_names must name reject and accept (got {len(self.class_names)} names)")
@@ -82,6 +81,7 @@ class _Rows:
     classes: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     identity: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
     bad: list[tuple[int, str]] = field(default_factory=list)
     num_blank: int = 0
 
@@ -94,7 +94,7 @@ def from_smiles_table(
     reading: TableReading | None = None,
     **options: Any,
 ) -> GraphDataset:
-    """Molecules from a CSV or TSV file with a header, a `.smi`, SDF or Parquet file; hydrogens stay implicit.
+    """Molecules from a CSV, TSV, SMI, SDF or Parquet file; hydrogens stay implicit.
 
     Labels are the atoms found, the most frequent first, with their charges and aromaticity (`C`, `c`, `N+`, `[nH]`); edge labels are bonds.
 
@@ -113,16 +113,22 @@ def from_smiles_table(
         raise InputError(f"Options are {', '.join(TableReading.__dataclass_fields__)} (got {unknown[0]!r})")
     reading = replace(reading or TableReading(), **options)
     path = Path(path)
-    blocks = table_blocks(path) if is_large(path) else iter([read_table(path)])
+    blocks = table_blocks(path, _is_smiles) if is_large(path) else iter([read_table(path, _is_smiles)])
     table = next(blocks, None)  # which says where columns are
     if table is None:
         raise InputError(f"{path} must hold at least one usable molecule (got no rows)")
     smiles = table.column(find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
-    target = reading.target if reading.target is not None else _target_of(table, reading, smiles, needed=need_classes)
+    target = reading.target
+    if target is None and reading.threshold is not None:
+        target = find_numbers(table, smiles)
+    elif target is None:
+        target = find_target(table, smiles, needed=need_classes)
     target_column = None if target is None else table.column(target, "target")
     names = reading.id_column
     id_column = find_names(table, (smiles, target_column)) if names is None else table.column(names, "id_column")
-    accepting = None if target_column is None else _Accepting.of(table, target_column, reading)
+    accepting = None
+    if target_column is not None:
+        accepting = Accepting.of(table, target_column, accept=reading.accept, threshold=reading.threshold)
     standardiser = Standardiser() if reading.standardise else None
     molecules = _Molecules(path, is_packed=is_large(path))
     with molecules.files:
@@ -134,13 +140,16 @@ def from_smiles_table(
         graphs, label_names = molecules.graphs(reading.label_names)
     if not len(graphs):
         num = len(molecules.bad) + molecules.num_blank
-        raise InputError(f"{path} must hold at least one usable molecule (got {num} rows, none usable)")
+        first = "" if not molecules.bad else f": {table.unit} {molecules.bad[0][0]}: {_clipped(molecules.bad[0][1])}"
+        raise InputError(
+            f"{path} must hold at least one usable molecule (got {_counted(num, 'row')}, none usable{first})"
+        )
     notes, kept = _row_notes(table, molecules, standardiser), np.arange(len(graphs))
     if standardiser is not None and accepting is not None and need_classes:
-        kept, more = _merged(molecules, path)
+        kept, more = _merged(molecules, table)
         notes += more
     dataset = GraphDataset(
-        name=name or path.stem,
+        name=name or stem_of(path),
         graphs=graphs,
         classes=np.array(molecules.classes, dtype=np.int8),
         label_names=label_names,
@@ -161,7 +170,7 @@ class _Molecules:
         self.parsed: list[Parsed] = []
         self.counts: Counter[str] = Counter()
         self.code_of: dict[str, int] = {}
-        self.classes, self.identity = array("b"), array("Q")
+        self.classes, self.identity, self.lines = array("b"), array("Q"), array("q")
         self.names: list[str] = []
         self.bad: list[tuple[int, str]] = []
         self.num_blank = 0
@@ -180,6 +189,7 @@ class _Molecules:
         self.classes.extend(rows.classes)
         self.identity.extend(_hash(smiles) for smiles in rows.identity)
         self.names += rows.names
+        self.lines.extend(rows.lines)
         self.bad += rows.bad
         self.num_blank += rows.num_blank
 
@@ -199,92 +209,10 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Accepting:
-    """Which values of the target mean accept."""
-
-    column: int
-    header: str
-    accept: str | None = None
-    threshold: float | None = None
-    higher: bool = True
-    values: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, table: Table, column: int, reading: TableReading) -> _Accepting:
-        header = table.header[column]
-        if reading.threshold is not None:
-            return cls(column=column, header=header, threshold=reading.threshold, higher=reading.accept != _LOWER)
-        values = Counter(table.values(column))
-        wanted = None if reading.accept is None else str(reading.accept)
-        if wanted is None and set(values) == {"-1", "1"}:
-            wanted = "1"
-        if set(values) <= set(NUMBERS) or wanted is None:
-            return cls._of_numbers(table, column, values, wanted)
-        if wanted not in values:
-            shown = ", ".join(repr(value[:_LONGEST_VALUE]) for value, _ in values.most_common(5))
-            raise InputError(f"{table.path}: accept must be a value of column {header!r}: {shown} (got {wanted!r})")
-        return cls(column=column, header=header, accept=wanted, values=tuple(sorted(values)))
-
-    @classmethod
-    def _of_numbers(cls, table: Table, column: int, values: Counter[str], wanted: str | None) -> _Accepting:
-        header = table.header[column]
-        if wanted is not None and wanted not in NUMBERS:
-            raise InputError(f"accept must be 0 or 1 (got {wanted})")
-        if len(values) == 2 and len(table.rows) > 2 and not set(values) & set(NUMBERS):
-            shown = " or ".join(value[:_LONGEST_VALUE] for value in sorted(values))
-            raise InputError(f"{table.path}: accept must say which value of column {header!r} is the good one: {shown}")
-        numbers = sum(_is_number(value) for value in values)
-        if numbers == len(values) > 2 and not set(values) & set(NUMBERS):
-            rule = f"threshold must say from where column {header!r} is high"
-            raise InputError(f"{table.path}: {rule}: it holds numbers, not classes 0 and 1")
-        return cls(column=column, header=header, accept=wanted or "1")
-
-    @property
-    def class_names(self) -> tuple[str, str]:
-        if self.threshold is not None:
-            low, high = f"{self.header} < {self.threshold:g}", f"{self.header} ≥ {self.threshold:g}"
-            return (low, high) if self.higher else (high, low)
-        if self.values:
-            others = [value for value in self.values if value != self.accept]
-            return (others[0] if len(others) == 1 else f"not {self.accept}", self.accept or "")
-        return ("reject", "accept")
-
-    def class_of(self, cell: str) -> int:
-        """The class of a cell.
-
-        Raises:
-            InputError: If it says none.
-        """
-        if self.threshold is not None:
-            if not _is_number(cell):
-                raise InputError(f"column {self.header!r} must hold numbers (got {cell[:40]!r})")
-            return int((float(cell) >= self.threshold) == self.higher)
-        if self.values:
-            return int(cell == self.accept)
-        if cell not in NUMBERS:
-            raise InputError(f"the class in column {self.header!r} must be 0 or 1 (got {cell[:40]!r})")
-        return int(NUMBERS[cell] == NUMBERS[self.accept or "1"])
-
-
-def _target_of(table: Table, reading: TableReading, smiles: int, *, needed: bool) -> str | None:
-    if reading.threshold is None:
-        return find_target(table, smiles, needed=needed)
-    found = [
-        name
-        for place, name in enumerate(table.header)
-        if place != smiles and len(values := set(table.values(place))) > 2 and all(map(_is_number, values))
-    ]
-    if len(found) != 1:
-        rule = f"{table.path} must have one column of numbers for the threshold, or target must name it"
-        raise InputError(f"{rule} (got {', '.join(found)[:200] or 'no such column'})")
-    return found[0]
-
-
 def _read_rows(
     table: Table,
     smiles: int,
-    accepting: _Accepting | None,
+    accepting: Accepting | None,
     id_column: int | None,
     reading: TableReading,
     standardiser: Standardiser | None,
@@ -295,11 +223,11 @@ def _read_rows(
             if len(row) != len(table.header):
                 raise InputError(f"a row must have {len(table.header)} columns like the first (got {len(row)})")
             cell = "0" if accepting is None else row[accepting.column].strip()
-            if not row[smiles].strip():
+            if is_blank(row[smiles]):
                 rows.num_blank += 1
                 continue
             molecule = read_smiles(row[smiles].strip())
-            if not cell:
+            if is_blank(cell):
                 rows.num_blank += 1
                 continue
             value = 0 if accepting is None else accepting.class_of(cell)
@@ -315,6 +243,7 @@ def _read_rows(
         rows.classes.append(value)
         rows.names.append("" if id_column is None else " ".join(row[id_column].split()))
         rows.identity.append(canonical_smiles(molecule))
+        rows.lines.append(line)
     return rows
 
 
@@ -323,27 +252,31 @@ def _complaint(table: Table, bad: Sequence[tuple[int, str]]) -> str:
         return f"{table.path} {table.unit} {bad[0][0]}: {bad[0][1]}"
     reasons = "; ".join(f"{table.unit} {line}: {_clipped(reason)}" for line, reason in bad[:_SHOWN_LINES])
     more = [str(line) for line, _ in bad[_SHOWN_LINES:]]
-    rest = f"; and {table.unit}s {_listed(more, 40)}" if more else ""
+    rest = f"; and {table.unit}{'s' * (len(more) > 1)} {_listed(more, 40)}" if more else ""
     return f"{table.path} has {len(bad)} rows that cannot be read (--skip-bad, on_error='skip', leaves them out): {reasons}{rest}"
 
 
 def _row_notes(table: Table, rows: _Molecules, standardiser: Standardiser | None) -> list[str]:
     notes = []
     if rows.bad:
-        shown = _listed([str(line) for line, _ in rows.bad], _SHOWN_LINES)
-        notes.append(f"{len(rows.bad)} rows that cannot be read were skipped: {table.unit} {shown}.")
+        shown = _lines([line for line, _ in rows.bad])
+        number = len(rows.bad)
+        notes.append(f"{_counted(number, 'row')} that cannot be read {_were(number)} skipped: {table.unit} {shown}")
     if rows.num_blank:
-        notes.append(f"{rows.num_blank} rows without a molecule or a class were skipped.")
+        notes.append(
+            f"{_counted(rows.num_blank, 'row')} without a molecule or a class {_were(rows.num_blank)} skipped."
+        )
     if standardiser is not None and standardiser.num_stripped:
         notes.append(
-            f"Of {standardiser.num_stripped} molecules in several parts (salts, solvents) the largest part was kept."
+            f"Of {_counted(standardiser.num_stripped, 'molecule')} in several parts (salts, solvents) the largest part was kept."
         )
     if standardiser is not None and standardiser.num_neutralised:
-        notes.append(f"{standardiser.num_neutralised} molecules were neutralised.")
+        number = standardiser.num_neutralised
+        notes.append(f"{_counted(number, 'molecule')} {_were(number)} neutralised.")
     return notes
 
 
-def _merged(molecules: _Molecules, path: Path) -> tuple[npt.NDArray[np.int64], list[str]]:
+def _merged(molecules: _Molecules, table: Table) -> tuple[npt.NDArray[np.int64], list[str]]:
     """Indices of each molecule's first row, none of those whose classes differ, and what was left out."""
     identity = np.frombuffer(molecules.identity, np.uint64)
     _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
@@ -355,11 +288,16 @@ def _merged(molecules: _Molecules, path: Path) -> tuple[npt.NDArray[np.int64], l
     repeated = len(identity) - len(kept) - number
     notes = []
     if repeated:
-        notes.append(f"{repeated} rows repeated an earlier molecule, stereo apart, and were merged.")
+        notes.append(
+            f"{_counted(repeated, 'row')} repeated an earlier molecule, stereo apart, and {_were(repeated)} merged."
+        )
     if number:
-        notes.append(f"{number} rows of {int(conflicts.sum())} molecules that appear with both classes were left out.")
+        several = int(conflicts.sum())
+        which = f"{number} rows of {_counted(several, 'molecule')} that appear{'s' * (several == 1)} with both classes"
+        lines = np.array(molecules.lines, np.int64)[conflicts[of_row]]
+        notes.append(f"{which} were left out: {table.unit} {_lines(lines.tolist())}")
     if not len(kept):
-        raise InputError(f"{path}: no molecule is left: every one appears with both classes")
+        raise InputError(f"{table.path}: no molecule is left: every one appears with both classes")
     return kept, notes
 
 
@@ -373,16 +311,22 @@ def _is_smiles(cell: str) -> bool:
     return True
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return False
-
-
 def _clipped(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 1]}…"
 
 
 def _listed(items: Sequence[str], most: int) -> str:
     return ", ".join(items[:most]) + (", …" if len(items) > most else "")
+
+
+def _lines(lines: Sequence[int]) -> str:
+    """Some of many lines, as a sentence ends with them."""
+    return ", ".join(map(str, lines[:_SHOWN_LINES])) + (" …" if len(lines) > _SHOWN_LINES else ".")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import gzip
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 
 from comrecgc.datasets.archive import reading_archive
@@ -16,10 +19,9 @@ from comrecgc.errors import InputError
 IN_BLOCKS = 16 << 20
 """Tables of more bytes than this are read block after block."""
 
-NUMBERS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1}
-"""How classes 0 and 1 are written."""
+TABLES = (".csv", ".tsv", ".smi", ".sdf", ".parquet")
+"""How the names of tables of molecules end; `.gz` may follow those of text."""
 
-_TARGET_NAMES = ("class", "label", "target", "y", "activity", "active", "outcome")
 _ID_NAMES = (
     "name",
     "id",
@@ -33,9 +35,24 @@ _ID_NAMES = (
     "cmpd_chemblid",
     "drug_id",
 )
+_COUNTERS = (
+    "",
+    "num",
+    "no",
+    "nr",
+    "number",
+    "index",
+    "row",
+    "cid",
+    "unnamed:_0",
+)  # with _ID_NAMES, never a measured value
+_BLANKS = frozenset({"", "na", "n/a", "#n/a", "nan", "null"})
+_PACKED = ".gz"
+_MOST_UNPACKED = 256 << 20  # bytes; a packed file may grow beyond reason
 _BLOCK = 10_000  # rows of a block
 _TRIED = 50  # rows that decide whether a column holds SMILES
 _SHARE = 0.8
+_LONG = 3  # letters; some words, such as CON, are SMILES
 _UNREADABLE = "unreadable record"
 
 
@@ -65,71 +82,126 @@ class Table:
 
     def values(self, column: int) -> list[str]:
         """Cells of a column that are not blank; short rows are refused later, by their line."""
-        return [row[column].strip() for row in self.rows if column < len(row) and row[column].strip()]
+        return [row[column].strip() for row in self.rows if column < len(row) and not is_blank(row[column])]
+
+    def counts_rows(self, column: int) -> bool:
+        """Whether the name of a column says that its numbers only tell rows apart."""
+        return _plain(self.header[column]) in (*_ID_NAMES, *_COUNTERS)
 
 
-def read_table(path: Path) -> Table:
-    """The table in a file, by its ending: `.smi` has blanks between columns and perhaps no header, `.sdf` is made of records."""
-    match path.suffix.lower():
-        case ".smi":
-            return _read_blanks(path)
+def is_blank(cell: str) -> bool:
+    """Whether a cell is empty, or says that nothing is known: `NaN`, `n/a`."""
+    return cell.strip().lower() in _BLANKS
+
+
+def is_table(path: str | Path) -> bool:
+    """Whether the name of a file says that it is a table of molecules."""
+    return _ending(Path(path)) in TABLES
+
+
+def stem_of(path: Path) -> str:
+    """The name of a file without its ending."""
+    return Path(path.stem).stem if path.suffix.lower() == _PACKED else path.stem
+
+
+def _ending(path: Path) -> str:
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix == _PACKED else suffix
+
+
+def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Table:
+    """The table in a file, by its ending: `.smi` has blanks between columns and perhaps no header, `.sdf` is made of records.
+
+    Args:
+        path: The file.
+        is_smiles: Whether a cell is a SMILES; a first line that holds one in a column of them is no header.
+    """
+    match _ending(path):
         case ".sdf":
             return _read_sdf(path)
         case ".parquet":
-            blocks = list(_parquet_blocks(path))
-            rows = [row for block in blocks for row in block.rows]
-            return Table(path, blocks[0].header, rows, list(range(1, len(rows) + 1)), unit="row")
+            return _joined(list(_parquet_blocks(path)))
+        case ".smi":
+            blocks = list(_blocks(path, _blank_rows(_read_text(path).splitlines()), is_smiles))
         case _:
-            return _read_csv(path)
+            blocks = list(_blocks(path, _csv_rows(path, _read_text(path).splitlines(keepends=True)), is_smiles))
+    return _joined(blocks)
 
 
 def is_large(path: Path) -> bool:
     """Whether a table should be read block after block."""
     with reading_archive(str(path)):
-        return path.suffix.lower() != ".sdf" and path.stat().st_size > IN_BLOCKS
+        return path.suffix.lower() not in (".sdf", _PACKED) and path.stat().st_size > IN_BLOCKS
 
 
-def table_blocks(path: Path) -> Iterator[Table]:
+def table_blocks(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table]:
     """The rows of a table, so many at a time; every block has the header."""
     match path.suffix.lower():
         case ".parquet":
-            return _parquet_blocks(path)
-        case ".smi":
-            return _blocks(path, _blank_rows(path))
-        case _:
-            return _blocks(path, _csv_rows(path))
+            yield from _parquet_blocks(path)
+        case ending:
+            with _reading_text(path), path.open(encoding="utf-8-sig", newline=None if ending == ".smi" else "") as file:
+                yield from _blocks(path, _blank_rows(file) if ending == ".smi" else _csv_rows(path, file), is_smiles)
 
 
-def _blocks(path: Path, rows: Iterator[tuple[list[str], int]]) -> Iterator[Table]:
-    """Blocks of rows, each with its line; the first is the header."""
-    header = _checked_header(path, next(rows, ([], 0))[0])
-    while part := list(islice(rows, _BLOCK)):
+def _joined(blocks: Sequence[Table]) -> Table:
+    """Blocks as one table."""
+    lines = [line for block in blocks for line in block.lines]
+    return replace(blocks[0], rows=[row for block in blocks for row in block.rows], lines=lines)
+
+
+def _blocks(path: Path, rows: Iterator[tuple[list[str], int]], is_smiles: Callable[[str], bool]) -> Iterator[Table]:
+    """Blocks of rows, each with its line; the first is the header, unless it holds a SMILES where the others do."""
+    first = next(rows, ([], 0))
+    part = list(islice(rows, _BLOCK))
+    if _is_row(first[0], [row for row, _ in part], is_smiles):
+        part = [first, *part]
+        header = [f"column {i}" for i in range(1, len(first[0]) + 1)]
+    else:
+        header = _checked_header(path, first[0])
+    while True:
         yield Table(path, header, [row for row, _ in part], [line for _, line in part])
+        part = list(islice(rows, _BLOCK))
+        if not part:
+            return
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[list[str], int]]:
-    with _reading_text(path), path.open(encoding="utf-8-sig", newline="") as file:
-        first_line = next((line for line in file if line.strip()), "")
-        file.seek(0)
-        reader = csv.reader(file, delimiter=_delimiter(first_line), strict=True)
-        try:
-            for row in reader:
-                if any(cell.strip() for cell in row):
-                    yield row, reader.line_num
-        except csv.Error as error:
-            raise InputError(f"{path} line {reader.line_num}: not valid CSV, {error}") from error
+def _is_row(first: Sequence[str], rows: Sequence[Sequence[str]], is_smiles: Callable[[str], bool]) -> bool:
+    places = [place for place, cell in enumerate(first) if len(cell.strip()) > _LONG and is_smiles(cell.strip())]
+    return any(_holds([row[k].strip() for row in rows[:_TRIED] if k < len(row)], is_smiles) for k in places)
 
 
-def _blank_rows(path: Path) -> Iterator[tuple[list[str], int]]:
-    with _reading_text(path), path.open(encoding="utf-8-sig") as file:
-        is_first = True
-        for number, line in enumerate(file, start=1):
-            row = line.split()
-            if row and is_first and row[0].lower() != "smiles":
-                yield ["smiles", *(f"column {i}" for i in range(2, len(row) + 1))], 0
-            if row:
-                is_first = False
-                yield row, number
+def _csv_rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+    remaining = iter(lines)
+    head = list(_up_to_text(remaining))
+    reader = csv.reader(chain(head, remaining), delimiter=_delimiter(head[-1] if head else ""), strict=True)
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield row, reader.line_num
+    except csv.Error as error:
+        raise InputError(f"{path} line {reader.line_num}: not valid CSV, {error}") from error
+
+
+def _up_to_text(lines: Iterator[str]) -> Iterator[str]:
+    """Lines up to the first that is not blank."""
+    for line in lines:
+        yield line
+        if line.strip():
+            return
+
+
+def _blank_rows(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+    is_first, separator = True, None
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and is_first:
+            separator = "\t" if "\t" in line.strip() else None  # names may have blanks where tabs separate
+        row = [cell.strip() for cell in line.split(separator)] if line.strip() else []
+        if row and is_first and row[0].lower() != "smiles":
+            yield ["smiles", *(f"column {i}" for i in range(2, len(row) + 1))], 0
+        if row:
+            is_first = False
+            yield row, number
 
 
 def _parquet_blocks(path: Path) -> Iterator[Table]:
@@ -166,7 +238,7 @@ def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
     if not found:
         found = [name for place, name in enumerate(table.header) if _holds(table.values(place)[:_TRIED], is_smiles)]
     if len(found) != 1:
-        rule = f"{table.path} must have one column of SMILES, or smiles must name it"
+        rule = f"{table.path} must have one column of SMILES, or smiles (--smiles) must name it"
         raise InputError(
             f"{rule} (got {'columns' if not found else 'candidates'} {', '.join(found or table.header)[:200]})"
         )
@@ -176,45 +248,18 @@ def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
 def _holds(cells: Sequence[str], is_smiles: Callable[[str], bool]) -> bool:
     """Whether most cells are SMILES, and of more than one kind and letter: a column of `C` and `N` is none."""
     read = [cell for cell in cells if is_smiles(cell)]
-    long = sum(len(cell) > 3 for cell in read)
+    long = sum(len(cell) > _LONG for cell in read)
     return len(read) >= max(_SHARE * len(cells), 1) and 2 * long >= len(read) and len(set(read)) > 1
-
-
-def find_target(table: Table, smiles: int, *, needed: bool) -> str | None:
-    """The column of classes: the only one of 0 and 1, or of those the one whose name says so; then the only one of two values.
-
-    Args:
-        table: The table.
-        smiles: Place of the column of SMILES.
-        needed: Whether there must be one.
-    """
-    places = [place for place in range(len(table.header)) if place != smiles]
-    values = {place: set(table.values(place)) for place in places}
-    found = [table.header[place] for place in places if values[place] and values[place] <= set(NUMBERS)]
-    if len(found) > 1:
-        both = [name for name in found if len({NUMBERS[v] for v in values[table.header.index(name)]}) == 2]
-        found = [name for name in found if name.lower() in _TARGET_NAMES] or both or found
-    named = [name for name in table.header if name.lower() in _TARGET_NAMES]
-    if not found and not named:
-        found = [table.header[place] for place in places if len(values[place]) == 2 and len(table.rows) > 2]
-    found = found or named  # so that an error can name the line where a class is not 0 or 1
-    if not found and not needed:
-        return None
-    if len(found) != 1:
-        rule = f"{table.path} must have one column of classes 0 and 1, or target must name it"
-        got = ", ".join(found) or f"no such column among {', '.join(table.header)}"
-        raise InputError(f"{rule} (got {got[:200]})")
-    return found[0]
 
 
 def find_names(table: Table, others: Sequence[int | None]) -> int | None:
     """Place of a column that names molecules, by its own name; None if there is none."""
-    named = [
-        place
-        for place, name in enumerate(table.header)
-        if name.lower().replace(" ", "_") in _ID_NAMES and place not in others
-    ]
-    return min(named, key=lambda place: _ID_NAMES.index(table.header[place].lower().replace(" ", "_")), default=None)
+    named = [place for place, name in enumerate(table.header) if _plain(name) in _ID_NAMES and place not in others]
+    return min(named, key=lambda place: _ID_NAMES.index(_plain(table.header[place])), default=None)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace(" ", "_")
 
 
 @contextmanager
@@ -224,31 +269,31 @@ def _reading_text(path: Path) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} must be UTF-8 text (got a byte that is not at {error.start})") from error
+        advice = "export it from the spreadsheet as CSV" if error.object.startswith(b"PK") else "save it as UTF-8"
+        raise InputError(f"{path} must be UTF-8 text (got a byte that is not at {error.start}): {advice}") from error
 
 
 def _read_text(path: Path) -> str:
     with _reading_text(path):
-        text = path.read_text(encoding="utf-8-sig")
+        contents = _unpacked(path) if path.suffix.lower() == _PACKED else path.read_bytes()
+        wide = contents.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        text = contents.decode("utf-16" if wide else "utf-8-sig")
     if not text.strip():
         raise InputError(f"{path} must not be empty")
     return text
 
 
-def _read_csv(path: Path) -> Table:
-    text = _read_text(path)
-    first_line = text.lstrip().splitlines()[0]
-    delimiter = _delimiter(first_line)
-    rows, lines = [], []
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
+def _unpacked(path: Path) -> bytes:
+    contents = bytearray()
     try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append(row)
-                lines.append(reader.line_num)
-    except csv.Error as error:
-        raise InputError(f"{path} line {reader.line_num}: not valid CSV, {error}") from error
-    return Table(path, _checked_header(path, rows[0] if rows else []), rows[1:], lines[1:])
+        with gzip.open(path) as file:
+            while part := file.read(1 << 20):
+                contents += part
+                if len(contents) > _MOST_UNPACKED:
+                    raise InputError(f"{path} must unpack to at most {_MOST_UNPACKED >> 20} MB: unpack it first")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path} must be a file that gzip can unpack (got {str(error)[:80]})") from error
+    return bytes(contents)
 
 
 def _delimiter(line: str) -> str:
@@ -265,27 +310,18 @@ def _checked_header(path: Path, cells: list[str]) -> list[str]:
     return header
 
 
-def _read_blanks(path: Path) -> Table:
-    rows, lines = [], []
-    for number, line in enumerate(_read_text(path).splitlines(), start=1):
-        if line.strip():
-            rows.append(line.split())
-            lines.append(number)
-    if rows[0][0].lower() == "smiles":
-        return Table(path, rows[0], rows[1:], lines[1:])
-    return Table(path, ["smiles", *(f"column {i}" for i in range(2, len(rows[0]) + 1))], rows, lines)
-
-
 def _read_sdf(path: Path) -> Table:
     """Records as rows: SMILES, title and the properties of any record."""
-    _read_text(path)
+    text = _read_text(path)
     try:
         from rdkit import Chem, rdBase
     except ImportError as error:
         raise InputError("Molecules need rdkit: pip install 'comrecgc[chem]'") from error
     records: list[dict[str, str]] = []
     with rdBase.BlockLogs():
-        for molecule in Chem.SDMolSupplier(str(path)):
+        supplier = Chem.SDMolSupplier()
+        supplier.SetData(text)
+        for molecule in supplier:
             if molecule is None:
                 records.append({"smiles": _UNREADABLE})
                 continue
