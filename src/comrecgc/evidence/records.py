@@ -163,7 +163,11 @@ class Evidence:
         most = max(share for share in shares if share is not None)
         if self.better_than_ignorance:
             return f"Those of classifiers that know nothing cover at most {most:.1%}: these {noun} are about the data, not only about the model."
-        return f"Those of classifiers that know nothing cover {most:.1%}: by this evidence these {noun} are no better than those of a model that knows nothing."
+        better = "not clearly better" if (self.figures.get("backed_coverage") or 0.0) > most else "no better"
+        return (
+            f"Those of classifiers that know nothing cover {most:.1%}: "
+            f"by this evidence these {noun} are {better} than those of a model that knows nothing."
+        )
 
     @staticmethod
     def _backed(figures: Figures) -> tuple[float, float] | None:
