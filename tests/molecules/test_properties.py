@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.molecules import BRENK, alerts_of, from_smiles, properties_of, property_changes, read_smiles
+from comrecgc.molecules import REACTIVE, alerts_of, from_smiles, properties_of, property_changes, read_smiles
 
 pytest.importorskip("rdkit", reason="properties need rdkit")
 
@@ -15,7 +15,7 @@ def test_properties_of_benzene() -> None:
 
 
 def test_alerts() -> None:
-    assert "nitro_group" in alerts_of(read_smiles("Cc1ccccc1[N+](=O)[O-]"), BRENK)
+    assert "nitro_group" in alerts_of(read_smiles("Cc1ccccc1[N+](=O)[O-]"), REACTIVE)
     assert alerts_of(read_smiles("CCO")) == ()
 
 
@@ -26,3 +26,23 @@ def test_changes_are_medians() -> None:
     assert (found["num"], found["lose_alerts"], found["gain_alerts"]) == (3, 2, 0)
     assert found["weight"] == pytest.approx(-2.0, abs=0.2)
     assert property_changes([], [], NAMES) is None
+
+
+@pytest.mark.parametrize(
+    ("smiles", "alert"),
+    [
+        ("CCOC(=O)O", "carbonic_or_carbamic_acid"),
+        ("CNC(=O)O", "carbonic_or_carbamic_acid"),
+        ("CC(O)OC", "hemiacetal_or_hemiaminal"),
+        ("CC(F)OC", "halogen_beside_heteroatom"),
+        ("CN(F)C", "halogen_on_heteroatom"),
+        ("CC(O)=CC", "enol"),
+        ("CC(=O)C(F)(F)F", "trifluoromethyl_ketone"),
+        ("COC(F)(F)F", None),
+        ("c1ccccc1OC(F)F", None),
+        ("CC(=O)NC", None),
+        ("CCC(=O)O", None),
+    ],
+)
+def test_what_falls_apart_is_an_alert(smiles: str, alert: str | None) -> None:
+    assert list(alerts_of(read_smiles(smiles), ("unstable",))) == ([alert] if alert else [])

@@ -156,19 +156,29 @@ def test_fewer_rules_keep_those_that_turn_most_and_some_that_seldom_fail(mined: 
     assert few.most_left_out == mined.table.num_accepted[~np.isin(mined.table.key, few.key)].max()
 
 
-def test_definite_rules_relabel_and_rejoin_only_in_their_surroundings(mined: Mined) -> None:
+def test_definite_rules_say_where_they_are_made(mined: Mined) -> None:
+    enough = np.zeros(len(mined.data.label_names), bool)
+    enough[0] = True
     whole, definite = (
         tabulate(
             mined.singles, mined.composites, mined.workshop, mined.base,
-            acceptance=Acceptance(classifier=mined.model), most_rules=100_000, definite=definite,
+            acceptance=Acceptance(classifier=mined.model), most_rules=100_000, definite=labels,
         )
-        for definite in (False, True)
+        for labels in (None, enough)
     )  # fmt: skip
-    vague = np.isin(whole.kinds, (0, 4, 5, 6)).any(axis=1)  # relabel, join, cut, rebond
-    expected = whole.key[~(vague & (whole.radius == 0))]
-    assert 0 < len(expected) < len(whole)
-    assert np.array_equal(definite.key, expected)
-    assert (definite.radius[np.isin(definite.kinds, (0, 4, 5, 6)).any(axis=1)] > 0).all()
+    assert 0 < len(definite) < len(whole)
+    assert set(definite.key.tolist()) <= set(whole.key.tolist())
+    attached_to_leaves = 0
+    for row in range(len(whole)):
+        entry = int(whole.ptr[row])
+        graph = mined.workshop.inputs[whole.input[entry]]
+        rows = [change for change in whole.change[entry].tolist() if change[0] >= 0]
+        vague = any(kind in (0, 4, 5, 6) or graph.labels[first] != 0 for kind, first, _, _ in rows)  # relabels, edges
+        on_leaf = any(kind == 1 and graph.degrees()[first] < 2 for kind, first, _, _ in rows)
+        radius = whole.radius[row]
+        attached_to_leaves += on_leaf and radius == 1
+        assert (whole.key[row] in definite.key) == (radius == 2 or (not on_leaf if radius == 1 else not vague))
+    assert attached_to_leaves > 0
 
 
 def test_rules_that_the_panel_seldom_confirms_are_left_out(mined: Mined) -> None:

@@ -16,8 +16,21 @@ if TYPE_CHECKING:
 PROPERTIES = ("logp", "tpsa", "weight", "sa_score")
 """Crippen's logP, topological polar surface in Å², molecular weight, and Ertl's synthetic accessibility, 1 easy to 10 hard."""
 
-BRENK = ("BRENK",)
-"""The alerts that changes may not bring: reactive, unstable and toxic groups."""
+REACTIVE = ("BRENK", "unstable")
+"""The alerts that changes may not bring: Brenk's reactive, unstable and toxic groups, and what falls apart or rearranges on its own."""
+
+# What Brenk's catalog does not have, as compounds in catalogs are never of this kind, but changed molecules may be.
+_UNSTABLE = {
+    "carbonic_or_carbamic_acid": "[OX2,NX3][CX3](=O)[OX2H1]",
+    "hemiacetal_or_hemiaminal": "[OX2H1][CX4][OX2,NX3]",
+    "aminal_of_ammonia": "[NX3H2][CX4][OX2,NX3]",
+    "halogen_beside_heteroatom": "[OX2H1,$([OX2]([#6])[#6]),$([NX3]);!$(OC(F)F)][CX4][F,Cl,Br,I]",
+    "halogen_on_heteroatom": "[#7,#8][F,Cl,Br,I]",
+    "enol": "[OX2H1][CX3]=[CX3]",
+    "enamine_of_ammonia": "[NX3H2][CX3]=[CX3;!$(C[C,S,N]=[O,N])]",
+    "trifluoromethyl_ketone": "[#6][CX3](=O)C(F)(F)F",
+    "acyl_cyanide": "[CX3](=O)C#N",
+}
 
 _CATALOGS = ("BRENK", "PAINS")
 _DIGITS = {"logp": 2, "tpsa": 1, "weight": 1, "sa_score": 2}
@@ -44,7 +57,7 @@ def alerts_of(molecule: Mol, catalogs: tuple[str, ...] = _CATALOGS) -> tuple[str
 
     Args:
         molecule: A sanitised molecule.
-        catalogs: Which of rdkit's catalogs count.
+        catalogs: Which of rdkit's catalogs count; "unstable" is one of our own.
     """
     with silently():
         return tuple(sorted({match.GetDescription() for match in _catalog(catalogs).GetMatches(molecule)}))
@@ -84,5 +97,9 @@ def _catalog(names: tuple[str, ...]) -> Any:
 
     parameters = FilterCatalog.FilterCatalogParams()
     for name in names:
-        parameters.AddCatalog(getattr(FilterCatalog.FilterCatalogParams.FilterCatalogs, name))
-    return FilterCatalog.FilterCatalog(parameters)
+        if name != "unstable":
+            parameters.AddCatalog(getattr(FilterCatalog.FilterCatalogParams.FilterCatalogs, name))
+    catalog = FilterCatalog.FilterCatalog(parameters)
+    for name, smarts in _UNSTABLE.items() if "unstable" in names else ():
+        catalog.AddEntry(FilterCatalog.FilterCatalogEntry(name, FilterCatalog.SmartsMatcher(name, smarts, 1)))
+    return catalog

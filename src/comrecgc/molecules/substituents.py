@@ -24,7 +24,12 @@ _NAMES = {
     "–N=N=N": ("–N3", "azido"), "–N=N≡N": ("–N3", "azido"), "–N–N≡N": ("–N3", "azido"),
     "–NH–NH2": ("–NH–NH2", "hydrazinyl"), "–NH–OH": ("–NH–OH", "hydroxyamino"), "=N–OH": ("=N–OH", "hydroxyimino"),
     "–NH–CH3": ("–NH–CH3", "methylamino"), "–N(CH3)2": ("–N(CH3)2", "dimethylamino"),
+    "–NH–CH2–CH3": ("–NH–C2H5", "ethylamino"), "–N(CH2–CH3)2": ("–N(C2H5)2", "diethylamino"),
+    "–CH2–N(CH3)2": ("–CH2–N(CH3)2", "dimethylaminomethyl"), "–CH2–NH–CH3": ("–CH2–NH–CH3", "methylaminomethyl"),
     "–CH3": ("–CH3", "methyl"), "–CH2–CH3": ("–CH2–CH3", "ethyl"), "–CH2–CH2–CH3": ("–CH2–CH2–CH3", "propyl"),
+    "–CH2–CH2–CH2–CH3": ("–C4H9", "butyl"), "–CH2–CH(CH3)2": ("–CH2–CH(CH3)2", "isobutyl"),
+    "–CH2–O–CH3": ("–CH2–O–CH3", "methoxymethyl"), "–CH2–CH2–OH": ("–CH2–CH2–OH", "2-hydroxyethyl"),
+    "–C(=O)–CH2–CH3": ("–CO–C2H5", "propanoyl"), "–CH2–CF3": ("–CH2–CF3", "2,2,2-trifluoroethyl"),
     "–CH(CH3)2": ("–CH(CH3)2", "isopropyl"), "–C(CH3)3": ("–C(CH3)3", "tert-butyl"),
     "–CH=CH2": ("–CH=CH2", "vinyl"), "–CH2–CH=CH2": ("–CH2–CH=CH2", "allyl"), "–C≡CH": ("–C≡CH", "ethynyl"),
     "–CF3": ("–CF3", "trifluoromethyl"), "–CCl3": ("–CCl3", "trichloromethyl"), "–CBr3": ("–CBr3", "tribromomethyl"),
@@ -55,6 +60,17 @@ _RINGS = {
     (3, "C3H5"): "cyclopropyl", (3, "C2H3O"): "oxiranyl", (3, "C2H4N"): "aziridinyl", (5, "C5H9"): "cyclopentyl",
     (6, "C6H11"): "cyclohexyl", (6, "C6H5"): "phenyl", (6, "C5H4N"): "pyridyl", (5, "C4H3O"): "furyl", (5, "C4H3S"): "thienyl",
 }  # fmt: skip
+RING_NAMES = {
+    "c1ccccc1F": "2-fluorophenyl", "c1cccc(F)c1": "3-fluorophenyl", "c1ccc(F)cc1": "4-fluorophenyl",
+    "c1ccccc1Cl": "2-chlorophenyl", "c1cccc(Cl)c1": "3-chlorophenyl", "c1ccc(Cl)cc1": "4-chlorophenyl",
+    "c1ccccc1C": "2-methylphenyl", "c1cccc(C)c1": "3-methylphenyl", "c1ccc(C)cc1": "4-methylphenyl",
+    "c1ccc(O)cc1": "4-hydroxyphenyl", "c1ccc(N)cc1": "4-aminophenyl", "c1ccc(OC)cc1": "4-methoxyphenyl",
+    "c1ccccn1": "2-pyridyl", "c1cccnc1": "3-pyridyl", "c1ccncc1": "4-pyridyl", "Cc1ccccc1": "benzyl", "C(=O)c1ccccc1": "benzoyl",
+    "N1CCCC1": "pyrrolidin-1-yl", "N1CCCCC1": "piperidin-1-yl", "N1CCOCC1": "morpholin-4-yl", "N1CCNCC1": "piperazin-1-yl",
+    "N1CCN(C)CC1": "4-methylpiperazin-1-yl", "C1CCCCN1": "piperidin-2-yl", "CN1CCCC1": "pyrrolidin-1-ylmethyl",
+}  # fmt: skip
+"""Names of groups with a ring, by their SMILES from the atom that hangs on the rest."""
+
 # Where bonds are not known, elements and connections alone.
 _NAMES_WITHOUT_BONDS = {"NO2": "nitro", "CF3": "trifluoromethyl", "CCl3": "trichloromethyl", "O–C": "methoxy"}
 

@@ -91,10 +91,10 @@ def mine_rules(
     composites, complete = composition.search(
         singles, acceptance.log_odds(rejects.graphs, base), workshop, acceptance, deadline=deadline, progress=progress
     )
-    typed = _are_typed(judges.ladder) and Rung.parse(settings.changes) >= Rung.PLAUSIBLE
+    chemistry = _typed_chemistry(judges.ladder) if Rung.parse(settings.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
         singles, composites, workshop, base, acceptance=acceptance,
-        definite=typed, least_confirmed=LEAST_CONFIRMED if typed else 0.0,
+        definite=None if chemistry is None else chemistry.aromatic, least_confirmed=0.0 if chemistry is None else LEAST_CONFIRMED,
     )  # fmt: skip
     table = _exactly_applicable(table, workshop, rejects, settings.num_jobs)
     return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
@@ -110,9 +110,10 @@ def _exactly_applicable(table: RuleTable, workshop: Workshop, rejects: Rejects, 
     return replace(table, applicable=np.packbits(held, axis=1))
 
 
-def _are_typed(ladder: Ladder) -> bool:
-    """Whether graphs are molecules whose labels say charges and aromaticity, as those of a table do."""
-    return isinstance(ladder.chemistry, MolecularChemistry) and ladder.chemistry.has_types
+def _typed_chemistry(ladder: Ladder) -> MolecularChemistry | None:
+    """The chemistry of molecules whose labels say charges and aromaticity, as those of a table do; None of other graphs."""
+    chemistry = ladder.chemistry
+    return chemistry if isinstance(chemistry, MolecularChemistry) and chemistry.has_types else None
 
 
 def workshop_of(settings: Settings, rejects: Rejects, ladder: Ladder) -> Workshop:

@@ -116,7 +116,7 @@ class Workshop:
                 change, size, keys = kernels.enumeration.enumerate_changes(
                     *self._arrays[i], work, *self._compiled, rules
                 )
-                offered = self.vocabulary.offers(change)
+                offered = self.vocabulary.offers(change, self.inputs[i])
                 found.append((change[offered], size[offered], keys[offered]))
             return found
 

@@ -22,7 +22,7 @@ from comrecgc.graphs import (
     carry_out,
     distinct_sites,
 )
-from comrecgc.molecules import BOND_NAMES, BRENK, MolecularChemistry, SmartsWishes, alerts_of, sanitised
+from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsWishes, alerts_of, sanitised
 from comrecgc.rules.groups import Group
 
 if TYPE_CHECKING:
@@ -52,14 +52,15 @@ class Permission(Protocol):
 class MolecularPermission:
     """Looks at changed molecules one by one, but for those whose kind of change leaves no doubt.
 
-    Groups that hang on a single bond, carry no charge and are no alert leave valences, which are checked before, and aromaticity as they are.
+    Groups that hang on a single bond, carry no charge and are no alert leave valences, which are checked before, and aromaticity as they are. Beside
+    heteroatoms they may still be one: a hydroxy on the carbon of an ether is a hemiacetal.
     Where labels are atom types, a group takes the place only of one that hangs on the same kind of bond: "=O by propyl" is no exchange of groups
     but another carbon.
 
     Args:
         chemistry: The chemistry of the data.
         wishes: What a chemist wants.
-        avoid_alerts: Whether a result may have no structural alert of Brenk's catalog that the molecule had not before.
+        avoid_alerts: Whether a result may have no structural alert (`REACTIVE`) that the molecule had not before.
     """
 
     chemistry: MolecularChemistry
@@ -101,11 +102,13 @@ class MolecularPermission:
         )
         mask = self.chemistry.keeps_charge(changed)
         old = sanitised(graph, names) if self.avoid_alerts else None
-        alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, BRENK))
+        alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, REACTIVE))
         for k in np.flatnonzero(mask).tolist():
             after = batch[k]
             molecule = sanitised(after, names)
-            mask[k] = molecule is not None and (not self.avoid_alerts or alerts.issuperset(alerts_of(molecule, BRENK)))
+            mask[k] = molecule is not None and (
+                not self.avoid_alerts or alerts.issuperset(alerts_of(molecule, REACTIVE))
+            )
             if mask[k] and self.wishes:
                 mask[k] = self.wishes.allows(
                     graph, _named(after, origin[batch.node_ptr[k] : batch.node_ptr[k + 1]]), names
@@ -160,8 +163,18 @@ class MolecularPermission:
         doubt |= takes & bonds[np.maximum(first, 0), np.maximum(second, 0)]
         aromatic = self.chemistry.aromatic[graph.labels[np.maximum(first, 0)]].astype(np.int64)
         doubt |= gives & unusual[aromatic, np.where(gives, value, -1)]
+        if self.avoid_alerts:
+            doubt |= gives & self._beside_heteroatoms(graph)[np.maximum(first, 0)]
         mask: BoolArray = doubt.any(axis=1)
         return mask
+
+    def _beside_heteroatoms(self, graph: Graph) -> BoolArray:
+        """Aliphatic atoms that are no carbon, or have a neighbour that is none, `[n]`."""
+        other = ~self.chemistry.carbons[graph.labels]
+        mask = other.copy()
+        for side in range(2):
+            mask[graph.edges[other[graph.edges[:, 1 - side]], side]] = True
+        return mask & ~self.chemistry.aromatic[graph.labels]
 
 
 def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, label_names: Sequence[str]) -> bool:
@@ -180,7 +193,7 @@ def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, la
 
 
 def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = False) -> bool:
-    """Whether a group on a carbon is a structural alert of Brenk's catalog, or no molecule at all; not known without carbon.
+    """Whether a group on a carbon is a structural alert, or no molecule at all; not known without carbon.
 
     Args:
         group: The group.
@@ -199,7 +212,7 @@ def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = Fa
         [*([aromatic] * len(ring)), group.bond, *group.edge_labels],
     )
     molecule = sanitised(graph, label_names)
-    return molecule is None or bool(alerts_of(molecule, BRENK))
+    return molecule is None or bool(alerts_of(molecule, REACTIVE))
 
 
 def _named(graph: Graph, origin: npt.NDArray[np.int32]) -> Graph:

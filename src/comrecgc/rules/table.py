@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc import kernels
-from comrecgc.graphs import Surroundings
+from comrecgc.graphs import GraphBatch, Surroundings
 from comrecgc.rules.composition import Made
 from comrecgc.rules.groups import Group
 from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, IntArray, Workshop
@@ -146,7 +146,7 @@ def tabulate(
     acceptance: Acceptance,
     most_rules: int = 3000,
     least_inputs: int = 2,
-    definite: bool = False,
+    definite: npt.NDArray[np.bool_] | None = None,
     least_confirmed: float = 0.0,
 ) -> RuleTable:
     """The table of what was mined.
@@ -162,8 +162,9 @@ def tabulate(
         acceptance: Who was asked; its panel is asked about what is kept.
         most_rules: Rules to keep: those that turn the most inputs, and a third for those that do so nearly wherever they can be carried out.
         least_inputs: Rules that turn fewer inputs are left out.
-        definite: Whether nodes are relabelled and edges changed only in their exact surroundings. "Replace an oxygen by carbon" makes
-            something else of an alcohol than of a ketone, and nobody knows what to do with it.
+        definite: Labels that say enough of a node for a group to be exchanged there, `[L]`; all other changes are then made only in their exact
+            surroundings. "Replace hydroxy on a carbon by ethylamino" makes an amide of an acid and an amine of an alcohol, and nobody
+            knows what to do with it. None where every rule may come without surroundings.
         least_confirmed: Least share of the inputs a rule turns for which most of the panel agree, where there is one.
     """
     rows = accepted_rows(singles, composites, workshop, least_inputs, definite=definite)
@@ -238,9 +239,20 @@ class _Rows:
 
 
 def accepted_rows(
-    singles: Changes, composites: Sequence[Made], workshop: Workshop, least_inputs: int, *, definite: bool
+    singles: Changes,
+    composites: Sequence[Made],
+    workshop: Workshop,
+    least_inputs: int,
+    *,
+    definite: npt.NDArray[np.bool_] | None,
 ) -> _Rows:
     """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
+
+    def plain(rows: npt.NDArray[np.int64], made: Changes | Made, radius: int) -> npt.NDArray[np.int64]:
+        if definite is None or radius == WIDE:
+            return rows
+        return rows[_say_enough(made.input[rows], made.change[rows], radius, workshop, definite)]
+
     all_rows = np.flatnonzero(singles.accepted)
     narrow, exact = singles.rule.T
     wide = np.zeros(len(exact), np.uint64)
@@ -257,7 +269,7 @@ def accepted_rows(
             goal=singles.goal[rows],
         ).best()
         for radius, key, members in ((0, narrow, narrow), (1, exact, exact), (2, wide, exact))
-        for rows in [_with_context(all_rows, singles.change, radius) if definite else all_rows]
+        for rows in [plain(all_rows, singles, radius)]
     ]
     parts[2] = parts[2].turning(least_inputs)  # since there are so many
     for made in composites:
@@ -276,15 +288,29 @@ def accepted_rows(
                 goal=made.goal[rows],
             ).best()
             for radius, key, members in ((0, made.rule, made.members), (1, exact, made.exact))
-            for rows in [_with_context(all_rows, made.change, radius) if definite else all_rows]
+            for rows in [plain(all_rows, made, radius)]
         ]
     names = _Rows.__dataclass_fields__
     return _Rows(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}).best()
 
 
-def _with_context(rows: npt.NDArray[np.int64], change: IntArray, radius: int) -> npt.NDArray[np.int64]:
-    """Those of some rows whose rules of a radius say what the nodes and edges that change are."""
-    return rows if radius > 0 else rows[~np.isin(change[rows, :, 0], _NEEDS_CONTEXT).any(axis=1)]
+def _say_enough(
+    inputs: IntArray, changes: IntArray, radius: int, workshop: Workshop, definite: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Rows all of whose changes say where they are made, `[V]`.
+
+    At radius 0 these exchange groups on nodes of definite labels. At radius 1 all do but those that attach a group to a leaf, as it may hang on
+    anything: they give one group the place of another, on a node of which nothing is said.
+    """
+    batch = GraphBatch.from_graphs(workshop.inputs)
+    kind, node = changes[:, :, 0], batch.node_ptr[inputs][:, None] + np.maximum(changes[:, :, 1], 0)
+    if radius == 0:
+        enough = ~np.isin(kind, _NEEDS_CONTEXT) & definite[batch.labels[node]]
+    else:
+        degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
+        enough = (kind != kernels.changing.ATTACH) | (degrees[node] > 1)
+    mask: npt.NDArray[np.bool_] = ((kind < 0) | enough).all(axis=1)
+    return mask
 
 
 def _confirmed_rules(

@@ -105,17 +105,19 @@ class Vocabulary:
             offered_labels=labels,
         )
 
-    def offers(self, changes: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Which single changes `[V, 4]` give nodes no label that is too rare, `[V]`, and join no atoms of a table's molecules.
+    def offers(self, changes: npt.NDArray[np.int32], graph: Graph) -> npt.NDArray[np.bool_]:
+        """Which single changes `[V, 4]` of a graph give nodes no label that is too rare, `[V]`, and join no atoms of a table's molecules.
 
-        A bond between any two atoms of a molecule is drawn at once and made by nobody.
+        A bond between any two atoms of a molecule is drawn at once and made by nobody. A leaf is exchanged as a group, which says what it hangs on,
+        and not relabelled too.
         """
         if self.offered_labels is None:
             return np.ones(len(changes), bool)
         kind = changes[:, 0]
         relabels = kind == kernels.changing.RELABEL
         usual = ~relabels | self.offered_labels[np.where(relabels, changes[:, 3], 0)]
-        mask: npt.NDArray[np.bool_] = usual & (kind != kernels.changing.JOIN)
+        leaves = relabels & (graph.degrees()[np.where(relabels, changes[:, 1], 0)] == 1)
+        mask: npt.NDArray[np.bool_] = usual & ~leaves & (kind != kernels.changing.JOIN)
         return mask
 
     @cached_property

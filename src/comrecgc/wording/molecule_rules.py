@@ -7,12 +7,10 @@ that a hydrogen takes the place of is removed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
 
-from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, Site
 from comrecgc.molecules import (
     BOND_NAMES,
@@ -24,18 +22,15 @@ from comrecgc.molecules import (
     element_of,
     hill_formula,
     read_atom,
-    read_substituent,
-    to_smiles,
 )
-from comrecgc.wording.atoms import ELEMENTS, bond_order, element_word, is_aromatic, symbol_of, times
+from comrecgc.wording.atoms import bond_order, element_word, is_aromatic, symbol_of, times
 from comrecgc.wording.difference import Difference, Pair, pair_of
-from comrecgc.wording.english import listed, number, plural, several, with_article
+from comrecgc.wording.english import listed, plural, several, with_article
+from comrecgc.wording.families import WHOLE, Families
+from comrecgc.wording.groups import Wordiness, named_group, written_groups
 from comrecgc.wording.sentences import Step, sentence
 
-Wordiness = Literal["full", "long", "middle", "short"]
-
 _CHARGED_NITROGEN = 4
-_A_RING = " (a ring)"
 _MOST_SHARE = 0.6  # of the places that have a group, for it to be named
 _LEAST_SHARE = 0.1  # of the places that have one of two groups, for both to be named
 _FEWEST_PLACES = 5  # to say that all of them have a group
@@ -52,12 +47,14 @@ class _Exchange:
         gained: Groups that come.
         hydrogens: Hydrogens that come, less those that go.
         nodes: All of them.
+        roots: Those of them next to the atom.
     """
 
     lost: list[Substituent] = field(default_factory=list)
     gained: list[Substituent] = field(default_factory=list)
     hydrogens: int = 0
     nodes: set[int] = field(default_factory=set)
+    roots: set[int] = field(default_factory=set)
 
 
 class MoleculeSentences:
@@ -168,6 +165,7 @@ class MoleculeSentences:
             exchange = exchanges.setdefault(anchor, _Exchange())
             taken |= group
             exchange.nodes |= group
+            exchange.roots |= group & self._d.around[anchor]
             old, new = self._substituent(anchor, group, new=False), self._substituent(anchor, group, new=True)
             exchange.hydrogens += sum(
                 sign for sign, found in ((-1, old), (1, new)) if found and found.name == "hydrogen"
@@ -190,10 +188,7 @@ class MoleculeSentences:
             return Substituent(
                 "–O", None, is_atom=True
             )  # the O– of a nitro group or a hydroxy: the pattern does not say
-        found = read_substituent(elements, inner, root, bond, fill=self._fill)
-        if self._typed and found.formula.endswith(_A_RING):
-            return replace(found, formula=_ring_smiles(elements, inner, root, bond) or found.formula)
-        return found
+        return named_group(elements, inner, root, bond, fill=self._fill, typed=self._typed)
 
     def _is_hanging(self, node: int) -> bool:
         return any(node in exchange.nodes for exchange in self._exchanges.values())
@@ -223,12 +218,22 @@ class MoleculeSentences:
     def _exchange_step(
         self, anchor: int, exchange: _Exchange, named: Sequence[int], wordiness: Wordiness
     ) -> Step | None:
-        lost, gained = _groups(exchange.lost, wordiness), _groups(exchange.gained, wordiness)
-        place = self._noun(anchor, wordiness)
+        lost, gained = written_groups(exchange.lost, wordiness), written_groups(exchange.gained, wordiness)
+        place = self._noun(anchor, wordiness) + self._family_note(anchor, wordiness)
         if anchor in named:
             place = "it" if len(named) == 1 else "one of them"
+        family = "" if len(exchange.lost) != 1 or wordiness == "short" else self._leaving(anchor, exchange)
+        whole = family in WHOLE and anchor not in named
+        if whole:
+            place = with_article(family)
+        elif family and anchor not in named:
+            place = f"{self._noun(anchor, wordiness)} ({family})"
         if lost and gained:
-            return Step("replace", lost, "on", f"{place} by {gained}")
+            given = self._families.given(anchor, exchange.roots) if family and wordiness != "middle" else ""
+            giving = f", giving {with_article(given)}" if given else ""
+            return Step("replace", lost, "of" if whole else "on", f"{place} by {gained}{giving}")
+        if lost and family:
+            return Step("remove", lost, "from", place)
         if lost:
             motif = next((name for name, atoms in self._motifs if anchor in atoms and atoms & exchange.nodes), "")
             within = f" ({motif})" if motif else self._group_at_all_places
@@ -254,7 +259,7 @@ class MoleculeSentences:
         if is_aromatic(d.old[node]) != is_aromatic(d.new[node]):
             new = ("aromatic " if is_aromatic(d.new[node]) else "aliphatic ") + new
         motif = self._motif({node})
-        within = self._context(node, wordiness) or self._group_at_all_places
+        within = self._context(node, wordiness) + self._family_note(node, wordiness) or self._group_at_all_places
         what = f"{with_article(self._adjective(node) + noun)}{within}"
         if wordiness == "short":
             what = with_article(noun)
@@ -299,6 +304,21 @@ class MoleculeSentences:
         return Step("insert" if comes else "remove", formula, "between" if len(anchors) > 1 else "at", between)
 
     # Atoms and what surrounds them.
+
+    @cached_property
+    def _families(self) -> Families:
+        return Families(self._d, self._names, self._edge_names, self._places[:_MOST_PLACES])
+
+    def _leaving(self, anchor: int, exchange: _Exchange) -> str:
+        """The family of compounds that a group which goes makes of an atom."""
+        known = self._typed and self._d.rule.radius > 0
+        return self._families.leaving(anchor, exchange.roots) if known else ""
+
+    def _family_note(self, node: int, wordiness: Wordiness) -> str:
+        """What kind of compound an atom that stays makes of the molecules: " (mostly amides)"."""
+        if not self._typed or wordiness == "short" or self._d.rule.radius == 0:
+            return ""
+        return self._families.note(node)
 
     def _ends(self, pair: Pair, wordiness: Wordiness) -> str:
         nouns = [self._bare_noun(node, wordiness) for node in pair]
@@ -461,33 +481,3 @@ class MoleculeSentences:
 
 def _group_noun(name: str) -> str:
     return f"{name} group" if name in _ADJECTIVES else name
-
-
-def _groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
-    """Groups as the sentence calls them: "nitro (–NO2)", "a nitro group (–NO2)", "two –F"."""
-    texts = []
-    for group, count in Counter(groups).items():
-        if group.is_atom and group.formula in ELEMENTS:
-            texts.append(several(element_word(group.formula), count))
-        elif group.name is None or wordiness in ("middle", "short"):
-            texts.append(group.formula if count == 1 else f"{number(count)} {group.formula}")
-        elif wordiness == "full":
-            texts.append(f"{several(f'{group.name} group', count)} ({group.formula})")
-        else:
-            texts.append(f"{group.name if count == 1 else f'{number(count)} {group.name}'} ({group.formula})")
-    return listed(texts) if texts else ""
-
-
-def _ring_smiles(atoms: Mapping[int, str], bonds: Mapping[Pair, str | None], root: int, bond: str | None) -> str:
-    """A group with a ring that has no name, as SMILES after its bond: "–c1csc(N)n1"; nothing where rdkit cannot write it."""
-    order = [root, *(node for node in atoms if node != root)]
-    names = ["*", *dict.fromkeys(atoms.values())]
-    place = {node: k + 1 for k, node in enumerate(order)}
-    pairs = [(0, 1), *((place[i], place[j]) for i, j in bonds)]
-    kinds = [BOND_NAMES.index(kind or "single") for kind in (bond, *bonds.values())]
-    try:
-        smiles = to_smiles(Graph([0, *(names.index(atoms[node]) for node in order)], pairs, kinds), names)
-    except InputError:  # no rdkit
-        return ""
-    rest = smiles.removeprefix("*").lstrip("=#")
-    return f"{BOND_SIGNS[bond or 'single']}{rest}" if smiles.startswith("*") else ""

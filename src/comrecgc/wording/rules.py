@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from comrecgc.graphs import Graph, Rule, Site
-from comrecgc.molecules import BOND_NAMES, read_substituent
+from comrecgc.molecules import BOND_NAMES, are_types
 from comrecgc.wording.difference import Difference, Pair, pair_of
 from comrecgc.wording.english import clipped, counted, edge_of, listed, noun_of, number, plural, several, with_article
-from comrecgc.wording.molecule_rules import MoleculeSentences, Wordiness
+from comrecgc.wording.groups import Wordiness, named_group
+from comrecgc.wording.molecule_rules import MoleculeSentences
 from comrecgc.wording.sentences import Step, sentence
 from comrecgc.wording.words import Words
 
@@ -81,7 +82,9 @@ def describe_group(
     if not is_molecular:
         return _group(set(nodes), nodes, dict.fromkeys(bonds), -1)
     inner = {pair: None if kinds is None else kinds[label] for pair, label in bonds.items()}
-    found = read_substituent(nodes, inner, 0, None if kinds is None else kinds[bond], fill="H" not in names)
+    typed = are_types(names)
+    tie = None if kinds is None else kinds[bond]
+    found = named_group(nodes, inner, 0, tie, fill=typed or "H" not in names, typed=typed)
     return found.formula if found.name is None else f"{found.name} ({found.formula})"
 
 
