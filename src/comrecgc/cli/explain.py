@@ -101,7 +101,8 @@ def explain(
     allow_alerts: Annotated[
         bool,
         typer.Option(
-            "--allow-alerts", help="Rules: allow changes of a table's molecules that bring structural alerts (Brenk)."
+            "--allow-alerts",
+            help="Rules: allow changes of a table's molecules that bring structural alerts (Brenk) or fall apart.",
         ),
     ] = False,
     heads: Annotated[int, typer.Option(min=1, help="k: heads of the paper's walk.")] = 5,
