@@ -309,8 +309,7 @@ def _say_enough(
     else:
         degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
         enough = (kind != kernels.changing.ATTACH) | (degrees[node] > 1)
-    mask: npt.NDArray[np.bool_] = ((kind < 0) | enough).all(axis=1)
-    return mask
+    return np.asarray(((kind < 0) | enough).all(axis=1), bool)
 
 
 def _confirmed_rules(
