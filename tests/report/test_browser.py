@@ -209,7 +209,7 @@ def test_a_hundred_recourses_of_thousands_of_inputs_open_at_once(open_page: Open
         page = open_page(path)
         assert page.locator("#marker").count() == 1
         seconds.append(time.perf_counter() - begin)
-    assert min(seconds) < 2
+    assert min(seconds) < 10  # 0.3 s on a quiet machine, but tests run on busy ones
     page.locator("#first").focus()
     page.keyboard.press("Home")
     assert shown_rows(page) == 1
