@@ -49,14 +49,19 @@ def planted() -> Explanation:
 def test_the_page_says_what_was_found(planted: Explanation) -> None:
     html = render_report(planted)
     page = Page(html)
-    assert "6 common recourses turn 65.0% of 60 toxic graphs into harmless" in page.words
+    found = (
+        f"{len(planted.recourses)} common recourses turn {planted.coverage:.1%} of {len(planted.inputs)} toxic graphs"
+    )
+    assert f"{found} into harmless" in page.words
     for recourse in planted.recourses:
         assert recourse.summary in page.words
     for words in ("Model accuracy", "87.0%", "13.0% of the inputs are covered by changing nothing.", "theta", "3.11"):
         assert words in page.words
     for reason in {entry.reason for entry in planted.uncovered}:
         assert reason.value.capitalize() in page.words
-    assert len([1 for tag, attributes in page.elements if tag == "tr" and attributes.get("class") == "row"]) == 6
+    assert len([1 for tag, attributes in page.elements if tag == "tr" and attributes.get("class") == "row"]) == len(
+        planted.recourses
+    )
 
 
 def test_the_embedded_data_draws_examples_and_map(planted: Explanation) -> None:
