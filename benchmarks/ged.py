@@ -51,7 +51,7 @@ def main() -> None:
     options = parser.parse_args()
     ged_interval(Graph([0], []), Graph([1, 1], [(0, 1)]))  # compile
     for name in options.datasets:
-        graphs = load_dataset(name, options.data_root).graphs
+        graphs = tuple(load_dataset(name, options.data_root).graphs)
         rng = np.random.default_rng(options.seed)
         for kind, pairs in (
             ("far", far_pairs(graphs, options.pairs, rng)),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -120,7 +121,7 @@ def test_subsets_carry_their_toxicophores(planted: PlantedDataset) -> None:
 
 
 @pytest.mark.parametrize(("options", "message"), [({"seed": -1}, "seed"), ({"num_graphs": 1}, "num_graphs")])
-def test_bad_choices(options: dict[str, int], message: str) -> None:
+def test_bad_choices(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=rf"^{message} must .* \(got -?1\)"):
         load_planted(**options)
 

@@ -28,7 +28,7 @@ class Mined:
         probability = self.model.accept_probability(batch)
         rejects = np.flatnonzero(probability < 0.5)
         self.base = log_odds(probability[rejects])
-        self.inputs = [self.data.graphs[i] for i in rejects]
+        self.inputs = [self.data.graphs[i] for i in rejects.tolist()]
         self.workshop = Workshop(
             inputs=self.inputs, vocabulary=oracles.small_vocabulary(self.data, Rung.CONNECTED, THETA), jobs=jobs
         )
