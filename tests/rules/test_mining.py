@@ -118,7 +118,9 @@ def test_threads_change_nothing() -> None:
     model = random_network("gcn", rng)
     vocabulary = oracles.small_vocabulary(data, Rung.CONNECTED, 0.25)
     one, two = (
-        Workshop(inputs=[*data.graphs, *data.graphs], vocabulary=vocabulary, jobs=jobs).changes(Acceptance(classifier=model))
+        Workshop(inputs=[*data.graphs, *data.graphs], vocabulary=vocabulary, jobs=jobs).changes(
+            Acceptance(classifier=model)
+        )
         for jobs in (1, 2)
     )
     assert len(one)
