@@ -133,7 +133,7 @@ def test_the_examples_of_models_of_molecules_run(
     names: dict[str, Any] = {}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)  # noqa: S102
     explanation = names["explanation"]
-    assert explanation.coverage > 0.5
+    assert explanation.coverage > 0.4
     assert any("nitro" in recourse.summary for recourse in explanation.recourses)
     for recourse in explanation.recourses:
         for member in recourse.covered:
@@ -149,7 +149,7 @@ def test_the_examples_of_models_of_molecules_run(
     [
         ("social_network", "person"),
         ("compare_models", "holds for both"),
-        ("classes_and_bonds", "into a 1 edge"),
+        ("classes_and_bonds", "into an edge of label 1"),
         ("papers_method", "trivial_coverage"),
     ],
 )
