@@ -29,7 +29,7 @@ from comrecgc.graphs import GraphBatch
 from comrecgc.molecules import BOND_NAMES, ladder_of
 from comrecgc.pipeline import Judges, Rejects, Settings, mine_rules
 from comrecgc.pipeline.census import CensusWork, take_census
-from comrecgc.pipeline.mined_rules import acceptance_of, workshop_of
+from comrecgc.pipeline.mined_rules import COUNTED_RULES, acceptance_of, workshop_of
 from comrecgc.rules import Recipes
 from comrecgc.selection import packed_cover, two_round_cover
 from comrecgc.threads import reproducible
@@ -39,7 +39,7 @@ def main() -> None:
     arguments = parse_arguments()
     classifier = train_classifier(load_planted(num_graphs=400), ClassifierTraining(epochs=300, patience=60)).model
     with reproducible():
-        work, seconds = prepared(classifier, arguments.sample)
+        work, seconds = prepared(classifier, arguments.sample, arguments.rules)
         print(
             f"{len(work.recipes.key)} rules of a sample of {arguments.sample} graphs, mined in {seconds:.0f} s of processor time",
             flush=True,
@@ -53,6 +53,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", type=int, nargs="*", default=[5000, 10_000, 20_000], help="how many graphs")
     parser.add_argument("--sample", type=int, default=5000, help="graphs that rules are mined on")
+    parser.add_argument("--rules", type=int, default=COUNTED_RULES, help="rules that are carried out on all graphs")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
         "--workers", type=int, nargs="*", default=[], help="workers of LocalClusters beside the threads"
@@ -72,12 +73,12 @@ def molecules(count: int, seed: int) -> GraphDataset:
     )  # fmt: skip
 
 
-def prepared(classifier: Classifier, sample: int) -> tuple[CensusWork, float]:
+def prepared(classifier: Classifier, sample: int, rules: int) -> tuple[CensusWork, float]:
     """Rules of a sample, ready to be carried out elsewhere, and the processor time that took."""
     started, settings, data = time.process_time(), Settings(recourse="rules"), molecules(sample, seed=0)
     rejects = Rejects.of(data, predict(classifier, data))
     judges = Judges(ladder=ladder_of(data.graphs, data.label_names))
-    mined = mine_rules(settings, rejects, classifier, judges)
+    mined = mine_rules(settings, rejects, classifier, judges, most_rules=rules)
     workshop = workshop_of(settings, rejects, judges.ladder)
     acceptance = acceptance_of(settings, classifier, judges)
     recipes = Recipes.of(mined.table, workshop)

@@ -20,7 +20,15 @@ from comrecgc.pipeline.assembly import assemble, explain_recourses
 from comrecgc.pipeline.census import CensusWork, Population, Shard, take_census
 from comrecgc.pipeline.clock import Clock
 from comrecgc.pipeline.inputs import ModelPair, Progress, Rejects
-from comrecgc.pipeline.mined_rules import MinedRules, acceptance_of, mine_rules, stored_rules, workshop_of
+from comrecgc.pipeline.mined_rules import (
+    COUNTED_RULES,
+    MOST_RULES,
+    MinedRules,
+    acceptance_of,
+    mine_rules,
+    stored_rules,
+    workshop_of,
+)
 from comrecgc.pipeline.panels import ObtainPanel
 from comrecgc.pipeline.rule_chooser import RULES, RuleChooser
 from comrecgc.pipeline.rules import explain_rules
@@ -189,8 +197,9 @@ def _find_rules(
         mined = stored_rules(settings, rejects, judges.ladder, table)
     else:
         mined = mine_rules(
-            settings, rejects, classifier, judges, deadline=clock.search_deadline(len(rejects)), progress=progress
-        )
+            settings, rejects, classifier, judges, most_rules=MOST_RULES if take is None else COUNTED_RULES,
+            deadline=clock.search_deadline(len(rejects)), progress=progress,
+        )  # fmt: skip
         if table is not None:
             save_table(table, mined.table, rejects.graphs, complete=mined.complete)
     clock.lap("mining")

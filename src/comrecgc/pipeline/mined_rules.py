@@ -35,6 +35,9 @@ from comrecgc.rules import (
     tabulate,
 )
 
+MOST_RULES, COUNTED_RULES = 3000, 600
+"""Rules that a table keeps; the second where each is carried out on far more graphs than it was mined from."""
+
 LEAST_CONFIRMED = 0.5
 """Share of the molecules a rule turns for which most of the panel must agree, where molecules come with charges and aromaticity: whoever reads such rules
 means to make something, and what moves one model alone is not worth it."""
@@ -70,6 +73,7 @@ def mine_rules(
     classifier: Classifier,
     judges: Judges,
     *,
+    most_rules: int = MOST_RULES,
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> MinedRules:
@@ -80,6 +84,7 @@ def mine_rules(
         rejects: The inputs.
         classifier: The model.
         judges: The ladder and the panel.
+        most_rules: Rules that the table keeps.
         deadline: When composite rules must stop being tried, as `time.monotonic()` counts.
         progress: Called as work proceeds.
     """
@@ -93,7 +98,7 @@ def mine_rules(
     )
     chemistry = _typed_chemistry(judges.ladder) if Rung.parse(settings.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
-        singles, composites, workshop, base, acceptance=acceptance,
+        singles, composites, workshop, base, acceptance=acceptance, most_rules=most_rules,
         definite=None if chemistry is None else chemistry.aromatic, least_confirmed=0.0 if chemistry is None else LEAST_CONFIRMED,
     )  # fmt: skip
     table = _exactly_applicable(table, workshop, rejects, settings.num_jobs)
