@@ -1,7 +1,7 @@
 """As many molecules as wanted, one in two with a toxic group, as a folder in the TU format; and a classifier trained on a few of them.
 
-    python benchmarks/many_molecules.py --graphs 1000000 --out /tmp/million
-    comrecgc explain --dataset /tmp/million/molecules --classifier /tmp/million/classifier.safetensors --no-panel --out /tmp/million/run
+    python benchmarks/many_molecules.py --graphs 1000000 --out million
+    comrecgc explain --dataset million/molecules --classifier million/classifier.safetensors --no-panel --out million/run
 
 Molecules are drawn in parts of 10,000, each with its own seed, so that a smaller folder holds the first molecules of a larger one.
 """
