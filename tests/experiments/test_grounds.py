@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from comrecgc.classifiers import predict
 from comrecgc.experiments import Laboratory, scale_of
@@ -19,7 +20,8 @@ def ground(tmp_path: Path, **options: Any) -> Ground:
     return Ground(name="planted", model="gcn", scale=SCALE, models=tmp_path / "models", **options)
 
 
-def test_what_is_missing_is_trained_once(tmp_path: Path) -> None:
+def test_what_is_missing_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / name)
     said: list[str] = []
     first = ground(tmp_path, checkpoints=tmp_path, progress=lambda what, *_: said.append(what))
     answers = predict(first.classifier, first.dataset).accepted
