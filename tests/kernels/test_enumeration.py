@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from tests.rules import oracles
 from tests.stubs import Always
 
 RUNGS = (Rung.ANY, Rung.CONNECTED, Rung.PLAUSIBLE)
-KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond")
+KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond", "tie")
 seeds = st.integers(0, 10**6)
 
 
@@ -34,6 +36,7 @@ def test_changes_are_all_that_brute_force_finds(rung: Rung, edge_labels: bool, s
     data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=10)
     theta = float(rng.choice([0.1, 0.2, 0.35]))
     vocabulary = oracles.small_vocabulary(data, rung, theta)
+    assert vocabulary.ties == (rung == Rung.PLAUSIBLE)
     graph = oracles.small_graph(rng, edge_labels=edge_labels, most_nodes=6)
     workshop, changes = mined([graph], vocabulary)
     batch, _ = workshop.built(changes.input, changes.change)
@@ -45,7 +48,9 @@ def test_changes_are_all_that_brute_force_finds(rung: Rung, edge_labels: bool, s
     plain, known = oracles.to_networkx(graph), oracles.familiar(data.graphs, 3)
     wanted = {
         (kind, cost, kinds.number(result))
-        for kind, cost, result in oracles.single_changes(plain, vocabulary.groups, 3, 2 if edge_labels else 1)
+        for kind, cost, result in oracles.single_changes(
+            plain, vocabulary.groups, 3, 2 if edge_labels else 1, ties=vocabulary.ties
+        )
         if cost <= theta * (graph.size + len(result) + result.number_of_edges())
         and oracles.stands(plain, result, rung, known)
     }
@@ -78,7 +83,7 @@ def test_groups_are_what_hangs_on_bridges(edge_labels: bool, seed: int) -> None:
 def test_every_change_is_the_rule_that_is_read_from_it(rung: Rung, edge_labels: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=8)
-    vocabulary = oracles.small_vocabulary(data, rung, 0.35)
+    vocabulary = replace(oracles.small_vocabulary(data, rung, 0.35), ties=True)
     inputs = [oracles.small_graph(rng, edge_labels=edge_labels) for _ in range(2)]
     workshop, changes = mined(inputs, vocabulary)
     rows = rng.permutation(len(changes))[:150]
@@ -101,7 +106,7 @@ def test_every_change_is_the_rule_that_is_read_from_it(rung: Rung, edge_labels: 
 def test_keys_do_not_depend_on_the_order_of_nodes(edge_labels: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     data = oracles.small_data(rng, edge_labels=edge_labels)
-    vocabulary = oracles.small_vocabulary(data, Rung.ANY)
+    vocabulary = replace(oracles.small_vocabulary(data, Rung.ANY), ties=True)
     graph = oracles.small_graph(rng, edge_labels=edge_labels)
     _, one = mined([graph], vocabulary)
     _, other = mined([oracles.permuted(graph, rng)], vocabulary)
@@ -117,7 +122,7 @@ def test_keys_do_not_depend_on_the_order_of_nodes(edge_labels: bool, seed: int) 
 def test_keys_are_equal_exactly_where_rules_are(edge_labels: bool, radius: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=8)
-    vocabulary = oracles.small_vocabulary(data, Rung.CONNECTED, 0.35)
+    vocabulary = replace(oracles.small_vocabulary(data, Rung.CONNECTED, 0.35), ties=True)
     inputs = [oracles.small_graph(rng, edge_labels=edge_labels) for _ in range(2)]
     inputs += [oracles.permuted(graph, rng) for graph in inputs]
     workshop, changes = mined(inputs, vocabulary)

@@ -113,7 +113,7 @@ def stands(before: nx.Graph[Any], after: nx.Graph[Any], rung: Rung, known: set[o
 
 
 def single_changes(
-    graph: nx.Graph[Any], groups: Sequence[Group], num_labels: int, num_edge_labels: int
+    graph: nx.Graph[Any], groups: Sequence[Group], num_labels: int, num_edge_labels: int, *, ties: bool = False
 ) -> Iterator[tuple[str, int, nx.Graph[Any]]]:
     """Kind, cost and result of every change of a graph, by their definitions."""
     shapes = [group_graph(group) for group in groups]
@@ -137,6 +137,11 @@ def single_changes(
             if k != old:
                 yield "swap", swap_cost(groups[old], group), attached(rest, anchor, group)
     for u, v in combinations(graph, 2):
+        for group in groups if ties else ():
+            if len(group.labels) == 1:
+                result = attached(graph, u, group)
+                result.add_edge(v, ("new", 0), bond=group.bond)
+                yield "tie", 3, result
         result = graph.copy()
         if not graph.has_edge(u, v):
             for bond in range(num_edge_labels):

@@ -70,8 +70,8 @@ def choose(
     forbid_kind: Annotated[
         list[str] | None,
         typer.Option(
-            help="relabel, attach, detach, swap, join, cut or rebond: a kind of change that rules must not consist of, once "
-            "per kind.",
+            help="relabel, attach, detach, swap, join, cut, rebond or tie: a kind of change that rules must not consist of, "
+            "once per kind.",
             show_default=False,
         ),
     ] = None,

@@ -140,7 +140,7 @@ class Explanation:
             max_changes: Most changes made together.
             forbidden_labels: Names of node labels that it must not add.
             forbidden_groups: Names of groups that it must not attach, as sentences have them: "nitro (–NO2)", or "nitro" or "–NO2" alone.
-            forbidden_kinds: Kinds of change that it must not consist of: relabel, attach, detach, swap, join, cut, rebond.
+            forbidden_kinds: Kinds of change that it must not consist of: relabel, attach, detach, swap, join, cut, rebond, tie.
             protected_labels: Names of node labels that it must not remove or relabel.
             radii: Radii its context may have: 0 for what changes and what it hangs on, 1 for the exact neighbours of that too, 2 for theirs.
             confirmed: Count only results that most of the panel accept.

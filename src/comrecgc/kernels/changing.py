@@ -14,6 +14,7 @@ A change is four numbers:
 | JOIN    | node   | node                | label of the new edge      |
 | CUT     | node   | node                | -1                         |
 | REBOND  | node   | node                | new label of their edge    |
+| TIE     | anchor | anchor              | group of one node, tied to both by its bond |
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from comrecgc.kernels.surroundings import neighbour_term, node_hash
 
-RELABEL, ATTACH, DETACH, SWAP, JOIN, CUT, REBOND = range(7)
+RELABEL, ATTACH, DETACH, SWAP, JOIN, CUT, REBOND, TIE = range(8)
 
 MAX_GROUP = 8
 """Nodes of a group at most."""
@@ -246,6 +247,9 @@ def carry_out(w, kind, first, second, value, groups, shared):  # type: ignore[no
         return False
     rows[second, USED] = 1
     _touch(w, second)
+    if kind == TIE:
+        new, bond = _add(w, groups.table[value, 0]), groups.table[value, BOND]
+        return new >= 0 and _tie(w, first, new, bond) and _tie(w, second, new, bond)
     place = place_of(rows, first, second)
     if kind == JOIN:
         return place < 0 and _tie(w, first, second, value)

@@ -31,6 +31,7 @@ from comrecgc.kernels.changing import (
     SIZE,
     STACK,
     SWAP,
+    TIE,
     carry_out,
     contains,
     follow,
@@ -63,6 +64,7 @@ class Limits(NamedTuple):
     names: Any  # uint64 [G]: of the groups, increasing
     swap_cost: Any  # int32 [G, G]: elements that change when one group takes the place of another
     familiar: Any  # uint64: `hash_table` of the familiar surroundings
+    ties: bool  # whether new nodes may be tied to two others
 
 
 @numba.njit(cache=True, nogil=True)
@@ -229,6 +231,13 @@ def _propose(w, limits, groups, hydrogens):  # type: ignore[no-untyped-def]
                 for other in range(limits.num_edge_labels):
                     if other != bond:
                         count = _put(out, count, REBOND, v, u, other, 1, bond)
+            if limits.ties:
+                while count + len(table) > len(out):
+                    out = _wider(out)
+                for g in range(len(table)):
+                    if table[g, OFFERED] and table[g, 1] < 0:
+                        joined = 0 if place < 0 else rows[v, place + 1] + 1
+                        count = _put(out, count, TIE, v, u, g, table[g, SIZE] + 1, joined)
     return out[:count]
 
 
@@ -270,13 +279,15 @@ def _found_key(rows, kind, first, second, found, lost, lost_second, radius, name
                 here += chain(chain(chain(_SHARED, rows[first, k + 1]), rows[second, j + 1]), label)
                 there += chain(chain(chain(_SHARED, rows[second, j + 1]), rows[first, k + 1]), label)
         one, other = chain(one, here), chain(other, there)
+    elif kind == TIE:
+        found = 0  # whether both are joined is part of their surroundings
     return chain(one + other, found)  # whichever comes first
 
 
 @numba.njit(cache=True, nogil=True)
 def _rule_key(rows, key, kind, first, second, value, lost, gained, lost_second, gained_second, names):  # type: ignore[no-untyped-def]
     """Key of a rule: what it finds, then what it makes of it."""
-    made = names[value] if kind in (ATTACH, SWAP) else np.uint64(value + 1)
+    made = names[value] if kind in (ATTACH, SWAP, TIE) else np.uint64(value + 1)
     key = chain(chain(key, np.uint64(kind)), made)
     if kind < JOIN:
         return chain(key, gained)
@@ -335,11 +346,11 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
         if ok:
             cost += 2 * abs(gained) + 2 * abs(gained_second)
             grown = 2 * gained + 2 * gained_second
-            if kind in (ATTACH, SWAP):
+            if kind in (ATTACH, SWAP, TIE):
                 grown += table[value, SIZE]
             if kind in (DETACH, SWAP):
                 grown -= table[found, SIZE]
-            grown += 1 if kind == JOIN else (-1 if kind == CUT else 0)
+            grown += 1 if kind in (JOIN, TIE) else (-1 if kind == CUT else 0)
             ok = cost <= limits.theta * (2 * size + grown)
         if ok and limits.rung >= PLAUSIBLE:
             ok = is_familiar(w, limits.familiar, hydrogens.orders, valence)
@@ -386,7 +397,7 @@ def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: i
         )
         if kind == SWAP:
             kind = DETACH
-        if kind < JOIN and kind == kind_before and first == first_before and second == second_before:
+        if (kind < JOIN or kind == TIE) and kind == kind_before and first == first_before and second == second_before:
             continue  # the same place, found once
         kind_before, first_before, second_before = kind, first, second
         least, most = 0, 0

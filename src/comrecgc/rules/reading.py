@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Edge = tuple[int, int]
 
-_SWAP, _JOIN = 3, 4
+_ATTACH, _SWAP, _JOIN, _TIE = 1, 3, 4, 7
 
 
 def read_rules(table: RuleTable, workshop: Workshop, rows: Sequence[int]) -> list[tuple[Rule, Site]]:
@@ -120,7 +120,7 @@ def _merged(
     merged: dict[int, int] = {}
     start = first_new
     for kind, anchor, root, value in rows:
-        if kind not in (1, _SWAP):
+        if kind not in (_ATTACH, _SWAP, _TIE):
             continue
         new = groups[value]
         if kind == _SWAP:

@@ -42,6 +42,8 @@ class Vocabulary:
         bonding: Valences and hydrogens, where graphs are molecules.
         offered: Which groups may be attached, `[G]`: those that leave no valence open, and the most common.
         offered_labels: Which labels nodes may be given, `[L]`; None for all.
+        ties: Whether a new node may be tied to two others. Where nearly every node has several neighbours, a leaf would be out of place; a molecule would get
+            a ring that nobody can make.
     """
 
     groups: tuple[Group, ...]
@@ -54,6 +56,7 @@ class Vocabulary:
     bonding: Bonding | None
     offered: npt.NDArray[np.bool_]
     offered_labels: npt.NDArray[np.bool_] | None = None
+    ties: bool = False
 
     @classmethod
     def of(
@@ -79,7 +82,8 @@ class Vocabulary:
         least = max(min_seen, math.ceil(USUAL_SHARE * len(dataset)))
         usual = names[counts >= least]
         more = familiar_pairs(dataset.num_labels, num_edge_labels, ladder.familiarity.known)
-        if rung < Rung.PLAUSIBLE:  # any node may be tied to any other, by any edge
+        ties = rung >= Rung.PLAUSIBLE and not dataset.is_molecular
+        if rung < Rung.PLAUSIBLE or ties:  # any node may be tied to any other, by any edge
             more += [Group((k,), (), (), bond) for k in range(dataset.num_labels) for bond in range(num_edge_labels)]
         groups, names = with_groups(groups, names, more)
         whole = [
@@ -103,6 +107,7 @@ class Vocabulary:
             bonding=bonding,
             offered=offered,
             offered_labels=labels,
+            ties=ties,
         )
 
     def offers(self, changes: npt.NDArray[np.int32], graph: Graph) -> npt.NDArray[np.bool_]:
@@ -132,6 +137,7 @@ class Vocabulary:
             self.names,
             swap_costs(self.groups),
             changing.hash_table(self.ladder.familiarity.known),
+            self.ties,
         )
         if self.bonding is None:
             bonds = changing.Bonds(np.zeros((0, 1), np.int8), -1, np.zeros(0, np.int32))

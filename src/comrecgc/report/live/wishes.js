@@ -14,7 +14,7 @@ const opened = new Set();
 const KIND_WORDS = {
   relabel: ["replace an atom", "relabel a node"], attach: ["attach a group", "attach a group"], detach: ["remove a group", "remove a group"],
   swap: ["swap a group", "swap a group"], join: ["join two atoms", "join two nodes"], cut: ["cut a bond", "cut an edge"],
-  rebond: ["change a bond", "relabel an edge"],
+  rebond: ["change a bond", "relabel an edge"], tie: ["tie a new atom to two others", "tie a new node to two others"],
 };
 const called = (item) => `${thing[0].toUpperCase()}${thing.slice(1)} ${table.index[item]}${table.names[item] ? ` (${table.names[item]})` : ""}`;
 
