@@ -30,6 +30,7 @@ def table_of(turns: Any, can: Any = None, **columns: Any) -> RuleTable:
     change[:, 0] = (0, 0, -1, 1)
     values: dict[str, Any] = {
         "key": np.arange(1, num_rules + 1, dtype=np.uint64),
+        "general": np.arange(1, num_rules + 1, dtype=np.uint64),
         "radius": np.zeros(num_rules, np.int8),
         "kinds": np.tile(np.array([0, -1, -1], np.int8), (num_rules, 1)),
         "cost": np.ones(num_rules, np.int32),
@@ -244,3 +245,29 @@ def test_choice_does_not_depend_on_the_order_of_rules() -> None:
     one, two = choose(table, 5), choose(other, 5)
     assert table.key[one.rules].tolist() == other.key[two.rules].tolist()
     assert replace(two, rules=one.rules).gains.tolist() == one.gains.tolist()
+
+
+def spelt_out_table(*, misses: int = 0) -> RuleTable:
+    """A general rule, two that say where and turn what it turns (but for a few inputs), and another rule."""
+    turns = np.zeros((4, 20), bool)
+    turns[0, :12] = turns[1, :6] = turns[2, 6 : 12 - misses] = turns[3, 12:15] = True
+    can = turns.copy()
+    can[0, 15] = True
+    return table_of(
+        turns, can, general=np.array([1, 1, 1, 4], np.uint64), radius=np.array([0, 1, 1, 0], np.int8)
+    )  # fmt: skip
+
+
+def test_with_room_to_spare_a_general_rule_gives_way_to_those_that_say_where() -> None:
+    table = spelt_out_table()
+    assert table.general_row.tolist() == [-1, 0, 0, -1]
+    assert choose(table, 2).rules.tolist() == [0, 3]  # no room
+    spelt_out = choose(table, 3)
+    assert sorted(spelt_out.rules.tolist()) == [1, 2, 3]
+    assert spelt_out.gains.tolist() == [6, 6, 3]
+    assert spelt_out.coverage == choose(table, 2).coverage
+
+
+def test_a_general_rule_stays_where_specific_ones_would_lose_inputs_or_are_not_wished() -> None:
+    assert choose(spelt_out_table(misses=1), 5).rules.tolist()[0] == 0
+    assert choose(spelt_out_table(), 5, Wishes(radii=(0,))).rules.tolist() == [0, 3]

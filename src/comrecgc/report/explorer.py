@@ -26,13 +26,13 @@ from comrecgc.molecules import charge_sign, depict, read_atom
 from comrecgc.pipeline import CataloguedRule, RuleChooser, catalogue_of, failures_of
 from comrecgc.report.rule_views import property_words
 from comrecgc.report.views import clipped
-from comrecgc.rules import KINDS, NUM_SPLITS, SLACK, Group, RuleTable, choose
+from comrecgc.rules import KINDS, MOST_PARTS, NUM_SPLITS, SLACK, Group, RuleTable, choose
 from comrecgc.wording import describe_group
 
 MOST_PLACES = 1_500_000
 """Nodes that changes name, over all entries, at most; of a larger table the page knows the places in the first inputs of each rule alone."""
 
-_ATTACHES = (1, 3)  # kinds of change that bring a group
+_ATTACHES = (1, 3, 7)  # kinds of change that bring a group
 _FEWEST_PLACES = 8  # of a rule, enough to show some
 _NOWHERE = -32768
 _LIKELY_RULES = 20
@@ -108,6 +108,7 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "majority": table.majority,
         "panel": _panel_size(explanation, chooser),
         "slack": SLACK,
+        "mostParts": MOST_PARTS,
         "splits": NUM_SPLITS,
         "maxChanges": settings.max_changes,
         "complete": chooser.mined.complete,
@@ -139,6 +140,7 @@ def _rule_arrays(table: RuleTable) -> dict[str, Array]:
     turned[table.rule, table.input] = True
     return {
         "radius": table.radius.astype(np.uint8),
+        "generalOf": table.general_row.astype(np.int32),
         "kindOf": table.kinds.astype(np.int8),
         "cost": table.cost.astype(np.int32),
         "adds": table.adds.astype(np.uint8),

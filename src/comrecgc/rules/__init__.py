@@ -3,6 +3,7 @@
 from comrecgc.rules.census import Census, Recipes, count_rules
 from comrecgc.rules.choice import (
     KINDS,
+    MOST_PARTS,
     NUM_SPLITS,
     SLACK,
     HeldOut,
@@ -27,6 +28,7 @@ from comrecgc.rules.vocabulary import Vocabulary
 __all__ = [
     "ACCEPTED",
     "KINDS",
+    "MOST_PARTS",
     "NUM_SPLITS",
     "SLACK",
     "Acceptance",

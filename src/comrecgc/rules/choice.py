@@ -14,13 +14,16 @@ from comrecgc.rules.census import Census
 from comrecgc.rules.table import RuleTable
 from comrecgc.selection import exact_cover, greedy_cover, lp_bound, packed_cover
 
-KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond")
+KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond", "tie")
 """Kinds of change, by their number in `kernels.changing`."""
 
 NUM_SPLITS = 5
 
 SLACK = 0.05
 """A rule that adds at least this share less than the best is preferred to it if it has fewer changes, or succeeds more often."""
+
+MOST_PARTS = 3
+"""Rules that may take the place of a more general one, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +90,7 @@ class Wishes:
         numbers = [KINDS.index(kind) for kind in self.forbidden_kinds]
         mask &= ~np.isin(table.kinds, numbers).any(axis=1)
         if self.forbidden_groups:
-            attached = np.where(np.isin(table.kinds, (1, 3)), table.change[table.ptr[:-1], :, 3], -1)
+            attached = np.where(np.isin(table.kinds, (1, 3, 7)), table.change[table.ptr[:-1], :, 3], -1)
             mask &= ~np.isin(attached, self.forbidden_groups).any(axis=1)
         if self.forbidden_labels:
             mask &= ~table.adds[:, list(self.forbidden_labels)].any(axis=1)
@@ -137,7 +140,8 @@ class RuleChoice:
 def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, seconds: float = 0.0) -> RuleChoice:
     """Choose rules greedily, each for the inputs it adds.
 
-    Among rules that add nearly the same (`SLACK`): fewer changes, then the higher success, the lower cost, the wider context.
+    Among rules that add nearly the same (`SLACK`): fewer changes, then the higher success, the lower cost, the wider context. Where fewer rules are enough, a
+    general one gives way to a few of the same changes that say where, if these turn all that it adds: "of a nitro group" and "of a nitrosamine".
 
     Args:
         table: The rules.
@@ -167,9 +171,38 @@ def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, se
                 bound, by = int((sets[best].sum(axis=0) > 0).sum()), "optimum"
     if bound == greedy.covered:
         by = "optimum"
-    return RuleChoice(
-        rules=rows[greedy.order], gains=greedy.gains, bound=bound, bound_by=by, num_inputs=table.num_inputs
-    )
+    order, gains = greedy.order, greedy.gains
+    spelt_out = _spelt_out(table, rows, sets, order, num_rules)
+    if len(spelt_out) > len(order):
+        preference = _preference(table, rows[spelt_out], table.success[rows[spelt_out]])
+        again = greedy_cover(sets[spelt_out], num_rules, tie_break=preference, slack=SLACK)
+        order, gains = spelt_out[again.order], again.gains
+    return RuleChoice(rules=rows[order], gains=gains, bound=bound, bound_by=by, num_inputs=table.num_inputs)
+
+
+def _spelt_out(
+    table: RuleTable, rows: npt.NDArray[np.int64], sets: Any, order: npt.NDArray[np.int64], num_rules: int
+) -> npt.NDArray[np.int64]:
+    """Chosen rules, general ones replaced by specific ones where there is room for these; places among the allowed `rows`."""
+    general, success = table.general_row[rows], table.success[rows]
+    left, room, result = np.ones(table.num_inputs, bool), num_rules - len(order), []
+    for place in order.tolist():
+        added = np.zeros(table.num_inputs, bool)
+        added[sets.indices[sets.indptr[place] : sets.indptr[place + 1]]] = True
+        added &= left
+        left &= ~added
+        parts = np.flatnonzero((general == rows[place]) & (success >= (1 - SLACK) * success[place]))
+        cover = greedy_cover(
+            sets[parts][:, np.flatnonzero(added)],
+            min(room + 1, MOST_PARTS),
+            tie_break=_preference(table, rows[parts], success[parts]),
+        )
+        if len(cover.order) > 1 and cover.covered == added.sum():
+            result += parts[cover.order].tolist()
+            room -= len(cover.order) - 1
+        else:
+            result.append(place)
+    return np.array(result, np.int64)
 
 
 def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Wishes | None = None) -> RuleChoice:

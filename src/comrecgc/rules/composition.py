@@ -247,12 +247,14 @@ class _Search:
 
     def parts(self, made: Made, wanted: int | npt.NDArray[np.uint64]) -> Parts:
         """The rules of these keys, which increase, or as many as close most of the gaps to acceptance, over all inputs."""
-        names, rule = np.unique(made.rule, return_inverse=True)
-        rows = np.flatnonzero(np.isfinite(made.goal))
-        rise = made.goal[rows] - self.base[made.input[rows]]
-        order = np.lexsort((rows, -rise, made.input[rows], rule[rows]))
-        rows, rise = rows[order], rise[order]
-        of, at = rule[rows], made.input[rows]
+        rows = np.flatnonzero(
+            made.goal > self.base[made.input]
+        )  # a change that lowers the log-odds is no part of anything
+        names, of = np.unique(made.rule[rows], return_inverse=True)
+        rise = (made.goal[rows] - self.base[made.input[rows]]).astype(np.float32)
+        order = np.lexsort((rows, -rise, made.input[rows], of))
+        rows, rise, of = rows[order], rise[order], of[order]
+        at = made.input[rows]
         first = np.flatnonzero(
             np.r_[True, (of[1:] != of[:-1]) | (at[1:] != at[:-1])]
         )  # best place of each rule in each input
@@ -277,7 +279,7 @@ class _Search:
         starts[part, where], nums[part, where], rises[part, where] = first, ends - first, rise[first]
         costs[part, where], growths[part, where] = made.cost[rows[first]], made.grown[rows[first]]
         return Parts(
-            made=made, row=rows, height=rise.astype(np.float32), first=starts, num=nums, rise=rises, cost=costs, grown=growths
+            made=made, row=rows, height=rise, first=starts, num=nums, rise=rises, cost=costs, grown=growths
         )  # fmt: skip
 
     def combine(self, left: Parts, right: Parts) -> list[Made]:

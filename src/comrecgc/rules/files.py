@@ -21,7 +21,15 @@ _KINDS = {
     "key": "u1", "radius": "i1", "kinds": "i2", "cost": "i1", "adds": "b2", "removes": "b2", "applicable": "u2", "ptr": "i1",
     "input": "i1", "change": "i3", "margin": "f1", "votes": "i1", "base": "f1", "random_success": "f1",
 }  # fmt: skip
-_TYPES = {"key": np.uint64, "applicable": np.uint8, "change": np.int16, "margin": np.float32, "votes": np.int8}
+_GENERAL = {"general": "u1"}  # missing in older files
+_TYPES = {
+    "key": np.uint64,
+    "general": np.uint64,
+    "applicable": np.uint8,
+    "change": np.int16,
+    "margin": np.float32,
+    "votes": np.int8,
+}
 _NO_SHARE = -1.0  # stands for NaN, which files do not hold
 _MOST_RADIUS = 2
 _MOST_VOTES = 100
@@ -36,7 +44,7 @@ def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complet
         inputs: The graphs that it speaks of.
         complete: Whether there was time for all that was to be tried.
     """
-    arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table, name) for name in _KINDS}
+    arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table, name) for name in (*_KINDS, *_GENERAL)}
     arrays["random_success"] = np.nan_to_num(table.random_success, nan=_NO_SHARE)
     facts = {
         "inputs": fingerprint(inputs),
@@ -62,7 +70,7 @@ def load_table(
         num_labels: Size of the node label alphabet.
         num_edge_labels: Size of the edge label alphabet; 1 where edges have no labels.
     """
-    arrays, facts = load_arrays(path, _KINDS, compressed=True, advice="")
+    arrays, facts = load_arrays(path, _KINDS, optional=_GENERAL, compressed=True, advice="")
     with refusing_damage(path, advice=""):
         theirs = str(facts["inputs"])
     if theirs != fingerprint(inputs):
@@ -73,6 +81,7 @@ def load_table(
         counts += [int(facts.get(name, 0)) for name in ("num_unconfirmed", "num_scored")]
         require(min(counts) >= 0 and counts[0] <= _MOST_VOTES, "counts must not be negative")
         share = arrays.pop("random_success").astype(np.float32)
+        arrays.setdefault("general", arrays["key"])
         table = RuleTable(
             **{name: array.astype(_TYPES.get(name, array.dtype)) for name, array in arrays.items()},
             random_success=np.where(share < 0, np.float32(np.nan), share),
@@ -107,7 +116,7 @@ def _check_rules(table: RuleTable, num_inputs: int, num_labels: int) -> None:
     size = len(table.key)
     require((table.key[1:] > table.key[:-1]).all(), "keys must increase")
     shapes = {
-        "radius": (size,), "kinds": (size, MOST_CHANGES), "cost": (size,), "adds": (size, num_labels),
+        "general": (size,), "radius": (size,), "kinds": (size, MOST_CHANGES), "cost": (size,), "adds": (size, num_labels),
         "removes": (size, num_labels), "applicable": (size, -(-num_inputs // 8)), "random_success": (size,),
         "base": (num_inputs,),
     }  # fmt: skip
@@ -154,11 +163,13 @@ def _check_changes(table: RuleTable, inputs: Sequence[Graph], num_labels: int, n
     require(((second >= 0) & (second < nodes) & (second != first))[both].all(), "nodes must be nodes")
     values = {
         changing.RELABEL: num_labels, changing.ATTACH: len(table.groups), changing.SWAP: len(table.groups),
-        changing.JOIN: num_edge_labels, changing.REBOND: num_edge_labels,
+        changing.JOIN: num_edge_labels, changing.REBOND: num_edge_labels, changing.TIE: len(table.groups),
     }  # fmt: skip
     for which, most in values.items():
         chosen = value[kind == which]
         require(((chosen >= 0) & (chosen < most)).all(), "values must be known")
+    tied = {int(group) for group in np.unique(value[kind == changing.TIE])}
+    require(all(len(table.groups[group].labels) == 1 for group in tied), "one node is tied to two others")
     most_nodes = int(nodes.max(initial=1)) + 1
     edges = [
         np.sort(graph.edges.astype(np.int64), axis=1) @ [most_nodes, 1] + place * most_nodes**2

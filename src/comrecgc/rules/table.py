@@ -39,6 +39,7 @@ class RuleTable:
 
     Args:
         key: What the rule is known by, `[K]`, increasing.
+        general: The rule of the same changes at radius 0, `[K]`, in the table or not.
         radius: Radius of its context, `[K]`.
         kinds: Kind of each of its changes, `[K, 3]`; -1 where it has fewer.
         cost: Elements that it changes, `[K]`.
@@ -62,6 +63,7 @@ class RuleTable:
     """
 
     key: npt.NDArray[np.uint64]
+    general: npt.NDArray[np.uint64]
     radius: npt.NDArray[np.int8]
     kinds: npt.NDArray[np.int8]
     cost: npt.NDArray[np.int32]
@@ -103,6 +105,13 @@ class RuleTable:
     def confirmed(self) -> npt.NDArray[np.bool_]:
         """Which entries most of the panel accept, `[E]`."""
         return (self.votes >= self.majority) & (self.majority > 0)
+
+    @cached_property
+    def general_row(self) -> npt.NDArray[np.int64]:
+        """Row of the rule of the same changes at radius 0, `[K]`; -1 for those at radius 0, and where it is not in the table."""
+        place = np.searchsorted(self.key, self.general)
+        known = self.key[np.minimum(place, max(len(self) - 1, 0))] == self.general
+        return np.where(known & (self.radius > 0), place, -1)
 
     def can_be_carried_out(self, rule: int) -> npt.NDArray[np.bool_]:
         """Inputs that hold what a rule finds, `[N]`."""
@@ -187,6 +196,7 @@ def tabulate(
     gained = _labels_gained(rows.input[first], change, workshop)
     return RuleTable(
         key=key[kept],
+        general=rows.general[first],
         radius=rows.radius[first],
         kinds=change[:, :, 0].astype(np.int8),
         cost=rows.cost[first],
@@ -214,6 +224,7 @@ class _Rows:
     """Accepted changes of all sorts, one a row."""
 
     key: npt.NDArray[np.uint64]
+    general: npt.NDArray[np.uint64]
     radius: npt.NDArray[np.int8]
     input: IntArray
     change: IntArray  # [V, 3, 4]
@@ -260,6 +271,7 @@ def accepted_rows(
     parts = [
         _Rows(
             key=key[rows],
+            general=narrow[rows],
             radius=np.full(len(rows), radius, np.int8),
             input=singles.input[rows],
             change=_padded(singles.change[rows], -1),
@@ -279,6 +291,7 @@ def accepted_rows(
         parts += [
             _Rows(
                 key=key[rows],
+                general=made.rule[rows],
                 radius=np.full(len(rows), radius, np.int8),
                 input=made.input[rows],
                 change=_padded(made.change[rows], -1),
@@ -399,7 +412,7 @@ def _labels_gained(inputs: IntArray, changes: IntArray, workshop: Workshop) -> I
             if kind in (changing.DETACH, changing.SWAP):
                 for node in where[i].beyond(first, second):
                     row[where[i].labels[node]] -= 1
-            if kind in (changing.ATTACH, changing.SWAP):
+            if kind in (changing.ATTACH, changing.SWAP, changing.TIE):
                 for label in groups[value].labels:
                     row[label] += 1
     return gained

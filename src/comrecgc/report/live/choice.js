@@ -30,7 +30,7 @@ function sumOfLargest(gains, rules, count, most) {
   return sum;
 }
 // Greedy cover. `left` says which inputs count and are not covered yet, `gains` what every rule would add; both are changed.
-function cover(table, order, num, left, gains, onlyConfirmed, picks = []) {
+function cover(table, order, num, left, gains, onlyConfirmed, { picks = [], slack = table.slack } = {}) {
   const rules = [];
   const added = [];
   let covered = 0;
@@ -67,7 +67,7 @@ function cover(table, order, num, left, gains, onlyConfirmed, picks = []) {
     let best = 0;
     for (const rule of order) best = Math.max(best, gains[rule]);
     if (best <= 0) break;
-    const least = (1 - table.slack) * best;
+    const least = (1 - slack) * best;
     take(order.find((rule) => gains[rule] >= least));
     bound = Math.min(bound, covered + sumOfLargest(gains, order, num, table.N));
   }
@@ -80,11 +80,44 @@ function chooseRules(table, wishes) {
       allowed.push(rule);
     }
   }
-  const gains = (wishes.confirmed ? table.numConfirmed : table.numTurned).slice();
-  const left = new Uint8Array(table.N).fill(1);
   const order = byPreference(table, allowed.slice(), table.success);
-  const found = cover(table, order, wishes.num, left, gains, wishes.confirmed, wishes.picks);
-  return { ...found, left, gains, allowed };
+  const choose = (rules, picks) => {
+    const gains = (wishes.confirmed ? table.numConfirmed : table.numTurned).slice();
+    const left = new Uint8Array(table.N).fill(1);
+    return { ...cover(table, rules, wishes.num, left, gains, wishes.confirmed, { picks }), left, gains, allowed };
+  };
+  const found = choose(order, wishes.picks);
+  const spelt = wishes.picks.length ? found.rules : spellOut(table, order, found.rules, wishes);
+  if (spelt.length === found.rules.length) return found;
+  return { ...choose(byPreference(table, spelt, table.success), []), bound: found.bound };
+}
+// Where fewer rules are enough, a general one gives way to a few of the same changes that say where, if these turn all that it adds.
+function spellOut(table, allowed, chosen, wishes) {
+  const left = new Uint8Array(table.N).fill(1);
+  const result = [];
+  let room = wishes.num - chosen.length;
+  for (const rule of chosen) {
+    const added = new Uint8Array(table.N);
+    let need = 0;
+    for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) {
+      const item = table.input[at];
+      if (!left[item] || (wishes.confirmed && !table.confirmed[at])) continue;
+      [left[item], added[item], need] = [0, 1, need + 1];
+    }
+    const least = (1 - table.slack) * table.success[rule];
+    const parts = allowed.filter((other) => table.generalOf[other] === rule && table.success[other] >= least);
+    const gains = new Int32Array(table.K);
+    for (const part of parts) {
+      for (let at = table.ptr[part]; at < table.ptr[part + 1]; at += 1) {
+        gains[part] += added[table.input[at]] && (!wishes.confirmed || table.confirmed[at]) ? 1 : 0;
+      }
+    }
+    const found = cover(table, parts, Math.min(room + 1, table.mostParts), added, gains, wishes.confirmed, { slack: 0 });
+    const isSplit = found.rules.length > 1 && found.covered === need;
+    result.push(...(isSplit ? found.rules : [rule]));
+    room -= isSplit ? found.rules.length - 1 : 0;
+  }
+  return result;
 }
 // Chosen on four fifths of the inputs, measured on one fifth, five times; null for fewer than ten inputs.
 function heldOutCoverage(table, wishes) {
@@ -104,7 +137,7 @@ function heldOutCoverage(table, wishes) {
     const allowed = free.filter((rule) => rate[rule] >= wishes.minSuccess && gains[rule] >= wishes.minSupport);
     const left = new Uint8Array(table.N);
     for (let item = 0; item < table.N; item += 1) left[item] = table.foldOf[item] !== fold ? 1 : 0;
-    const chosen = cover(table, byPreference(table, allowed, rate), wishes.num, left, gains, wishes.confirmed, wishes.picks).rules;
+    const chosen = cover(table, byPreference(table, allowed, rate), wishes.num, left, gains, wishes.confirmed, { picks: wishes.picks }).rules;
     const reached = new Uint8Array(table.N);
     for (const rule of chosen) {
       for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) {
