@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc import kernels
-from comrecgc.graphs import Graph
+from comrecgc.graphs import Graph, Rule
 from comrecgc.rules.composition import Composition, Made, composite_keys
+from comrecgc.rules.holders import Holders
 from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Workshop
-from comrecgc.rules.table import MOST_CHANGES, WIDE, RuleTable, holding, packed
+from comrecgc.rules.reading import read_rules
+from comrecgc.rules.table import MOST_CHANGES, RuleTable, packed
 from comrecgc.rules.vocabulary import Vocabulary
 
 Keys = npt.NDArray[np.uint64]
@@ -29,22 +31,20 @@ class Recipes:
     """What it takes to carry the rules of a table out elsewhere.
 
     Args:
-        key: The rules, `[K]`, increasing.
-        found: Keys of what each change of a rule finds, `[K, 3]`; 0 where it has fewer.
+        key: The rules, `[K]`, increasing,
+        rules: and what each of them says, `[K]`.
         general: Single rules at radius 0 that are rules of the table or parts of one, increasing,
         exact: and single rules at radius 1 that are rules of the table, or that rules at radius 2 refine.
         narrow: What both are at radius 0, increasing.
-        wider: Keys at radius 1 of what rules at radius 2 find, increasing.
         pairs: Single rules that are carried out together, `[P, 2]`.
         triples: Keys of pairs and the single rule beside each, `[T, 2]`.
     """
 
     key: Keys
-    found: Keys
+    rules: tuple[Rule, ...]
     general: Keys
     exact: Keys
     narrow: Keys
-    wider: Keys
     pairs: Keys
     triples: Keys
 
@@ -55,26 +55,21 @@ class Recipes:
         entries = np.concatenate([table.ptr[:-1], np.flatnonzero(size[table.rule] == MOST_CHANGES)])
         rule = np.concatenate([np.arange(len(table)), table.rule[entries[len(table) :]]])
         change = table.change[entries].astype(np.int32)
-        members, found = _keys_of(table.input[entries], change, workshop)  # [V, 3, 2] each: radius 0 and 1
+        members = _keys_of(table.input[entries], change, workshop)  # [V, 3, 2]: radius 0 and 1
         radius = np.minimum(table.radius[rule], 1).astype(np.int64)
         two, three = (np.flatnonzero(size[rule] == count) for count in (2, 3))
         general, inner = members[:, :, 0], np.concatenate([two, three])
         pair_of_three = composite_keys(general[three, :2], change[three, :2])
         alone = np.flatnonzero(size == 1)
         general_rules = general[alone[radius[alone] == 0], 0]
-        found = found[np.arange(len(table)), :, radius[: len(table)]]
-        wide = np.flatnonzero(table.radius == WIDE)
-        wider = np.unique(found[wide, 0])
-        found[wide, 0] = workshop.widened_keys(table.input[entries[wide]], change[wide, 0], found[wide, 0])
         exact = alone[radius[alone] == 1]
         every = np.unique(np.concatenate([general_rules, general[two, :2].ravel(), general[three].ravel()]))
         return cls(
             key=table.key,
-            found=found,
+            rules=tuple(rule for rule, _ in read_rules(table, workshop, range(len(table)))),
             general=every,
             exact=np.unique(members[exact, 0, 1]),
             narrow=np.union1d(every, general[exact, 0]),
-            wider=wider,
             pairs=np.unique(general[inner, :2], axis=0),
             triples=np.unique(np.stack([pair_of_three, general[three, 2]], axis=1), axis=0),
         )
@@ -86,17 +81,17 @@ class Recipes:
         return kernels.enumeration.Wanted(*tables)
 
 
-def _keys_of(inputs: npt.NDArray[np.int32], changes: npt.NDArray[np.int32], workshop: Workshop) -> tuple[Keys, Keys]:
-    """Keys of the single rule that each change carries out, and of what it finds, at radius 0 and 1, `[V, 3, 2]` each."""
-    keys = np.zeros((len(inputs), MOST_CHANGES, 4), np.uint64)
+def _keys_of(inputs: npt.NDArray[np.int32], changes: npt.NDArray[np.int32], workshop: Workshop) -> Keys:
+    """Keys of the single rule that each change carries out, at radius 0 and 1, `[V, 3, 2]`."""
+    keys = np.zeros((len(inputs), MOST_CHANGES, 2), np.uint64)
     for input_ in np.unique(inputs).tolist():
         rows = np.flatnonzero(inputs == input_)
         where = {tuple(row): key for row, key in zip(*workshop.enumerated(input_), strict=True)}
         for row in rows.tolist():
             for place, change in enumerate(map(tuple, changes[row].tolist())):
                 if change[0] >= 0:
-                    keys[row, place] = where[change]
-    return keys[:, :, :2], keys[:, :, 2:]
+                    keys[row, place] = where[change][:2]
+    return keys
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,7 +100,7 @@ class Census:
 
     Args:
         turned: Inputs that each rule turns, `[K, …]`, eight to a byte; spare bits are 0.
-        num_applicable: How many hold what each change of a rule finds, `[K]`.
+        num_applicable: How many each rule can be carried out on by its own words, `[K]`.
         num_inputs: How many inputs there are.
     """
 
@@ -156,14 +151,11 @@ def count_rules(
     turned = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
     for key, input_ in _accepted_keys(singles, composites, workshop, recipes):
         place = np.searchsorted(recipes.key, key)
-        known = recipes.key[np.minimum(place, shape[0] - 1)] == key if shape[0] else np.zeros(len(key), bool)
-        turned |= packed(place[known], input_[known], shape)
-    holds = holding(recipes.found, recipes.wider, workshop, len(inputs))
-    return Census(
-        turned=turned,
-        num_applicable=np.bitwise_count(holds).sum(axis=1, dtype=np.int64),
-        num_inputs=len(inputs),
-    )
+        listed = recipes.key[np.minimum(place, shape[0] - 1)] == key if shape[0] else np.zeros(len(key), bool)
+        turned |= packed(place[listed], input_[listed], shape)
+    known = np.unpackbits(turned, axis=1, count=len(inputs)).astype(bool)
+    holds = Holders(inputs).hold(recipes.rules, known)
+    return Census(turned=turned, num_applicable=holds.sum(axis=1, dtype=np.int64), num_inputs=len(inputs))
 
 
 def _accepted_keys(
