@@ -52,9 +52,9 @@ def test_tables_of_what_was_computed(
     (cells / "statistics-aids.json").unlink()
     for seed, share in enumerate((0.342, 0.346)):
         name = f"published 5 heads fcr delta 0.02 theta 0.1 aids gcn seed {seed} full"
-        found = {"coverage": 0.4, "published_coverage": share, "length": 7.0, "published_length": 6.5, "curve": [0.1]}
+        figures = {"coverage": 0.4, "published_coverage": share, "length": 7.0, "published_length": 6.5, "curve": [0.1]}
         write_json(
-            cells / f"{file_name(name)}.json", {"cell": name, "lengths": [], "stages": {}, "seconds": 1, **found}
+            cells / f"{file_name(name)}.json", {"cell": name, "lengths": [], "stages": {}, "seconds": 1, **figures}
         )
     before = sorted(path.name for path in cells.iterdir())
     command = ("reproduce", "all", "--computed", "--scale", "full", "--seeds", "2", "--out", tmp_path)
