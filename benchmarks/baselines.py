@@ -98,7 +98,7 @@ def measured(subject: Subject, name: str, options: dict[str, Any], arguments: ar
         least = arguments.min_samples or getattr(
             baseline, "min_samples", 3 if arguments.dataset == "mutagenicity" else 2
         )
-        row |= clustered(subject, found, getattr(baseline, "few", "nearest"), arguments.theta, least)
+        row |= clustered(subject, found, getattr(baseline, "few", "nearest"), arguments.theta, least, arguments.seed)
         row |= summary(subject, found)
     row |= {
         "minutes": round((time.monotonic() - started) / 60, 2),
@@ -107,7 +107,9 @@ def measured(subject: Subject, name: str, options: dict[str, Any], arguments: ar
     return row | {"gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2)}
 
 
-def clustered(subject: Subject, found: Counterfactuals, few: str, theta: float, min_samples: int) -> dict[str, Any]:
+def clustered(
+    subject: Subject, found: Counterfactuals, few: str, theta: float, min_samples: int, seed: int
+) -> dict[str, Any]:
     """FCR and FC as published."""
     ends, sizes = embedded(subject, [each.graph for each in found.found])
     pairs = pairs_within(*embedded(subject, subject.inputs), ends, sizes, theta)
@@ -118,7 +120,7 @@ def clustered(subject: Subject, found: Counterfactuals, few: str, theta: float, 
         first_ten = chosen.gains[:10].sum() / chosen.num_inputs
         return [round(100 * chosen.coverage, 2), round(chosen.total_length, 3), round(100 * first_ten, 2)]
 
-    fewer = few_counterfactuals(pairs, few)
+    fewer = few_counterfactuals(pairs, few, seed)
     fc = told(with_counterfactuals(pairs, fewer))
     return {"pairs": len(pairs), "min_samples": min_samples, "fcr": told(pairs), "fc": [len(fewer), *fc]}
 

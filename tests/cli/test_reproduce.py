@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from comrecgc.experiments.cells import file_name
+from comrecgc.storage import write_json
 from tests.cli.command import run
 
 
@@ -37,6 +39,38 @@ def test_a_quick_table_equals_the_paper_and_is_found_again(
     assert "--resume goes on" in capsys.readouterr().err
     assert run(monkeypatch, *command, "--resume") == 0
     assert files(tmp_path) == first
+
+
+def test_tables_of_what_was_computed(
+    data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "reproduce", "datasets", "--data-root", data_root, "--out", tmp_path) == 0
+    whole = files(tmp_path)
+    cells = tmp_path / "cells"
+    assert run(monkeypatch, "reproduce", "datasets", "--computed", "--out", tmp_path) == 0
+    assert files(tmp_path) == whole
+    (cells / "statistics-aids.json").unlink()
+    for seed, share in enumerate((0.342, 0.346)):
+        name = f"published 5 heads fcr delta 0.02 theta 0.1 aids gcn seed {seed} full"
+        figures = {"coverage": 0.4, "published_coverage": share, "length": 7.0, "published_length": 6.5, "curve": [0.1]}
+        write_json(
+            cells / f"{file_name(name)}.json", {"cell": name, "lengths": [], "stages": {}, "seconds": 1, **figures}
+        )
+    before = sorted(path.name for path in cells.iterdir())
+    command = ("reproduce", "all", "--computed", "--scale", "full", "--seeds", "2", "--out", tmp_path)
+    assert run(monkeypatch, *command) == 0
+    assert sorted(path.name for path in cells.iterdir()) == before
+    assert not (tmp_path / "models").exists()
+    found = files(tmp_path)
+    assert "| graphs | here | 3978 (+0) | 4308 (+0) | not run | 1113 (+0) |" in found["datasets.md"].decode()
+    rows = [line for line in found["fcr.md"].decode().splitlines() if line.startswith("| COMRECGC, 5 heads | the")]
+    assert "| not run | not run | 34.40 ± 0.28 (-0.30) | 6.50 ± 0.00 (-0.24) | not run | not run |" in rows[0]
+    assert "seeds 0 to 1" in found["fcr.md"].decode()
+    assert "Not run." in found["pictures.md"].decode()
+    assert {"curves.svg", "models.md", "social.md", "times.md"} <= set(found)
+    capsys.readouterr()
+    assert run(monkeypatch, "reproduce", "all", "--computed", "--out", tmp_path / "nothing") == 2
+    assert "--computed needs the cells of an earlier run" in capsys.readouterr().err
 
 
 def files(folder: Path) -> dict[str, bytes]:

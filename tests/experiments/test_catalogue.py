@@ -10,7 +10,7 @@ from comrecgc.experiments import ALL, EXPERIMENTS, experiments_of, paper
 
 def test_names() -> None:
     assert [experiment.name for experiment in experiments_of(["fc", "fcr"])] == ["fc", "fcr"]
-    assert experiments_of([ALL]) == list(EXPERIMENTS.values())
+    assert experiments_of([ALL]) == experiments_of(["fc", ALL]) == list(EXPERIMENTS.values())
     with pytest.raises(InputError, match="the nearest is theory"):
         experiments_of(["theorie"])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
+from operator import itemgetter
 
 import pytest
 
@@ -29,6 +31,22 @@ def test_mean_spread_and_difference() -> None:
     assert Entry().words(1) == Entry().printed_words == "–"
     assert Entry(printed=3.0).words(1) == "–"
     assert Entry(printed=128663.0).printed_words == "128663"
+
+
+def test_what_was_not_run_is_said() -> None:
+    cells = [{"x": 42.0}, None, {"x": 44.0}]
+    some = Entry.of(cells, itemgetter("x"), 42.9)
+    assert (some.values, some.missing, some.not_run) == ((42.0, 44.0), 1, False)
+    assert some.words(1) == "43.0 ± 1.4 (+0.1)"
+    none = Entry.of([None], itemgetter("x"), 3.0)
+    assert none.words(1) == "not run"
+    assert Entry.of([{"x": None}], itemgetter("x")).words(1) == "–"  # it was run and has no such figure
+    rows = (Row(name="a", entries=(some, none)), Row(name="b", entries=(Entry.of([None], itemgetter("x")), Entry())))
+    lines = replace(table(), rows=rows).markdown().splitlines()
+    assert "| a | here | 43.0 ± 1.4 (+0.1) | not run |" in lines
+    assert "| b | here | not run | – |" in lines
+    assert "Not all of it was run: 2 of 4 figures were not run; 1 have fewer seeds than the scale." in lines
+    assert not [line for line in table().markdown().splitlines() if "Not all" in line]
 
 
 def test_markdown_has_a_cell_for_every_figure() -> None:

@@ -14,6 +14,7 @@ from comrecgc.recourse import (
     best_coverage,
     exact_counterfactuals,
     nearest_counterfactuals,
+    nearest_of_all,
     pairs_within,
     recourse_triples,
     with_counterfactuals,
@@ -78,6 +79,22 @@ def test_no_more_graphs_than_allowed(limit: int | None) -> None:
     cover = RecourseClustering(theta=0.3, delta=0.05).run(part)
     used = part.candidates[cover.pairs[cover.covers]]
     assert set(used.tolist()) <= set(kept.tolist())
+
+
+def test_copies_of_a_graph_share_the_inputs_they_are_nearest_to() -> None:
+    rng = np.random.default_rng(0)
+    inputs, graphs = (rng.normal(size=(count, 8)).astype(np.float32) for count in (400, 30))
+    sizes, ends = np.full(400, 5, np.int32), np.full(60, 5, np.int32)
+    first = nearest_of_all(inputs, sizes, graphs, ends[:30])
+    gaps = np.linalg.norm(inputs[:, None].astype(np.float64) - graphs, axis=2)
+    assert first.tolist() == sorted(set(gaps.argmin(axis=1).tolist()))
+    twice = np.concatenate([graphs, graphs])
+    assert nearest_of_all(inputs, sizes, twice, ends).tolist() == first.tolist()  # ties to the lowest
+    shared = nearest_of_all(inputs, sizes, twice, ends, rng=np.random.default_rng(1))
+    assert sorted(set((shared % 30).tolist())) == first.tolist()  # the same graphs
+    assert len(first) * 1.5 < len(shared) <= 2 * len(first)  # both copies of most
+    again = nearest_of_all(inputs, sizes, twice, ends, rng=np.random.default_rng(1))
+    assert np.array_equal(shared, again)
 
 
 def test_every_input_keeps_its_nearest() -> None:

@@ -21,6 +21,13 @@ def reproduce(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Name every table and figure, and stop.")] = False,
     scale: Annotated[str, typer.Option(help="quick (few graphs, short walks) or full (as in the paper).")] = "quick",
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Seeds of all that is random.", show_default="quick 1, full 3"),
+    ] = None,
+    computed: Annotated[
+        bool, typer.Option("--computed", help='Compute nothing: tables of the cells in --out, the others "not run".')
+    ] = False,
     folder: Annotated[Path, typer.Option("--out", help="Gets tables, figures, models and cells.")] = Path(
         "reproduction"
     ),
@@ -37,6 +44,7 @@ def reproduce(
 ) -> None:
     """Regenerate the paper's tables and figures, each cell beside what the paper printed."""
     import os
+    from dataclasses import replace
 
     from comrecgc.experiments import ALL, EXPERIMENTS, Laboratory, experiments_of, scale_of
     from comrecgc.storage import only_writer_in, write_text
@@ -49,15 +57,19 @@ def reproduce(
     wanted, size = experiments_of(names), scale_of(scale)
     if checkpoints is not None and not checkpoints.is_dir():
         raise InputError(f"--checkpoints must be a folder (got {checkpoints})")
-    if checkpoints is None:
+    if seeds is not None:
+        size = replace(size, num_seeds=seeds)
+    if checkpoints is None and not computed:
         out.print("No --checkpoints: classifiers and embedders are trained here.")
+    if computed and not (folder / "cells").is_dir():
+        raise InputError(f"--computed needs the cells of an earlier run (got none in {folder})")
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer_in(folder), bars() as bar:
         laboratory = Laboratory(
             folder=folder, scale=size, checkpoints=checkpoints, data_root=data_root,
-            jobs=jobs or os.cpu_count() or 1, progress=bar,
+            jobs=jobs or os.cpu_count() or 1, computes=not computed, progress=bar,
         )  # fmt: skip
-        if not resume and not laboratory.cells.is_empty:
+        if not (resume or computed or laboratory.cells.is_empty):
             raise InputError(
                 f"{folder} holds cells of an earlier run: --resume goes on with them, or give another --out"
             )

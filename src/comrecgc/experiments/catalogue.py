@@ -85,13 +85,11 @@ ALL = "all"
 
 
 def experiments_of(names: list[str]) -> list[Experiment]:
-    """Experiments by their names; "all" for every one."""
-    if names == [ALL]:
-        return list(EXPERIMENTS.values())
+    """Experiments by their names; every one if "all" is among them."""
     for name in names:
-        if name not in EXPERIMENTS:
+        if name not in (*EXPERIMENTS, ALL):
             near = difflib.get_close_matches(name, [*EXPERIMENTS, ALL], n=1, cutoff=0.0)
             raise InputError(
-                f"Experiments are {', '.join(EXPERIMENTS)}, or {ALL} alone (got {name!r}; the nearest is {near[0]})"
+                f"Experiments are {', '.join(EXPERIMENTS)}, or {ALL} (got {name!r}; the nearest is {near[0]})"
             )
-    return [EXPERIMENTS[name] for name in names]
+    return list(EXPERIMENTS.values()) if ALL in names else [EXPERIMENTS[name] for name in names]

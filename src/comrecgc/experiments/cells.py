@@ -17,6 +17,7 @@ from comrecgc.errors import InputError
 from comrecgc.storage import read_json, write_json
 
 Progress = Callable[[str, int, int, str], None]
+Cell = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +86,12 @@ class CellStore:
 
     Args:
         folder: Where they are kept.
+        computes: Whether to compute what is not there.
         progress: Called with the name of every cell before and after it is computed.
     """
 
     folder: Path
+    computes: bool = True
     progress: Progress | None = None
 
     @property
@@ -96,8 +99,8 @@ class CellStore:
         """Whether nobody computed anything."""
         return not any(self.folder.glob("*.json"))
 
-    def value(self, name: str, compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-        """What a cell holds, computed if nobody did.
+    def value(self, name: str, compute: Callable[[], Mapping[str, Any]]) -> Cell | None:
+        """What a cell holds, computed if nobody did; None if it is not there and nothing is to be computed.
 
         Args:
             name: What the result depends on, in words; it becomes the file's name.
@@ -106,10 +109,12 @@ class CellStore:
         path = self.folder / f"{file_name(name)}.json"
         if path.exists():
             return _read(path, name)
+        if not self.computes:
+            return None
         if self.progress is not None:
             self.progress(name, 0, 1, "")
         started, busy = time.monotonic(), time.process_time()
-        value = {
+        value: Cell = {
             "cell": name,
             "version": __version__,
             **compute(),
@@ -142,7 +147,7 @@ def file_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")
 
 
-def _read(path: Path, name: str) -> dict[str, Any]:
+def _read(path: Path, name: str) -> Cell:
     value = read_json(path)
     if not isinstance(value, dict) or value.get("cell") != name:
         raise InputError(f"{path} must hold the cell {name!r} (got another): delete it and run again")

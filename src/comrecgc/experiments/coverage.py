@@ -108,7 +108,7 @@ def ablation_table(laboratory: Laboratory) -> Table:
     alone = []
     for dataset, printed in zip(DATASETS, paper.WITHOUT_CLUSTERING, strict=True):
         cells = laboratory.seeded("without clusters", in_common_without_clusters, dataset)
-        alone.append(Entry(values=tuple(100 * cell["coverage"] for cell in cells), printed=printed.coverage))
+        alone.append(Entry.of(cells, coverage, printed.coverage))
     copied = "without several heads: the row of GCFExplainer, which the paper copied"
     rows = [
         laboratory.row("COMRECGC, 5 heads", PAPERS, published(5), (coverage,), paper.FCR_HEADS[5]),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.experiments.cells import Cell
 from comrecgc.experiments.laboratory import Laboratory
 from comrecgc.experiments.methods import MOST_RECOURSES, Method, moving_walk, published, rules, source, vectors
 from comrecgc.experiments.paper import DATASETS
@@ -26,37 +27,41 @@ METHODS: tuple[tuple[str, Method], ...] = (
     ("rules, plausible changes", rules("plausible")),
 )
 
+_COLOURS = {name: f"C{place}" for place, (name, _) in enumerate(METHODS)}
 _COUNTS = range(1, MOST_RECOURSES + 1)
+
+Curves = dict[str, dict[str, Cell]]  # by dataset and method
 
 
 def draw_curves(laboratory: Laboratory) -> Path:
-    """Draw the figure; returns the SVG. The numbers go beside it as CSV."""
-    curves = {
-        dataset: [(name, laboratory.results(method, dataset)[0]) for name, method in METHODS] for dataset in DATASETS
-    }
+    """Draw the figure; returns the SVG. The numbers go beside it as CSV. Titles say how many curves were not run."""
+    curves: Curves = {}
+    for dataset in DATASETS:
+        cells = {name: laboratory.results(method, dataset)[0] for name, method in METHODS}
+        curves[dataset] = {name: cell for name, cell in cells.items() if cell is not None}
     write_text(laboratory.folder / "curves.csv", _csv(curves))
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4 * len(DATASETS), 6), layout="constrained")
     above, below = figure.subplots(2, len(DATASETS), sharey="row", sharex=True)
     for column, (dataset, lines) in enumerate(curves.items()):
-        for name, result in lines:
-            above[column].plot(_COUNTS, 100 * _held(result["curve"]), label=name, linestyle=_style(name))
-            if result["lengths"]:
-                below[column].plot(
-                    _COUNTS,
-                    _held(np.cumsum(result["lengths"])),
-                    color=above[column].lines[-1].get_color(),
-                    linestyle=_style(name),
-                )
-        above[column].set(title=dataset, ylim=(-2, 102), xscale="log")
+        for name, cell in lines.items():
+            style: dict[str, Any] = {"color": _COLOURS[name], "linestyle": _style(name), "label": name}
+            above[column].plot(_COUNTS, 100 * _held(cell["curve"]), **style)
+            if cell["lengths"]:
+                below[column].plot(_COUNTS, _held(np.cumsum(cell["lengths"])), **style)
+        absent = len(METHODS) - len(lines)
+        title = f"{dataset} ({absent} of {len(METHODS)} curves not run)" if absent else dataset
+        above[column].set(title=title, ylim=(-2, 102), xscale="log")
         below[column].set(xlabel="recourses R", xticks=(1, 3, 10, 30, 100), xticklabels=("1", "3", "10", "30", "100"))
         for axes in (above[column], below[column]):
             axes.grid(alpha=0.3)
             axes.minorticks_off()
     above[0].set_ylabel("% of rejects covered")
     below[0].set_ylabel("sum of lengths")
-    figure.legend(*above[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    drawn = {line.get_label(): line for axes in above for line in axes.lines}
+    shown = [name for name, _ in METHODS if name in drawn]
+    figure.legend([drawn[name] for name in shown], shown, loc="outside lower center", ncols=4, frameon=False)
     path = laboratory.folder / "curves.svg"
     for suffix in ("svg", "png"):
         metadata: dict[str, Any] = {"Date": None} if suffix == "svg" else {"Software": None}
@@ -79,14 +84,14 @@ def _style(name: str) -> str:
     return "-" if "our" in name or "rules" in name else "--"
 
 
-def _csv(curves: dict[str, list[tuple[str, dict[str, Any]]]]) -> str:
+def _csv(curves: Curves) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["dataset", "method", "recourses", "coverage", "length"])
     for dataset, lines in curves.items():
-        for name, result in lines:
-            lengths = np.cumsum(result["lengths"])
-            for count, share in enumerate(result["curve"], start=1):
+        for name, cell in lines.items():
+            lengths = np.cumsum(cell["lengths"])
+            for count, share in enumerate(cell["curve"], start=1):
                 length = f"{lengths[count - 1]:.6g}" if count <= len(lengths) else ""
                 writer.writerow([dataset, name, count, f"{share:.6g}", length])
     return text.getvalue()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from comrecgc import __version__
-from comrecgc.experiments.cells import CellStore, Scale, file_name
+from comrecgc.experiments.cells import Cell, CellStore, Scale, file_name
 from comrecgc.experiments.grounds import Ground, Progress
 from comrecgc.experiments.methods import Method
 from comrecgc.experiments.paper import DATASETS, Line
@@ -29,6 +29,7 @@ class Laboratory:
         checkpoints: Folder with released models; what is not there is trained.
         data_root: Where archives are looked for first.
         jobs: Cores to use.
+        computes: Whether to compute cells that are not there; else tables say of them that they were not run.
         progress: Called as work proceeds.
     """
 
@@ -37,13 +38,14 @@ class Laboratory:
     checkpoints: Path | None = None
     data_root: Path | None = None
     jobs: int = 1
+    computes: bool = True
     progress: Progress | None = None
     _grounds: dict[tuple[str, str, bool], Ground] = field(default_factory=dict, repr=False)
 
     @property
     def cells(self) -> CellStore:
         """The cells of all tables."""
-        return CellStore(folder=self.folder / "cells", progress=self.progress)
+        return CellStore(folder=self.folder / "cells", computes=self.computes, progress=self.progress)
 
     def ground(self, dataset: str, model: str = "gcn", *, trained: bool = False) -> Ground:
         """A dataset and its models; made once.
@@ -67,13 +69,13 @@ class Laboratory:
             )
         return self._grounds[key]
 
-    def results(self, method: Method, dataset: str, model: str = "gcn") -> list[dict[str, Any]]:
-        """What a method comes to, one a seed."""
+    def results(self, method: Method, dataset: str, model: str = "gcn") -> list[Cell | None]:
+        """What a method comes to, one a seed; None for one that was not run."""
         ground = self.ground(dataset, model)
         seeds = range(self.scale.num_seeds if method.random else 1)
         return [self._result(method, ground, seed) for seed in seeds]
 
-    def _result(self, method: Method, ground: Ground, seed: int) -> dict[str, Any]:
+    def _result(self, method: Method, ground: Ground, seed: int) -> Cell | None:
         """One cell. That of the method whose search it shares comes first, so that seconds say which of them searched."""
         if method.searched_by is not None:
             self._result(method.searched_by, ground, seed)
@@ -81,8 +83,8 @@ class Laboratory:
         kept = self.folder / "searches" / searched
         return self.cells.value(method.cell(ground, seed), lambda: method.figures(ground, seed, kept))
 
-    def seeded(self, name: str, compute: Callable[[Ground, int], dict[str, Any]], dataset: str) -> list[dict[str, Any]]:
-        """Cells of something else than a method, one a seed."""
+    def seeded(self, name: str, compute: Callable[[Ground, int], dict[str, Any]], dataset: str) -> list[Cell | None]:
+        """Cells of something else than a method, one a seed; None for one that was not run."""
         ground = self.ground(dataset)
         return [
             self.cells.value(f"{name} {dataset} gcn seed {seed} {self.scale}", lambda seed=seed: compute(ground, seed))  # type: ignore[misc]
@@ -115,8 +117,7 @@ class Laboratory:
         for place, dataset in enumerate(datasets):
             results = self.results(method, dataset, model)
             for which, take in enumerate(read):
-                values = tuple(value for value in map(take, results) if value is not None)
-                entries.append(Entry(values=values, printed=None if printed is None else printed[place][which]))
+                entries.append(Entry.of(results, take, None if printed is None else printed[place][which]))
         return Row(name=name, kind=kind, entries=tuple(entries))
 
     def notes(self, datasets: Sequence[str] = DATASETS, models: Sequence[str] = ("gcn",)) -> tuple[str, ...]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from comrecgc.drawing import draw_rule
+from comrecgc.experiments.grounds import Ground
 from comrecgc.experiments.laboratory import Laboratory, versions
+from comrecgc.experiments.tables import NOT_RUN
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Rule
 from comrecgc.pipeline import catalogue_of
@@ -48,19 +51,43 @@ WANTED = (
 def draw_recourses(laboratory: Laboratory) -> Path:
     """Find the recourses of the paper's pictures among plausible rules, and draw them; returns the page that lists them."""
     ground = laboratory.ground(_DATASET)
-    explainer = CommonRecourseExplainer(ground.classifier, changes="plausible", panel=False, jobs=laboratory.jobs)
-    explainer.fit(ground.whole, progress=laboratory.progress)
+    cell = laboratory.cells.value(f"pictures {_DATASET} {ground.model} {laboratory.scale}", lambda: _searched(ground))
+    lines = ["## Common recourses that the paper shows", ""]
+    for wanted in WANTED:
+        lines.append(f"### {wanted.figure}: {wanted.words}\n")
+        if cell is None:
+            lines.append(f"{NOT_RUN.capitalize()}.\n")
+            continue
+        found = cell[wanted.name]
+        if found is None:
+            lines.append("No plausible rule of the table does this.\n")
+            continue
+        write_text(laboratory.folder / f"recourse-{wanted.name}.svg", found["picture"])
+        lines.append(
+            f"{found['words']}: works for {found['turned']} of the {found['applicable']} molecules it can be carried out on. "
+            f"Rules of the table that do the like: {found['alike']}.\n"
+        )
+        lines.append(f"![{wanted.words}](recourse-{wanted.name}.svg)\n")
+    path = laboratory.folder / "pictures.md"
+    notes = ("All graphs of Mutagenicity, whatever the scale.", f"Models: {ground.provenance}.", versions())
+    write_text(path, "\n".join([*lines, *(f"{note}\n" for note in notes)]))
+    return path
+
+
+def _searched(ground: Ground) -> dict[str, Any]:
+    """What was found of each that is wanted, by name: the words, the counts and the picture of the best rule; None if no rule does it."""
+    explainer = CommonRecourseExplainer(ground.classifier, changes="plausible", panel=False, jobs=ground.jobs)
+    explainer.fit(ground.whole, progress=ground.progress)
     mined, dataset = explainer.mined_, ground.whole
     assert mined is not None
     catalogue = catalogue_of(mined)
     table = mined.table
     order = sorted(range(len(table)), key=lambda row: (table.num_changes[row], -table.num_accepted[row], row))
-    lines = ["## Common recourses that the paper shows", ""]
+    found: dict[str, Any] = {}
     for wanted in WANTED:
         rows = [row for row in order if difference(catalogue[row].rule, dataset.label_names) == wanted.difference]
-        lines.append(f"### {wanted.figure}: {wanted.words}\n")
         if not rows:
-            lines.append("No plausible rule of the table does this.\n")
+            found[wanted.name] = None
             continue
         row, words = rows[0], catalogue[rows[0]].words
         picture = draw_rule(
@@ -68,17 +95,14 @@ def draw_recourses(laboratory: Laboratory) -> Path:
             edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular,
             title=wanted.words, standalone=True,
         )  # fmt: skip
-        write_text(laboratory.folder / f"recourse-{wanted.name}.svg", picture)
-        turned, can = table.num_accepted[row], table.num_applicable[row]
-        what = words.summary if words else "A rule"
-        lines.append(
-            f"{what}: works for {turned} of the {can} molecules it can be carried out on. Rules of the table that do the like: {len(rows)}.\n"
-        )
-        lines.append(f"![{wanted.words}](recourse-{wanted.name}.svg)\n")
-    path = laboratory.folder / "pictures.md"
-    notes = ("All graphs of Mutagenicity, whatever the scale.", f"Models: {ground.provenance}.", versions())
-    write_text(path, "\n".join([*lines, *(f"{note}\n" for note in notes)]))
-    return path
+        found[wanted.name] = {
+            "words": words.summary if words else "A rule",
+            "turned": int(table.num_accepted[row]),
+            "applicable": int(table.num_applicable[row]),
+            "alike": len(rows),
+            "picture": picture,
+        }
+    return found
 
 
 def difference(rule: Rule, label_names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.classifiers import predict, split_dataset
+from comrecgc.experiments.cells import Cell
 from comrecgc.experiments.grounds import Ground
 from comrecgc.experiments.laboratory import KEPT, Laboratory, versions
 from comrecgc.experiments.paper import ACCURACY, DATASETS, STATISTICS
@@ -29,8 +31,7 @@ def datasets_table(laboratory: Laboratory) -> Table:
         Row(
             name=what,
             entries=tuple(
-                Entry(values=(float(cell[what]),), printed=float(paper))
-                for cell, paper in zip(found, printed, strict=True)
+                Entry.of([cell], itemgetter(what), float(paper)) for cell, paper in zip(found, printed, strict=True)
             ),
         )
         for what, printed in STATISTICS.items()
@@ -50,11 +51,11 @@ def accuracy_table(laboratory: Laboratory) -> Table:
         cells = [_trained(laboratory, name, model) for name in DATASETS]
         for part, printed in parts.items():
             entries = tuple(
-                Entry(values=(cell[part],), printed=paper) for cell, paper in zip(cells, printed, strict=True)
+                Entry.of([cell], itemgetter(part), paper) for cell, paper in zip(cells, printed, strict=True)
             )
             rows.append(Row(name=f"{model}, {part}", entries=entries))
     if any(laboratory.ground(name).released_classifier for name in DATASETS):
-        entries = tuple(Entry(values=_released(laboratory, name)) for name in DATASETS)
+        entries = tuple(_released(laboratory, name) for name in DATASETS)
         rows.append(Row(name="gcn as released, all graphs (its split is not known)", entries=entries))
     return Table(
         name="accuracy", number="Tables 2 and 10 to 12", title="Accuracy of the classifiers",
@@ -63,7 +64,7 @@ def accuracy_table(laboratory: Laboratory) -> Table:
     )  # fmt: skip
 
 
-def _trained(laboratory: Laboratory, name: str, model: str) -> dict[str, Any]:
+def _trained(laboratory: Laboratory, name: str, model: str) -> Cell | None:
     ground = laboratory.ground(name, model, trained=True)
 
     def measure() -> dict[str, Any]:
@@ -75,12 +76,12 @@ def _trained(laboratory: Laboratory, name: str, model: str) -> dict[str, Any]:
     return laboratory.cells.value(f"accuracy {name} {model} {laboratory.scale}", measure)
 
 
-def _released(laboratory: Laboratory, name: str) -> tuple[float, ...]:
+def _released(laboratory: Laboratory, name: str) -> Entry:
     ground = laboratory.ground(name)
     if ground.released_classifier is None:
-        return ()
+        return Entry()
     cell = laboratory.cells.value(f"accuracy {name} gcn released", lambda: {"all": float(_right(ground).mean())})
-    return (cell["all"],)
+    return Entry.of([cell], itemgetter("all"))
 
 
 def _right(ground: Ground) -> npt.NDArray[np.bool_]:

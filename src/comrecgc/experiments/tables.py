@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from comrecgc.experiments.cells import Cell
 from comrecgc.storage import write_text
 
 PRINTED = "printed in the paper"
 PAPERS = "the paper's method, run here"
 OURS = "ours"
 HERE = "here"
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +27,32 @@ class Entry:
     Args:
         values: What was measured, one value a seed; empty if nothing was.
         printed: What the paper printed; None if nothing.
+        missing: Seeds that were not run.
     """
 
     values: tuple[float, ...] = ()
     printed: float | None = None
+    missing: int = 0
+
+    @classmethod
+    def of(
+        cls, cells: Sequence[Cell | None], take: Callable[[Cell], float | None], printed: float | None = None
+    ) -> Entry:
+        """A figure of some cells, one a seed.
+
+        Args:
+            cells: The cells; None for one that was not run.
+            take: Takes the figure from a cell; None if it has none.
+            printed: What the paper printed.
+        """
+        run = [cell for cell in cells if cell is not None]
+        values = tuple(value for value in map(take, run) if value is not None)
+        return cls(values=values, printed=printed, missing=len(cells) - len(run))
+
+    @property
+    def not_run(self) -> bool:
+        """Whether a figure is missing because nobody computed it."""
+        return self.missing > 0 and not self.values
 
     @property
     def mean(self) -> float | None:
@@ -48,7 +72,7 @@ class Entry:
     def words(self, digits: int) -> str:
         """What was measured, its spread and how much more than printed that is: "42.7 ± 0.3 (-0.2)"."""
         if self.mean is None:
-            return "–"
+            return NOT_RUN if self.not_run else "–"
         text = f"{self.mean:.{digits}f}"
         if self.spread is not None:
             text += f" ± {self.spread:.{digits}f}"
@@ -106,9 +130,18 @@ class Table:
         for row in self.rows:
             if any(entry.printed is not None for entry in row.entries):
                 lines.append(_line([row.name, PRINTED, *(entry.printed_words for entry in row.entries)]))
-            if any(entry.values for entry in row.entries):
+            if any(entry.values or entry.not_run for entry in row.entries):
                 lines.append(_line([row.name, row.kind, *(entry.words(self.digits) for entry in row.entries)]))
-        return "\n".join([*lines, "", *(f"{note}\n" for note in self.notes)])
+        return "\n".join([*lines, "", *(f"{note}\n" for note in (*self._gaps(), *self.notes))])
+
+    def _gaps(self) -> tuple[str, ...]:
+        """What is missing, in words; nothing if nothing is."""
+        entries = [entry for row in self.rows for entry in row.entries]
+        absent = sum(entry.not_run for entry in entries)
+        fewer = sum(entry.missing > 0 and not entry.not_run for entry in entries)
+        said = [f"{absent} of {len(entries)} figures were not run"] if absent else []
+        said += [f"{fewer} have fewer seeds than the scale"] if fewer else []
+        return (f"Not all of it was run: {'; '.join(said)}.",) if said else ()
 
     def csv(self) -> str:
         """The table for programs: one line a figure."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from operator import itemgetter
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def theory_table(laboratory: Laboratory) -> Table:
     """What each statement says, beside what comes out."""
     cell = laboratory.cells.value("theory", _checks)
     rows = tuple(
-        Row(name=name, entries=(Entry(values=(float(cell[key]),)), Entry(values=(float(claimed),))))
+        Row(name=name, entries=(Entry.of([cell], itemgetter(key)), Entry(values=(float(claimed),))))
         for name, key, claimed in (
             ("FC worked example, R = T = 2: inputs covered by H1 and H3", "example", 3),
             ("FC worked example: the optimum", "example_optimum", 3),

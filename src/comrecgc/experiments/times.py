@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from comrecgc.experiments.cells import Cell
 from comrecgc.experiments.laboratory import Laboratory
 from comrecgc.experiments.methods import Method, moving_walk, published, rules, vectors
 from comrecgc.experiments.paper import DATASETS, MINUTES
@@ -36,8 +37,9 @@ def times_table(laboratory: Laboratory) -> Table:
 
 def _minutes(laboratory: Laboratory, method: Method, stages: tuple[str, ...] | None, dataset: str) -> Entry:
     """Minutes of some stages, or of all."""
-    seconds = [
-        result["seconds"] if stages is None else sum(result["stages"].get(stage, 0.0) for stage in stages)
-        for result in laboratory.results(method, dataset)
-    ]
-    return Entry(values=tuple(value / 60 for value in seconds))
+
+    def minutes(cell: Cell) -> float:
+        seconds = cell["seconds"] if stages is None else sum(cell["stages"].get(stage, 0.0) for stage in stages)
+        return float(seconds) / 60
+
+    return Entry.of(laboratory.results(method, dataset), minutes)

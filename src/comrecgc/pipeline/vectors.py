@@ -370,7 +370,8 @@ def _chosen_as_published(settings: ResolvedSettings, pairs: RecoursePairs) -> Ch
     """Clusters of what a baseline found, and what the published code would print: a stricter coverage and a sum of lengths."""
     assert settings.baseline is not None
     if settings.problem == "fc":
-        pairs = with_counterfactuals(pairs, few_counterfactuals(pairs, getattr(settings.baseline, "few", "nearest")))
+        how = getattr(settings.baseline, "few", "nearest")
+        pairs = with_counterfactuals(pairs, few_counterfactuals(pairs, how, settings.seed))
     clustering = PublishedClustering(
         theta=settings.theta,
         delta=settings.delta,
@@ -389,12 +390,13 @@ def _min_samples(settings: ResolvedSettings) -> int:
     return settings.min_samples or int(getattr(settings.baseline, "min_samples", 2))
 
 
-def few_counterfactuals(pairs: RecoursePairs, how: str) -> npt.NDArray[np.int64]:
+def few_counterfactuals(pairs: RecoursePairs, how: str, seed: int = 0) -> npt.NDArray[np.int64]:
     """The counterfactuals that the FC rows of the paper's tables use, no more than there are inputs unless all are taken.
 
     Args:
         pairs: All pairs within θ.
         how: "nearest" to some input, however far; "greedy", by the inputs within θ, going on at no gain; or "all".
+        seed: Of which copy of a graph is nearest, where there are several.
     """
     from scipy.sparse import csr_array
 
@@ -403,7 +405,11 @@ def few_counterfactuals(pairs: RecoursePairs, how: str) -> npt.NDArray[np.int64]
         return everything
     if how == "nearest":
         return nearest_of_all(
-            pairs.input_embeddings, pairs.input_sizes, pairs.candidate_embeddings, pairs.candidate_sizes
+            pairs.input_embeddings,
+            pairs.input_sizes,
+            pairs.candidate_embeddings,
+            pairs.candidate_sizes,
+            rng=np.random.default_rng(seed),
         ).astype(np.int64)
     cells = (np.ones(len(pairs), dtype=np.bool_), (pairs.candidates, pairs.inputs))
     order = greedy_cover(csr_array(cells, shape=(len(everything), pairs.num_inputs)), pairs.num_inputs).order

@@ -44,19 +44,28 @@ def nearest_counterfactuals(pairs: RecoursePairs, num_counterfactuals: int | Non
 
 
 def nearest_of_all(
-    input_embeddings: FloatArray, input_sizes: IntArray, candidate_embeddings: FloatArray, candidate_sizes: IntArray
+    input_embeddings: FloatArray,
+    input_sizes: IntArray,
+    candidate_embeddings: FloatArray,
+    candidate_sizes: IntArray,
+    *,
+    rng: np.random.Generator | None = None,
 ) -> IntArray:
-    """The candidates that are nearest to some input, however far that is, in increasing order; ties to the lowest.
+    """The candidates that are nearest to some input, however far that is, in increasing order.
 
     Args:
         input_embeddings: `z(G)`, `[num_inputs, d]`.
         input_sizes: `|G|`, `[num_inputs]`.
         candidate_embeddings: `z(H)`, `[num_candidates, d]`.
         candidate_sizes: `|H|`, `[num_candidates]`.
+        rng: Changes the last bits of every `z(H)`, as a GPU does from pass to pass: of copies of a graph one is then the nearest to some
+            inputs and one to others. None leaves them; ties go to the lowest.
     """
     if not len(candidate_embeddings):
         return np.zeros(0, dtype=np.int32)
     ends = candidate_embeddings.astype(np.float64)
+    if rng is not None:
+        ends *= 1 + np.finfo(np.float32).eps * rng.standard_normal(ends.shape)
     squares, step = np.square(ends).sum(axis=1), max(1, _CELLS // len(ends))
     nearest = [np.zeros(0, dtype=np.int64)]
     for begin in range(0, len(input_embeddings), step):
