@@ -318,6 +318,25 @@ def test_sdf_files(tmp_path: Path) -> None:
     assert len(from_smiles_table(path, on_error="skip")) == 3
 
 
+def test_a_column_taken_by_its_name_is_noted(tmp_path: Path) -> None:
+    table = "smiles,active,toxic\nCCO,1,0\nCCN,0,1\nCCC,1,1\n"
+    path = tmp_path / "two.csv"
+    path.write_text(table)
+    dataset = from_smiles_table(path)
+    assert dataset.classes.tolist() == [1, 0, 1]
+    assert dataset.notes == ("Classes are those of column 'active'; --target would take toxic instead.",)
+    assert from_smiles_table(path, target="toxic").notes == ()
+
+
+def test_a_target_of_names_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("smiles,name\n" + "".join(f"{'C' * k},m{k}\n" for k in range(1, 30)))
+    with pytest.raises(
+        InputError, match=r"column 'name' must hold classes, or accept .*\(got 29 different ones, the first 'm1'\)$"
+    ):
+        from_smiles_table(path, target="name")
+
+
 def test_a_table_of_drugs_as_it_is(data_root: Path) -> None:
     path = data_root / "BBBP.csv"
     if not path.is_file():

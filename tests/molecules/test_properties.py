@@ -37,6 +37,8 @@ def test_changes_are_medians() -> None:
         ("CC(F)OC", "halogen_beside_heteroatom"),
         ("CN(F)C", "halogen_on_heteroatom"),
         ("CC(O)=CC", "enol"),
+        ("CC(=C)N(C)C", "enamine_of_a_ketone"),
+        ("C=CN1CCCC1=O", None),
         ("CC(=O)C(F)(F)F", "trifluoromethyl_ketone"),
         ("COC(F)(F)F", None),
         ("c1ccccc1OC(F)F", None),

@@ -8,8 +8,8 @@ import pytest
 
 from comrecgc.graphs import Graph, Pattern, Rule, Site
 from comrecgc.molecules import BOND_NAMES
-from comrecgc.wording import Words, describe_rule
-from comrecgc.wording.rules import LONGEST_SUMMARY
+from comrecgc.wording import RuleAt, Words, describe_rule, describe_rules
+from comrecgc.wording.rules import LONGEST_SUMMARY, told_apart
 
 Bond = tuple[int, int] | tuple[int, int, str]
 SIGNS = {"-": 0, "=": 1, "#": 2, ":": 3}
@@ -271,3 +271,101 @@ def test_summaries_are_short() -> None:
 def test_a_bond_of_a_hydrogen_can_be_told() -> None:
     words = molecule(("C H C", [(0, 1)]), ("C H C", [(0, 1), (1, 2)]), {0: 0, 1: 1, 2: 2}, (1,), radius=1)
     assert "hydrogen" in words.summary
+
+
+def opened_epoxide(num_further: int) -> Rule:
+    """Cuts the bond between the oxygen of an epoxide and a carbon with so many other neighbours."""
+    labels = " ".join(["C O C", *["C"] * num_further])
+    kept: list[Bond] = [(0, 2), (1, 2), *((0, 3 + k) for k in range(num_further))]
+    return rule(
+        HEAVY, (labels, [(0, 1), *kept]), (labels, kept), {k: k for k in range(3 + num_further)}, (0, 1), radius=1
+    )
+
+
+def test_rules_of_one_sentence_are_told_apart_by_their_surroundings() -> None:
+    anywhere = rule(HEAVY, ("C O C", [(0, 1), (0, 2), (1, 2)]), ("C O C", [(0, 2), (1, 2)]), {0: 0, 1: 1, 2: 2})
+    rules = [opened_epoxide(1), opened_epoxide(2), anywhere]
+    alone = [describe_rule(it, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True).summary for it in rules]
+    together = describe_rules([RuleAt(it) for it in rules], HEAVY, edge_label_names=BOND_NAMES, is_molecular=True)
+    plain = "cut a C–O single bond of an epoxide"
+    assert alone == [plain] * 3
+    assert [words.summary for words in together] == [
+        f"{plain}, where the CH is bound to 2 C and the oxygen is bound to C",
+        f"{plain}, where the carbon is bound to 3 C and the oxygen is bound to C",
+        f"{plain}, whatever surrounds it",
+    ]
+    two = describe_rules([RuleAt(it) for it in rules[:2]], HEAVY, edge_label_names=BOND_NAMES, is_molecular=True)
+    assert [words.summary for words in two] == [
+        f"{plain}, where the CH is bound to 2 C",
+        f"{plain}, where the carbon is bound to 3 C",
+    ]
+
+
+def test_a_sentence_that_another_rule_has_is_not_used_again() -> None:
+    found = [RuleAt(opened_epoxide(1))]
+    plain = describe_rules(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True)[0].summary
+    (words,) = describe_rules(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True, taken={plain})
+    assert words.summary.startswith(plain)
+    assert words.summary != plain
+
+
+def test_rules_of_other_graphs_are_told_apart() -> None:
+    star = [(0, 1), (0, 2)]
+    first, second = (
+        rule(
+            FOLDS, (f"helix {ends}", star), (f"sheet {ends}", star), {0: 0, 1: 1, 2: 2}, (0,), radius=1, labelled=False
+        )
+        for ends in ("helix helix", "helix turn")
+    )
+    one, other = (words.summary for words in describe_rules([RuleAt(first), RuleAt(second)], FOLDS))
+    assert (one, other) == (
+        "relabel a helix among two helices to sheet",
+        "relabel a helix among a helix and a turn to sheet",
+    )
+
+
+def test_what_cannot_be_said_is_written() -> None:
+    lines = told_apart(["relabel a helix"] * 2, [["the helix is among two helices"]] * 2, ["[a]>>[b]", "[a]>>[c]"])
+    assert lines == ["relabel a helix: [a]>>[b]", "relabel a helix: [a]>>[c]"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ((("N N O", [(0, 1), (1, 2, "=")]), ("N C", [(0, 1)]), {0: 0}),
+         "replace nitroso (–N=O) on a nitrogen (nitrosamine) by methyl (–CH3)"),
+        ((("C N C N O", [(0, 1), (1, 2), (1, 3), (3, 4, "=")]), ("C C", [(0, 1)]), {0: 0}),
+         "replace N-nitrosomethylamino (–N(CH3)–N=O, a nitrosamine) on a carbon by methyl (–CH3)"),
+        ((("C C C O", [(0, 1), (1, 2), (1, 3), (2, 3)]), ("C C", [(0, 1)]), {0: 0}),
+         "replace oxiranyl (–C2H3O, an epoxide) on a carbon by methyl (–CH3)"),
+        ((("C C N O O", [(0, 1), (1, 2), (2, 3, "="), (2, 4)]), ("C C", [(0, 1)]), {0: 0}),
+         "replace nitromethyl (–CH2–NO2) on a carbon by methyl (–CH3)"),
+        ((("C C C N O O", [(0, 1), (1, 2), (1, 3), (3, 4, "="), (3, 5)]), ("C C", [(0, 1)]), {0: 0}),
+         "replace –CH(CH3)–NO2 (a nitro group) on a carbon by methyl (–CH3)"),
+    ],
+)  # fmt: skip
+def test_toxic_groups_are_not_hidden_in_formulas(parts: tuple[object, ...], sentence: str) -> None:
+    assert molecule(*parts, names=HEAVY).summary == sentence
+
+
+def test_rings_are_named_or_written() -> None:
+    pytest.importorskip("rdkit")
+    ring: list[Bond] = [(0, 1, "="), (1, 2), (2, 3, "="), (3, 4), (4, 5, "="), (0, 5)]
+
+    def attached(chain: str, *links: Bond) -> str:
+        atoms = ["C", *["C"] * 6, *chain.split()]
+        bonds = [(bond[0] + 1, bond[1] + 1, *bond[2:]) for bond in ring]
+        return molecule(("C", []), (" ".join(atoms), [*bonds, *links]), {0: 0}, names=HEAVY).summary  # type: ignore[list-item]
+
+    assert attached("F", (0, 1), (4, 7)) == "attach 4-fluorophenyl (–C6H4F) to a carbon"
+    assert attached("N C F", (0, 7), (7, 8), (1, 7), (4, 9)) == "attach –N(CH3)–4-fluorophenyl to a carbon"
+    assert attached("Br S", (0, 1), (4, 7), (5, 8)) == "attach –c1ccc(Br)c(S)c1 to a carbon"
+
+
+def test_neighbours_of_neighbours_are_named_where_they_are_known() -> None:
+    bonds: list[Bond] = [(0, 1), (0, 2), (1, 3), (2, 4), (2, 5)]
+    known = {k: k for k in range(6)}
+    swap = (("C C C C O C N", [*bonds, (0, 6)]), ("C C C C O C F", [*bonds, (0, 6)]), known, (0, 1, 2))
+    found = rule(HEAVY, *swap, radius=2)  # type: ignore[arg-type]
+    words = describe_rule(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True)
+    assert words.summary == "replace amino (–NH2) on a CH bound to CH2 and CH–O by –F"

@@ -27,7 +27,7 @@ from comrecgc.datasets.tables import (
     stem_of,
     table_blocks,
 )
-from comrecgc.datasets.targets import HIGHER, LOWER, Accepting, find_numbers, find_target
+from comrecgc.datasets.targets import HIGHER, LOWER, Accepting, find_numbers, find_target, other_targets
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, GraphPacker
 from comrecgc.molecules import BOND_NAMES, Parsed, Standardiser, canonical_smiles, parse_molecule, read_smiles
@@ -118,11 +118,12 @@ def from_smiles_table(
     if table is None:
         raise InputError(f"{path} must hold at least one usable molecule (got no rows)")
     smiles = table.column(find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
-    target = reading.target
+    target, others = reading.target, []
     if target is None and reading.threshold is not None:
         target = find_numbers(table, smiles)
     elif target is None:
         target = find_target(table, smiles, needed=need_classes)
+        others = [] if target is None else other_targets(table, smiles, target)
     target_column = None if target is None else table.column(target, "target")
     names = reading.id_column
     id_column = find_names(table, (smiles, target_column)) if names is None else table.column(names, "id_column")
@@ -145,6 +146,8 @@ def from_smiles_table(
             f"{path} must hold at least one usable molecule (got {_counted(num, 'row')}, none usable{first})"
         )
     notes, kept = _row_notes(table, molecules, standardiser), np.arange(len(graphs))
+    if others:
+        notes.insert(0, f"Classes are those of column {target!r}; --target would take {_listed(others, 5)} instead.")
     if standardiser is not None and accepting is not None and need_classes:
         kept, more = _merged(molecules, table)
         notes += more

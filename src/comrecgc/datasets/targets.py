@@ -32,7 +32,7 @@ def find_target(table: Table, smiles: int, *, needed: bool) -> str | None:
     """
     places = [place for place in range(len(table.header)) if place != smiles]
     values = {place: set(table.values(place)) for place in places}
-    found = [table.header[place] for place in places if values[place] and values[place] <= set(_BINARY)]
+    found = _binary_columns(table, smiles)
     if len(found) > 1:
         both = [name for name in found if len({_BINARY[v] for v in values[table.header.index(name)]}) == 2]
         found = [name for name in found if name.lower() in _NAMES] or both or found
@@ -49,6 +49,16 @@ def find_target(table: Table, smiles: int, *, needed: bool) -> str | None:
         advice = f"; threshold (--threshold) makes classes of the numbers of {' or '.join(numbers)}" if numbers else ""
         raise InputError(f"{rule} (got {got[:200]}){advice[:200]}")
     return found[0]
+
+
+def other_targets(table: Table, smiles: int, target: str) -> list[str]:
+    """Columns that might hold the classes as well as the one that was found."""
+    return [name for name in _binary_columns(table, smiles) if name != target]
+
+
+def _binary_columns(table: Table, smiles: int) -> list[str]:
+    places = [place for place in range(len(table.header)) if place != smiles]
+    return [table.header[place] for place in places if table.values(place) and set(table.values(place)) <= set(_BINARY)]
 
 
 def find_numbers(table: Table, smiles: int) -> str:
@@ -122,6 +132,9 @@ class Accepting:
             shown = " or ".join(value[:_LONGEST_VALUE] for value in sorted(values))
             rule = f"accept (--accept) must say which value of column {header!r} is the good one"
             raise InputError(f"{table.path}: {rule}: {shown}")
+        if len(values) > _MOST_VALUES:
+            rule = f"column {header!r} must hold classes, or accept (--accept) must name the good one of its values"
+            raise InputError(f"{table.path}: {rule} (got {len(values)} different ones, the first {min(values)[:40]!r})")
 
     @property
     def class_names(self) -> tuple[str, str]:

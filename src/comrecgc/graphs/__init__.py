@@ -33,6 +33,7 @@ from comrecgc.graphs.graph import (
 from comrecgc.graphs.identity import KeyArray, batch_keys, fingerprint, graph_key
 from comrecgc.graphs.ladder import ChangedGraphs, Ladder, Rung, graphs_with, rung_shares
 from comrecgc.graphs.layout import Point, centred, layout_change
+from comrecgc.graphs.notation import written_pattern
 from comrecgc.graphs.packed import GraphPacker, PackedGraphs
 from comrecgc.graphs.paths import (
     Change,
@@ -129,6 +130,7 @@ __all__ = [
     "simplify_path",
     "to_data",
     "to_networkx",
+    "written_pattern",
 ]  # fmt: skip
 
 

@@ -28,6 +28,7 @@ _UNSTABLE = {
     "halogen_on_heteroatom": "[#7,#8][F,Cl,Br,I]",
     "enol": "[OX2H1][CX3]=[CX3]",
     "enamine_of_ammonia": "[NX3H2][CX3]=[CX3;!$(C[C,S,N]=[O,N])]",
+    "enamine_of_a_ketone": "[NX3][CX3]([#6])=[CX3H2]",
     "trifluoromethyl_ketone": "[#6][CX3](=O)C(F)(F)F",
     "acyl_cyanide": "[CX3](=O)C#N",
 }

@@ -120,7 +120,7 @@ def to_rdkit(graph: Graph, label_names: Sequence[str]) -> Mol:
             for atom in (i, j):
                 molecule.GetAtomWithIdx(atom).SetIsAromatic(True)
     if not typed:
-        _restore_charges(molecule)
+        restore_charges(molecule)
     return molecule.GetMol()
 
 
@@ -252,7 +252,7 @@ def _rdkit_atom(chem: Any, known: Atom, degree: int) -> Any:
     return atom
 
 
-def _restore_charges(molecule: Any) -> None:
+def restore_charges(molecule: Any) -> None:
     """Put back the usual charges, and the hydrogens of aromatic nitrogens; graphs store neither."""
     charged = {atom.GetIdx() for atom in molecule.GetAtoms() if _is_ammonium(atom)} | _settle_aromatic_nitrogens(
         molecule

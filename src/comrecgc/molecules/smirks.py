@@ -7,9 +7,13 @@ molecules as rdkit reads them from SMILES without stereo marks, and hydrogens fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import accumulate, combinations
+from typing import Any
 
-from comrecgc.graphs import Pattern, Rule
+from comrecgc.graphs import Pattern, Rule, written_pattern
 from comrecgc.molecules.atoms import (
     ANY_ELEMENT,
     BOND_NAMES,
@@ -20,11 +24,12 @@ from comrecgc.molecules.atoms import (
     atom_of,
     atomic_number,
 )
-from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles, silently
+from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles, restore_charges, silently
 
 _BONDS = ("-", "=", "#", ":")
 _CHARGED_NITROGEN = 4
 _MOST_PRODUCTS = 100_000
+_ORIGIN = "react_atom_idx"  # rdkit's name for the atom that an atom of a product was
 
 
 def smirks_of(rule: Rule, label_names: Sequence[str], edge_label_names: Sequence[str] | None) -> str | None:
@@ -56,26 +61,62 @@ def smirks_of(rule: Rule, label_names: Sequence[str], edge_label_names: Sequence
         f"[{_element(label_names[label])}{charges.get(node, '')}{_map(back.get(node))}]"
         for node, label in enumerate(rule.after.labels)
     ]
-    return f"{_written(rule.before, before, kinds)}>>{_written(rule.after, after, kinds)}"
+    bonds = [_BONDS[kind] for kind in kinds]
+    return f"{written_pattern(rule.before, before, bonds)}>>{written_pattern(rule.after, after, bonds)}"
 
 
-def run_smirks(smirks: str, smiles: str) -> set[str]:
+def run_smirks(smirks: str, molecule: Any) -> set[str]:
     """Canonical SMILES of every molecule that a SMIRKS makes of one and rdkit accepts.
+
+    rdkit returns only those parts of a salt that the reaction touches. The other parts are put back here. Data whose labels are elements have no
+    charges: there, charges follow the bonds after the reaction too, as `to_rdkit` puts them.
 
     Args:
         smirks: The reaction.
-        smiles: The molecule.
+        molecule: The molecule: SMILES, or or what `to_rdkit` makes of a graph whose labels are elements.
     """
     from rdkit.Chem import AllChem
 
     chem = load_rdkit()
+    made = set()
     with silently():
         reaction = AllChem.ReactionFromSmarts(smirks)
-        made = set()
-        for (product,) in reaction.RunReactants((read_smiles(smiles),), maxProducts=_MOST_PRODUCTS):
-            if chem.SanitizeMol(product, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE:
-                made.add(canonical_smiles(read_smiles(canonical_smiles(product))))
+        has_charges = isinstance(molecule, str)
+        if has_charges:
+            molecule = read_smiles(molecule)
+        else:
+            molecule = chem.Mol(molecule)
+            molecule.UpdatePropertyCache(strict=False)
+            chem.FastFindRings(molecule)
+        parts = chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False)
+        most = 1 + smirks.partition(">>")[0].count(".")
+        for touched in (places for k in range(most) for places in combinations(range(len(parts)), k + 1)):
+            rest = [part for place, part in enumerate(parts) if place not in touched]
+            for product in _products(reaction, [parts[place] for place in touched], chem):
+                whole = reduce(chem.CombineMols, rest, product)
+                if not has_charges:
+                    whole = _recharged(whole, chem)
+                if chem.SanitizeMol(whole, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE:
+                    made.add(canonical_smiles(read_smiles(canonical_smiles(whole))))
     return made
+
+
+def _recharged(molecule: Any, chem: Any) -> Any:
+    """A product with the charges that its bonds ask for, and no others."""
+    molecule = chem.RWMol(molecule)
+    for atom in molecule.GetAtoms():
+        atom.SetFormalCharge(0)
+    restore_charges(molecule)
+    return molecule.GetMol()
+
+
+def _products(reaction: Any, parts: Sequence[Any], chem: Any) -> Iterator[Any]:
+    """What a reaction makes of some parts of a molecule, where it touches all of them."""
+    bounds = list(accumulate(part.GetNumAtoms() for part in parts))
+    for (product,) in reaction.RunReactants((reduce(chem.CombineMols, parts),), maxProducts=_MOST_PRODUCTS):
+        origins = [atom.GetIntProp(_ORIGIN) for atom in product.GetAtoms() if atom.HasProp(_ORIGIN)]
+        if {bisect_right(bounds, origin) for origin in origins} == set(range(len(parts))):
+            yield product
 
 
 def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int], number: Mapping[int, int]) -> str:
@@ -91,7 +132,8 @@ def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int], numbe
         f"{_map(number[back[node]] if node in back else None)}]"
         for node, label in enumerate(rule.after.labels)
     ]
-    return f"{_written(rule.before, before, kinds)}>>{_written(rule.after, after, kinds)}"
+    bonds = [_BONDS[kind] for kind in kinds]
+    return f"{written_pattern(rule.before, before, bonds)}>>{written_pattern(rule.after, after, bonds)}"
 
 
 def _primitive(atom: Atom) -> str:
@@ -176,47 +218,3 @@ def _bonds_used(pattern: Pattern, kinds: Sequence[int]) -> list[float]:
         for node in edge:
             used[node] += BOND_ORDERS[kinds[label]]
     return used
-
-
-def _written(pattern: Pattern, atoms: Sequence[str], kinds: Sequence[int]) -> str:
-    """A pattern on one line, its parts in one pair of brackets so that they are parts of one molecule."""
-    bonds = {edge: _BONDS[kinds[label]] for edge, label in pattern.bonds.items()}
-    seen: set[int] = set()
-    parts = [_part(node, pattern, atoms, bonds, seen) for node in range(len(atoms)) if node not in seen]
-    return parts[0] if len(parts) == 1 else f"({'.'.join(parts)})"
-
-
-def _part(
-    start: int,
-    pattern: Pattern,
-    atoms: Sequence[str],
-    bonds: Mapping[tuple[int, int], str],
-    seen: set[int],
-) -> str:
-    """A connected part: a spanning tree in brackets, the other bonds as ring closures."""
-    below: dict[int, list[int]] = {}
-    tree = set()
-    order: list[int] = []
-
-    def walk(node: int) -> None:
-        seen.add(node)
-        order.append(node)
-        for other in sorted(pattern.neighbours[node]):
-            if other not in seen:
-                tree.add((min(node, other), max(node, other)))
-                below.setdefault(node, []).append(other)
-                walk(other)
-
-    walk(start)
-    rings: dict[int, str] = {}
-    for count, (i, j) in enumerate(sorted(edge for edge in bonds if edge not in tree and edge[0] in order)):
-        closure = bonds[i, j] + (str(count + 1) if count < 9 else f"%{count + 1}")
-        for node in (i, j):
-            rings[node] = rings.get(node, "") + closure
-
-    def write(node: int) -> str:
-        branches = [bonds[min(node, other), max(node, other)] + write(other) for other in below.get(node, [])]
-        brackets = "".join(f"({branch})" for branch in branches[:-1])
-        return atoms[node] + rings.get(node, "") + brackets + (branches[-1] if branches else "")
-
-    return write(start)

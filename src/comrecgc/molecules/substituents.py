@@ -35,6 +35,7 @@ _NAMES = {
     "–CF3": ("–CF3", "trifluoromethyl"), "–CCl3": ("–CCl3", "trichloromethyl"), "–CBr3": ("–CBr3", "tribromomethyl"),
     "–CHF2": ("–CHF2", "difluoromethyl"), "–CHCl2": ("–CHCl2", "dichloromethyl"), "–CH2F": ("–CH2F", "fluoromethyl"),
     "–CH2Cl": ("–CH2Cl", "chloromethyl"), "–CH2Br": ("–CH2Br", "bromomethyl"), "–CH2–OH": ("–CH2–OH", "hydroxymethyl"),
+    "–CH2–N(=O)–O": ("–CH2–NO2", "nitromethyl"), "–CH2–CH2–N(=O)–O": ("–CH2–CH2–NO2", "2-nitroethyl"),
     "–CH2–NH2": ("–CH2–NH2", "aminomethyl"), "–O–CH3": ("–O–CH3", "methoxy"), "–O–CH2–CH3": ("–O–CH2–CH3", "ethoxy"),
     "–O–CF3": ("–O–CF3", "trifluoromethoxy"), "–O–NO2": ("–O–NO2", "nitrooxy"), "–S–CH3": ("–S–CH3", "methylsulfanyl"),
     "–C≡N": ("–C≡N", "cyano"), "–N=C=O": ("–N=C=O", "isocyanato"), "–N=C=S": ("–N=C=S", "isothiocyanato"),
@@ -65,6 +66,7 @@ RING_NAMES = {
     "c1ccccc1Cl": "2-chlorophenyl", "c1cccc(Cl)c1": "3-chlorophenyl", "c1ccc(Cl)cc1": "4-chlorophenyl",
     "c1ccccc1C": "2-methylphenyl", "c1cccc(C)c1": "3-methylphenyl", "c1ccc(C)cc1": "4-methylphenyl",
     "c1ccc(O)cc1": "4-hydroxyphenyl", "c1ccc(N)cc1": "4-aminophenyl", "c1ccc(OC)cc1": "4-methoxyphenyl",
+    "c1cccs1": "2-thienyl", "c1ccsc1": "3-thienyl", "c1ccco1": "2-furyl", "c1ccoc1": "3-furyl", "C1COC1": "oxetan-3-yl",
     "c1ccccn1": "2-pyridyl", "c1cccnc1": "3-pyridyl", "c1ccncc1": "4-pyridyl", "Cc1ccccc1": "benzyl", "C(=O)c1ccccc1": "benzoyl",
     "N1CCCC1": "pyrrolidin-1-yl", "N1CCCCC1": "piperidin-1-yl", "N1CCOCC1": "morpholin-4-yl", "N1CCNCC1": "piperazin-1-yl",
     "N1CCN(C)CC1": "4-methylpiperazin-1-yl", "C1CCCCN1": "piperidin-2-yl", "CN1CCCC1": "pyrrolidin-1-ylmethyl",
@@ -83,11 +85,13 @@ class Substituent:
         formula: With its bond, as chemists write it: "–NO2", "=O", "–CH2–OH"; without it where bonds are not known.
         name: "nitro"; None if it has none.
         is_atom: Whether it is one atom and hydrogens at most.
+        is_ring: Whether it has a ring, which the formula does not show.
     """
 
     formula: str
     name: str | None
     is_atom: bool
+    is_ring: bool = False
 
 
 def read_substituent(
@@ -112,7 +116,8 @@ def read_substituent(
     is_atom = len(heavy) == 1
     if not known:
         if len(inner) >= len(heavy):
-            return Substituent(f"{hill_formula([elements[atom] for atom in heavy])} (a ring)", None, is_atom=False)
+            plain = hill_formula([elements[atom] for atom in heavy])
+            return Substituent(f"{plain} (a ring)", None, is_atom=False, is_ring=True)
         line = _line(root, None, elements, dict.fromkeys(inner, "single"), None)
         line = re.sub(r"^([A-Z][a-z]?)\(([A-Z][a-z]?)\)(\d)$", r"\1\2\3", line)  # leaves of one element: "NO2"
         return Substituent(line, _NAMES_WITHOUT_BONDS.get(line), is_atom)
@@ -121,7 +126,9 @@ def read_substituent(
         every = [elements[atom] for atom in heavy] + ["H"] * sum(hydrogens.values())
         degrees = Counter(atom for pair in inner for atom in pair)
         name = _ring_name([elements[atom] for atom in heavy], degrees, hill_formula(every))
-        return Substituent(f"{sign}{hill_formula(every)}{'' if name else ' (a ring)'}", name, is_atom=False)
+        return Substituent(
+            f"{sign}{hill_formula(every)}{'' if name else ' (a ring)'}", name, is_atom=False, is_ring=True
+        )
     line = sign + _line(root, None, elements, inner, hydrogens)
     if line in _NAMES:
         return Substituent(*_NAMES[line], is_atom=is_atom)

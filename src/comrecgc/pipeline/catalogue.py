@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from comrecgc.graphs import Rule
 from comrecgc.molecules import smirks_of
 from comrecgc.pipeline.mined_rules import MinedRules
-from comrecgc.wording import Words, describe_rule
+from comrecgc.wording import RuleAt, Words, describe_rules
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,28 +29,29 @@ class CataloguedRule:
     smirks: str | None
 
 
-def catalogue_of(mined: MinedRules, known: Collection[int] = ()) -> list[CataloguedRule]:
+def catalogue_of(mined: MinedRules, known: Mapping[int, str] | None = None) -> list[CataloguedRule]:
     """Every rule of a table, in its order.
 
     Args:
         mined: The table and what it was mined from.
-        known: Rows whose words are known already, from more places than the one that is looked at here.
+        known: Lines of rows that are in words already, from more places than the one that is looked at here.
     """
-    table, dataset = mined.table, mined.rejects.dataset
+    table, dataset, known = mined.table, mined.rejects.dataset, known or {}
+    rows = [row for row in range(len(table)) if row not in known]
+    first = [mined.rejects.graphs[table.input[table.ptr[row]]] for row in range(len(table))]
+    words = describe_rules(
+        [RuleAt(mined.rules[row][0], [(first[row], mined.rules[row][1])]) for row in rows],
+        dataset.label_names,
+        edge_label_names=dataset.edge_label_names,
+        is_molecular=dataset.is_molecular,
+        taken=frozenset(known.values()),
+    )
+    told = dict(zip(rows, words, strict=True))
     found = []
     for row, (rule, site) in enumerate(mined.rules):
-        entry = int(table.ptr[row])
-        graph = mined.rejects.graphs[table.input[entry]]
-        words = None
-        if row not in known:
-            words = describe_rule(
-                rule, dataset.label_names, edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular,
-                places=[(graph, site)],
-            )  # fmt: skip
         rank = {node: k for k, node in enumerate(site)}
-        ends = tuple(
-            (rank[first], rank.get(second, -1)) for kind, first, second, _ in table.change[entry].tolist() if kind >= 0
-        )
+        changes = table.change[int(table.ptr[row])].tolist()
+        ends = tuple((rank[one], rank.get(other, -1)) for kind, one, other, _ in changes if kind >= 0)
         smirks = smirks_of(rule, dataset.label_names, dataset.edge_label_names) if dataset.is_molecular else None
-        found.append(CataloguedRule(rule=rule, ends=ends, words=words, smirks=smirks))
+        found.append(CataloguedRule(rule=rule, ends=ends, words=told.get(row), smirks=smirks))
     return found

@@ -40,7 +40,7 @@ from comrecgc.rules import (
     read_rules,
     wilson_interval,
 )
-from comrecgc.wording import describe_rule
+from comrecgc.wording import RuleAt, Words, describe_rules
 
 SECONDS_FOR_BOUND = 5.0
 """Time to look for the best choice of rules, or a bound on it."""
@@ -91,21 +91,15 @@ def explain_rules(
         set(incidence.indices[incidence.indptr[row] : incidence.indptr[row + 1]].tolist()) for row in chosen.rules
     ]
     covered_before: set[int] = set()
+    words = _words(rules, shown, rejects)
     for place, rule in enumerate(rules):
         rows = [k for k, member in enumerate(shown) if member.recourse == place]
         members = [shown[k] for k in rows]
-        words = describe_rule(
-            rule,
-            rejects.dataset.label_names,
-            edge_label_names=rejects.dataset.edge_label_names,
-            is_molecular=rejects.dataset.is_molecular,
-            places=[(rejects.graphs[member.place], member.site) for member in members],
-        )
         also = sorted(turned[place] & covered_before)
         recourses.append(
             CommonRecourse(
-                summary=words.summary,
-                description=words.description,
+                summary=words[place].summary,
+                description=words[place].description,
                 rule=StoredRule.of(rule, smirks=_smirks(rule, rejects.dataset)),
                 statistics=statistics[place] | verdicts.shares(rows) | _properties(members, rejects),
                 covered=tuple(covered_input(member, rejects, rule) for member in members),
@@ -125,6 +119,18 @@ def explain_rules(
         },
         parameters=settings.parameters() | {"wishes": wishes.stated()}, warnings=warnings, notes=(*notes, *table_notes(mined)),
     )  # fmt: skip
+
+
+def _words(rules: Sequence[Rule], shown: Sequence[TurnedInput], rejects: Rejects) -> list[Words]:
+    """Each rule in words, from the places where it is shown."""
+    dataset = rejects.dataset
+    places = [[(rejects.graphs[it.place], it.site) for it in shown if it.recourse == k] for k in range(len(rules))]
+    return describe_rules(
+        [RuleAt(rule, at) for rule, at in zip(rules, places, strict=True)],
+        dataset.label_names,
+        edge_label_names=dataset.edge_label_names,
+        is_molecular=dataset.is_molecular,
+    )
 
 
 def _built(mined: MinedRules, entry: int) -> tuple[Graph, list[int]]:

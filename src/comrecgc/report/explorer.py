@@ -63,7 +63,7 @@ def packed_table(explanation: Explanation, chooser: RuleChooser, evidence: Evide
     """
     table = chooser.mined.table
     rows = dict(zip(chosen_rows(chooser), explanation.recourses, strict=False))
-    rules = catalogue_of(chooser.mined, rows)
+    rules = catalogue_of(chooser.mined, {row: recourse.summary for row, recourse in rows.items()})
     arrays = {**_rule_arrays(table), **_entry_arrays(table, rules), **_input_arrays(explanation, chooser)}
     facts = {
         **_names(explanation, chooser),

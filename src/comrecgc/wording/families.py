@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from comrecgc.graphs import Graph, Site
+from comrecgc.graphs import Graph
 from comrecgc.molecules import BOND_NAMES, Molecule, element_of, family_of
-from comrecgc.wording.difference import Difference, Pair, pair_of
+from comrecgc.wording.changed_molecule import ChangedMolecule
+from comrecgc.wording.difference import Pair, pair_of
 from comrecgc.wording.english import listed, plural
 
 WHOLE = frozenset(
@@ -33,23 +33,16 @@ class Families:
     """Families of the atoms of a rule.
 
     Args:
-        difference: The rule.
-        names: Atom behind each node label.
-        edge_names: Name of each edge label.
-        places: Molecules with the places where it was carried out there.
+        changed: The rule.
     """
 
-    def __init__(
-        self,
-        difference: Difference,
-        names: Sequence[str],
-        edge_names: Sequence[str] | None,
-        places: Sequence[tuple[Graph, Site]],
-    ) -> None:
-        self._d, self._names, self._edge_names, self._places = difference, names, edge_names, places
+    def __init__(self, changed: ChangedMolecule) -> None:
+        self._d = changed
 
     def leaving(self, anchor: int, roots: set[int]) -> str:
         """The family that a group which goes makes of an atom: "carboxylic acid" where a hydroxy leaves the carbon of one."""
+        if not self._d.typed or self._d.rule.radius == 0:
+            return ""
         found = [root for root in sorted(roots) if root in self._d.old and pair_of(anchor, root) in self._d.old_bonds]
         if len(found) != 1 or not self._shows(found[0], anchor):
             return ""
@@ -69,23 +62,20 @@ class Families:
 
     def note(self, node: int) -> str:
         """What an atom that stays is in the molecules: " (amides)", " (mostly esters)", or nothing."""
-        if element_of(self._d.old[node]) not in _HETERO:
+        if not self._d.typed or self._d.rule.radius == 0 or element_of(self._d.old[node]) not in _HETERO:
             return ""
         if self._shows(node, *self._d.around[node]):
             family = family_of(self._before, node)
             return f" ({family})" if family else ""
-        counts = Counter(
-            family_of(Molecule(graph, self._names, self._edge_names), int(graph.ids[site[node]]))
-            for graph, site in self._places
-        )
+        counts = Counter(family_of(molecule, atom[node]) for molecule, atom in self._d.molecules)
         ranked = sorted(((count, name) for name, count in counts.items() if name), key=lambda item: (-item[0], item[1]))
-        if len(self._places) < 2 or not ranked:
+        if len(self._d.molecules) < 2 or not ranked:
             return ""  # one place says nothing of others
-        if ranked[0][0] == len(self._places):
+        if ranked[0][0] == len(self._d.molecules):
             return f" ({plural(ranked[0][1])})"
-        if ranked[0][0] >= _MOSTLY * len(self._places):
+        if ranked[0][0] >= _MOSTLY * len(self._d.molecules):
             return f" (mostly {plural(ranked[0][1])})"
-        both = sum(count for count, _ in ranked[:2]) == len(self._places)
+        both = sum(count for count, _ in ranked[:2]) == len(self._d.molecules)
         return f" ({listed([plural(name) for _, name in ranked])})" if both else ""
 
     def _shows(self, *nodes: int) -> bool:

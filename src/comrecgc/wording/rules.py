@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
-from comrecgc.graphs import Graph, Rule, Site
-from comrecgc.molecules import BOND_NAMES, are_types
+from comrecgc.graphs import Graph, Rule, Site, written_pattern
+from comrecgc.molecules import BOND_NAMES, are_types, smirks_of
+from comrecgc.wording.changed_molecule import ChangedMolecule
 from comrecgc.wording.difference import Difference, Pair, pair_of
 from comrecgc.wording.english import clipped, counted, edge_of, listed, noun_of, number, plural, several, with_article
 from comrecgc.wording.groups import Wordiness, named_group
@@ -14,11 +16,79 @@ from comrecgc.wording.molecule_rules import MoleculeSentences
 from comrecgc.wording.sentences import Step, sentence
 from comrecgc.wording.words import Words
 
-LONGEST_SUMMARY = 110
+LONGEST_SUMMARY = 130
 _AS_DRAWN = ", in the surroundings drawn"  # too much to be said
 _FURTHER = " Their neighbours must be bound as drawn, too."
+_ANYWHERE = ", whatever surrounds it"
 _MOST_STEPS = 3  # a swap of larger groups is not told node by node
 _SUMMARIES: tuple[Wordiness, ...] = ("long", "middle", "short")
+
+
+class Sentences(Protocol):
+    """What a rule does, in words."""
+
+    @property
+    def conditions(self) -> str:
+        """What must be there, beyond what the sentence says."""
+
+    @property
+    def surroundings(self) -> list[str]:
+        """What each node that changes is tied to, where all its neighbours are known, one clause each."""
+
+    def text(self, wordiness: Wordiness) -> str:
+        """The rule in one sentence."""
+
+    def tells_all(self, text: str) -> bool:
+        """Whether a sentence has all that is known of the surroundings."""
+
+
+class RuleAt(NamedTuple):
+    """A rule, and where it was carried out.
+
+    Args:
+        rule: The rule.
+        places: Graphs with the places there, if known: a pattern with single and double bonds cannot tell an aromatic carbon from
+            that of an alkene, but the molecules can.
+    """
+
+    rule: Rule
+    places: Sequence[tuple[Graph, Site]] = ()
+
+
+def describe_rules(
+    rules: Sequence[RuleAt],
+    label_names: Sequence[str],
+    *,
+    edge_label_names: Sequence[str] | None = None,
+    is_molecular: bool = False,
+    taken: Collection[str] = (),
+) -> list[Words]:
+    """Rules in words: one line each that says what to do, no two the same, and a few sentences that also say where, what stays and the cost.
+
+    Args:
+        rules: The rules.
+        label_names: Name of each node label.
+        edge_label_names: Name of each edge label, if edges have labels.
+        is_molecular: Whether label names are elements.
+        taken: Lines that other rules have.
+    """
+    names = [clipped(name) if is_molecular else noun_of(name) for name in label_names]
+    found: list[Sentences] = [
+        MoleculeSentences(ChangedMolecule(rule, names, edge_label_names, places))
+        if is_molecular
+        else GraphSentences(Difference(rule, names, edge_label_names))
+        for rule, places in rules
+    ]
+    summaries = told_apart(
+        [_summary(sentences, at.rule) for sentences, at in zip(found, rules, strict=True)],
+        [sentences.surroundings for sentences in found],
+        [_written(at.rule, names, edge_label_names, is_molecular=is_molecular) for at in rules],
+        taken,
+    )
+    return [
+        Words(summary, _description(sentences, at.rule))
+        for summary, sentences, at in zip(summaries, found, rules, strict=True)
+    ]
 
 
 def describe_rule(
@@ -29,32 +99,80 @@ def describe_rule(
     is_molecular: bool = False,
     places: Sequence[tuple[Graph, Site]] = (),
 ) -> Words:
-    """A rule in words: one line that says what to do, and a few sentences that also say where, what stays and the cost.
+    """One rule in words, as `describe_rules`.
 
     Args:
         rule: The rule.
         label_names: Name of each node label.
         edge_label_names: Name of each edge label, if edges have labels.
         is_molecular: Whether label names are elements.
-        places: Where it was carried out, if known: a pattern with single and double bonds cannot tell an aromatic carbon from that of an
-            alkene, but the molecules can.
+        places: Where it was carried out, if known.
     """
-    names = [clipped(name) if is_molecular else noun_of(name) for name in label_names]
-    difference = Difference(rule, names, edge_label_names)
-    sentences: GraphSentences | MoleculeSentences = GraphSentences(difference)
-    if is_molecular:
-        sentences = MoleculeSentences(difference, names, edge_label_names, places)
-    where, further = (_AS_DRAWN, _FURTHER) if rule.radius > 1 else ("", "")
-    room = LONGEST_SUMMARY - len(where)
+    at = RuleAt(rule, places)
+    return describe_rules([at], label_names, edge_label_names=edge_label_names, is_molecular=is_molecular)[0]
+
+
+def _summary(sentences: Sentences, rule: Rule) -> str:
+    """The rule on one line, with as much of its surroundings as there is room for."""
     for wordiness in _SUMMARIES:
         summary = sentences.text(wordiness)
-        if len(summary) <= room:
-            break
-    else:
-        summary = f"{summary[: room - 1].rstrip(' ,–(')}…"
+        where = _AS_DRAWN if rule.radius > 1 and not sentences.tells_all(summary) else ""
+        if len(summary) + len(where) <= LONGEST_SUMMARY:
+            return summary + where
+    return f"{summary[: LONGEST_SUMMARY - len(where) - 1].rstrip(' ,–(')}…{where}"
+
+
+def _description(sentences: Sentences, rule: Rule) -> str:
     full = sentences.text("full")
-    told = f"{full[:1].upper()}{full[1:]}. {sentences.conditions}{further} {_cost(rule)}"
-    return Words(summary + where, told)
+    further = _FURTHER if rule.radius > 1 else ""
+    return f"{full[:1].upper()}{full[1:]}. {sentences.conditions}{further} {_cost(rule)}"
+
+
+def told_apart(
+    summaries: Sequence[str], surroundings: Sequence[Sequence[str]], written: Sequence[str], taken: Collection[str] = ()
+) -> list[str]:
+    """Lines of which no two are the same: where they are, with the surroundings in which they differ, else with the whole rule as written.
+
+    Args:
+        summaries: Line of each rule.
+        surroundings: Of each rule, what the nodes that change are tied to, one clause each.
+        written: Each rule as a formula.
+        taken: Lines that other rules have.
+    """
+    found = list(summaries)
+    for same in _repeated(found, taken):
+        shared = set.intersection(*(set(surroundings[k]) for k in same)) if len(same) > 1 else set()
+        for k in same:
+            own = [text for text in surroundings[k] if text not in shared]
+            found[k] = found[k].removesuffix(_AS_DRAWN) + (f", where {listed(own)}" if own else _ANYWHERE)
+    for same in _repeated(found, taken):
+        for k in same:
+            found[k] = f"{summaries[k]}: {written[k]}"
+    return found
+
+
+def _written(rule: Rule, names: Sequence[str], edge_label_names: Sequence[str] | None, *, is_molecular: bool) -> str:
+    """A rule as a formula: a SMIRKS where it is one of molecules, else the like with names of labels."""
+    smirks = smirks_of(rule, names, edge_label_names) if is_molecular else None
+    if smirks is not None:
+        return smirks
+    number = {old: f":{k + 1}" for k, (old, _) in enumerate(rule.kept)}
+    back = {new: number[old] for old, new in rule.kept}
+    before = [
+        f"[{names[label]}{f' D{len(rule.before.neighbours[node])}' if rule.closed[node] else ''}{number.get(node, '')}]"
+        for node, label in enumerate(rule.before.labels)
+    ]
+    after = [f"[{names[label]}{back.get(node, '')}]" for node, label in enumerate(rule.after.labels)]
+    signs = ["~"] if edge_label_names is None else [f"~{name}~" for name in edge_label_names]
+    return f"{written_pattern(rule.before, before, signs)}>>{written_pattern(rule.after, after, signs)}"
+
+
+def _repeated(lines: Sequence[str], taken: Collection[str]) -> list[list[int]]:
+    """Places of lines that occur more than once, or are taken."""
+    places: dict[str, list[int]] = {}
+    for place, line in enumerate(lines):
+        places.setdefault(line, []).append(place)
+    return [same for line, same in places.items() if len(same) > 1 or line in taken]
 
 
 def describe_group(
@@ -82,9 +200,8 @@ def describe_group(
     if not is_molecular:
         return _group(set(nodes), nodes, dict.fromkeys(bonds), -1)
     inner = {pair: None if kinds is None else kinds[label] for pair, label in bonds.items()}
-    typed = are_types(names)
     tie = None if kinds is None else kinds[bond]
-    found = named_group(nodes, inner, 0, tie, fill=typed or "H" not in names, typed=typed)
+    found = named_group(nodes, inner, 0, tie, fill=are_types(names) or "H" not in names)
     return found.formula if found.name is None else f"{found.name} ({found.formula})"
 
 
@@ -111,6 +228,19 @@ class GraphSentences:
         if self._d.rule.radius == 0:
             return "It applies wherever such nodes occur, whatever surrounds them."
         return "The nodes that it changes, joins or cuts must have exactly the neighbours named."
+
+    @property
+    def surroundings(self) -> list[str]:
+        """What each node that changes is tied to: "the helix is among three helices"."""
+        d = self._d
+        ends = {node for pair in d.changed_bonds for node in pair}
+        nodes = sorted({*d.relabelled, *ends} & d.closed & set(d.kept))
+        around = [f"the {d.old[node]} is{self._around(node, context=True)}" for node in nodes]
+        return list(dict.fromkeys(around)) if d.rule.radius else []
+
+    def tells_all(self, text: str) -> bool:
+        """Whether a sentence has all that is known of the surroundings."""
+        return self._d.rule.radius < 2 and bool(text)
 
     def _steps(self, part: set[int], *, context: bool) -> list[Step]:
         """What happens in one connected part of the pattern, step by step."""
