@@ -21,6 +21,7 @@ from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, Int
 
 _PLACES = 40  # places of a pair of rules in an input that are tried, beyond the best
 _MANY_CHANGES = 2_000_000  # single changes of all inputs from which on no more pairs are tried than asked for
+_TOO_MANY = 5_000_000  # single changes from which on those that lower the log-odds are no parts: there is no room for all
 _CLOSEST = 3  # places of a rule that is not accepted in an input to which more changes may be added
 _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`kernels.changing.JOIN`)
 
@@ -247,17 +248,16 @@ class _Search:
 
     def parts(self, made: Made, wanted: int | npt.NDArray[np.uint64]) -> Parts:
         """The rules of these keys, which increase, or as many as close most of the gaps to acceptance, over all inputs."""
-        rows = np.flatnonzero(
-            made.goal > self.base[made.input]
-        )  # a change that lowers the log-odds is no part of anything
+        rise = (made.goal - self.base[made.input]).astype(np.float32)
+        rows = np.flatnonzero(rise > (0 if len(rise) > _TOO_MANY else -np.inf))
+        rise = rise[rows]
         names, of = np.unique(made.rule[rows], return_inverse=True)
-        rise = (made.goal[rows] - self.base[made.input[rows]]).astype(np.float32)
         order = np.lexsort((rows, -rise, made.input[rows], of))
         rows, rise, of = rows[order], rise[order], of[order]
         at = made.input[rows]
-        first = np.flatnonzero(
-            np.r_[True, (of[1:] != of[:-1]) | (at[1:] != at[:-1])]
-        )  # best place of each rule in each input
+        best = np.ones(len(rows), bool)  # best place of each rule in each input
+        best[1:] = (of[1:] != of[:-1]) | (at[1:] != at[:-1])
+        first = np.flatnonzero(best)
         index = np.full(len(names), -1)
         if isinstance(wanted, int):
             share = np.clip(rise[first] / self.need[at[first]], 0.0, 1.0)
