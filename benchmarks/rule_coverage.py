@@ -1,6 +1,6 @@
 """What rules cover: `python benchmarks/rule_coverage.py --dataset NAME --checkpoints DIR [--changes RUNG] [--panels DIR]`.
 
-Mines the rules of a released classifier once and chooses from their table: by number of rules and of changes, with and without a least success,
+Mines the rules of a released classifier once and chooses from their table: by number of rules and of changes, by radius, with and without a least success,
 on unseen graphs, for confirmed coverage, with the seconds and memory of every stage. `--second-panel` asks a panel that took no part in the
 choice. One row of JSON at the end.
 """
@@ -74,6 +74,8 @@ def main() -> None:
     print(f"{name}, {options.changes}, {len(rejects)} rejects, {len(mined.table)} rules; R = 1 / 3 / 10 / 100")
     for most in range(1, options.max_changes + 1):
         print(f"up to {most} changes             {covered(mined, Wishes(max_changes=most))}")
+    for radius in (0, 1, 2):
+        print(f"radius {radius} alone              {covered(mined, Wishes(radii=(radius,)))}")
     wishes = settings.wishes()
     print(f"success of at least 50%     {covered(mined, replace(wishes, min_success=0.5))}")
     if panel is not None:
