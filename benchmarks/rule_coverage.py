@@ -21,7 +21,7 @@ from comrecgc.datasets import load_dataset, paper_theta
 from comrecgc.graphs import GraphBatch
 from comrecgc.molecules import ladder_of
 from comrecgc.pipeline import Judges, MinedRules, Rejects, Settings, explain_rules, mine_rules
-from comrecgc.rules import Wishes, choose, held_out
+from comrecgc.rules import NUM_SPLITS, SLACK, Wishes, choose, held_out
 from comrecgc.threads import reproducible
 
 BUDGETS = (1, 3, 10, 100)
@@ -70,7 +70,6 @@ def main() -> None:
         mining = time.perf_counter() - started
         explanation = explain_rules(settings, mined, judges, classifier=classifier)
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
-    rng = np.random.default_rng(0)
     print(f"{name}, {options.changes}, {len(rejects)} rejects, {len(mined.table)} rules; R = 1 / 3 / 10 / 100")
     for most in range(1, options.max_changes + 1):
         print(f"up to {most} changes             {covered(mined, Wishes(max_changes=most))}")
@@ -80,9 +79,14 @@ def main() -> None:
     print(f"success of at least 50%     {covered(mined, replace(wishes, min_success=0.5))}")
     if panel is not None:
         print(f"chosen for confirmed        {covered(mined, replace(wishes, confirmed=True))}")
-    unseen = held_out(mined.table, 10, wishes, rng)
-    assert unseen is not None
-    print(f"held out, R = 10            {unseen.coverage:.1%} (seen {unseen.seen_coverage:.1%})")
+    folds = np.random.default_rng(0).permutation(len(rejects)) % NUM_SPLITS
+    for slack, least in ((SLACK, 0.0), (0.0, 0.0), (0.1, 0.0), (0.2, 0.0), (SLACK, 0.25), (SLACK, 0.5)):
+        unseen = held_out(mined.table, 10, replace(wishes, min_success=least), folds, slack=slack)
+        assert unseen is not None
+        print(
+            f"held out, R = 10, slack {slack:.0%}, least success {least:.0%}: coverage {unseen.coverage:.1%} "
+            f"(seen {unseen.seen_coverage:.1%}), success {unseen.success:.1%}"
+        )
     metrics = explanation.metrics
     print(
         f"R = 10: coverage {explanation.coverage:.1%}, bound {metrics['coverage_bound']:.1%}, confirmed {metrics.get('confirmed_coverage')}"

@@ -245,7 +245,9 @@ Folds = npt.NDArray[np.int64] | np.random.Generator
 """Which of five parts each input belongs to, `[N]`, or what draws it."""
 
 
-def held_out(table: RuleTable, num_rules: int, wishes: Wishes | None, folds: Folds) -> HeldOut | None:
+def held_out(
+    table: RuleTable, num_rules: int, wishes: Wishes | None, folds: Folds, *, slack: float = SLACK
+) -> HeldOut | None:
     """Choose on four fifths, measure on one fifth, five times; None for fewer than ten inputs.
 
     Rules that turn too few of the inputs seen are not chosen, and success is judged on those seen alone.
@@ -255,6 +257,7 @@ def held_out(table: RuleTable, num_rules: int, wishes: Wishes | None, folds: Fol
         num_rules: `R`, rules to choose at most.
         wishes: What they must be like.
         folds: The fifth of each input, or a generator that draws it.
+        slack: As in `choose`, `SLACK`.
     """
     if table.num_inputs < 2 * NUM_SPLITS:
         return None
@@ -271,7 +274,7 @@ def held_out(table: RuleTable, num_rules: int, wishes: Wishes | None, folds: Fol
         rate = accepted / np.maximum((applicable & seen).sum(axis=1), 1)
         rows = np.flatnonzero(allowed & (rate >= wishes.min_success) & (accepted >= wishes.min_support))
         chosen = rows[
-            greedy_cover(inside[rows], num_rules, tie_break=_preference(table, rows, rate[rows]), slack=SLACK).order
+            greedy_cover(inside[rows], num_rules, tie_break=_preference(table, rows, rate[rows]), slack=slack).order
         ]
         reached = np.asarray(sets[chosen].sum(axis=0)).ravel() > 0
         unseen.append(float(reached[~seen].mean()))

@@ -21,7 +21,9 @@ from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, Int
 
 _PLACES = 40  # places of a pair of rules in an input that are tried, beyond the best
 _MANY_CHANGES = 2_000_000  # single changes of all inputs from which on no more pairs are tried than asked for
-_TOO_MANY = 5_000_000  # single changes from which on those that lower the log-odds are no parts: there is no room for all
+_TOO_MANY = (
+    5_000_000  # single changes from which on those that lower the log-odds are no parts: there is no room for all
+)
 _CLOSEST = 3  # places of a rule that is not accepted in an input to which more changes may be added
 _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`kernels.changing.JOIN`)
 
