@@ -1,124 +1,184 @@
-"""What a census costs: processor time per graph and memory, against the number of graphs; threads beside a dask cluster in one run.
+"""What a census costs: processor time per graph and memory; and threads beside workers of a dask cluster in one run.
 
-    python benchmarks/census.py --graphs 5000 10000 20000               # growth
-    python benchmarks/census.py --graphs 10000 --workers 1 2            # threads and a LocalCluster side by side, and bytes moved
-    python benchmarks/census.py --graphs 20000 --greedi 10              # what a choice in two rounds loses
+    python benchmarks/census.py --graphs 5000 10000 20000                                        # growth with the number of graphs,
+    python benchmarks/census.py --graphs 1000 --sample 300 --nodes 20 40 80 160                  # with their size,
+    python benchmarks/census.py --graphs 1000 --sample 300 --labels 1 2 4                        # with labels: each in so many kinds,
+    python benchmarks/census.py --graphs 1000 --sample 1000 --rules 150 600 2400                 # and with the number of rules
+    python benchmarks/census.py --dataset aids --checkpoints DIR --sample 500 --block 100 --jobs 1 2 --workers 1 2
+    python benchmarks/census.py --graphs 20000 --greedi 10                                       # what a choice in two rounds loses
 
-Graphs are generated molecules, one in two with a toxic group; the classifier is trained on a few. Rules are mined once, on `--sample` graphs.
+Without `--dataset` graphs are generated molecules, one in two with a toxic group, and the classifier is trained on a few. Rules are mined once
+for each kind of data, on `--sample` graphs.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import pickle
 import resource
-import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from comrecgc.classifiers import Classifier, ClassifierTraining, predict, train_classifier
-from comrecgc.datasets import GraphDataset, load_planted
+from comrecgc.classifiers import Classifier, ClassifierTraining, load_classifier, predict, train_classifier
+from comrecgc.datasets import GraphDataset, load_dataset, paper_theta
 from comrecgc.datasets.planted_molecules import ELEMENTS, grow_molecule
-from comrecgc.engine import Engine, LocalEngine, connect
-from comrecgc.graphs import GraphBatch
+from comrecgc.engine import ClusterEngine, Engine, LocalEngine, connect
+from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.molecules import BOND_NAMES, ladder_of
-from comrecgc.pipeline import Judges, Rejects, Settings, mine_rules
-from comrecgc.pipeline.census import CensusWork, take_census
+from comrecgc.pipeline import Judges, Rejects, Settings, census, mine_rules
 from comrecgc.pipeline.mined_rules import COUNTED_RULES, acceptance_of, workshop_of
-from comrecgc.rules import Recipes
+from comrecgc.rules import Census, Recipes
 from comrecgc.selection import packed_cover, two_round_cover
 from comrecgc.threads import reproducible
 
 
 def main() -> None:
-    arguments = parse_arguments()
-    classifier = train_classifier(load_planted(num_graphs=400), ClassifierTraining(epochs=300, patience=60)).model
+    options = parse_arguments()
+    census.BLOCK = options.block
     with reproducible():
-        work, seconds = prepared(classifier, arguments.sample, arguments.rules)
-        print(
-            f"{len(work.recipes.key)} rules of a sample of {arguments.sample} graphs, mined in {seconds:.0f} s of processor time",
-            flush=True,
-        )
-        rows = [row for count in arguments.graphs for row in measure(work, molecules(count, seed=1), arguments)]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+        for nodes, kinds in itertools.product(options.nodes, options.labels):
+            if options.dataset is None:
+                some = molecules(400, seed=2, nodes=nodes, kinds=kinds)
+                classifier: Classifier = train_classifier(some, ClassifierTraining(epochs=300, patience=60)).model
+                sample, theta = molecules(options.sample, seed=0, nodes=nodes, kinds=kinds), 0.1
+                many = [molecules(count, seed=1, nodes=nodes, kinds=kinds) for count in options.graphs]
+            else:
+                data, theta = load_dataset(options.dataset), paper_theta(options.dataset)
+                classifier = load_classifier(options.checkpoints / options.dataset / "classifier.pth")
+                drawn = np.random.default_rng(0).permutation(len(data))[: options.sample]
+                sample, many = data.subset(drawn.tolist()), [data]
+            for rules in options.rules:
+                work = prepared(classifier, sample, rules, theta)
+                for data in many:
+                    measure(work, data, options)
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", type=int, nargs="*", default=[5000, 10_000, 20_000], help="how many graphs")
+    parser.add_argument("--nodes", type=int, nargs="*", default=[0], help="molecules are joined to at least so many")
+    parser.add_argument("--labels", type=int, nargs="*", default=[0], help="kinds of each element; 0 keeps chemistry")
+    parser.add_argument("--dataset", help="a benchmark instead")
+    parser.add_argument("--checkpoints", type=Path, help="folder of its classifier")
     parser.add_argument("--sample", type=int, default=5000, help="graphs that rules are mined on")
-    parser.add_argument("--rules", type=int, default=COUNTED_RULES, help="rules that are carried out on all graphs")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument(
-        "--workers", type=int, nargs="*", default=[], help="workers of LocalClusters beside the threads"
-    )
+    parser.add_argument("--rules", type=int, nargs="*", default=[COUNTED_RULES], help="rules carried out on all graphs")
+    parser.add_argument("--block", type=int, default=census.BLOCK, help="graphs of a block")
+    parser.add_argument("--jobs", type=int, nargs="*", default=[1], help="threads")
+    parser.add_argument("--workers", type=int, nargs="*", default=[], help="workers of LocalClusters beside them")
+    parser.add_argument("--repeats", type=int, default=1, help="how often, engines in turn")
     parser.add_argument("--greedi", type=int, default=0, help="parts of a choice in two rounds")
-    parser.add_argument("--json", type=Path, help="write the figures here")
     return parser.parse_args()
 
 
-def molecules(count: int, seed: int) -> GraphDataset:
-    """Generated molecules, one in two with a toxic group."""
+def molecules(count: int, seed: int, nodes: int = 0, kinds: int = 0) -> GraphDataset:
+    """Generated molecules, one in two with a toxic group, joined to so many nodes, their elements split into kinds at random."""
     rng = np.random.default_rng(seed)
-    graphs = tuple(grow_molecule(rng, toxic=index % 2 == 0) for index in range(count))
+    graphs = [chain(rng, nodes, toxic=index % 2 == 0) for index in range(count)]
+    names = list(ELEMENTS)
+    if kinds:
+        names = [f"{name} of kind {kind}" for name in ELEMENTS for kind in range(kinds)]
+        graphs = [
+            Graph(kinds * graph.labels + rng.integers(kinds, size=graph.num_nodes), graph.edges, graph.edge_labels)
+            for graph in graphs
+        ]
     return GraphDataset(
-        name="molecules", graphs=graphs, classes=(np.arange(count) % 2).astype(np.int8),
-        label_names=ELEMENTS, edge_label_names=BOND_NAMES[:3],
+        name="molecules", graphs=tuple(graphs), classes=(np.arange(count) % 2).astype(np.int8),
+        label_names=tuple(names), edge_label_names=BOND_NAMES[:3],
     )  # fmt: skip
 
 
-def prepared(classifier: Classifier, sample: int, rules: int) -> tuple[CensusWork, float]:
-    """Rules of a sample, ready to be carried out elsewhere, and the processor time that took."""
-    started, settings, data = time.process_time(), Settings(recourse="rules"), molecules(sample, seed=0)
-    rejects = Rejects.of(data, predict(classifier, data))
-    judges = Judges(ladder=ladder_of(data.graphs, data.label_names))
+def chain(rng: np.random.Generator, nodes: int, *, toxic: bool) -> Graph:
+    """Molecules joined in a row by single bonds, one of them toxic or none."""
+    parts = [grow_molecule(rng, toxic=toxic)]
+    while sum(part.num_nodes for part in parts) < nodes:
+        parts.append(grow_molecule(rng, toxic=False))
+    starts = np.cumsum([0, *(part.num_nodes for part in parts)])
+    edges = [part.edges + start for part, start in zip(parts, starts, strict=False)]
+    bonds = [part.edge_labels for part in parts if part.edge_labels is not None]
+    ties = np.stack([starts[1:-1] - 1, starts[1:-1]], axis=1)
+    return Graph(
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([*edges, ties]),
+        np.concatenate([*bonds, np.zeros(len(ties), np.int32)]),
+    )
+
+
+def prepared(classifier: Classifier, sample: GraphDataset, rules: int, theta: float) -> census.CensusWork:
+    """Rules of a sample, ready to be carried out elsewhere."""
+    started, settings = time.process_time(), Settings(recourse="rules", theta=theta)
+    rejects = Rejects.of(sample, predict(classifier, sample))
+    judges = Judges(ladder=ladder_of(sample.graphs, sample.label_names))
     mined = mine_rules(settings, rejects, classifier, judges, most_rules=rules)
     workshop = workshop_of(settings, rejects, judges.ladder)
     acceptance = acceptance_of(settings, classifier, judges)
     recipes = Recipes.of(mined.table, workshop)
-    work = CensusWork(recipes=recipes, vocabulary=workshop.vocabulary, acceptance=acceptance)
-    return work, time.process_time() - started
+    nodes = np.mean([graph.num_nodes for graph in sample.graphs])
+    print(
+        f"{len(recipes.key)} rules of {len(sample)} graphs of {nodes:.0f} nodes and {sample.num_labels} labels, mined in "
+        f"{time.process_time() - started:.0f} s of processor time",
+        flush=True,
+    )
+    return census.CensusWork(recipes=recipes, vocabulary=workshop.vocabulary, acceptance=acceptance)
 
 
-def measure(work: CensusWork, data: GraphDataset, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    engines: list[tuple[str, Engine, Any]] = [(f"{arguments.jobs} threads", LocalEngine(jobs=arguments.jobs), None)]
-    for count in arguments.workers:
-        from distributed import LocalCluster
+def measure(work: census.CensusWork, data: GraphDataset, options: argparse.Namespace) -> None:
+    """A census on every engine, each warmed up by a block, `--repeats` times in turn."""
+    with engines(options) as known:
+        for engine in known.values():
+            census.take_census(work, data.subset(range(min(len(data), options.block))), engine)
+        for name, engine in [*known.items()] * options.repeats:
+            started, used = time.monotonic(), processor_seconds(engine)
+            found = census.take_census(work, data, engine)
+            assert found is not None
+            seconds, used = time.monotonic() - started, processor_seconds(engine) - used
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+            print(
+                f"{len(data):8} graphs, {found.num_inputs:7} rejected, {name}: {seconds:.1f} s, {used:.1f} s of processor time, "
+                f"{1000 * used / len(data):.2f} ms per graph, {1000 * used / max(found.num_inputs, 1):.2f} per rejected one, peak here {peak:.2f} GB; {moved(data, found)}{rounds(found, options.greedi)}",
+                flush=True,
+            )
 
-        cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
-        engines.append((f"{count} workers", connect(cluster.scheduler_address), cluster))
-    for name, engine, cluster in engines:
-        started, used = time.monotonic(), time.process_time()
-        census = take_census(work, data, engine)
-        assert census is not None
-        row: dict[str, Any] = {
-            "graphs": len(data), "engine": name, "rejects": census.num_inputs, "seconds": time.monotonic() - started,
-            "processor": time.process_time() - used, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2,
-        }  # fmt: skip
-        first = data.graphs[:2000]
-        row["bytes_in"] = len(pickle.dumps(GraphBatch.from_graphs(first))) / len(first)
-        row["bytes_out"] = census.turned.nbytes / len(data)
-        line = (
-            f"{row['graphs']:8} graphs, {row['rejects']:7} rejected, {name}: {row['seconds']:.1f} s, {row['processor']:.1f} s of this process, "
-            f"{1000 * row['processor'] / row['graphs']:.2f} ms per graph, peak {row['peak']:.2f} GB, {row['bytes_in']:.0f} bytes per graph "
-            f"there and {row['bytes_out']:.0f} back"
-        )
-        if arguments.greedi:
-            central = packed_cover(census.turned, 10)
-            parts = two_round_cover(np.array_split(census.turned, arguments.greedi, axis=1), 10)
-            row |= {"central": central.covered, "two_rounds": parts.covered}
-            line += f"; two rounds cover {parts.covered / central.covered:.4f} of what one does"
-        print(line, flush=True)
-        yield row
-        if cluster is not None:
-            cluster.close()
-    sys.stdout.flush()
+
+@contextmanager
+def engines(options: argparse.Namespace) -> Iterator[dict[str, Engine]]:
+    """Threads, and clusters that end with the block."""
+    known: dict[str, Engine] = {f"{jobs} threads": LocalEngine(jobs=jobs) for jobs in options.jobs}
+    with ExitStack() as stack:
+        for count in options.workers:
+            from distributed import LocalCluster
+
+            cluster = stack.enter_context(LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None))
+            engine = connect(cluster.scheduler_address)
+            stack.callback(engine.client.close)
+            known[f"{count} workers"] = engine
+        yield known
+
+
+def processor_seconds(engine: Engine) -> float:
+    """Processor time of this process and of workers."""
+    there = engine.client.run(time.process_time).values() if isinstance(engine, ClusterEngine) else ()
+    return time.process_time() + sum(there)
+
+
+def moved(data: GraphDataset, found: Census) -> str:
+    """Bytes that travel to a worker and back."""
+    first = data.graphs[:2000]
+    there = len(pickle.dumps(GraphBatch.from_graphs(first))) / len(first)
+    return f"{there:.0f} bytes per graph there and {found.turned.nbytes / len(data):.0f} back"
+
+
+def rounds(found: Census, parts: int) -> str:
+    """What a choice in two rounds covers, if it is asked for."""
+    if not parts:
+        return ""
+    central = packed_cover(found.turned, 10)
+    apart = two_round_cover(np.array_split(found.turned, parts, axis=1), 10)
+    return f"; two rounds cover {apart.covered / central.covered:.4f} of what one does"
 
 
 if __name__ == "__main__":

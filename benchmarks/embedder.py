@@ -19,6 +19,7 @@ import numpy.typing as npt
 from comrecgc.datasets import load_dataset
 from comrecgc.embedding import Greed, held_out_errors, load_embedder
 from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator
+from comrecgc.engine import LocalEngine
 
 THETA = 0.1
 
@@ -35,7 +36,7 @@ def main() -> None:
     print(f"{dataset.name}: {len(untouched)} graphs not trained on; training took {trained.facts['seconds']:.0f} s")
     groups = PairGenerator(
         num_far=20, num_near=60, num_chains=100, num_paths=0, far_size=10, near_size=5, chain_size=7,
-        effort=arguments.effort, jobs=2,
+        effort=arguments.effort, engine=LocalEngine(jobs=2),
     ).generate(untouched, dataset.num_labels, seed=arguments.seed)  # fmt: skip
     print_errors(embedders, groups)
     print_decisions(embedders, groups, np.random.default_rng(arguments.seed))

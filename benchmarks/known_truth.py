@@ -10,6 +10,7 @@ import argparse
 import time
 
 from comrecgc.classifiers import ClassifierTraining, PanelTraining, obtain_panel, train_classifier
+from comrecgc.engine import LocalEngine
 from comrecgc.evidence import DIFFICULTIES, PlantedTruth, Subject, Verdict, compare_with_planted, gather, planted
 from comrecgc.explainer import CommonRecourseExplainer
 
@@ -26,11 +27,13 @@ def main() -> None:
         dataset = planted(difficulty, num_graphs=options.graphs)
         trained = train_classifier(dataset, ClassifierTraining(epochs=300, patience=60, learning_rate=0.003))
         panels = [PanelTraining(epochs=100, patience=40, number=number) for number in (0, 1)]
-        first, _ = obtain_panel(dataset, training=panels[0], jobs=options.jobs)
+        first, _ = obtain_panel(dataset, training=panels[0], engine=LocalEngine(jobs=options.jobs))
         explainer = CommonRecourseExplainer(
             trained.model, panel=first, max_changes=options.max_changes, num_recourses=8, jobs=options.jobs
         ).fit(dataset)
-        evidence = gather(Subject.of(explainer), second_panel=panels[1], with_controls=False, jobs=options.jobs)
+        evidence = gather(
+            Subject.of(explainer), second_panel=panels[1], with_controls=False, engine=LocalEngine(jobs=options.jobs)
+        )
         followed = [k for k, it in enumerate(evidence.recourses) if _is_followed(it.verdict)]
         print(
             f"\n{difficulty}: accuracy {trained.accuracy['test']:.1%}, coverage {explainer.explanation_.coverage:.1%}, "

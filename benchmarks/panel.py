@@ -11,6 +11,7 @@ from pathlib import Path
 
 from comrecgc.classifiers import PanelTraining, obtain_panel
 from comrecgc.datasets import load_dataset
+from comrecgc.engine import LocalEngine
 
 
 def main() -> None:
@@ -24,7 +25,10 @@ def main() -> None:
     for _ in range(2):
         started = time.monotonic()
         panel, sentence = obtain_panel(
-            dataset, training=PanelTraining(number=options.number), folder=options.folder, jobs=options.jobs
+            dataset,
+            training=PanelTraining(number=options.number),
+            folder=options.folder,
+            engine=LocalEngine(jobs=options.jobs),
         )
         members = [] if panel is None else [f"{member.name} {member.accuracy:.1%}" for member in panel.members]
         print(f"{dataset.name}: {time.monotonic() - started:.1f} s; {', '.join(members)}\n  {sentence}", flush=True)

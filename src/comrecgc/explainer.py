@@ -15,7 +15,7 @@ from comrecgc.baselines import Baseline, make_baseline
 from comrecgc.classifiers import Classifier, Panel, as_classifier, load_panel
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, EmbedderTraining, as_embedder, train_embedder
-from comrecgc.engine import engine_of
+from comrecgc.engine import Engine, engine_of
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation, json_values
 from comrecgc.graphs import Constraint, Graph
@@ -118,7 +118,8 @@ class CommonRecourseExplainer:
         allow_alerts: Rules: allow changes that bring structural alerts (Brenk's catalog) to molecules of a table.
         time_budget: Seconds `fit` may take; what is found by then is the answer.
         sample: Rules: graphs that are studied where there are more; the rules found are carried out on all.
-        cluster: Rules: a `dask.distributed.Client`, or the address of a scheduler, that carries them out; None for this machine.
+        cluster: A `dask.distributed.Client`, or the address of a scheduler, whose workers carry rules out on all graphs, train a panel, and
+            compute edit distances for an embedder; None for this machine.
         jobs: Cores to use, None for all; the answer does not depend on it.
         device: Where torch models run.
         random_state: Seed of everything random.
@@ -212,15 +213,16 @@ class CommonRecourseExplainer:
         classifier = self._classifier(dataset)
         if not has_classes and self.threshold is None and getattr(classifier, "num_scores", None) == 1:
             dataset = replace(dataset, notes=(*dataset.notes, _ONE_NUMBER))
+        engine = engine_of(self.cluster, settings.num_jobs)
         with reproducible():
             population = population_of(dataset, classifier, settings)
             study = dataset if population is None else population.study
             found = find_recourses(
-                settings, study, classifier, self._embedder_source(study, progress),
-                self._panel_source(study, has_classes, progress),
+                settings, study, classifier, self._embedder_source(study, engine, progress),
+                self._panel_source(study, has_classes, engine, progress),
                 clock=clock, device=self.device, has_classes=has_classes, progress=progress,
                 checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume,
-                population=population, engine=engine_of(self.cluster, settings.num_jobs),
+                population=population, engine=engine,
             )  # fmt: skip
         self.explanation_, self.search_curve_, self.settings_ = found.explanation, found.search_curve, found.settings
         self.dataset_, self.rejects_, self.verified_ = dataset, found.rejects, found.verified
@@ -356,23 +358,25 @@ class CommonRecourseExplainer:
             )
         return as_classifier(self.model, dataset, **asked)
 
-    def _embedder_source(self, dataset: GraphDataset, progress: Progress | None) -> ObtainEmbedder:
+    def _embedder_source(self, dataset: GraphDataset, engine: Engine, progress: Progress | None) -> ObtainEmbedder:
         if self.embedder is not None and not isinstance(self.embedder, EmbedderTraining):
             given = as_embedder(self.embedder)
             return lambda _: given
         training = self.embedder or QUICK_TRAINING
         return lambda deadline: train_embedder(
-            dataset.graphs, dataset.num_labels, training, progress=progress, deadline=deadline
+            dataset.graphs, dataset.num_labels, training, progress=progress, deadline=deadline, engine=engine
         )
 
-    def _panel_source(self, dataset: GraphDataset, has_classes: bool, progress: Progress | None) -> ObtainPanel | None:
+    def _panel_source(
+        self, dataset: GraphDataset, has_classes: bool, engine: Engine, progress: Progress | None
+    ) -> ObtainPanel | None:
         if self.agree:
             if self.panel is not None:
                 raise InputError("agree takes the place of the panel (got both)")
             return agreement_source(self.agree, dataset)
         given = self._settings().wants_panel if self.panel is None else self.panel
         if isinstance(given, bool):
-            return panel_source(dataset, has_classes=has_classes, jobs=self.jobs, progress=progress) if given else None
+            return panel_source(dataset, has_classes=has_classes, engine=engine, progress=progress) if given else None
         panel = given if isinstance(given, Panel) else load_panel(given, label_names=dataset.label_names)
         return lambda _: (panel, f"A panel of {len(panel)} given classifiers was asked too.")
 

@@ -18,6 +18,7 @@ from comrecgc.classifiers import (
     train_classifier,
 )
 from comrecgc.datasets import GraphDataset, load_planted
+from comrecgc.engine import LocalEngine
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from tests.classifiers.data import marked_dataset, random_batch
@@ -31,7 +32,7 @@ def dataset() -> GraphDataset:
 
 
 def panel_of(dataset: GraphDataset, folder: Path, training: PanelTraining = QUICK, jobs: int = 1) -> Panel:
-    panel, _ = obtain_panel(dataset, training=training, folder=folder, jobs=jobs)
+    panel, _ = obtain_panel(dataset, training=training, folder=folder, engine=LocalEngine(jobs=jobs))
     assert panel is not None
     return panel
 
@@ -75,7 +76,9 @@ def test_members_are_what_plain_training_gives(dataset: GraphDataset, tmp_path: 
 
 def test_the_panel_learns_what_is_planted(tmp_path: Path) -> None:
     dataset = load_planted(num_graphs=300)
-    panel, sentence = obtain_panel(dataset, training=PanelTraining(models=("gin",) * 2), folder=tmp_path, jobs=1)
+    panel, sentence = obtain_panel(
+        dataset, training=PanelTraining(models=("gin",) * 2), folder=tmp_path, engine=LocalEngine()
+    )
     assert panel is not None
     right = panel.confirms(GraphBatch.from_graphs(dataset)) == dataset.classes
     assert right.mean() > 0.9
@@ -160,7 +163,9 @@ def test_why_there_is_no_panel(dataset: GraphDataset, tmp_path: Path) -> None:
         "no classes": obtain_panel(dataset, has_classes=False),
         "one class": obtain_panel(alike, folder=tmp_path),
         "no time": obtain_panel(dataset, training=QUICK, folder=tmp_path, deadline=time.monotonic() - 1),
-        "no time while training": obtain_panel(dataset, folder=tmp_path, deadline=time.monotonic() + 0.3, jobs=1),
+        "no time while training": obtain_panel(
+            dataset, folder=tmp_path, deadline=time.monotonic() + 0.3, engine=LocalEngine()
+        ),
     }
     assert all(panel is None for panel, _ in reasons.values())
     sentences = {name: sentence for name, (_, sentence) in reasons.items()}
@@ -176,7 +181,11 @@ def test_why_there_is_no_panel(dataset: GraphDataset, tmp_path: Path) -> None:
 def test_progress_names_members(tmp_path: Path) -> None:
     seen = []
     obtain_panel(
-        marked_dataset(), training=QUICK, folder=tmp_path, jobs=1, progress=lambda *report: seen.append(report[:3])
+        marked_dataset(),
+        training=QUICK,
+        folder=tmp_path,
+        engine=LocalEngine(),
+        progress=lambda *report: seen.append(report[:3]),
     )
     assert seen == [("training the panel", done, 3) for done in (1, 2, 3)]
 
@@ -186,7 +195,7 @@ def test_without_a_cache_it_is_trained_all_the_same(dataset: GraphDataset, tmp_p
     assert len(panel_of(dataset, tmp_path / "file", replace(QUICK, models=("gcn",)))) == 1
 
 
-def test_bad_input(dataset: GraphDataset) -> None:
+def test_bad_input() -> None:
     for wrong, message in [
         ({"models": ()}, "at least one member"),
         ({"models": ("mlp",)}, "model must be one of"),
@@ -197,5 +206,3 @@ def test_bad_input(dataset: GraphDataset) -> None:
             PanelTraining(**wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at least one member"):
         Panel(())
-    with pytest.raises(InputError, match="jobs must be at least 1"):
-        obtain_panel(dataset, jobs=0)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import networkx as nx
@@ -9,6 +10,7 @@ import pytest
 from comrecgc.datasets import load_planted
 from comrecgc.embedding.ged import ged_interval
 from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator, local_counts, random_chain
+from comrecgc.engine import LocalEngine
 from comrecgc.graphs import Graph, batch_keys, to_networkx
 
 SMALL = PairGenerator(
@@ -60,7 +62,7 @@ def test_labels_equal_networkx_on_small_graphs() -> None:
 
 def test_the_same_seed_gives_the_same_groups_on_any_number_of_jobs(groups: LabelledGroups) -> None:
     dataset = load_planted()
-    twice = PairGenerator(**{**SMALL.__dict__, "jobs": 2}).generate(dataset.graphs[:60], dataset.num_labels, seed=0)
+    twice = replace(SMALL, engine=LocalEngine(jobs=2)).generate(dataset.graphs[:60], dataset.num_labels, seed=0)
     for name, array in groups.arrays().items():
         np.testing.assert_array_equal(array, twice.arrays()[name], err_msg=name)
     other = SMALL.generate(dataset.graphs[:60], dataset.num_labels, seed=1)

@@ -6,11 +6,17 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
+from comrecgc.classifiers import PanelTraining, obtain_panel
+from comrecgc.datasets import load_planted
+from comrecgc.embedding.pairs import PairGenerator
 from comrecgc.engine import ClusterEngine, LocalEngine, connect
 from comrecgc.errors import InputError
 
@@ -43,6 +49,69 @@ def test_results_are_those_of_threads(cluster: Any) -> None:
     engine = connect(cluster.scheduler_address)
     try:
         assert list(engine.map(square, 5, range(30))) == list(LocalEngine().map(square, 5, range(30)))
+    finally:
+        engine.client.close()
+
+
+def thread_alone(shared: str, block: int) -> int:
+    """Notes that it is here, and how many others are."""
+    here = Path(shared) / f"{os.getpid()}-{block}"
+    here.touch()
+    time.sleep(0.05)
+    others = len(list(Path(shared).glob(f"{os.getpid()}-*")))
+    here.unlink()
+    return others
+
+
+def test_work_that_needs_a_process_has_it_to_itself(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=3, dashboard_address=":0", processes=False) as made:
+        engine = connect(made.scheduler_address)
+        try:
+            assert max(engine.map(thread_alone, str(tmp_path), range(9))) > 1
+            assert set(engine.map(thread_alone, str(tmp_path), range(9), processes=True)) == {1}
+        finally:
+            engine.client.close()
+
+
+def test_a_panel_and_edit_distances_are_those_of_this_machine(cluster: Any, tmp_path: Path) -> None:
+    data, training = load_planted(num_graphs=40), PanelTraining(models=("gcn", "sage"), epochs=2)
+    pairs = PairGenerator(num_far=2, num_near=2, num_chains=2, num_paths=2, far_size=4, near_size=3, chain_size=4)
+    engine = connect(cluster.scheduler_address)
+    try:
+        ours, theirs = (
+            obtain_panel(data, training=training, folder=tmp_path / name, engine=where)[0]
+            for name, where in (("here", LocalEngine()), ("there", engine))
+        )
+        labels, far_labels = (
+            replace(pairs, engine=where).generate(data.graphs, data.num_labels, seed=0).arrays()
+            for where in (LocalEngine(), engine)
+        )
+        late, why = obtain_panel(data, training=training, engine=engine, folder=tmp_path / "late", deadline=0.0)
+    finally:
+        engine.client.close()
+    assert ours is not None
+    assert theirs is not None
+    for member, other in zip(ours.members, theirs.members, strict=True):
+        assert member.accuracy == other.accuracy
+        weights = (dict(each.classifier.named_parameters()) for each in (member, other))
+        assert all(torch.equal(*pair) for pair in zip(*(each.values() for each in weights), strict=True))
+    for name, array in labels.items():
+        np.testing.assert_array_equal(array, far_labels[name], err_msg=name)
+    assert late is None
+    assert "no time" in why
+
+
+def test_what_is_not_asked_for_is_dropped(cluster: Any) -> None:
+    engine = connect(cluster.scheduler_address)
+    try:
+        results = engine.map(square, 5, range(1000))
+        assert next(results) == 5
+        results.close()
+        assert not engine.client.run(lambda dask_worker: [name for name in dask_worker.plugins if "comrecgc" in name])[
+            next(iter(engine.client.nthreads()))
+        ]
     finally:
         engine.client.close()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 
 import pytest
 
 from comrecgc.engine import LocalEngine
+from comrecgc.errors import InputError
 
 
 def slow_first(shared: int, block: int) -> int:
@@ -15,10 +17,27 @@ def slow_first(shared: int, block: int) -> int:
     return shared + block
 
 
-@pytest.mark.parametrize("jobs", [1, 4])
-def test_results_come_in_order(jobs: int) -> None:
-    assert list(LocalEngine(jobs=jobs).map(slow_first, 10, range(20))) == list(range(10, 30))
-    assert list(LocalEngine(jobs=jobs).map(slow_first, 10, [])) == []
+@pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_in_order(jobs: int, processes: bool) -> None:
+    engine = LocalEngine(jobs=jobs)
+    assert list(engine.map(slow_first, 10, iter(range(20)), processes=processes)) == list(range(10, 30))
+    assert list(engine.map(slow_first, 10, [], processes=processes)) == []
+
+
+def process(shared: int, block: int) -> int:  # noqa: ARG001
+    return os.getpid()
+
+
+def test_where_work_is_done() -> None:
+    assert set(LocalEngine(jobs=2).map(process, 0, range(4))) == {os.getpid()}
+    assert os.getpid() not in set(LocalEngine(jobs=2).map(process, 0, range(4), processes=True))
+    assert set(LocalEngine(jobs=2).map(process, 0, range(1), processes=True)) == {os.getpid()}  # one is done here
+
+
+def test_so_few_cannot_work() -> None:
+    with pytest.raises(InputError, match="jobs must be at least 1"):
+        LocalEngine(jobs=0)
 
 
 def test_blocks_are_asked_for_as_they_are_needed() -> None:

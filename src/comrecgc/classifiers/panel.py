@@ -22,6 +22,7 @@ from comrecgc.classifiers.classifier import Classifier
 from comrecgc.classifiers.model import GraphClassifier
 from comrecgc.classifiers.training import ClassifierTraining, EpochReport, split_dataset, train_classifier
 from comrecgc.datasets import GraphDataset
+from comrecgc.engine import Engine, LocalEngine
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, fingerprint
 from comrecgc.storage import check_writable, facts_path, only_writer_of
@@ -147,7 +148,7 @@ def obtain_panel(
     training: PanelTraining | None = None,
     has_classes: bool = True,
     folder: Path | None = None,
-    jobs: int | None = None,
+    engine: Engine | None = None,
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Panel | None, str]:
@@ -160,13 +161,11 @@ def obtain_panel(
         files: Checkpoints of one's own panel, instead of training one.
         training: How to train.
         has_classes: Whether the classes are real; a panel trained on made-up ones would say nothing.
-        folder: Where trained members are kept; None for the user's cache.
-        jobs: Members trained at the same time, None for two; the panel does not depend on it.
+        folder: Where trained members are kept, on the machine that trains them; None for the user's cache.
+        engine: Where members are trained, each in a process of its own; None for two at a time here. The panel does not depend on it.
         deadline: When to give up, as `time.monotonic()` counts.
         progress: Called with the stage, members trained, members in all, and a word on how it goes.
     """
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs must be at least 1 (got {jobs})")
     if files:
         panel = load_panel(files, label_names=dataset.label_names)
         return panel, f"A panel of {len(panel)} given classifiers was asked too."
@@ -179,7 +178,7 @@ def obtain_panel(
     except InputError as error:
         return None, f"There is no panel: {_lower(str(error))}."
     try:
-        panel = _trained(dataset, members, folder, 2 if jobs is None else jobs, deadline, progress)
+        panel = _trained(dataset, members, folder, engine or LocalEngine(jobs=2), deadline, progress)
     except _OutOfTimeError:
         return None, "There is no panel: there was no time to train it."
     return panel, _sentence(panel, dataset)
@@ -193,20 +192,16 @@ def _trained(
     dataset: GraphDataset,
     members: Sequence[ClassifierTraining],
     folder: Path | None,
-    jobs: int,
+    engine: Engine,
     deadline: float | None,
     progress: Progress | None,
 ) -> Panel:
-    import joblib
-
     paths = [_cached(dataset, member, folder) for member in members]
-    waiting = [place for place, path in enumerate(paths) if path is None or not path.exists()]
-    if len(waiting) < 2 or jobs == 1:
-        results = (_train(dataset, member, path, deadline) for member, path in zip(members, paths, strict=True))
-    else:  # what is in the cache is as quickly read by other processes
-        results = joblib.Parallel(n_jobs=min(jobs, len(waiting)), return_as="generator")(
-            joblib.delayed(_train)(dataset, member, path, deadline) for member, path in zip(members, paths, strict=True)
-        )
+    if sum(path is None or not path.exists() for path in paths) < 2:
+        engine = LocalEngine()
+    # Machines agree on the time of day only.
+    until = None if deadline is None else time.time() + deadline - time.monotonic()
+    results = engine.map(_train, (dataset, folder, until), members, processes=True)
     panel = []
     for training, model in zip(members, results, strict=True):
         name = f"{training.model} of seed {training.seed}"
@@ -216,16 +211,16 @@ def _trained(
     return Panel(tuple(panel))
 
 
-def _train(
-    dataset: GraphDataset, training: ClassifierTraining, path: Path | None, deadline: float | None
-) -> GraphClassifier:
+def _train(shared: tuple[GraphDataset, Path | None, float | None], training: ClassifierTraining) -> GraphClassifier:
     """One member, trained now or before."""
+    dataset, folder, until = shared
+    path = _cached(dataset, training, folder)
 
     def watch(_: EpochReport) -> None:
-        if deadline is not None and time.monotonic() > deadline:
+        if until is not None and time.time() > until:
             raise _OutOfTimeError
 
-    if deadline is not None and time.monotonic() > deadline and (path is None or not path.exists()):
+    if until is not None and time.time() > until and (path is None or not path.exists()):
         raise _OutOfTimeError
     if path is None:
         trained = train_classifier(dataset, training, progress=watch)

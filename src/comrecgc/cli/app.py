@@ -72,6 +72,13 @@ Jobs = Annotated[int, typer.Option(min=1, help="Cores to use; the result does no
 AllJobs = Annotated[
     int | None, typer.Option(min=1, help="Cores to use; the result does not depend on it.", show_default="all")
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of a dask scheduler whose workers do what can be done apart, tcp://host:port.",
+        show_default="this machine",
+    ),
+]
 TimeBudget = Annotated[
     float | None,
     typer.Option(help="Seconds the whole run may take; what is found by then is the answer.", show_default="no limit"),

@@ -12,6 +12,7 @@ import typer
 from comrecgc.cli.app import (
     AllJobs,
     ClassifierFile,
+    Cluster,
     DataRoot,
     Dataset,
     EmbedderFile,
@@ -159,13 +160,7 @@ def explain(
             min=10, help="Rules: graphs that are studied where there are more; the rules found are carried out on all."
         ),
     ] = 5000,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            help="Rules: address of a dask scheduler whose workers carry them out, tcp://host:port.",
-            show_default="this machine",
-        ),
-    ] = None,
+    cluster: Cluster = None,
     shard: Annotated[
         str | None,
         typer.Option(

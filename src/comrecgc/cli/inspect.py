@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from comrecgc.cli.app import AllJobs, ClassifierFile, DataRoot, Dataset, EmbedderFile, TimeBudget, app, guarded
+from comrecgc.cli.app import AllJobs, ClassifierFile, Cluster, DataRoot, Dataset, EmbedderFile, TimeBudget, app, guarded
 from comrecgc.cli.evidence import print_evidence
 from comrecgc.cli.table import (
     Accept,
@@ -201,6 +201,7 @@ def evaluate(
     skip_bad: SkipBad = False,
     standardise: Standardise = True,
     jobs: AllJobs = None,
+    cluster: Cluster = None,
     data_root: DataRoot = None,
 ) -> None:
     """Recompute every figure of a run from its stored graphs and models; exit code 1 if any differs."""
@@ -208,8 +209,8 @@ def evaluate(
 
     from comrecgc.runs import evaluate_run
 
-    if not evidence and (dataset is not None or no_controls):
-        raise InputError("--dataset and --no-controls go with --evidence")
+    if not evidence and (dataset is not None or no_controls or cluster is not None):
+        raise InputError("--dataset, --no-controls and --cluster go with --evidence")
     figures = evaluate_run(folder, classifier=classifier, embedder=embedder)
     gathered = None
     if evidence:
@@ -225,6 +226,7 @@ def evaluate(
             embedder=embedder,
             with_controls=not no_controls,
             jobs=jobs,
+            cluster=cluster,
         )
     if as_json:
         rows = [asdict(figure) | {"agrees": figure.agrees} for figure in figures]
@@ -253,6 +255,7 @@ def _gathered(
     embedder: Path | None,
     with_controls: bool,
     jobs: int | None,
+    cluster: str | None,
 ) -> Evidence:
     """The evidence on a run, which the report shows from then on."""
     from comrecgc.explanation import Explanation
@@ -273,6 +276,7 @@ def _gathered(
             embedder=embedder,
             with_controls=with_controls,
             jobs=jobs,
+            cluster=cluster,
             progress=bar,
         )
     rewrite_report(folder)

@@ -52,7 +52,10 @@ def reproduce(
     if listed or not names:
         for experiment in EXPERIMENTS.values():
             out.print(str(experiment), markup=False, highlight=False, soft_wrap=True)
-        out.print(f"{ALL:10} every one; tables share what they need (quick 18 min)", markup=False, highlight=False)
+        out.print(
+            f"{ALL:10} every one; tables share what they need (quick 18 min, full 20 h a seed)",
+            markup=False, highlight=False, soft_wrap=True,
+        )  # fmt: skip
         return
     wanted, size = experiments_of(names), scale_of(scale)
     if checkpoints is not None and not checkpoints.is_dir():

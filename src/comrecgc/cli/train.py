@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from comrecgc.cli.app import DataRoot, Dataset, Jobs, Resume, Seed, app, guarded
+from comrecgc.cli.app import Cluster, DataRoot, Dataset, Jobs, Resume, Seed, app, guarded
 from comrecgc.cli.table import (
     Accept,
     Bins,
@@ -111,11 +111,13 @@ def train_embedder_command(
     standardise: Standardise = True,
     seed: Seed = 0,
     jobs: Jobs = 2,
+    cluster: Cluster = None,
     data_root: DataRoot = None,
     resume: Resume = False,
 ) -> None:
     """Train GREED, the embedding whose distances stand for graph edit distances; no licensed solver is needed."""
     from comrecgc.embedding import EmbedderTraining, train_embedder
+    from comrecgc.engine import engine_of
 
     loaded = load_table_or_dataset(
         dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
@@ -131,6 +133,7 @@ def train_embedder_command(
             resume=resume,
             facts={"dataset": loaded.name, "label_names": list(loaded.label_names)},
             progress=bar,
+            engine=engine_of(cluster, jobs),
         )
     for kind, error in model.facts["held_out"].items():
         out.print(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.embedding.ged import GEDInterval, edit_path, ged_intervals
+from comrecgc.engine import Engine, LocalEngine
 from comrecgc.graphs import (
     Graph,
     GraphBatch,
@@ -36,6 +37,9 @@ from comrecgc.graphs import (
 KINDS = ("far", "near", "chain", "path")
 
 _Item = TypeVar("_Item")
+
+_PAIRS = 200  # pairs of a block: about a second of work,
+_PAIRS_IN_A_HURRY = 8  # and so few where there is a deadline
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and how much there is."""
@@ -98,7 +102,7 @@ class PairGenerator:
         near_size: Graphs in a near group.
         chain_size: Graphs in a chain.
         effort: Effort of the edit distances, a name from `ged.EFFORTS`.
-        jobs: Threads for the edit distances; the answer does not depend on it.
+        engine: Where edit distances are computed; the answer does not depend on it.
     """
 
     num_far: int = 400
@@ -109,7 +113,7 @@ class PairGenerator:
     near_size: int = 7
     chain_size: int = 7
     effort: str = "fast"
-    jobs: int = 1
+    engine: Engine = field(default_factory=LocalEngine)
 
     def generate(
         self,
@@ -164,10 +168,12 @@ class PairGenerator:
         order = np.random.default_rng([seed, 3]).permutation(len(groups)).tolist()
         flat = [(groups[g][i], groups[g][j]) for g in order for i, j in pairs[g]]
         ptr = pointers([len(pairs[g]) for g in order])
-        size = 2000 if deadline is None else 8 * self.jobs
+        size = _PAIRS if deadline is None else _PAIRS_IN_A_HURRY
+        blocks = (flat[start : start + size] for start in range(0, len(flat), size))
         solved: list[GEDInterval] = []
-        for start in _until(range(0, len(flat), size), deadline, least=-(-int(ptr[1]) // size) if groups else 0):
-            solved += ged_intervals(flat[start : start + size], effort=self.effort, jobs=self.jobs, seed=seed)
+        results = self.engine.map(_solve, (self.effort, seed), blocks)
+        for block in _until(results, deadline, least=-(-int(ptr[1]) // size) if groups else 0):
+            solved += block
             if progress is not None:
                 progress("edit distances", len(solved), len(flat))
         done = {g: solved[ptr[k] : ptr[k + 1]] for k, g in enumerate(order) if ptr[k + 1] <= len(solved)}
@@ -225,6 +231,12 @@ class PairGenerator:
         return groups, group_pairs, bounds
 
 
+def _solve(asked: tuple[str, int], pairs: list[tuple[Graph, Graph]]) -> list[GEDInterval]:
+    """Edit distances of some pairs with an effort and a seed; of each what it would get alone."""
+    effort, seed = asked
+    return ged_intervals(pairs, effort=effort, seed=seed)
+
+
 def random_chain(graph: Graph, num_labels: int, size: int, rng: np.random.Generator) -> list[Graph]:
     """A graph and the graphs a random walk of edits leads through; each kind of edit is as likely as any other."""
     chain = [graph]
@@ -250,11 +262,13 @@ def local_counts(graphs: Sequence[Graph]) -> npt.NDArray[np.float32]:
 
 
 def _until(items: Iterable[_Item], deadline: float | None, *, least: int = 1) -> Iterator[_Item]:
-    """The items until the deadline has passed, but at least so many."""
-    for count, item in enumerate(items):
+    """The items until the deadline has passed, but at least so many; none is asked for that is not given."""
+    if deadline is not None and least == 0 and time.monotonic() >= deadline:
+        return
+    for count, item in enumerate(items, start=1):
+        yield item
         if deadline is not None and count >= least and time.monotonic() >= deadline:
             return
-        yield item
 
 
 def _bounds(intervals: list[GEDInterval]) -> npt.NDArray[np.float32]:

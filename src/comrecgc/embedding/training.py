@@ -16,6 +16,7 @@ from torch import Tensor
 
 from comrecgc.embedding.greed import Greed, load_embedder, save_embedder
 from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator
+from comrecgc.engine import Engine, LocalEngine
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphTensors, fingerprint, pointers
 from comrecgc.storage import (
@@ -196,12 +197,12 @@ class EmbedderTraining:
     def total_steps(self) -> int:
         return max(1, round(self.num_steps * self.effort))
 
-    def generator(self) -> PairGenerator:
-        """The pairs this effort asks for."""
+    def generator(self, engine: Engine) -> PairGenerator:
+        """The pairs this effort asks for, labelled on an engine."""
         scale = min(self.effort, 4.0) ** 0.7  # labels pay off more slowly than steps
         plain = PairGenerator()
         counts = {name: max(4, round(getattr(plain, name) * scale)) for name in _COUNTS}
-        return PairGenerator(**counts, jobs=self.jobs)
+        return PairGenerator(**counts, engine=engine)
 
 
 _COUNTS = ("num_far", "num_near", "num_chains", "num_paths")
@@ -224,6 +225,7 @@ def train_embedder(
     facts: dict[str, Any] | None = None,
     progress: Progress | None = None,
     deadline: float | None = None,
+    engine: Engine | None = None,
 ) -> Greed:
     """Train an embedder, and save it if asked.
 
@@ -238,6 +240,7 @@ def train_embedder(
         facts: What else to save with it, such as label names.
         progress: Called as work proceeds.
         deadline: When to be done, in seconds of `time.monotonic`. Where time is short there are fewer labels and steps.
+        engine: Where edit distances are computed; None for `training.jobs` threads.
 
     Returns:
         The embedder in evaluation mode; `facts["held_out"]` has its errors on graphs never trained on, and
@@ -249,7 +252,8 @@ def train_embedder(
     if out is not None:
         check_output(out)
     with nullcontext() if out is None else only_writer_of(out, facts_path(out)):
-        return _trained(graphs, num_labels, training, out, facts or {}, progress, deadline, resume=resume)
+        engine = engine or LocalEngine(jobs=training.jobs)
+        return _trained(graphs, num_labels, training, out, facts or {}, progress, deadline, engine, resume=resume)
 
 
 def _trained(
@@ -260,6 +264,7 @@ def _trained(
     facts: dict[str, Any],
     progress: Progress | None,
     deadline: float | None,
+    engine: Engine,
     *,
     resume: bool,
 ) -> Greed:
@@ -275,13 +280,13 @@ def _trained(
     train, test = split_graphs(len(graphs), training.held_out, training.seed)
     folder = TrainingFolder(out, plan, progress, resume=resume)
     groups = folder.groups(
-        "train", training.generator(), [graphs[i] for i in train], num_labels, training.seed, labelled
+        "train", training.generator(engine), [graphs[i] for i in train], num_labels, training.seed, labelled
     )
     cut_short = labelled is not None and time.monotonic() >= labelled
     with one_thread():
         model, is_whole = _Fit(training, num_labels, groups, folder).run(fitted)
     others = [graphs[i] for i in test]
-    measured = folder.groups("test", _measured(training), others, num_labels, training.seed, measured_by)
+    measured = folder.groups("test", _measured(training, engine), others, num_labels, training.seed, measured_by)
     model.facts = {
         **facts,
         "training": plan,
@@ -304,13 +309,11 @@ def _finished(out: Path, plan: dict[str, Any]) -> Greed:
     return model
 
 
-def _measured(training: EmbedderTraining) -> PairGenerator:
+def _measured(training: EmbedderTraining, engine: Engine) -> PairGenerator:
     """The pairs errors are measured on: the same for every effort from 1 on."""
     share = min(1.0, max(0.05, training.effort))
     counts = {"num_far": round(12 * share) or 1, "num_near": round(40 * share), "num_chains": round(60 * share)}
-    return PairGenerator(
-        **counts, num_paths=0, far_size=10, near_size=5, chain_size=7, effort="normal", jobs=training.jobs
-    )
+    return PairGenerator(**counts, num_paths=0, far_size=10, near_size=5, chain_size=7, effort="normal", engine=engine)
 
 
 def held_out_errors(model: Greed, groups: LabelledGroups) -> dict[str, dict[str, float]]:

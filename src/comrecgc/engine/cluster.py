@@ -7,7 +7,9 @@ start anew included.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -81,7 +83,12 @@ class ClusterEngine:
                 raise InputError(f"Workers must have comrecgc {comrecgc.__version__} (got {version} at {worker})")
 
     def map(
-        self, function: Callable[[Shared, Block], Result], shared: Shared, blocks: Iterable[Block]
+        self,
+        function: Callable[[Shared, Block], Result],
+        shared: Shared,
+        blocks: Iterable[Block],
+        *,
+        processes: bool = False,
     ) -> Iterator[Result]:
         """Results in the order of blocks."""
         from distributed.client import FutureCancelledError
@@ -90,14 +97,16 @@ class ClusterEngine:
         name = f"comrecgc-{uuid4().hex}"
         threads = sum(self.client.nthreads().values())
         try:
-            self.client.register_plugin(_plugin(function, shared), name=name)
-            yield from in_order(
-                lambda block: self.client.submit(_work, name, block, pure=False),
-                blocks,
-                _AHEAD * max(threads, 1),
-                self._result,
-            )
-            self.client.unregister_worker_plugin(name)
+            self.client.register_plugin(_plugin(function, shared, alone=processes), name=name)
+            try:
+                yield from in_order(
+                    lambda block: self.client.submit(_work, name, block, pure=False),
+                    blocks,
+                    _AHEAD * max(threads, 1),
+                    self._result,
+                )
+            finally:
+                self.client.unregister_worker_plugin(name)
         except (CommClosedError, FutureCancelledError, TimeoutError, OSError) as error:
             raise InputError(f"The cluster was lost ({type(error).__name__}): {_RESUME}") from error
 
@@ -117,8 +126,8 @@ def _version() -> str:
     return comrecgc.__version__
 
 
-def _plugin(function: Callable[[Any, Any], Any], shared: Any) -> Any:
-    """What workers keep: the work and what its blocks share. The same bits everywhere, as on one machine."""
+def _plugin(function: Callable[[Any, Any], Any], shared: Any, *, alone: bool) -> Any:
+    """What workers keep: the work and what its blocks share, one block at a time where it must be alone in its process."""
     from distributed import WorkerPlugin
 
     class Work(WorkerPlugin):  # type: ignore[misc]  # defined here, as dask is optional
@@ -128,7 +137,8 @@ def _plugin(function: Callable[[Any, Any], Any], shared: Any) -> Any:
         def setup(self, worker: Worker) -> None:  # noqa: ARG002
             from comrecgc.threads import use_one_thread
 
-            use_one_thread()
+            use_one_thread()  # the same bits everywhere, as on one machine
+            self.turn = Lock() if alone else nullcontext()
 
     return Work()
 
@@ -137,4 +147,5 @@ def _work(name: str, block: Any) -> Any:
     from distributed import get_worker
 
     work = get_worker().plugins[name]
-    return work.function(work.shared, block)
+    with work.turn:
+        return work.function(work.shared, block)

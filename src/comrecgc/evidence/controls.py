@@ -18,6 +18,7 @@ import torch
 from comrecgc.classifiers import Classifier, GraphClassifier, Panel, PanelTraining, obtain_panel, predict
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import Embedder, train_embedder
+from comrecgc.engine import Engine
 from comrecgc.evidence.subject import Subject
 from comrecgc.explainer import QUICK_TRAINING
 from comrecgc.graphs import GraphBatch
@@ -75,7 +76,7 @@ def shuffled_labels(
     *,
     training: PanelTraining = SHUFFLED_TRAINING,
     folder: Path | None = None,
-    jobs: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Ignorant | None:
     """A classifier and a panel trained on shuffled labels; None where none can be trained.
@@ -84,12 +85,12 @@ def shuffled_labels(
         subject: What they are compared with.
         training: How they are trained.
         folder: Where they are kept; None for the user's cache.
-        jobs: Models trained at the same time.
+        engine: Where they are trained; None for two at a time here.
         progress: Called as work proceeds.
     """
     rng = np.random.default_rng([subject.seed, 23])
     dataset = replace(subject.dataset, classes=rng.permutation(subject.dataset.classes))
-    panel, _ = obtain_panel(dataset, training=training, folder=folder, jobs=jobs, progress=progress)
+    panel, _ = obtain_panel(dataset, training=training, folder=folder, engine=engine, progress=progress)
     if panel is None or len(panel) < 2:
         return None
     first, *others = panel.members

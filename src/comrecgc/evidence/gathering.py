@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from comrecgc.classifiers import Panel, PanelTraining, obtain_panel
+from comrecgc.engine import Engine
 from comrecgc.evidence.controls import Ignorant, explained, random_weights, shuffled_labels
 from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs
 from comrecgc.evidence.other_models import Answer, answers, compared, confirmed_share
@@ -42,7 +43,7 @@ def gather(
     with_controls: bool = True,
     has_classes: bool = True,
     folder: Path | None = None,
-    jobs: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
     """Gather all evidence on an explanation.
@@ -53,7 +54,7 @@ def gather(
         with_controls: Whether classifiers that know nothing are explained too, which takes most of the time.
         has_classes: Whether the classes of the dataset are true ones; without them there are no other models, pairs and controls.
         folder: Where trained models are kept; None for the user's cache.
-        jobs: Models trained at the same time.
+        engine: Where models are trained; None for two at a time here.
         progress: Called as work proceeds.
     """
     second: Panel | None
@@ -62,7 +63,12 @@ def gather(
         second = second_panel
     else:
         second, sentence = obtain_panel(
-            subject.dataset, training=second_panel, has_classes=has_classes, folder=folder, jobs=jobs, progress=progress
+            subject.dataset,
+            training=second_panel,
+            has_classes=has_classes,
+            folder=folder,
+            engine=engine,
+            progress=progress,
         )
         notes.append(f"Second panel: {sentence}")
     recourses, figures, random = _examined(subject, second, has_classes=has_classes, progress=progress)
@@ -70,7 +76,7 @@ def gather(
     if random is not None:
         controls.append(_random_control(random, recourses))
     if with_controls and has_classes and subject.explanation.inputs:
-        shuffled = shuffled_labels(subject, folder=folder, jobs=jobs, progress=progress)
+        shuffled = shuffled_labels(subject, folder=folder, engine=engine, progress=progress)
         for ignorant, panel in ((random_weights(subject), second), ((shuffled,) if shuffled else (), None)):
             if ignorant:
                 if progress is not None:

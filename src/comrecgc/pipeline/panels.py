@@ -16,6 +16,7 @@ from comrecgc.classifiers import (
     obtain_panel,
 )
 from comrecgc.datasets import GraphDataset
+from comrecgc.engine import Engine
 from comrecgc.pipeline.inputs import Progress
 
 ObtainPanel = Callable[[float | None], tuple[Panel | None, str]]
@@ -47,7 +48,7 @@ def panel_source(
     training: PanelTraining | None = None,
     *,
     has_classes: bool = True,
-    jobs: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> ObtainPanel:
     """Obtains a panel when it is called: from files, from the cache, or by training."""
@@ -56,7 +57,7 @@ def panel_source(
         files=files,
         training=training,
         has_classes=has_classes,
-        jobs=jobs,
+        engine=engine,
         deadline=deadline,
         progress=progress,
     )

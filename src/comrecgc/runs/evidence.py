@@ -8,6 +8,7 @@ from pathlib import Path
 
 from comrecgc.classifiers import PanelTraining
 from comrecgc.datasets import GraphDataset
+from comrecgc.engine import engine_of
 from comrecgc.errors import InputError
 from comrecgc.evidence import EVIDENCE, SECOND_PANEL, Evidence, Subject, gather
 from comrecgc.explanation import Explanation
@@ -37,6 +38,7 @@ def run_evidence(
     second_panel: PanelTraining | None = None,
     cache: Path | None = None,
     jobs: int | None = None,
+    cluster: str | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
     """Gather the evidence on a run and keep it in its folder.
@@ -50,6 +52,7 @@ def run_evidence(
         second_panel: How models that took no part in the choice are trained.
         cache: Where trained models are kept; None for the user's cache.
         jobs: Cores to use, None for all.
+        cluster: Address of a dask scheduler whose workers train the other models; None for this machine.
         progress: Called as work proceeds.
     """
     folder = Path(folder)
@@ -60,6 +63,7 @@ def run_evidence(
         raise InputError(f"{folder} does not keep the ladder of changes it was found with")
     models = run_models(folder, explanation, classifier=classifier, embedder=embedder)
     mined, settings = None, replace(stored_settings(explanation), jobs=jobs)
+    engine = engine_of(cluster, settings.num_jobs)
     if RULES in explanation.facts.facts:
         chooser = rule_chooser(folder, explanation)
         # The table is of the inputs alone; groups and familiar surroundings are those of all the data.
@@ -80,7 +84,7 @@ def run_evidence(
             subject,
             with_controls=with_controls,
             folder=cache,
-            jobs=jobs,
+            engine=engine,
             progress=progress,
             second_panel=SECOND_PANEL if second_panel is None else second_panel,
         )

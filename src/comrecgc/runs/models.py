@@ -23,6 +23,7 @@ from comrecgc.classifiers import (
 )
 from comrecgc.datasets import GraphDataset
 from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, train_embedder
+from comrecgc.engine import Engine
 from comrecgc.errors import InputError
 from comrecgc.graphs import fingerprint
 from comrecgc.pipeline import Progress
@@ -129,6 +130,7 @@ def obtain_embedder(
     folder: Path,
     *,
     training: EmbedderTraining,
+    engine: Engine | None = None,
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Greed, ModelFile]:
@@ -139,6 +141,7 @@ def obtain_embedder(
         path: A checkpoint; None to train.
         folder: The run folder, which gets a copy of what was trained.
         training: How to train.
+        engine: Where edit distances are computed; None for threads.
         deadline: When a training must stop, as `time.monotonic()` counts.
         progress: Called as the training goes on.
     """
@@ -163,6 +166,7 @@ def obtain_embedder(
             facts=facts,
             progress=report,
             deadline=deadline,
+            engine=engine,
         ),
         deadline,
     )

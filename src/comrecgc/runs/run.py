@@ -88,7 +88,8 @@ def explain_dataset(
         progress: Called as work proceeds.
         started: When the time budget began, as `time.monotonic()` counts; None for now.
         compilation: Compiling that began before; it is waited for once all models are there.
-        cluster: Address of a dask scheduler whose workers carry rules out on all graphs; None for threads.
+        cluster: Address of a dask scheduler whose workers carry rules out on all graphs, train a panel, and compute edit distances for
+            an embedder; None for this machine.
         shard: Carry rules out on this part of the graphs only, to be merged with the others; None for all.
     """
     settings = settings or Settings()
@@ -140,7 +141,13 @@ def explain_dataset(
 
         def embedder_before(deadline: float | None) -> Embedder:
             found, files["embedder"] = obtain_embedder(
-                study, embedder, folder.path, training=embedder_training, deadline=deadline, progress=progress
+                study,
+                embedder,
+                folder.path,
+                training=embedder_training,
+                engine=engine,
+                deadline=deadline,
+                progress=progress,
             )
             return found
 
@@ -148,7 +155,7 @@ def explain_dataset(
         if agree:
             others = agreement_source(agree, study)
         elif panel:
-            others = panel_source(study, panel_files, panel_training, jobs=settings.jobs, progress=progress)
+            others = panel_source(study, panel_files, panel_training, engine=engine, progress=progress)
         with reproducible():
             found = find_recourses(
                 settings, study, model, embedder_before,
