@@ -487,11 +487,12 @@ def large_table(num_rules: int = 3000, num_inputs: int = 2500) -> bytes:
     rule = ["words", "more words", "", [[0], [], []], [[1], [], []], [0, 0], [0], [0, -1]]
     facts: dict[str, Any] = {
         "labels": ["C", "O"], "edgeLabels": None, "classes": ["reject", "accept"], "isMolecular": True, "dataset": "large", "names": [], "atoms": [["C", "", None, [4]], ["O", "", None, [2]]],
-        "kinds": list(KINDS), "theta": 0.1, "changes": "plausible", "majority": 0, "panel": 0, "slack": 0.05, "splits": 5,
+        "kinds": list(KINDS), "theta": 0.1, "changes": "plausible", "majority": 0, "panel": 0, "slack": 0.05, "mostParts": 3, "splits": 5,
         "maxChanges": 1, "complete": True, "numRecourses": 10, "wishes": {}, "bound": None, "rules": [rule] * num_rules,
         "known": {}, "groups": [], "failures": {}, "evidence": {},
     }  # fmt: skip
     arrays: dict[str, Any] = {
+        "generalOf": np.where(np.arange(num_rules) % 3, np.arange(num_rules) // 3 * 3, -1).astype(np.int32),
         "radius": np.zeros(num_rules, np.uint8), "kindOf": np.tile(np.array([0, -1, -1], np.int8), num_rules),
         "cost": rng.integers(1, 9, num_rules).astype(np.int32), "adds": np.zeros(2 * num_rules, np.uint8),
         "removes": np.zeros(2 * num_rules, np.uint8), "attached": np.full(3 * num_rules, -1, np.int16),
