@@ -159,19 +159,26 @@ def as_molecule_classifier(
         raise InputError(
             f"The model is tried on molecules of the dataset (got none that rdkit accepts in {dataset.name})"
         )
-    answer = _first_answer(adapted, trial)
-    output = find_output(answer, len(trial)) if output is None else output
-    scores = as_scores(choose_output(answer, output), len(trial), 0)
+    answer, num = _first_answer(adapted, trial)
+    output = find_output(answer, num) if output is None else output
+    scores = as_scores(choose_output(answer, output), num, 0)
     if how.get("source_class") is not None:
         raise InputError("source_class is for models of graphs: leave other molecules out of the data (got one)")
     return replace(adapted, output=output, num_scores=scores.shape[1], reading=ScoreReading.of(scores, **how))
 
 
-def _first_answer(adapted: MoleculeClassifier, trial: Sequence[tuple[str, Mol]]) -> Any:
-    """The answer on the trial; a complaint names the molecule that is to blame, if one is."""
+def _first_answer(adapted: MoleculeClassifier, trial: Sequence[tuple[str, Mol]]) -> tuple[Any, int]:
+    """The answer on the trial, without the molecules that the model fails on one by one, and how many it is about."""
     try:
-        return adapted.answer(trial)
-    except InputError:
-        for one in trial:
+        return adapted.answer(trial), len(trial)
+    except InputError as error:
+        complaint, good = error, []
+    for one in trial:
+        try:
             adapted.answer([one])
-        raise
+            good.append(one)
+        except InputError as error:
+            complaint = error
+    if not good:
+        raise complaint
+    return adapted.answer(good), len(good)

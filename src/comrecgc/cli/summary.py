@@ -92,8 +92,9 @@ def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
     known = recourse.statistics or {}
     low, high = known.get("interval") or (0.0, 1.0)
     works = f"works for {known.get('accepted', recourse.gain)} of {known.get('applicable', '?')}"
+    often = f"{works} ({known.get('success', 0):.0%}, {100 * low:.0f}–{high:.0%})"
     facts = [
-        f"{works} ({known.get('success', 0):.0%}, {100 * low:.0f}–{high:.0%})",
+        often if known.get("applicable", 1) else "cannot be carried out on any of them",
         f"cost {known.get('cost', recourse.median_edits or 0):g}",
     ]
     if known.get("confirmed") is not None and known.get("accepted"):
