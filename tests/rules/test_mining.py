@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from comrecgc.classifiers import GraphClassifier, as_classifier
 from comrecgc.datasets import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, Rung
-from comrecgc.rules import ACCEPTED, Acceptance, Workshop, log_odds
+from comrecgc.rules import ACCEPTED, Acceptance, Workshop, log_odds, mining
 from comrecgc.rules.mining import NOT_ASKED
 from tests.rules import oracles
 from tests.stubs import Always, AvoidsLabel
@@ -163,3 +163,20 @@ def test_nothing_is_mined_from_nothing() -> None:
 def test_log_odds_are_finite() -> None:
     assert np.isfinite(log_odds(np.array([0.0, 1.0]))).all()
     assert log_odds(np.array([0.5]))[0] == pytest.approx(0)
+
+
+def test_of_very_many_changes_those_that_raise_the_log_odds_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    data = oracles.small_data(rng, edge_labels=False)
+    inputs = list(data.graphs[:6])
+    workshop = Workshop(inputs=inputs, vocabulary=oracles.small_vocabulary(data, Rung.CONNECTED))
+    acceptance = Acceptance(classifier=random_network("gcn", rng))
+    base = log_odds(acceptance.classifier.accept_probability(GraphBatch.from_graphs(inputs)))
+    every = workshop.changes(acceptance, base=base)
+    monkeypatch.setattr(mining, "_TOO_MANY", 10)
+    kept = workshop.changes(acceptance, base=base)
+    raising = every.goal > base[every.input]
+    assert 0 < len(kept) == raising.sum() < len(every)
+    assert (kept.rule == every.rule[raising]).all()
+    assert (kept.num_tried == every.num_tried).all()
+    assert every.num_tried.sum() == len(every)

@@ -26,7 +26,8 @@ import numpy as np
 
 from comrecgc.kernels.surroundings import neighbour_term, node_hash
 
-RELABEL, ATTACH, DETACH, SWAP, JOIN, CUT, REBOND, TIE = range(8)
+NUM_KINDS = 8
+RELABEL, ATTACH, DETACH, SWAP, JOIN, CUT, REBOND, TIE = range(NUM_KINDS)
 
 MAX_GROUP = 8
 """Nodes of a group at most."""

@@ -91,10 +91,10 @@ def mine_rules(
     acceptance = acceptance_of(settings, classifier, judges)
     workshop = workshop_of(settings, rejects, judges.ladder)
     base = log_odds(rejects.scores.probability)
-    singles = workshop.changes(acceptance, progress)
-    composition = Composition(most_changes=settings.max_changes)
-    composites, complete = composition.search(
-        singles, acceptance.log_odds(rejects.graphs, base), workshop, acceptance, deadline=deadline, progress=progress
+    counting = acceptance.log_odds(rejects.graphs, base)
+    singles = workshop.changes(acceptance, progress, base=counting)
+    composites, complete = Composition(most_changes=settings.max_changes).search(
+        singles, counting, workshop, acceptance, deadline=deadline, progress=progress
     )
     chemistry = _typed_chemistry(judges.ladder) if Rung.parse(settings.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(

@@ -21,9 +21,6 @@ from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, Int
 
 _PLACES = 40  # places of a pair of rules in an input that are tried, beyond the best
 _MANY_CHANGES = 2_000_000  # single changes of all inputs from which on no more pairs are tried than asked for
-_TOO_MANY = (
-    5_000_000  # single changes from which on those that lower the log-odds are no parts: there is no room for all
-)
 _CLOSEST = 3  # places of a rule that is not accepted in an input to which more changes may be added
 _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`kernels.changing.JOIN`)
 
@@ -251,7 +248,7 @@ class _Search:
     def parts(self, made: Made, wanted: int | npt.NDArray[np.uint64]) -> Parts:
         """The rules of these keys, which increase, or as many as close most of the gaps to acceptance, over all inputs."""
         rise = (made.goal - self.base[made.input]).astype(np.float32)
-        rows = np.flatnonzero(rise > (0 if len(rise) > _TOO_MANY else -np.inf))
+        rows = np.flatnonzero(np.isfinite(rise))
         rise = rise[rows]
         names, of = np.unique(made.rule[rows], return_inverse=True)
         order = np.lexsort((rows, -rise, made.input[rows], of))

@@ -31,6 +31,9 @@ ACCEPTED = 4e-5
 NOT_ASKED = -1
 """Votes of a panel that was not asked."""
 
+_TOO_MANY = (
+    5_000_000  # changes from which on those that lower the log-odds are counted and not kept: there is no room for all
+)
 _BLOCK = 32  # inputs a thread takes at once
 _BUILT_NODES = 200_000  # nodes of changed graphs built at once for models that see graphs
 
@@ -48,6 +51,7 @@ class Changes:
         found: Keys of what it finds, `[V, 2]`.
         margin: Log-odds of accept afterwards, `[V]`.
         goal: Log-odds of what counts: `margin`, or the least of it and of what most of the panel say, `[V]`.
+        num_tried: Changes of each kind that were made of each input, `[kinds, N]`, those among them that are not kept here.
     """
 
     input: IntArray
@@ -58,6 +62,7 @@ class Changes:
     found: npt.NDArray[np.uint64]
     margin: FloatArray
     goal: FloatArray
+    num_tried: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.input)
@@ -100,6 +105,7 @@ class Workshop:
         acceptance: Acceptance,
         progress: Progress | None = None,
         wanted: Any | None = None,
+        base: FloatArray | None = None,
     ) -> Changes:
         """Every single change of every input that stays within θ and on the rung, scored.
 
@@ -107,6 +113,7 @@ class Workshop:
             acceptance: Who is asked.
             progress: Called as work proceeds.
             wanted: Only changes of these rules, as `kernels.enumeration.Wanted`; None for all.
+            base: Log-odds of what counts, of every input as it is, `[N]`; of very many changes only those that raise them are kept.
         """
         rules = kernels.enumeration.EVERYTHING if wanted is None else wanted
 
@@ -128,6 +135,12 @@ class Workshop:
         size = np.concatenate([np.zeros((0, 2), np.int32), *columns.pop()])
         change = np.concatenate([np.zeros((0, 4), np.int32), *columns.pop()])[:, None, :]
         margin, goal = acceptance.judge(self, inputs, change, progress)
+        num_tried = np.zeros((kernels.changing.NUM_KINDS, len(self.inputs)), np.int64)
+        np.add.at(num_tried, (change[:, 0, 0], inputs), 1)
+        if base is not None and len(inputs) > _TOO_MANY:
+            kept = goal > base[inputs]
+            inputs, change, size, keys = inputs[kept], change[kept], size[kept], keys[kept]
+            margin, goal = (margin[kept],) * 2 if goal is margin else (margin[kept], goal[kept])
         return Changes(
             input=inputs,
             change=change,
@@ -137,6 +150,7 @@ class Workshop:
             found=keys[:, 2:],
             margin=margin,
             goal=goal,
+            num_tried=num_tried,
         )
 
     def enumerated(self, input_: int) -> tuple[list[list[int]], npt.NDArray[np.uint64]]:

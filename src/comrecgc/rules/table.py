@@ -186,7 +186,7 @@ def tabulate(
     kept, applicable = common[worth], applicable[worth]
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
-    votes = acceptance.votes(workshop, entries.input, entries.change)
+    votes = acceptance.votes(workshop, entries.input, entries.change.astype(np.int32))
     majority = acceptance.majority if acceptance.panel else 0
     firm = _confirmed_rules(entries.key, key[kept], votes >= majority, least_confirmed if majority else 0.0)
     of_firm = np.flatnonzero(np.isin(entries.key, key[kept[firm]]))
@@ -205,7 +205,7 @@ def tabulate(
         applicable=applicable,
         ptr=np.concatenate([[0], np.cumsum(accepted[kept])]).astype(np.int64),
         input=entries.input,
-        change=entries.change.astype(np.int16),
+        change=entries.change,
         margin=entries.margin.astype(np.float32),
         votes=votes,
         base=base,
@@ -227,7 +227,7 @@ class _Rows:
     general: npt.NDArray[np.uint64]
     radius: npt.NDArray[np.int8]
     input: IntArray
-    change: IntArray  # [V, 3, 4]
+    change: npt.NDArray[np.int16]  # [V, 3, 4]
     members: npt.NDArray[np.uint64]  # [V, 3]: single rules of radius 0 or 1, 0 where there are fewer
     cost: IntArray
     margin: npt.NDArray[np.float64]
@@ -274,7 +274,7 @@ def accepted_rows(
             general=narrow[rows],
             radius=np.full(len(rows), radius, np.int8),
             input=singles.input[rows],
-            change=_padded(singles.change[rows], -1),
+            change=_padded(singles.change[rows].astype(np.int16), -1),
             members=_padded(members[rows, None], 0),
             cost=singles.cost[rows],
             margin=singles.margin[rows],
@@ -294,7 +294,7 @@ def accepted_rows(
                 general=made.rule[rows],
                 radius=np.full(len(rows), radius, np.int8),
                 input=made.input[rows],
-                change=_padded(made.change[rows], -1),
+                change=_padded(made.change[rows].astype(np.int16), -1),
                 members=_padded(members[rows], 0),
                 cost=made.cost[rows],
                 margin=made.margin[rows],
@@ -368,7 +368,8 @@ def _applicable(
         found[rule, place] = singles.found[at[np.searchsorted(names, members[rule, place])], which]
     wide = np.flatnonzero(radius == WIDE)
     wider = np.unique(found[wide, 0])
-    found[wide, 0] = workshop.widened_keys(rows.input[first[wide]], rows.change[first[wide], 0], found[wide, 0])
+    change = rows.change[first[wide], 0].astype(np.int32)
+    found[wide, 0] = workshop.widened_keys(rows.input[first[wide]], change, found[wide, 0])
     return holding(found, wider, workshop, num_inputs)
 
 
@@ -399,7 +400,7 @@ def packed(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, 
     return bits
 
 
-def _labels_gained(inputs: IntArray, changes: IntArray, workshop: Workshop) -> IntArray:
+def _labels_gained(inputs: IntArray, changes: npt.NDArray[np.int16], workshop: Workshop) -> IntArray:
     """How many more nodes of each label there are after each row of changes, hydrogens that follow apart, `[K, L]`."""
     changing, groups = kernels.changing, workshop.vocabulary.groups
     gained = np.zeros((len(inputs), workshop.vocabulary.num_labels), np.int32)
@@ -425,10 +426,8 @@ def _random_success(
     result = np.full(len(kinds), np.nan, np.float32)
     kind = singles.change[:, 0, 0]
     for which in np.unique(kind).tolist():
-        rows = kind == which
-        tried = np.bincount(singles.input[rows], minlength=num_inputs)
-        accepted = np.bincount(singles.input[rows & singles.accepted], minlength=num_inputs)
-        share = accepted / np.maximum(tried, 1)
+        accepted = np.bincount(singles.input[(kind == which) & singles.accepted], minlength=num_inputs)
+        share = accepted / np.maximum(singles.num_tried[which], 1)
         of_kind = np.flatnonzero((kinds[:, 0] == which) & (kinds[:, 1] < 0))
         for first in range(0, len(of_kind), 1000):
             part = of_kind[first : first + 1000]
