@@ -106,7 +106,8 @@ class ClusterEngine:
                     self._result,
                 )
             finally:
-                self.client.unregister_worker_plugin(name)
+                if self.client.status == "running":  # there is still somebody to tell
+                    self.client.unregister_worker_plugin(name)
         except (CommClosedError, FutureCancelledError, TimeoutError, OSError) as error:
             raise InputError(f"The cluster was lost ({type(error).__name__}): {_RESUME}") from error
 
