@@ -1,8 +1,9 @@
-"""Molecules to graphs and back: python benchmarks/molecules.py [TABLE …] [--generated 5000] [--archives mutagenicity aids]
+"""Molecules to graphs and back: python benchmarks/molecules.py [TABLE …] [--generated 5000] [--archives mutagenicity aids] [--runs RUN …]
 
 For each table of SMILES, as written, and for drug-like SMILES made by code: the share that comes back with the same canonical SMILES, stereo apart, the share
 that counts as valid, and molecules a second each way. Archives have no SMILES to compare with; a molecule comes back if its SMILES, read again, gives
-the same SMILES.
+the same SMILES. For each run folder: how many of all covered molecules rdkit makes from the input and the rule's SMIRKS, and how many of the
+sentences are distinct.
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ from pathlib import Path
 from rdkit import Chem, rdBase
 
 from comrecgc.datasets import GraphDataset, from_smiles_table, load_dataset
-from comrecgc.molecules import canonical_smiles, is_valid_molecule, to_smiles
+from comrecgc.explanation import Explanation
+from comrecgc.molecules import (
+    are_types,
+    canonical_smiles,
+    is_valid_molecule,
+    read_smiles,
+    run_smirks,
+    to_rdkit,
+    to_smiles,
+)
 
 sys.path.append(str(Path(__file__).parents[1]))
 from tests.molecules.druglike import drug_like
@@ -28,6 +38,7 @@ def main() -> None:
     parser.add_argument("tables", nargs="*", type=Path)
     parser.add_argument("--generated", type=int, default=5000)
     parser.add_argument("--archives", nargs="*", default=["mutagenicity"])
+    parser.add_argument("--runs", nargs="*", type=Path, default=[])
     options = parser.parse_args()
     print("| molecules | number | same SMILES | valid | read per s | written per s |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
@@ -42,6 +53,10 @@ def main() -> None:
         started = time.process_time()
         dataset = load_dataset(name)
         show(name, dataset, time.process_time() - started, None)
+    if options.runs:
+        print("\n| run | rules | distinct sentences | molecules covered | made by the SMIRKS |\n|---|---|---|---|---|")
+    for run in options.runs:
+        show_run(run)
 
 
 def written(table: Path) -> list[str]:
@@ -66,6 +81,21 @@ def show(name: str, dataset: GraphDataset, seconds: float, expected: list[str] |
         same = sum(one == other for one, other in zip(back, expected, strict=True))
     num = len(dataset)
     print(f"| {name} | {num} | {same / num:.2%} | {valid / num:.2%} | {num / seconds:.0f} | {rate:.0f} |", flush=True)
+
+
+def show_run(run: Path) -> None:
+    explanation = Explanation.load(run)
+    names = explanation.label_names
+    made = []
+    for recourse in explanation.recourses:
+        assert recourse.rule is not None
+        for member in recourse.covered if recourse.rule.smirks else ():
+            graph = explanation.inputs[member.input].graph
+            before = to_smiles(graph, names) if are_types(names) else to_rdkit(graph, names)
+            after = canonical_smiles(read_smiles(to_smiles(member.counterfactual, names)))
+            made.append(after in run_smirks(recourse.rule.smirks or "", before))
+    sentences = {recourse.summary for recourse in explanation.recourses}
+    print(f"| {run.name} | {len(explanation.recourses)} | {len(sentences)} | {len(made)} | {sum(made)} |", flush=True)
 
 
 if __name__ == "__main__":

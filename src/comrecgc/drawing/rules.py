@@ -12,7 +12,7 @@ from html import escape
 
 from comrecgc.drawing.pen import STYLE, atom_text, bond_lines, halo_of
 from comrecgc.graphs import Graph, Pattern, Point, Rule, components, layout_change
-from comrecgc.molecules import depict
+from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, depict, read_atom
 
 Pair = tuple[int, int]
 
@@ -53,6 +53,8 @@ def draw_rule(
     after = _Side(rule.after, after_number, names, edge_label_names)
     positions = _positions(before, after, label_names, is_molecular=is_molecular)
     open_nodes = [node for node in range(len(rule.before.labels)) if not rule.closed[node]]
+    if is_molecular:
+        open_nodes = [node for node in open_nodes if not _is_full(before, node)]
     hydrogens = {node for node in open_nodes if is_molecular and before.names[node] == "H"}
     stubs = _stubs([node for node in open_nodes if node not in hydrogens], before, after, positions)
     both = before.names.keys() & after.names.keys()
@@ -160,6 +162,15 @@ def _replaced(before: _Side, after: _Side) -> dict[int, int]:
             elif len(after.neighbours(new)) == 1:
                 shared[new] = old
     return shared
+
+
+def _is_full(side: _Side, node: int) -> bool:
+    """Whether an atom has all its bonds, as the oxygen of C=O; a nitrogen may be charged."""
+    atom = read_atom(side.names[node])
+    kinds = [kind for edge, kind in side.edges.items() if node in edge]
+    if atom is None or atom.element == "N" or not set(kinds) <= set(BOND_NAMES):
+        return False
+    return sum(BOND_ORDERS[BOND_NAMES.index(kind)] for kind in kinds) >= max(atom.valences, default=9)
 
 
 def _stubs(nodes: Iterable[int], before: _Side, after: _Side, positions: Mapping[int, Point]) -> dict[int, list[Point]]:

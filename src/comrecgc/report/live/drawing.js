@@ -239,12 +239,16 @@ function paint(picture, table, change, side, at, folded, hidden, asPattern) {
     }
   }
 }
-function halo(picture, [x, y], mark, reach = 10) {
-  if (mark === "other") picture.append(svg("rect", { class: "halo other", x: at1(x - reach), y: at1(y - reach), width: 2 * reach, height: 2 * reach, rx: 3 }));
+// What surrounds a node that changes; wider to one side where hydrogens are written there.
+function halo(picture, [x, y], mark, { reach = 10, left = 0, right = 0 } = {}) {
+  const round = mark === "other" ? 3 : reach;
+  const box = { x: at1(x - reach - left), y: at1(y - reach), width: 2 * reach + left + right, height: 2 * reach, rx: round };
+  if (mark && (mark === "other" || left || right)) picture.append(svg("rect", { class: `halo ${mark}`, ...box }));
   else if (mark) picture.append(svg("circle", { class: `halo ${mark}`, cx: at1(x), cy: at1(y), r: reach }));
 }
 function drawAtom(picture, [name, charge], hydrogens, [x, y], mark, toTheLeft) {
-  halo(picture, [x, y], mark);
+  const wider = hydrogens > 1 ? 12 : hydrogens ? 8 : 0;
+  halo(picture, [x, y], mark, { [toTheLeft ? "left" : "right"]: wider });
   const style = [name === "H" && !mark ? "h" : "", mark].filter(Boolean).join(" ");
   const text = svg("text", { x: at1(x), y: at1(y), ...(style ? { class: style } : {}) }, name + charge);
   // Hydrogens stand on the side away from the bond, and leave the atom in its place.

@@ -44,7 +44,7 @@ function makeRuleDrawing(table, rule, below) {
     const [x, y] = at.get(node);
     const taken = [...union[node]].filter((other) => at.has(other)).map((other) => Math.atan2(at.get(other)[1] - y, at.get(other)[0] - x));
     const ends = [];
-    for (let k = 0; k < (taken.length < 3 ? 2 : 1) && k < 2; k += 1) {
+    for (let k = 0; k < Math.min(taken.length < 3 ? 2 : 1, spareBonds(table, change, node)); k += 1) {
       const angle = freeAngle(taken);
       taken.push(angle);
       ends.push([x + 0.62 * scale * Math.cos(angle), y + 0.62 * scale * Math.sin(angle)]);
@@ -52,6 +52,13 @@ function makeRuleDrawing(table, rule, below) {
     stubs.set(node, ends);
   }
   return composeRule(table, change, parts, at, stubs, sides, pattern.summary, below);
+}
+// Bonds that an atom may have beyond those of its pattern: the oxygen of C=O has none. A nitrogen may be charged, and other nodes take any number.
+function spareBonds(table, change, node) {
+  const [element, , , valences] = table.isMolecular ? table.atoms[change.nodes[node].before] : ["", "", null, []];
+  if (!table.edgeLabels || !table.edgeLabels.every((name) => ORDERS[name]) || element === "N" || !valences.length) return 2;
+  const bonds = change.edges.filter((edge) => edge.before >= 0 && (edge.i === node || edge.j === node));
+  return Math.max(...valences) - bonds.reduce((sum, edge) => sum + ORDERS[table.edgeLabels[edge.before]], 0);
 }
 // Positions of one part: what is there before, then what comes, in the direction of what goes.
 function layPart(table, change, part, union, sides, scale, at) {
