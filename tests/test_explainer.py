@@ -479,3 +479,17 @@ def test_one_number_without_a_threshold_is_read_as_a_logit_and_noted() -> None:
 
     assert any("read as a logit" in note for note in notes())
     assert not any("read as a logit" in note for note in notes(threshold=0.0))
+
+
+def test_an_embedder_that_fit_did_not_need_is_trained_for_unseen_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[int] = []
+
+    def train(graphs: object, num_labels: int, *_: object, **__: object) -> object:
+        trained.append(num_labels)
+        raise KeyboardInterrupt
+
+    found = CommonRecourseExplainer(Always(0.9, 3), recourse="vectors", changes="any").fit(DATASET)
+    monkeypatch.setattr("comrecgc.explainer.train_embedder", train)
+    with pytest.raises(KeyboardInterrupt):
+        found.explain(DATASET)
+    assert trained == [3]

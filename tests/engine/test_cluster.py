@@ -95,8 +95,10 @@ def test_a_panel_and_edit_distances_are_those_of_this_machine(cluster: Any, tmp_
     assert theirs is not None
     for member, other in zip(ours.members, theirs.members, strict=True):
         assert member.accuracy == other.accuracy
-        weights = (dict(each.classifier.named_parameters()) for each in (member, other))
-        assert all(torch.equal(*pair) for pair in zip(*(each.values() for each in weights), strict=True))
+        one, another = member.classifier, other.classifier
+        assert isinstance(one, torch.nn.Module)
+        assert isinstance(another, torch.nn.Module)
+        assert all(torch.equal(*pair) for pair in zip(one.parameters(), another.parameters(), strict=True))
     for name, array in labels.items():
         np.testing.assert_array_equal(array, far_labels[name], err_msg=name)
     assert late is None
@@ -108,7 +110,7 @@ def test_what_is_not_asked_for_is_dropped(cluster: Any) -> None:
     try:
         results = engine.map(square, 5, range(1000))
         assert next(results) == 5
-        results.close()
+        results.close()  # type: ignore[attr-defined]
         assert not engine.client.run(lambda dask_worker: [name for name in dask_worker.plugins if "comrecgc" in name])[
             next(iter(engine.client.nthreads()))
         ]

@@ -355,7 +355,7 @@ def test_rings_are_named_or_written() -> None:
     def attached(chain: str, *links: Bond) -> str:
         atoms = ["C", *["C"] * 6, *chain.split()]
         bonds = [(bond[0] + 1, bond[1] + 1, *bond[2:]) for bond in ring]
-        return molecule(("C", []), (" ".join(atoms), [*bonds, *links]), {0: 0}, names=HEAVY).summary  # type: ignore[list-item]
+        return molecule(("C", []), (" ".join(atoms), [*bonds, *links]), {0: 0}, names=HEAVY).summary
 
     assert attached("F", (0, 1), (4, 7)) == "attach 4-fluorophenyl (–C6H4F) to a carbon"
     assert attached("N C F", (0, 7), (7, 8), (1, 7), (4, 9)) == "attach –N(CH3)–4-fluorophenyl to a carbon"
@@ -366,6 +366,6 @@ def test_neighbours_of_neighbours_are_named_where_they_are_known() -> None:
     bonds: list[Bond] = [(0, 1), (0, 2), (1, 3), (2, 4), (2, 5)]
     known = {k: k for k in range(6)}
     swap = (("C C C C O C N", [*bonds, (0, 6)]), ("C C C C O C F", [*bonds, (0, 6)]), known, (0, 1, 2))
-    found = rule(HEAVY, *swap, radius=2)  # type: ignore[arg-type]
+    found = rule(HEAVY, *swap, radius=2)
     words = describe_rule(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True)
     assert words.summary == "replace amino (–NH2) on a CH bound to CH2 and CH–O by –F"

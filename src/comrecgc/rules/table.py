@@ -420,7 +420,7 @@ def _labels_gained(inputs: IntArray, changes: npt.NDArray[np.int16], workshop: W
 
 
 def _random_success(
-    singles: Changes, kinds: IntArray, applicable: npt.NDArray[np.uint8], num_inputs: int
+    singles: Changes, kinds: npt.NDArray[np.int16], applicable: npt.NDArray[np.uint8], num_inputs: int
 ) -> npt.NDArray[np.float32]:
     """What share of changes of the same kind are accepted, on average over the inputs a rule can be carried out on."""
     result = np.full(len(kinds), np.nan, np.float32)
