@@ -484,7 +484,7 @@ def test_one_number_without_a_threshold_is_read_as_a_logit_and_noted() -> None:
 def test_an_embedder_that_fit_did_not_need_is_trained_for_unseen_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     trained: list[int] = []
 
-    def train(graphs: object, num_labels: int, *_: object, **__: object) -> object:
+    def train(_graphs: object, num_labels: int, *_: object, **__: object) -> object:
         trained.append(num_labels)
         raise KeyboardInterrupt
 
