@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from comrecgc.cli.demo import run_demo
-from comrecgc.datasets import load_planted
 from comrecgc.explanation import Explanation
 
 
@@ -14,9 +13,8 @@ def test_the_demo_finds_the_planted_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
-    monkeypatch.setattr("comrecgc.datasets.load_planted", lambda: load_planted(num_graphs=240))
     monkeypatch.setattr("comrecgc.classifiers.panel.user_cache_path", lambda name: tmp_path / "cache" / name)
-    explanation = run_demo(tmp_path / "demo", 0, num_recourses=5, panel_epochs=20)
+    explanation = run_demo(tmp_path / "demo", 0, panel_epochs=20)
     printed = capsys.readouterr().out
     assert explanation.facts.model_accuracy is not None
     assert explanation.facts.model_accuracy > 0.85
@@ -26,5 +24,10 @@ def test_the_demo_finds_the_planted_groups(
     counts = re.search(r"(\d+) of (\d+) counterfactuals change a planted group", printed)
     assert counts is not None
     assert int(counts[1]) > 0.85 * int(counts[2]) > 0
+    assert len({recourse.summary for recourse in explanation.recourses}) == len(explanation.recourses)
+    for group in ("nitro group", "nitrosamine", "epoxide"):
+        named = [recourse for recourse in explanation.recourses if group in recourse.summary]
+        assert named, [recourse.summary for recourse in explanation.recourses]
+        assert max(recourse.statistics["success"] for recourse in named) >= 0.95
     assert Explanation.load(tmp_path / "demo") == explanation
     assert all(recourse.share_valid in (None, 1.0) for recourse in explanation.recourses)
