@@ -247,7 +247,8 @@ class CommonRecourseExplainer:
         dataset = over_labels_of(as_dataset(graphs, alphabet=alphabet)[0], self.dataset_)
         with reproducible():
             if self.embedder_ is None and self.settings_.recourse == "vectors":  # fit had nothing to embed
-                self.embedder_ = self._embedder_source(self.dataset_, progress)(None)
+                engine = engine_of(self.cluster, self.settings_.num_jobs)
+                self.embedder_ = self._embedder_source(self.dataset_, engine, progress)(None)
             models = ModelPair(self.classifier_, self.embedder_)
             return apply_recourses(
                 self.explanation_, dataset, models, self.settings_, self.judges_, device=self.device, progress=progress
