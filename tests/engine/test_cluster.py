@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.classifiers import PanelTraining, obtain_panel
+from comrecgc.classifiers import GraphClassifier, PanelTraining, obtain_panel
 from comrecgc.datasets import load_planted
 from comrecgc.embedding.pairs import PairGenerator
 from comrecgc.engine import ClusterEngine, LocalEngine, connect
@@ -80,7 +80,7 @@ def test_a_panel_and_edit_distances_are_those_of_this_machine(cluster: Any, tmp_
     pairs = PairGenerator(num_far=2, num_near=2, num_chains=2, num_paths=2, far_size=4, near_size=3, chain_size=4)
     engine = connect(cluster.scheduler_address)
     try:
-        ours, theirs = (
+        here, there = (
             obtain_panel(data, training=training, folder=tmp_path / name, engine=where)[0]
             for name, where in (("here", LocalEngine()), ("there", engine))
         )
@@ -91,14 +91,14 @@ def test_a_panel_and_edit_distances_are_those_of_this_machine(cluster: Any, tmp_
         late, why = obtain_panel(data, training=training, engine=engine, folder=tmp_path / "late", deadline=0.0)
     finally:
         engine.client.close()
-    assert ours is not None
-    assert theirs is not None
-    for member, other in zip(ours.members, theirs.members, strict=True):
+    assert here is not None
+    assert there is not None
+    for member, other in zip(here.members, there.members, strict=True):
         assert member.accuracy == other.accuracy
-        one, another = member.classifier, other.classifier
-        assert isinstance(one, torch.nn.Module)
-        assert isinstance(another, torch.nn.Module)
-        assert all(torch.equal(*pair) for pair in zip(one.parameters(), another.parameters(), strict=True))
+        assert isinstance(member.classifier, GraphClassifier)
+        assert isinstance(other.classifier, GraphClassifier)
+        weights = zip(member.classifier.parameters(), other.classifier.parameters(), strict=True)
+        assert all(torch.equal(ours, theirs) for ours, theirs in weights)
     for name, array in labels.items():
         np.testing.assert_array_equal(array, far_labels[name], err_msg=name)
     assert late is None
@@ -108,7 +108,7 @@ def test_a_panel_and_edit_distances_are_those_of_this_machine(cluster: Any, tmp_
 def test_what_is_not_asked_for_is_dropped(cluster: Any) -> None:
     engine = connect(cluster.scheduler_address)
     try:
-        results = engine.map(square, 5, range(1000))
+        results: Any = engine.map(square, 5, range(1000))
         assert next(results) == 5
         results.close()  # type: ignore[attr-defined]
         assert not engine.client.run(lambda dask_worker: [name for name in dask_worker.plugins if "comrecgc" in name])[
