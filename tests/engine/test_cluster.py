@@ -110,7 +110,7 @@ def test_what_is_not_asked_for_is_dropped(cluster: Any) -> None:
     try:
         results: Any = engine.map(square, 5, range(1000))
         assert next(results) == 5
-        results.close()  # type: ignore[attr-defined]
+        results.close()
         assert not engine.client.run(lambda dask_worker: [name for name in dask_worker.plugins if "comrecgc" in name])[
             next(iter(engine.client.nthreads()))
         ]
