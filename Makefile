@@ -11,7 +11,7 @@ AUDIT := --requirement constraints.txt --no-deps --disable-pip --strict
 
 .PHONY: demo test newest lint types bench docs dist audit clean
 
-demo: $(BIN)/.installed
+demo: $(BIN)/.installed-package
 	$(BIN)/comrecgc demo --out $(DEMO)
 
 test: $(BIN)/.installed
@@ -50,11 +50,15 @@ $(BIN)/.installed-docs: $(BIN)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
 	touch $@
 
-$(BIN)/.installed: pyproject.toml constraints.txt
+$(BIN)/.installed: $(BIN)/.installed-package
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[chem]'
+	touch $@
+
+$(BIN)/.installed-package: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[chem]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[chem]'
 	touch $@
 
 clean:

@@ -58,12 +58,12 @@ def run_demo(folder: Path, seed: int, *, num_recourses: int = 6, panel_epochs: i
             compilation=compilation,
         )
     out.print(f"the classifier is right on {explanation.facts.model_accuracy or 0:.1%} of the molecules")
-    print_summary(explanation, folder)
     members = [member for recourse in explanation.recourses for member in recourse.covered]
     touching = sum(touches_toxicophore(dataset, member) for member in members)
     out.print(
         f"{touching} of {len(members)} counterfactuals change a planted group ({time.monotonic() - started:.0f} s)"
     )
+    print_summary(explanation, folder)
     return explanation
 
 

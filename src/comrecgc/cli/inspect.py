@@ -64,7 +64,8 @@ def choose(
     forbid_group: Annotated[
         list[str] | None,
         typer.Option(
-            help="A group that rules must not attach, by its name or formula, once per group.", show_default=False
+            help="A group that rules must not attach, by its name or formula, once per group; one that is left when atoms go is not attached.",
+            show_default=False,
         ),
     ] = None,
     forbid_kind: Annotated[

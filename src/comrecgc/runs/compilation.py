@@ -35,6 +35,11 @@ class Compilation:
         process.start()  # a daemon: a command that is over leaves nothing behind
         return cls(process)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is something left to wait for."""
+        return self.process is not None and self.process.is_alive()
+
     def wait(self) -> None:
         """Come back when all is compiled: to compile the same here would take longer."""
         if self.process is not None:

@@ -159,7 +159,7 @@ def explain_dataset(
         with reproducible():
             found = find_recourses(
                 settings, study, model, embedder_before,
-                _after_compiling(others, compilation),
+                _after_compiling(others, compilation, progress),
                 clock=clock, progress=progress, checkpoint=folder.path, resume=resume,
                 population=population, engine=engine, shard=shard,
             )  # fmt: skip
@@ -187,17 +187,25 @@ def explain_dataset(
         return explanation
 
 
-def _after_compiling(panel: ObtainPanel | None, compilation: Compilation | None) -> ObtainPanel | None:
+def _after_compiling(
+    panel: ObtainPanel | None, compilation: Compilation | None, progress: Progress | None
+) -> ObtainPanel | None:
     """Obtains the panel and then waits for compiling to end; without a panel it is waited for at once."""
     if compilation is None:
         return panel
-    if panel is None:
+
+    def wait() -> None:
+        if compilation.is_busy and progress is not None:
+            progress("compiling, once per machine, about a minute", 0, 1, "")
         compilation.wait()
+
+    if panel is None:
+        wait()
         return None
 
     def obtain(deadline: float | None) -> tuple[Panel | None, str]:
         found = panel(deadline)
-        compilation.wait()
+        wait()
         return found
 
     return obtain
