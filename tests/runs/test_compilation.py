@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from comrecgc.runs import Compilation, compilation
+from comrecgc.runs import Compilation, compilation, run
 
 
 def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -21,6 +21,9 @@ def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.Monkey
         def start(self) -> None:
             begun.append(self.target)
 
+        def is_alive(self) -> bool:
+            return not self.waited
+
         def join(self) -> None:
             self.waited = True
 
@@ -31,7 +34,13 @@ def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.Monkey
     monkeypatch.setattr("comrecgc.runs.compilation.os.sched_getaffinity", lambda _: {0, 1})
     compiling = Compilation.start()
     assert len(begun) == 1
-    compiling.wait()
+    said: list[str] = []
+    after = run._after_compiling(lambda _: (None, "no panel"), compiling, lambda stage, *_: said.append(stage))
+    assert after is not None
+    assert not said
+    assert after(None) == (None, "no panel")
+    assert said == ["compiling, once per machine, about a minute"]
+    assert not compiling.is_busy
     process: Any = compiling.process
     assert process.waited
     compilation._stamp().touch()
