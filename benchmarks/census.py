@@ -71,6 +71,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, nargs="*", default=[1], help="threads")
     parser.add_argument("--workers", type=int, nargs="*", default=[], help="workers of LocalClusters beside them")
     parser.add_argument("--repeats", type=int, default=1, help="how often, engines in turn")
+    parser.add_argument("--idle", type=float, default=0, help="seconds to look what clusters take when nothing is done")
     parser.add_argument("--greedi", type=int, default=0, help="parts of a choice in two rounds")
     return parser.parse_args()
 
@@ -142,6 +143,11 @@ def measure(work: census.CensusWork, data: GraphDataset, options: argparse.Names
                 f"{1000 * used / len(data):.2f} ms per graph, {1000 * used / max(found.num_inputs, 1):.2f} per rejected one, peak here {peak:.2f} GB; {moved(data, found)}{rounds(found, options.greedi)}",
                 flush=True,
             )
+
+        for name, engine in known.items() if options.idle else ():
+            used = processor_seconds(engine)
+            time.sleep(options.idle)
+            print(f"{name} idle: {(processor_seconds(engine) - used) / options.idle:.1%} of a core", flush=True)
 
 
 @contextmanager
