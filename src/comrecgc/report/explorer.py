@@ -32,7 +32,6 @@ from comrecgc.wording import describe_group
 MOST_PLACES = 1_500_000
 """Nodes that changes name, over all entries, at most; of a larger table the page knows the places in the first inputs of each rule alone."""
 
-_ATTACHES = (1, 3, 7)  # kinds of change that bring a group
 _FEWEST_PLACES = 8  # of a rule, enough to show some
 _NOWHERE = -32768
 _LIKELY_RULES = 20
@@ -135,7 +134,6 @@ def _atom(name: str) -> list[Any]:
 
 
 def _rule_arrays(table: RuleTable) -> dict[str, Array]:
-    attached = np.where(np.isin(table.kinds, _ATTACHES), table.change[table.ptr[:-1], :, 3], -1)
     turned = np.zeros((len(table), table.num_inputs), bool)
     turned[table.rule, table.input] = True
     return {
@@ -145,7 +143,7 @@ def _rule_arrays(table: RuleTable) -> dict[str, Array]:
         "cost": table.cost.astype(np.int32),
         "adds": table.adds.astype(np.uint8),
         "removes": table.removes.astype(np.uint8),
-        "attached": attached.astype(np.int16),
+        "attached": table.attached,
         "applicable": table.applicable,
         "turned": np.packbits(turned, axis=1),
         "random": np.nan_to_num(table.random_success, nan=-1.0).astype(np.float32),
@@ -310,8 +308,8 @@ def _likely_rows(chooser: RuleChooser) -> list[int]:
 
 def _groups(table: RuleTable, explanation: Explanation) -> list[list[Any]]:
     """Number and name of every group that some rule attaches, by name."""
-    attached = np.where(np.isin(table.kinds, _ATTACHES), table.change[table.ptr[:-1], :, 3], -1)
-    named = [(_group_name(table.groups[k], explanation), k) for k in np.unique(attached[attached >= 0]).tolist()]
+    attached = np.unique(table.attached)
+    named = [(_group_name(table.groups[k], explanation), k) for k in attached[attached >= 0].tolist()]
     return [[k, name] for name, k in sorted(named, key=lambda item: (item[0].strip("–=≡").lower(), item[1]))]
 
 

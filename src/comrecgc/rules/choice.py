@@ -90,8 +90,7 @@ class Wishes:
         numbers = [KINDS.index(kind) for kind in self.forbidden_kinds]
         mask &= ~np.isin(table.kinds, numbers).any(axis=1)
         if self.forbidden_groups:
-            attached = np.where(np.isin(table.kinds, (1, 3, 7)), table.change[table.ptr[:-1], :, 3], -1)
-            mask &= ~np.isin(attached, self.forbidden_groups).any(axis=1)
+            mask &= ~np.isin(table.attached, self.forbidden_groups).any(axis=1)
         if self.forbidden_labels:
             mask &= ~table.adds[:, list(self.forbidden_labels)].any(axis=1)
         if self.protected_labels:

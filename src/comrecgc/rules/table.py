@@ -107,6 +107,13 @@ class RuleTable:
         return (self.votes >= self.majority) & (self.majority > 0)
 
     @cached_property
+    def attached(self) -> npt.NDArray[np.int16]:
+        """The group that each change of a rule brings, `[K, 3]`; -1 where it brings none."""
+        changing = kernels.changing
+        brings = np.isin(self.kinds, (changing.ATTACH, changing.SWAP, changing.TIE))
+        return np.where(brings, self.change[self.ptr[:-1], :, 3], -1).astype(np.int16)
+
+    @cached_property
     def general_row(self) -> npt.NDArray[np.int64]:
         """Row of the rule of the same changes at radius 0, `[K]`; -1 for those at radius 0, and where it is not in the table."""
         place = np.searchsorted(self.key, self.general)
