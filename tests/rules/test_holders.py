@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from networkx.algorithms.isomorphism import GraphMatcher
 
-from comrecgc.graphs import Graph, Rule, can_be_carried_out
+from comrecgc.graphs import Graph, Pattern, Rule, Surroundings, can_be_carried_out, distinct_sites, is_site
 from comrecgc.rules import Holders, read_rules
 from tests.rules import oracles
 from tests.rules.test_table import Mined
@@ -74,3 +74,66 @@ def test_labels_that_no_graph_has(mined: Mined) -> None:
     rule, _ = read_rules(mined.table, mined.workshop, [0])[0]
     other = Graph(np.zeros(3, np.int32), np.array([[0, 1], [1, 2]], np.int32), None)
     assert Holders([other]).hold([rule]).shape == (1, 1)
+
+
+def cliques(rng: np.random.Generator, sizes: list[int]) -> Graph:
+    """Cliques of nodes of one label that share a node, and some edges between them: the friends of a person."""
+    nodes, edges = 1, set[tuple[int, int]]()
+    for size in sizes:
+        members = [0, *range(nodes, nodes + size - 1)]
+        edges |= {(i, j) for i in members for j in members if i < j}
+        nodes += size - 1
+    for _ in range(nodes // 4):
+        i, j = sorted(rng.choice(nodes, 2, replace=False).tolist())
+        edges.add((i, j))
+    return Graph(np.zeros(nodes, np.int32), np.array(sorted(edges), np.int32), None)
+
+
+def surroundings(graph: Graph, anchors: list[int], radius: int) -> Rule:
+    """A rule that finds the exact surroundings of some nodes, and relabels one of them."""
+    where, nodes, edges, ring, closed = Surroundings(graph), list(anchors), set[tuple[int, int]](), anchors, set[int]()
+    for _ in range(radius):
+        closed |= set(ring)
+        edges |= {(min(i, j), max(i, j)) for i in ring for j in where.around[i]}
+        ring = sorted({j for i in ring for j in where.around[i]} - set(nodes))
+        nodes += ring
+    rank = {node: k for k, node in enumerate(nodes)}
+    pairs = tuple(sorted((min(rank[i], rank[j]), max(rank[i], rank[j])) for i, j in edges))
+    labels = (0,) * len(nodes)
+    return Rule(
+        before=Pattern(labels, pairs, None),
+        after=Pattern((1, *labels[1:]), pairs, None),
+        kept=tuple((k, k) for k in range(len(nodes))),
+        closed=tuple(node in closed for node in nodes),
+    )
+
+
+@pytest.mark.parametrize("radius", [1, 2])
+def test_dense_graphs_of_one_label_hold_what_networkx_finds(radius: int) -> None:
+    rng = np.random.default_rng(radius)
+    graphs = [cliques(rng, rng.integers(2, 4, 3).tolist()) for _ in range(14)]
+    rules = [
+        surroundings(graph, rng.choice(graph.num_nodes, size, replace=False).tolist(), radius)
+        for graph in graphs
+        for size in (1, 2)
+    ]
+    held = Holders(graphs).hold(rules)
+    wanted = np.array([[fits(rule, graph) for graph in graphs] for rule in rules])
+    assert np.array_equal(held, wanted)
+    assert 0 < held.mean() < 1
+    assert np.array_equal(held, [[can_be_carried_out(rule, graph) for graph in graphs] for rule in rules])
+
+
+def test_large_cliques_are_no_trouble() -> None:
+    """Nodes of a clique may all change places: a search through their orders would not end."""
+    rng = np.random.default_rng(0)
+    graphs = [cliques(rng, sizes) for sizes in ([12, 12], [13, 11], [8, 8, 9], [20, 3, 3], [7, 7, 7, 6])]
+    rules = [surroundings(graph, anchors, radius) for graph in graphs for anchors in ([1], [1, 14]) for radius in (1, 2)]
+    held = Holders(graphs).hold(rules)
+    for rule, row in zip(rules, held, strict=True):
+        for graph, holds in zip(graphs, row, strict=True):
+            sites = distinct_sites(rule, Surroundings(graph), 3)
+            assert bool(sites) == holds
+            assert all(is_site(rule, graph, site) for site in sites)
+    assert held.reshape(5, 4, 5)[np.arange(5), :, np.arange(5)].all()
+    assert not held.all()

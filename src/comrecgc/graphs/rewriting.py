@@ -8,7 +8,7 @@ what the compiled path is checked against.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,12 +54,17 @@ class Pattern:
         return dict(zip(self.edges, self.edge_labels or (0,) * len(self.edges), strict=True))
 
     @cached_property
+    def around(self) -> tuple[Mapping[int, int], ...]:
+        """Neighbours of every node, with the labels of the edges to them."""
+        around: list[dict[int, int]] = [{} for _ in self.labels]
+        for (i, j), bond in self.bonds.items():
+            around[i][j] = bond
+            around[j][i] = bond
+        return tuple(around)
+
+    @cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:
-        around: list[list[int]] = [[] for _ in self.labels]
-        for i, j in self.edges:
-            around[i].append(j)
-            around[j].append(i)
-        return tuple(map(tuple, around))
+        return tuple(map(tuple, self.around))
 
 
 @dataclass(frozen=True)
@@ -136,15 +141,19 @@ class Rule:
     @cached_property
     def twins(self) -> tuple[int, ...]:
         """For each node of `before`, the one last before it that plays the same part, so that changing places changes nothing; or -1."""
-        roles = [self._role(i) for i in range(len(self.before.labels))]
-        return tuple(max((j for j in range(i) if roles[j] == roles[i]), default=-1) for i in range(len(roles)))
+        return tuple(max((j for j in range(i) if self._are_alike(i, j)), default=-1) for i in range(len(self.closed)))
 
-    def _role(self, node: int) -> object:
-        """What a node is and is tied to, before and after; nodes of equal role are not tied to each other."""
-        sides = [(self.before, node)] + ([(self.after, self.image[node])] if node in self.image else [])
-        return self.closed[node], [
-            (pattern.labels[i], {j: pattern.bonds[_edge(i, j)] for j in pattern.neighbours[i]}) for pattern, i in sides
-        ]
+    def _are_alike(self, i: int, j: int) -> bool:
+        """Whether two nodes of `before` may change places, before and after."""
+        before, after, image = self.before, self.after, self.image
+        if self.closed[i] != self.closed[j] or (i in image) != (j in image) or before.labels[i] != before.labels[j]:
+            return False
+        if not may_change_places(before.around, i, j):
+            return False
+        if i not in image:
+            return True
+        i, j = image[i], image[j]
+        return after.labels[i] == after.labels[j] and may_change_places(after.around, i, j)
 
     def distance(self, graph: Graph, changed: Graph | None = None) -> float:
         """`cost / (|G| + |H|)` when carried out on a graph.
@@ -173,6 +182,18 @@ class Surroundings:
         for node, label in enumerate(self.labels):
             self.of_label.setdefault(label, []).append(node)
 
+    @cached_property
+    def first_alike(self) -> list[int]:
+        """For each node the first one that it may change places with; itself if there is none before it."""
+        firsts: dict[tuple[int, int], list[int]] = {}
+        alias = list(range(len(self.labels)))
+        for node, around in enumerate(self.around):
+            known = firsts.setdefault((self.labels[node], len(around)), [])
+            alias[node] = next((other for other in known if may_change_places(self.around, other, node)), node)
+            if alias[node] == node:
+                known.append(node)
+        return alias
+
     def beyond(self, anchor: int, root: int) -> list[int]:
         """What hangs on a node by the edge to `root`, in breadth-first order, smaller labels first."""
         nodes = [root]
@@ -180,6 +201,29 @@ class Surroundings:
             below = [other for other in self.around[node] if other != anchor and other not in nodes]
             nodes += sorted(below, key=lambda other: (self.labels[other], self.around[node][other], other))
         return nodes
+
+
+def may_change_places(around: Sequence[Mapping[int, int]], i: int, j: int) -> bool:
+    """Whether two nodes of the same label are tied to the same others, and so may change places; tied to each other or not."""
+    if len(around[i]) != len(around[j]):
+        return False
+    return all(around[j].get(k) == bond for k, bond in around[i].items() if k != j)
+
+
+def all_find_seats(wanted: Mapping[int, Sequence[int]]) -> bool:
+    """Whether everyone can sit on a seat that they want, each on one of their own."""
+    sitter: dict[int, int] = {}
+
+    def sits_down(one: int, asked: set[int]) -> bool:
+        for seat in wanted[one]:
+            if seat not in asked:
+                asked.add(seat)
+                if seat not in sitter or sits_down(sitter[seat], asked):
+                    sitter[seat] = one
+                    return True
+        return False
+
+    return all(sits_down(one, set()) for one in wanted)
 
 
 def find_sites(
@@ -191,12 +235,13 @@ def find_sites(
         rule: The rule.
         where: The graph.
         within: Only places all of whose nodes are among these.
-        distinct: Of places that differ only by nodes that play the same part, give one.
+        distinct: Of places that differ only by nodes that play the same part, in the rule or in the graph, give one.
     """
     before, order = rule.before, rule.order
     site = [-1] * len(before.labels)
     used: set[int] = set()
     closed: list[int] = []  # places of closed nodes
+    alias = where.first_alike if distinct and within is None else None
 
     def fits(node: int, target: int) -> bool:
         if (
@@ -208,8 +253,8 @@ def find_sites(
         around = where.around[target]
         if len(around) < len(before.neighbours[node]):
             return False
-        for other in before.neighbours[node]:
-            if site[other] >= 0 and around.get(site[other], -1) != before.bonds[_edge(node, other)]:
+        for other, bond in before.around[node].items():
+            if site[other] >= 0 and around.get(site[other], -1) != bond:
                 return False
         return not any(
             site[i if j == node else j] in around
@@ -225,14 +270,17 @@ def find_sites(
         return site[twin] + 1 if twin >= 0 else 0
 
     def can_close(depth: int) -> bool:
-        """Whether every neighbour of a closed node is in the map or could still be."""
+        """Whether the neighbours of closed nodes that are not in the map could all still be, and are all that the rest needs."""
         todo = order[depth:]
-        return all(
-            any(target >= least(node) and fits(node, target) for node in todo)
-            for one in closed
-            for target in where.around[one]
-            if target not in used
-        )
+        outside = {target for one in closed for target in where.around[one] if target not in used}
+        if len(outside) > len(todo):
+            return False
+        could = {
+            target: [node for node in todo if target >= least(node) and fits(node, target)] for target in outside
+        }
+        bound = {node for node in todo if any(rule.closed[i] and site[i] >= 0 for i in before.neighbours[node])}
+        needed = {node: [target for target in outside if node in could[target]] for node in bound}
+        return all_find_seats(could) and all_find_seats(needed)
 
     def extend(depth: int) -> Iterator[Site]:
         if depth == len(order):
@@ -242,9 +290,12 @@ def find_sites(
         beside = [other for other in before.neighbours[node] if site[other] >= 0]
         targets = sorted(where.around[site[beside[0]]]) if beside else where.of_label.get(before.labels[node], [])
         start = least(node)
+        tried: set[int] = set()
         for target in targets:
-            if target < start or not fits(node, target):
+            if target < start or (alias is not None and alias[target] in tried) or not fits(node, target):
                 continue
+            if alias is not None:
+                tried.add(alias[target])
             site[node] = target
             used.add(target)
             if rule.closed[node]:
@@ -261,11 +312,17 @@ def find_sites(
 
 def is_site(rule: Rule, graph: Graph, site: Site) -> bool:
     """Whether a rule can be carried out at a place."""
-    if len(site) != len(rule.before.labels) or len(set(site)) < len(site):
+    before, where, taken = rule.before, Surroundings(graph), set(site)
+    if len(site) != len(before.labels) or len(taken) < len(site):
         return False
     if any(not 0 <= node < graph.num_nodes for node in site):
         return False
-    return any(found == tuple(site) for found in find_sites(rule, Surroundings(graph), frozenset(site)))
+    return (
+        all(where.labels[target] == label for target, label in zip(site, before.labels, strict=True))
+        and all(where.around[site[i]].get(site[j]) == bond for (i, j), bond in before.bonds.items())
+        and all(taken.issuperset(where.around[site[i]]) for i, closed in enumerate(rule.closed) if closed)
+        and not any(site[j] in where.around[site[i]] for i, j in rule.must_be_apart)
+    )
 
 
 def can_be_carried_out(rule: Rule, graph: Graph) -> bool:
@@ -274,19 +331,10 @@ def can_be_carried_out(rule: Rule, graph: Graph) -> bool:
 
 
 def distinct_sites(rule: Rule, where: Surroundings, most: int) -> list[Site]:
-    """Places of a rule, at most so many; of places that differ only by nodes or leaves that are alike, one."""
-    twin: dict[tuple[int, int, int], list[int]] = {}
-    alias = list(range(len(where.labels)))
-    for node, around in enumerate(where.around):
-        if len(around) == 1:
-            ((anchor, bond),) = around.items()
-            twin.setdefault((anchor, bond, where.labels[node]), []).append(node)
-    for nodes in twin.values():
-        for node in nodes:
-            alias[node] = nodes[0]
+    """Places of a rule, at most so many; of places that differ only by nodes that play the same part, one."""
     seen, found = set(), []
     for site in find_sites(rule, where, distinct=True):
-        name = tuple(alias[node] for node in site)
+        name = tuple(where.first_alike[node] for node in site)
         if name not in seen:
             seen.add(name)
             found.append(site)

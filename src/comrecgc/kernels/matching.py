@@ -45,38 +45,105 @@ class Hosts(NamedTuple):
         ptr: Where the nodes of each graph begin, `[N + 1]`.
         label: Label of each node, `[V]`.
         around_ptr: Where the neighbours of each node begin, `[V + 1]`.
-        around: Neighbours and the labels of the edges to them, `[2E, 2]`.
+        around: Neighbours, increasing, and the labels of the edges to them, `[2E, 2]`.
+        twin: The last node before each that it may change places with, `[V]`; -1 if there is none.
     """
 
     ptr: npt.NDArray[np.int64]
     label: npt.NDArray[np.int32]
     around_ptr: npt.NDArray[np.int64]
     around: npt.NDArray[np.int32]
+    twin: npt.NDArray[np.int64]
+
+
+class _Board(NamedTuple):
+    """Where the search stands.
+
+    Args:
+        site: Node of the graph for each node of the pattern that is placed, `[size]`.
+        cursor: Which candidate of each comes next, `[size]`.
+        used: Whether a node of the graph is in the map, by its place in the graph.
+        outside: Nodes beside closed ones that are not in the map.
+        could: Whether each of them could be each node of the pattern that is not placed, `[size, size]`,
+        turned: and the other way round, for some of these.
+        sitter: Who sits on each seat; -1 if nobody, `[size]`.
+        seat_of: On which seat each sits, `[size]`.
+        asked_by: Who asked for a seat last, `[size]`; -1 if nobody.
+        queue: Who is still looking for one.
+    """
+
+    site: npt.NDArray[np.int64]
+    cursor: npt.NDArray[np.int64]
+    used: npt.NDArray[np.bool_]
+    outside: npt.NDArray[np.int64]
+    could: npt.NDArray[np.bool_]
+    turned: npt.NDArray[np.bool_]
+    sitter: npt.NDArray[np.int64]
+    seat_of: npt.NDArray[np.int64]
+    asked_by: npt.NDArray[np.int64]
+    queue: npt.NDArray[np.int64]
 
 
 @numba.njit(cache=True, nogil=True)
 def holders(patterns, hosts, rule, asked):  # type: ignore[no-untyped-def]
     """Which of the graphs that are asked about, `[N]`, hold what a rule finds, `[N]`."""
     found = np.zeros(len(asked), np.bool_)
-    size = patterns.ptr[rule + 1] - patterns.ptr[rule]
-    site, cursor = np.empty(size, np.int64), np.empty(size, np.int64)
+    first, size = patterns.ptr[rule], patterns.ptr[rule + 1] - patterns.ptr[rule]
+    largest = 0
     for graph in range(len(asked)):
-        if asked[graph]:
-            found[graph] = _holds(patterns, hosts, patterns.ptr[rule], size, graph, site, cursor)
+        largest = max(largest, hosts.ptr[graph + 1] - hosts.ptr[graph])
+    board = _Board(
+        np.empty(size, np.int64), np.empty(size, np.int64), np.zeros(largest, np.bool_),
+        np.empty(size + 1, np.int64), np.empty((size, size), np.bool_), np.empty((size, size), np.bool_),
+        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64),
+    )  # fmt: skip
+    for graph in range(len(asked)):
+        if asked[graph] and size <= hosts.ptr[graph + 1] - hosts.ptr[graph]:
+            board.used[:] = False
+            found[graph] = _holds(patterns, hosts, first, size, graph, board)
     return found
 
 
 @numba.njit(cache=True, nogil=True)
-def _holds(patterns, hosts, first, size, graph, site, cursor):  # type: ignore[no-untyped-def]
+def twins(ptr, label, around_ptr, around):  # type: ignore[no-untyped-def]
+    """The last node before each that it may change places with, so that its graph stays the same; -1 if there is none."""
+    twin = np.full(len(label), -1)
+    for graph in range(len(ptr) - 1):
+        for v in range(ptr[graph], ptr[graph + 1]):
+            for u in range(v - 1, ptr[graph] - 1, -1):
+                if label[u] == label[v] and _may_change_places(around_ptr, around, u, v):
+                    twin[v] = u
+                    break
+    return twin
+
+
+@numba.njit(cache=True, nogil=True)
+def _may_change_places(around_ptr, around, u, v):  # type: ignore[no-untyped-def]
+    """Whether two nodes have the same neighbours but for each other, by edges of the same labels."""
+    i, stop, j = around_ptr[u], around_ptr[u + 1], around_ptr[v]
+    if stop - i != around_ptr[v + 1] - j:
+        return False
+    while i < stop or j < around_ptr[v + 1]:
+        if i < stop and around[i, 0] == v:
+            i += 1
+        elif j < around_ptr[v + 1] and around[j, 0] == u:
+            j += 1
+        elif i < stop and j < around_ptr[v + 1] and around[i, 0] == around[j, 0] and around[i, 1] == around[j, 1]:
+            i += 1
+            j += 1
+        else:
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _holds(patterns, hosts, first, size, graph, board):  # type: ignore[no-untyped-def]
     """Whether there is a place for a pattern in a graph: depth first, one node of the pattern after the other."""
     low, high = hosts.ptr[graph], hosts.ptr[graph + 1]
-    if size > high - low:
-        return False
+    site, cursor = board.site, board.cursor
     depth = 0
     cursor[0] = 0
-    while depth >= 0:
-        if depth == size:
-            return True
+    while depth < size:
         node = first + depth
         tie = patterns.ties_ptr[node]
         is_tied = tie < patterns.ties_ptr[node + 1]
@@ -85,38 +152,60 @@ def _holds(patterns, hosts, first, size, graph, site, cursor):  # type: ignore[n
             stop = hosts.around_ptr[site[patterns.ties[tie, 0]] + 1]
         else:
             start, stop = low, high
+        least = _least(patterns, first, depth, site, depth)
         placed = False
         while start + cursor[depth] < stop and not placed:
             target = start + cursor[depth]
             if is_tied:
                 target = np.int64(hosts.around[target, 0])
             cursor[depth] += 1
-            if _fits(patterns, hosts, first, depth, target, site, depth):
+            if _twin_was_tried(hosts, board.used, low, target, least):
+                continue
+            if _fits(patterns, hosts, first, depth, low, target, board, depth):
                 site[depth] = target
-                placed = _can_close(patterns, hosts, first, size, site, depth + 1)
+                board.used[target - low] = True
+                placed = _can_close(patterns, hosts, first, size, low, board, depth + 1)
+                board.used[target - low] = placed
         if placed:
             depth += 1
             if depth < size:
                 cursor[depth] = 0
         else:
             depth -= 1
-    return False
+            if depth < 0:
+                return False
+            board.used[site[depth] - low] = False
+    return True
 
 
 @numba.njit(cache=True, nogil=True)
-def _fits(patterns, hosts, first, place, target, site, depth):  # type: ignore[no-untyped-def]
+def _least(patterns, first, place, site, depth):  # type: ignore[no-untyped-def]
+    """The first node of the graph that may be a node of the pattern: those of the same part have increasing places."""
+    twin = patterns.twin[first + place]
+    while twin >= depth:
+        twin = patterns.twin[first + twin]
+    return site[twin] + 1 if twin >= 0 else 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _twin_was_tried(hosts, used, low, target, least):  # type: ignore[no-untyped-def]
+    """Whether a node that may change places with this one came before it, in vain."""
+    twin = hosts.twin[target]
+    while twin >= least and used[twin - low]:
+        twin = hosts.twin[twin]
+    return twin >= least
+
+
+@numba.njit(cache=True, nogil=True)
+def _fits(patterns, hosts, first, place, low, target, board, depth):  # type: ignore[no-untyped-def]
     """Whether a node of the pattern could be a node of the graph, as far as `depth` nodes are placed."""
-    node = first + place
-    if hosts.label[target] != patterns.label[node]:
+    node, site = first + place, board.site
+    if hosts.label[target] != patterns.label[node] or board.used[target - low]:
         return False
     if hosts.around_ptr[target + 1] - hosts.around_ptr[target] < patterns.degree[node]:
         return False
-    twin = patterns.twin[node]
-    if 0 <= twin < depth and target < site[twin]:
+    if target < _least(patterns, first, place, site, depth):
         return False
-    for k in range(depth):
-        if site[k] == target:
-            return False
     for k in range(patterns.ties_ptr[node], patterns.ties_ptr[node + 1]):
         if patterns.ties[k, 0] < depth and _bond(hosts, target, site[patterns.ties[k, 0]]) != patterns.ties[k, 1]:
             return False
@@ -127,26 +216,91 @@ def _fits(patterns, hosts, first, place, target, site, depth):  # type: ignore[n
 
 
 @numba.njit(cache=True, nogil=True)
-def _can_close(patterns, hosts, first, size, site, depth):  # type: ignore[no-untyped-def]
-    """Whether every neighbour of a closed node is in the map, or could still be."""
+def _can_close(patterns, hosts, first, size, low, board, depth):  # type: ignore[no-untyped-def]
+    """Whether the neighbours of closed nodes that are not in the map could all still be, and are all that the rest needs."""
+    num, room = 0, size - depth
     for place in range(depth):
-        if not patterns.closed[first + place]:
-            continue
-        for k in range(hosts.around_ptr[site[place]], hosts.around_ptr[site[place] + 1]):
-            target, known = hosts.around[k, 0], False
-            for other in range(depth):
-                known = known or site[other] == target
-            for other in range(depth, size):
-                known = known or _fits(patterns, hosts, first, other, target, site, depth)
-            if not known:
-                return False
+        if patterns.closed[first + place]:
+            for k in range(hosts.around_ptr[board.site[place]], hosts.around_ptr[board.site[place] + 1]):
+                target = np.int64(hosts.around[k, 0])
+                if num <= room and not board.used[target - low]:
+                    board.used[target - low] = True  # for now, so that it is counted once
+                    board.outside[num] = target
+                    num += 1
+    for k in range(num):
+        board.used[board.outside[k] - low] = False
+    if num > room:
+        return False
+    for k in range(num):
+        for place in range(depth, size):
+            board.could[k, place - depth] = _fits(
+                patterns, hosts, first, place, low, board.outside[k], board, depth
+            )
+    if not _all_find_seats(board.could, num, room, board):
+        return False
+    bound = 0  # nodes of the pattern beside closed ones: they must be among those
+    for place in range(depth, size):
+        if _is_beside_closed(patterns, first, place, depth):
+            for k in range(num):
+                board.turned[bound, k] = board.could[k, place - depth]
+            bound += 1
+    return bound <= num and _all_find_seats(board.turned, bound, num, board)
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_beside_closed(patterns, first, place, depth):  # type: ignore[no-untyped-def]
+    """Whether a node of the pattern is tied to a closed one that is placed."""
+    for k in range(patterns.ties_ptr[first + place], patterns.ties_ptr[first + place + 1]):
+        if patterns.ties[k, 0] < depth and patterns.closed[first + patterns.ties[k, 0]]:
+            return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def _all_find_seats(could, num, seats, board):  # type: ignore[no-untyped-def]
+    """Whether all can sit down, each on a seat of its own; `could[who, seat]` says where."""
+    board.sitter[:seats] = -1
+    for who in range(num):
+        if not _finds_a_seat(could, who, seats, board):
+            return False
     return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _finds_a_seat(could, who, seats, board):  # type: ignore[no-untyped-def]
+    """Whether one more can sit down, perhaps after others have moved."""
+    board.asked_by[:seats] = -1
+    board.queue[0] = who
+    done, num = 0, 1
+    while done < num:
+        asking = board.queue[done]
+        done += 1
+        for seat in range(seats):
+            if not could[asking, seat] or board.asked_by[seat] >= 0:
+                continue
+            board.asked_by[seat] = asking
+            if board.sitter[seat] >= 0:
+                board.queue[num] = board.sitter[seat]
+                num += 1
+                continue
+            while True:  # everyone on the way moves to the seat asked for
+                mover = board.asked_by[seat]
+                left = board.seat_of[mover]
+                board.sitter[seat], board.seat_of[mover] = mover, seat
+                if mover == who:
+                    return True
+                seat = left
+    return False
 
 
 @numba.njit(cache=True, nogil=True)
 def _bond(hosts, one, other):  # type: ignore[no-untyped-def]
     """Label of the edge between two nodes; -1 if there is none."""
-    for k in range(hosts.around_ptr[one], hosts.around_ptr[one + 1]):
-        if hosts.around[k, 0] == other:
-            return hosts.around[k, 1]
-    return -1
+    low, high = hosts.around_ptr[one], hosts.around_ptr[one + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if hosts.around[middle, 0] < other:
+            low = middle + 1
+        else:
+            high = middle
+    return hosts.around[low, 1] if low < hosts.around_ptr[one + 1] and hosts.around[low, 0] == other else -1

@@ -174,7 +174,7 @@ def _site(mined: MinedRules, entry: int, rule: Rule) -> tuple[Site, Graph]:
     built, origin = _built(mined, entry)
     _, nodes = read_rule(graph, built, origin, table.change[entry], table.groups, rule.radius)
     wanted = graph_key(built)
-    for site in find_sites(rule, Surroundings(graph), frozenset(nodes)):
+    for site in find_sites(rule, Surroundings(graph), frozenset(nodes), distinct=True):
         changed = carry_out(rule, graph, site)
         if graph_key(changed) == wanted:
             return site, changed

@@ -24,12 +24,11 @@ class Holders:
         order = np.lexsort((ends[:, 1], ends[:, 0]))
         around = np.stack([ends[:, 1], np.concatenate([bonds, bonds])], axis=1)[order]
         degrees = np.bincount(ends[:, 0], minlength=len(batch.labels))
-        self._hosts = kernels.matching.Hosts(
-            ptr=np.asarray(batch.node_ptr, np.int64),
-            label=np.asarray(batch.labels, np.int32),
-            around_ptr=np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64),
-            around=np.ascontiguousarray(around, np.int32),
-        )
+        ptr, label = np.asarray(batch.node_ptr, np.int64), np.asarray(batch.labels, np.int32)
+        around_ptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+        around = np.ascontiguousarray(around, np.int32)
+        twin = kernels.matching.twins(ptr, label, around_ptr, around)
+        self._hosts = kernels.matching.Hosts(ptr, label, around_ptr, around, twin)
         self._counts = _label_counts(batch)
 
     def hold(self, rules: Sequence[Rule], known: BoolArray | None = None, jobs: int = 1) -> BoolArray:

@@ -8,6 +8,7 @@ code that mined the rules is used for that.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 SAMPLED_RULES = 3
 SAMPLED_INPUTS = 300
 _MOST_PLACES = 2000  # of a rule in one graph that are looked at
+_MOST_WRITTEN = 5_000_000  # nodes and edges of all results of a rule; dense graphs reach it before all inputs are looked at
+_MOST_ALIKE = 10  # nodes of one label in a rule that networkx matches in reasonable time wherever they are densely joined
 
 
 @dataclass(frozen=True)
@@ -145,10 +148,9 @@ def _sampled(
     shuffled.sort(
         key=lambda number: _num_changes(recourses[number].rule) > 1
     )  # what is exact for single changes comes first
-    rules = sorted(shuffled[:SAMPLED_RULES])
+    rules = sorted([number for number in shuffled if _can_be_matched(recourses[number].rule)][:SAMPLED_RULES])
     indices = np.array(list(explanation.inputs))
-    sample = np.sort(rng.permutation(len(indices))[:SAMPLED_INPUTS])
-    whole = len(sample) == len(indices)
+    drawn = np.sort(rng.permutation(len(indices))[:SAMPLED_INPUTS])
     rows = _rows(explanation, settings, wishes, mined)
     figures = [
         Figure(
@@ -162,13 +164,20 @@ def _sampled(
         rule, known = recourse.rule, recourse.statistics or {}
         assert rule is not None
         can, turned, unsure = set[int](), set[int](), set[int]()
-        for place in sample.tolist():
+        written, looked_at = 0, list[int]()
+        for place in drawn.tolist():
             graph = explanation.inputs[int(indices[place])].graph
             found = _tried(rule, graph, classifier, judges, settings, explanation)
-            (can if found[0] else set[int]()).add(place)
-            (turned if found[1] else set[int]()).add(place)
-            if not found[2]:
+            (can if found.can else set[int]()).add(place)
+            (turned if found.turned else set[int]()).add(place)
+            if found.num_places > _MOST_PLACES:
                 unsure.add(place)
+            looked_at.append(place)
+            written += found.num_places * graph.size
+            if written > _MOST_WRITTEN:
+                break
+        sample = np.array(looked_at)
+        whole = len(sample) == len(indices)
         name = f"rule {number + 1}: graphs of {len(sample)} that it"
         stated_turned = None if mined is None or rows is None else _turned(mined, rows[number], sample)
         if stated_turned is not None and wishes.confirmed:
@@ -238,6 +247,26 @@ def _from_table(
     return figures
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Tried:
+    """What became of a rule in a graph.
+
+    Args:
+        can: Whether it can be carried out there.
+        turned: Whether some place has an accepted result.
+        num_places: How many places were found; those beyond `_MOST_PLACES` were not looked at.
+    """
+
+    can: bool
+    turned: bool
+    num_places: int
+
+
+def _can_be_matched(rule: StoredRule | None) -> bool:
+    """Whether networkx finds the places of a rule in reasonable time."""
+    return rule is not None and max(Counter(rule.before.labels).values(), default=0) <= _MOST_ALIKE
+
+
 def _tried(
     rule: StoredRule,
     graph: Graph,
@@ -245,16 +274,13 @@ def _tried(
     judges: Judges,
     settings: ResolvedSettings,
     explanation: Explanation,
-) -> tuple[bool, bool, bool]:
-    """Whether a rule can be carried out on a graph, whether some place has an accepted result, and whether all were looked at.
-
-    Places that break a chemist's wishes are none.
-    """
+) -> _Tried:
+    """What became of a rule in a graph. Places that break a chemist's wishes are none."""
     wishes = settings.smarts()
     plain = as_networkx(graph)
     places = list(itertools.islice(all_places(rule, plain), _MOST_PLACES + 1))
     if not places:
-        return False, False, True
+        return _Tried(can=False, turned=False, num_places=0)
     results: dict[tuple[Any, ...], Graph] = {}
     size, can = 2 * graph.size, not wishes
     for place in places[:_MOST_PLACES]:
@@ -267,14 +293,14 @@ def _tried(
             can = True
             if outcome.cost / (size + after.size - graph.size) <= settings.theta:
                 results[name] = after
-    whole = len(places) <= _MOST_PLACES
     if not results:
-        return can, False, whole
+        return _Tried(can=can, turned=False, num_places=len(places))
     made = list(results.values())
     probability = classifier.accept_probability(GraphBatch.from_graphs(made))
     likely = [each for each, p in zip(made, probability, strict=True) if p > 0.5]
     rungs = judges.judge([graph] * len(likely), likely).rungs if likely else np.zeros(0, np.int8)
-    return True, bool((rungs >= Rung.parse(explanation.changes)).any()), whole
+    turned = bool((rungs >= Rung.parse(explanation.changes)).any())
+    return _Tried(can=True, turned=turned, num_places=len(places))
 
 
 def as_networkx(graph: Graph) -> nx.Graph[Any]:
