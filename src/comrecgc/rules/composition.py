@@ -19,7 +19,8 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Progress, Workshop
 
-_PLACES = 40  # places of a pair of rules in an input that are tried, beyond the best
+_PLACES, _MORE_PLACES = 40, 200  # places of a pair of rules in an input that are tried, beyond the best; the second where there are few of both
+_MOST_PLACES = 12_000_000  # places of all pairs in all inputs up to which more are tried
 _MANY_CHANGES = 2_000_000  # single changes of all inputs from which on no more pairs are tried than asked for
 _CLOSEST = 3  # places of a rule that is not accepted in an input to which more changes may be added
 _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`kernels.changing.JOIN`)
@@ -343,7 +344,8 @@ class _Search:
         turned = np.zeros((len(pairs), len(self.base)), bool)
         made, pair = self._made_at(left, right, pairs, turned, same=same, further=False)
         best = np.sort(np.argsort(-(turned @ weight), kind="stable")[: self.num_kept])
-        more, _ = self._made_at(left, right, pairs[best], turned[best], same=same, further=True)
+        most = int(np.clip(_MOST_PLACES // max(turned[best].size, 1), _PLACES, _MORE_PLACES))
+        more, _ = self._made_at(left, right, pairs[best], turned[best], same=same, further=True, most_places=most)
         return _closest(Made.joined([made.take(np.flatnonzero(np.isin(pair, best))), more]))
 
     def _made_at(
@@ -355,6 +357,7 @@ class _Search:
         *,
         same: bool,
         further: bool,
+        most_places: int = _PLACES,
     ) -> tuple[Made, npt.NDArray[np.int64]]:
         """Pairs of rules made at their best places, or further ones, where they have not turned an input; notes those that they turn now."""
         least = self.need * np.float32(1 - (self.config.further_slack if further else self.config.slack))
@@ -363,7 +366,7 @@ class _Search:
             cost, grown = left.cost[a] + right.cost[b], left.grown[a] + right.grown[b]
             where[k] &= (left.rise[a] + right.rise[b] > least) & (cost <= self.theta * (2 * self.size + grown))
         pair, one, other = kernels.composition.place_pairs(
-            pairs, where, left.first, left.num, left.height, right.first, right.num, right.height, least, _PLACES, further, same
+            pairs, where, left.first, left.num, left.height, right.first, right.num, right.height, least, most_places, further, same
         )  # fmt: skip
         one, other = left.row[one], right.row[other]
         made = Made.both(left.made, one, right.made, other)
