@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from comrecgc.datasets import from_smiles_table, load_dataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Reason
-from comrecgc.graphs import AllowKinds
+from comrecgc.graphs import AllowKinds, GraphBatch
 from comrecgc.rules import Acceptance
 from tests.stubs import Always, AvoidsLabel, small_dataset
 
@@ -56,6 +57,40 @@ def test_a_strangers_model_of_three_classes_gets_rules() -> None:
     found = made.fit(DATASET).explanation_
     assert found.coverage > 0.3
     assert "C" in found.recourses[0].summary
+
+
+def test_a_model_that_can_be_asked_little_says_what_was_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, part = (
+        CommonRecourseExplainer(AvoidsLabel(2, 3), changes="connected", theta=0.3, panel=False, jobs=1) for _ in "ab"
+    )
+    assert not any("was not asked" in note for note in whole.fit(DATASET).explanation_.notes)
+    monkeypatch.setattr("comrecgc.pipeline.mined_rules.MOST_ASKED", 3000)
+    found = part.fit(DATASET).explanation_
+    assert 0 < found.coverage <= whole.explanation_.coverage
+    assert any("It was not asked about" in note for note in found.notes)
+    calls = found.metrics["oracle_calls"], whole.explanation_.metrics["oracle_calls"]
+    assert calls[0] is not None
+    assert calls[1] is not None
+    assert calls[0] < calls[1] / 2
+
+
+def test_a_time_budget_holds_for_single_changes_too() -> None:
+    """A slow model, asked about every change, would take minutes."""
+
+    class Slow(AvoidsLabel):
+        def accept_probability(self, batch: GraphBatch) -> np.ndarray:
+            time.sleep(0.002 * len(batch))
+            return super().accept_probability(batch)
+
+    begun = time.monotonic()
+    made = CommonRecourseExplainer(
+        Slow(2, 3), changes="connected", theta=0.3, panel=False, jobs=1, time_budget=4, max_changes=2
+    )
+    found = made.fit(DATASET).explanation_
+    assert found.metrics["oracle_calls"] is not None
+    assert found.metrics["oracle_calls"] * 0.002 < 6
+    assert time.monotonic() - begun < 20
+    assert any("It was not asked about" in note for note in found.notes)
 
 
 def test_graphs_without_labels_get_rules_about_edges_and_leaves(data_root: Path) -> None:

@@ -128,7 +128,9 @@ def test_large_cliques_are_no_trouble() -> None:
     """Nodes of a clique may all change places: a search through their orders would not end."""
     rng = np.random.default_rng(0)
     graphs = [cliques(rng, sizes) for sizes in ([12, 12], [13, 11], [8, 8, 9], [20, 3, 3], [7, 7, 7, 6])]
-    rules = [surroundings(graph, anchors, radius) for graph in graphs for anchors in ([1], [1, 14]) for radius in (1, 2)]
+    rules = [
+        surroundings(graph, anchors, radius) for graph in graphs for anchors in ([1], [1, 14]) for radius in (1, 2)
+    ]
     held = Holders(graphs).hold(rules)
     for rule, row in zip(rules, held, strict=True):
         for graph, holds in zip(graphs, row, strict=True):

@@ -128,6 +128,32 @@ def test_threads_change_nothing() -> None:
         assert np.array_equal(getattr(one, name), getattr(two, name))
 
 
+def test_where_there_is_no_time_for_all_places_every_exact_rule_keeps_some() -> None:
+    rng = np.random.default_rng(7)
+    data = oracles.small_data(rng, edge_labels=False, num_graphs=12)
+    workshop = Workshop(inputs=data.graphs, vocabulary=oracles.small_vocabulary(data, Rung.ANY, 0.4))
+    acceptance = Acceptance(classifier=Hidden(random_network("gcn", rng), 3))
+    assert acceptance.is_asked
+    assert not Acceptance(classifier=random_network("gcn", rng)).is_asked
+    whole = workshop.changes(acceptance)
+    assert whole.num_untried == 0
+    nodes = np.array([graph.num_nodes for graph in data.graphs])
+    once = {(int(i), int(rule)) for i, rule in zip(whole.input, whole.rule[:, 1], strict=True)}
+    least = sum(int(nodes[i]) for i, _ in once)
+    for most in (nodes[whole.input].sum() - 1, (least + nodes[whole.input].sum()) // 2, least):
+        some = workshop.changes(acceptance, most_nodes=float(most))
+        assert nodes[some.input].sum() <= most
+        assert some.num_untried == len(whole) - len(some) > 0
+        assert {(int(i), int(rule)) for i, rule in zip(some.input, some.rule[:, 1], strict=True)} == once
+    few = workshop.changes(acceptance, most_nodes=least / 3)
+    assert 0 < nodes[few.input].sum() <= least / 3
+    shared = {rule: sum(rule == other for _, other in once) for rule in {rule for _, rule in once}}
+    kept = {int(rule) for rule in few.rule[:, 1]}
+    assert min(shared[rule] for rule in kept) >= max(shared[rule] for rule in set(shared) - kept) - 1
+    known = {row.tobytes(): margin for row, margin in zip(whole.change, whole.margin, strict=True)}
+    assert all(row.tobytes() in known for row in few.change)
+
+
 def test_votes_are_those_who_accept() -> None:
     workshop = some_workshop(1, Rung.ANY, edge_labels=False)
     panel = (Always(0.9, 3), Always(0.9, 3), Always(0.1, 3), AvoidsLabel(1, 3))

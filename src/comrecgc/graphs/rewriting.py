@@ -129,14 +129,32 @@ class Rule:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The nodes of `before` in the order of matching: closed ones first, which fit few places, and beside those before them."""
+        """The nodes of `before` in the order of matching: closed ones first, which fit few places, part after part, those of the most first."""
+        part, weight = self._parts
         todo, order = set(range(len(self.before.labels))), []
         while todo:
             beside = {i for i in todo if any(j in order for j in self.before.neighbours[i])}
-            pick = max(todo, key=lambda i: (self.closed[i], i in beside, len(self.before.neighbours[i]), -i))
+            pick = max(
+                todo,
+                key=lambda i: (
+                    self.closed[i], weight[part[i]], -part[i], i in beside, len(self.before.neighbours[i]), -i,
+                ),
+            )  # fmt: skip
             todo.discard(pick)
             order.append(pick)
         return tuple(order)
+
+    @cached_property
+    def _parts(self) -> tuple[list[int], dict[int, int]]:
+        """The connected part that each node of `before` is in, named by its first node, and how many closed nodes each part has."""
+        part = list(range(len(self.before.labels)))
+        for i, j in self.before.edges:
+            low, high = sorted((part[i], part[j]))
+            part = [low if one == high else one for one in part]
+        weight = dict.fromkeys(part, 0)
+        for one, closed in zip(part, self.closed, strict=True):
+            weight[one] += closed
+        return part, weight
 
     @cached_property
     def twins(self) -> tuple[int, ...]:
@@ -275,9 +293,7 @@ def find_sites(
         outside = {target for one in closed for target in where.around[one] if target not in used}
         if len(outside) > len(todo):
             return False
-        could = {
-            target: [node for node in todo if target >= least(node) and fits(node, target)] for target in outside
-        }
+        could = {target: [node for node in todo if target >= least(node) and fits(node, target)] for target in outside}
         bound = {node for node in todo if any(rule.closed[i] and site[i] >= 0 for i in before.neighbours[node])}
         needed = {node: [target for target in outside if node in could[target]] for node in bound}
         return all_find_seats(could) and all_find_seats(needed)

@@ -63,6 +63,7 @@ class _Board(NamedTuple):
         site: Node of the graph for each node of the pattern that is placed, `[size]`.
         cursor: Which candidate of each comes next, `[size]`.
         used: Whether a node of the graph is in the map, by its place in the graph.
+        domain: Whether a node of the graph could be the first one of a part of the pattern, by its place, `[size, nodes]`.
         outside: Nodes beside closed ones that are not in the map.
         could: Whether each of them could be each node of the pattern that is not placed, `[size, size]`,
         turned: and the other way round, for some of these.
@@ -75,6 +76,7 @@ class _Board(NamedTuple):
     site: npt.NDArray[np.int64]
     cursor: npt.NDArray[np.int64]
     used: npt.NDArray[np.bool_]
+    domain: npt.NDArray[np.bool_]
     outside: npt.NDArray[np.int64]
     could: npt.NDArray[np.bool_]
     turned: npt.NDArray[np.bool_]
@@ -94,7 +96,7 @@ def holders(patterns, hosts, rule, asked):  # type: ignore[no-untyped-def]
         largest = max(largest, hosts.ptr[graph + 1] - hosts.ptr[graph])
     board = _Board(
         np.empty(size, np.int64), np.empty(size, np.int64), np.zeros(largest, np.bool_),
-        np.empty(size + 1, np.int64), np.empty((size, size), np.bool_), np.empty((size, size), np.bool_),
+        np.empty((size, largest), np.bool_), np.empty(size + 1, np.int64), np.empty((size, size), np.bool_), np.empty((size, size), np.bool_),
         np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64),
     )  # fmt: skip
     for graph in range(len(asked)):
@@ -141,12 +143,16 @@ def _holds(patterns, hosts, first, size, graph, board):  # type: ignore[no-untyp
     """Whether there is a place for a pattern in a graph: depth first, one node of the pattern after the other."""
     low, high = hosts.ptr[graph], hosts.ptr[graph + 1]
     site, cursor = board.site, board.cursor
+    for place in range(size):
+        if not _is_tied(patterns, first + place) and not _fill_domain(
+            patterns, hosts, first, size, place, graph, board
+        ):
+            return False
     depth = 0
     cursor[0] = 0
     while depth < size:
         node = first + depth
-        tie = patterns.ties_ptr[node]
-        is_tied = tie < patterns.ties_ptr[node + 1]
+        tie, is_tied = patterns.ties_ptr[node], _is_tied(patterns, node)
         if is_tied:  # only neighbours of a node placed before can do
             start = hosts.around_ptr[site[patterns.ties[tie, 0]]]
             stop = hosts.around_ptr[site[patterns.ties[tie, 0]] + 1]
@@ -159,6 +165,8 @@ def _holds(patterns, hosts, first, size, graph, board):  # type: ignore[no-untyp
             if is_tied:
                 target = np.int64(hosts.around[target, 0])
             cursor[depth] += 1
+            if not is_tied and not board.domain[depth, target - low]:
+                continue
             if _twin_was_tried(hosts, board.used, low, target, least):
                 continue
             if _fits(patterns, hosts, first, depth, low, target, board, depth):
@@ -175,6 +183,44 @@ def _holds(patterns, hosts, first, size, graph, board):  # type: ignore[no-untyp
             if depth < 0:
                 return False
             board.used[site[depth] - low] = False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_tied(patterns, node):  # type: ignore[no-untyped-def]
+    """Whether a node of a pattern is tied to one placed before it; the first node of each part is not."""
+    return patterns.ties_ptr[node] < patterns.ties_ptr[node + 1]
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill_domain(patterns, hosts, first, size, place, graph, board):  # type: ignore[no-untyped-def]
+    """Note which nodes of a graph a node of the pattern could be by itself; whether there are any.
+
+    Were that found out only when other parts have their places, it would be found out again for each of these.
+    """
+    low, high, node, num = hosts.ptr[graph], hosts.ptr[graph + 1], first + place, 0
+    for target in range(low, high):
+        degree = hosts.around_ptr[target + 1] - hosts.around_ptr[target]
+        could = hosts.label[target] == patterns.label[node] and degree >= patterns.degree[node]
+        if could and patterns.closed[node]:
+            could = degree < size and _has_room(patterns, hosts, first, size, place, target)
+        board.domain[place, target - low] = could
+        num += could
+    return num > 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _has_room(patterns, hosts, first, size, place, target):  # type: ignore[no-untyped-def]
+    """Whether the pattern has as many other nodes of each label as a node of the graph has neighbours."""
+    start, stop = hosts.around_ptr[target], hosts.around_ptr[target + 1]
+    for k in range(start, stop):
+        label, num = hosts.label[hosts.around[k, 0]], 0
+        for j in range(start, stop):
+            num += hosts.label[hosts.around[j, 0]] == label
+        for other in range(size):
+            num -= other != place and patterns.label[first + other] == label
+        if num > 0:
+            return False
     return True
 
 
@@ -233,9 +279,7 @@ def _can_close(patterns, hosts, first, size, low, board, depth):  # type: ignore
         return False
     for k in range(num):
         for place in range(depth, size):
-            board.could[k, place - depth] = _fits(
-                patterns, hosts, first, place, low, board.outside[k], board, depth
-            )
+            board.could[k, place - depth] = _fits(patterns, hosts, first, place, low, board.outside[k], board, depth)
     if not _all_find_seats(board.could, num, room, board):
         return False
     bound = 0  # nodes of the pattern beside closed ones: they must be among those
@@ -283,14 +327,20 @@ def _finds_a_seat(could, who, seats, board):  # type: ignore[no-untyped-def]
                 board.queue[num] = board.sitter[seat]
                 num += 1
                 continue
-            while True:  # everyone on the way moves to the seat asked for
-                mover = board.asked_by[seat]
-                left = board.seat_of[mover]
-                board.sitter[seat], board.seat_of[mover] = mover, seat
-                if mover == who:
-                    return True
-                seat = left
+            _move_along(who, seat, board)
+            return True
     return False
+
+
+@numba.njit(cache=True, nogil=True)
+def _move_along(who, seat, board):  # type: ignore[no-untyped-def]
+    """Everyone on the way to a free seat moves to the one they asked for, until `who` sits."""
+    mover = -1
+    while mover != who:
+        mover = board.asked_by[seat]
+        left = board.seat_of[mover]
+        board.sitter[seat], board.seat_of[mover] = mover, seat
+        seat = left
 
 
 @numba.njit(cache=True, nogil=True)

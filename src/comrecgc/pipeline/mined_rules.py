@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from comrecgc.classifiers import Classifier
 from comrecgc.errors import InputError
 from comrecgc.graphs import (
+    GraphBatch,
     Ladder,
     Rule,
     Rung,
@@ -37,6 +39,13 @@ from comrecgc.rules import (
 
 MOST_RULES, COUNTED_RULES = 3000, 600
 """Rules that a table keeps; the second where each is carried out on far more graphs than it was mined from."""
+
+MOST_ASKED = 60_000_000
+"""Nodes of graphs with one change that a model is shown, if only a forward pass can score them, and as many again of graphs with two, or three: about
+a minute each. A few graphs of some hundred nodes reach it, where any two nodes may be joined."""
+
+_SHARE_OF_SINGLES = 0.4  # of the time for the search that such a model is shown graphs with one change
+_TIMED = 64  # inputs on which its speed is measured
 
 LEAST_CONFIRMED = 0.5
 """Share of the molecules a rule turns for which most of the panel must agree, where molecules come with charges and aromaticity: whoever reads such rules
@@ -85,16 +94,18 @@ def mine_rules(
         classifier: The model.
         judges: The ladder and the panel.
         most_rules: Rules that the table keeps.
-        deadline: When composite rules must stop being tried, as `time.monotonic()` counts.
+        deadline: When composite rules must stop being tried, as `time.monotonic()` counts; models that only a forward pass can score are asked
+            about as many single changes as there is time for.
         progress: Called as work proceeds.
     """
     acceptance = acceptance_of(settings, classifier, judges)
     workshop = workshop_of(settings, rejects, judges.ladder)
     base = log_odds(rejects.scores.probability)
     counting = acceptance.log_odds(rejects.graphs, base)
-    singles = workshop.changes(acceptance, progress, base=counting)
+    most_nodes = _most_nodes(acceptance, rejects, deadline) if acceptance.is_asked else np.inf
+    singles = workshop.changes(acceptance, progress, base=counting, most_nodes=most_nodes)
     composites, complete = Composition(most_changes=settings.max_changes).search(
-        singles, counting, workshop, acceptance, deadline=deadline, progress=progress
+        singles, counting, workshop, acceptance, most_nodes=most_nodes, deadline=deadline, progress=progress
     )
     chemistry = _typed_chemistry(judges.ladder) if Rung.parse(settings.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
@@ -103,6 +114,18 @@ def mine_rules(
     )  # fmt: skip
     table = _exactly_applicable(table, workshop, rejects, settings.num_jobs)
     return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+
+
+def _most_nodes(acceptance: Acceptance, rejects: Rejects, deadline: float | None) -> float:
+    """Nodes of changed graphs that the model can be shown; with a deadline, as its speed allows."""
+    if deadline is None or not len(rejects):
+        return MOST_ASKED
+    sample = GraphBatch.from_graphs(rejects.graphs[:: -(-len(rejects) // _TIMED)])
+    begun = time.monotonic()
+    acceptance.classifier.accept_probability(sample)
+    now = time.monotonic()
+    per_second = len(sample.labels) / max(now - begun, 1e-3)
+    return min(MOST_ASKED, _SHARE_OF_SINGLES * max(deadline - now, 0.0) * per_second)
 
 
 def _exactly_applicable(table: RuleTable, workshop: Workshop, rejects: Rejects, jobs: int) -> RuleTable:

@@ -281,6 +281,11 @@ def table_notes(mined: MinedRules) -> list[str]:
         notes.append(
             f"{table.num_left_out} rules that turn at most {table.most_left_out} {graphs} each were left out of the table of rules."
         )
+    if table.num_untried:
+        notes.append(
+            f"The model was asked about {table.num_scored} graphs. It was not asked about {table.num_untried} further changes, at other places of the same "
+            "rules: they would take too long. So rules may work for more graphs than is said."
+        )
     if table.num_unconfirmed:
         notes.append(
             f"{table.num_unconfirmed} rules that the panel confirms less than half of the time were left out: they move this model alone."

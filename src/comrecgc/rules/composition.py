@@ -19,7 +19,10 @@ import numpy.typing as npt
 from comrecgc import kernels
 from comrecgc.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Progress, Workshop
 
-_PLACES, _MORE_PLACES = 40, 200  # places of a pair of rules in an input that are tried, beyond the best; the second where there are few of both
+_PLACES, _MORE_PLACES = (
+    40,
+    200,
+)  # places of a pair of rules in an input that are tried, beyond the best; the second where there are few of both
 _MOST_PLACES = 12_000_000  # places of all pairs in all inputs up to which more are tried
 _MANY_CHANGES = 2_000_000  # single changes of all inputs from which on no more pairs are tried than asked for
 _CLOSEST = 3  # places of a rule that is not accepted in an input to which more changes may be added
@@ -171,6 +174,7 @@ class Composition:
         workshop: Workshop,
         acceptance: Acceptance,
         *,
+        most_nodes: float = np.inf,
         deadline: float | None = None,
         progress: Progress | None = None,
     ) -> tuple[list[Made], bool]:
@@ -181,12 +185,13 @@ class Composition:
             base: Log-odds of what counts, of every input as it is.
             workshop: Makes and scores changes.
             acceptance: Who is asked.
+            most_nodes: Nodes of all graphs made of two changes, and as many again of three; where there would be more, fewer places are tried.
             deadline: When to stop, as `time.monotonic()` counts.
             progress: Called as work proceeds.
         """
         if self.most_changes < 2 or not len(singles):
             return [], True
-        state = _Search(self, singles, base, workshop, acceptance, deadline, progress)
+        state = _Search(self, singles, base, workshop, acceptance, most_nodes, deadline, progress)
         single = state.parts(Made.of(singles), self.num_parts)
         found = state.combine(single, single)
         if found and self.most_changes > 2:
@@ -212,7 +217,7 @@ class Composition:
             workshop: Makes and scores changes.
             acceptance: Who is asked.
         """
-        state = _Search(self, singles, base, workshop, acceptance, None, None)
+        state = _Search(self, singles, base, workshop, acceptance)
         parts = np.unique(np.concatenate([pairs.ravel(), triples[:, 1]]))
         single = state.parts(Made.of(singles), parts)
         found = [state.make(single, single, np.searchsorted(parts, pairs), same=True)]
@@ -231,8 +236,9 @@ class _Search:
         base: FloatArray,
         workshop: Workshop,
         acceptance: Acceptance,
-        deadline: float | None,
-        progress: Progress | None,
+        most_nodes: float = np.inf,
+        deadline: float | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.deadline, self.out_of_time = deadline, False
         self.config, self.singles, self.base = config, singles, base
@@ -240,6 +246,7 @@ class _Search:
         self.need = np.maximum(-base, 1e-6).astype(np.float32)
         self.size = np.array([graph.size for graph in workshop.inputs])
         self.theta = workshop.vocabulary.theta
+        self.most_nodes = most_nodes / (2 * config.num_rounds)  # of what is made at once
         effort = min(max(_MANY_CHANGES / max(len(singles), 1), 1.0), 3.0)
         self.num_tried, self.num_kept = int(effort * config.num_tried), int(effort * config.num_kept)
         accepted = singles.accepted
@@ -369,6 +376,9 @@ class _Search:
             pairs, where, left.first, left.num, left.height, right.first, right.num, right.height, least, most_places, further, same
         )  # fmt: skip
         one, other = left.row[one], right.row[other]
+        some = self.workshop.some_places(left.made.input[one], pair, self.most_nodes)
+        if some is not None:
+            pair, one, other = pair[some], one[some], other[some]
         made = Made.both(left.made, one, right.made, other)
         margin, goal = self.acceptance.judge(self.workshop, made.input, made.change)
         made = replace(made, margin=margin, goal=goal)

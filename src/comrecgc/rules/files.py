@@ -53,6 +53,7 @@ def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complet
         "most_left_out": table.most_left_out,
         "num_unconfirmed": table.num_unconfirmed,
         "num_scored": table.num_scored,
+        "num_untried": table.num_untried,
         "complete": complete,
         "groups": [[group.labels, group.edges, group.edge_labels, group.bond] for group in table.groups],
     }
@@ -78,7 +79,7 @@ def load_table(
     with refusing_damage(path, advice=""):
         groups = tuple(_group(row, num_labels, num_edge_labels) for row in facts["groups"])
         counts = [int(facts[name]) for name in ("majority", "num_left_out", "most_left_out")]
-        counts += [int(facts.get(name, 0)) for name in ("num_unconfirmed", "num_scored")]
+        counts += [int(facts.get(name, 0)) for name in ("num_unconfirmed", "num_scored", "num_untried")]
         require(min(counts) >= 0 and counts[0] <= _MOST_VOTES, "counts must not be negative")
         share = arrays.pop("random_success").astype(np.float32)
         arrays.setdefault("general", arrays["key"])
@@ -86,6 +87,7 @@ def load_table(
             **{name: array.astype(_TYPES.get(name, array.dtype)) for name, array in arrays.items()},
             random_success=np.where(share < 0, np.float32(np.nan), share),
             majority=counts[0], num_left_out=counts[1], most_left_out=counts[2], num_unconfirmed=counts[3], num_scored=counts[4],
+            num_untried=counts[5],
             groups=groups,
         )  # fmt: skip
         _check_rules(table, len(inputs), num_labels)

@@ -52,6 +52,7 @@ class Changes:
         margin: Log-odds of accept afterwards, `[V]`.
         goal: Log-odds of what counts: `margin`, or the least of it and of what most of the panel say, `[V]`.
         num_tried: Changes of each kind that were made of each input, `[kinds, N]`, those among them that are not kept here.
+        num_untried: Changes that were not made, since the model can be asked about so many only.
     """
 
     input: IntArray
@@ -63,6 +64,7 @@ class Changes:
     margin: FloatArray
     goal: FloatArray
     num_tried: npt.NDArray[np.int64]
+    num_untried: int = 0
 
     def __len__(self) -> int:
         return len(self.input)
@@ -106,6 +108,7 @@ class Workshop:
         progress: Progress | None = None,
         wanted: Any | None = None,
         base: FloatArray | None = None,
+        most_nodes: float = np.inf,
     ) -> Changes:
         """Every single change of every input that stays within θ and on the rung, scored.
 
@@ -114,6 +117,7 @@ class Workshop:
             progress: Called as work proceeds.
             wanted: Only changes of these rules, as `kernels.enumeration.Wanted`; None for all.
             base: Log-odds of what counts, of every input as it is, `[N]`; of very many changes only those that raise them are kept.
+            most_nodes: Nodes of all changed graphs. Where there would be more, every exact rule is tried at fewer places of an input.
         """
         rules = kernels.enumeration.EVERYTHING if wanted is None else wanted
 
@@ -134,6 +138,10 @@ class Workshop:
         keys = np.concatenate([np.zeros((0, 4), np.uint64), *columns.pop()])  # each column goes as soon as it is joined
         size = np.concatenate([np.zeros((0, 2), np.int32), *columns.pop()])
         change = np.concatenate([np.zeros((0, 4), np.int32), *columns.pop()])[:, None, :]
+        some = self.some_places(inputs, keys[:, 1], most_nodes)
+        num_untried = 0 if some is None else len(inputs) - len(some)
+        if some is not None:
+            inputs, change, size, keys = inputs[some], change[some], size[some], keys[some]
         margin, goal = acceptance.judge(self, inputs, change, progress)
         num_tried = np.zeros((kernels.changing.NUM_KINDS, len(self.inputs)), np.int64)
         np.add.at(num_tried, (change[:, 0, 0], inputs), 1)
@@ -151,7 +159,36 @@ class Workshop:
             margin=margin,
             goal=goal,
             num_tried=num_tried,
+            num_untried=num_untried,
         )
+
+    def some_places(
+        self, inputs: IntArray, rules: npt.NDArray[np.uint64] | npt.NDArray[np.int64], most_nodes: float
+    ) -> npt.NDArray[np.int64] | None:
+        """Rows whose inputs have at most so many nodes together, or None for all.
+
+        The first few places of each rule in each input; if there are too many of the very first, those of the rules with the most inputs.
+
+        Args:
+            inputs: Input of each row, `[V]`.
+            rules: Its rule, `[V]`.
+            most_nodes: How many nodes.
+        """
+        nodes = np.array([graph.num_nodes for graph in self.inputs])[inputs] if most_nodes < np.inf else np.zeros(1)
+        if nodes.sum() <= most_nodes:
+            return None
+        order = np.lexsort((np.arange(len(inputs)), rules, inputs))
+        new = np.ones(len(order), bool)
+        new[1:] = (np.diff(inputs[order]) != 0) | (np.diff(rules[order]) != 0)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+        few = int(np.searchsorted(np.cumsum(np.bincount(rank, nodes)), most_nodes, side="right"))
+        if few:
+            return np.flatnonzero(rank < few)
+        firsts = np.flatnonzero(rank == 0)
+        _, of, counts = np.unique(rules[firsts], return_inverse=True, return_counts=True)
+        firsts = firsts[np.lexsort((firsts, of, -counts[of]))]
+        return np.sort(firsts[np.cumsum(nodes[firsts]) <= most_nodes])
 
     def enumerated(self, input_: int) -> tuple[list[list[int]], npt.NDArray[np.uint64]]:
         """Every single change of an input, and four keys of each: its rule and what it finds, at radius 0 and 1."""
@@ -344,6 +381,11 @@ class Acceptance:
     needed: int | None = None
     permission: Permission | None = None
     tally: Tally = field(default_factory=Tally)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the explained model must be shown every changed graph; the package's own networks are recomputed where a change reaches."""
+        return compiled_network(self.classifier) is None
 
     @property
     def majority(self) -> int:

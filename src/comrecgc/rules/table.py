@@ -60,6 +60,7 @@ class RuleTable:
         most_left_out: Inputs that any of those turns at most.
         num_unconfirmed: Rules that were left out since the panel agrees too seldom.
         num_scored: Graphs that the explained model was asked about, inputs included; 0 where nobody counted.
+        num_untried: Changes that it was not asked about, since there was no time for so many.
     """
 
     key: npt.NDArray[np.uint64]
@@ -83,6 +84,7 @@ class RuleTable:
     most_left_out: int = 0
     num_unconfirmed: int = 0
     num_scored: int = 0
+    num_untried: int = 0
 
     def __len__(self) -> int:
         return len(self.key)
@@ -223,6 +225,7 @@ def tabulate(
         most_left_out=int(accepted[left_out].max(initial=0)),
         num_unconfirmed=int((~firm).sum()),
         num_scored=len(base) + acceptance.tally.graphs,
+        num_untried=singles.num_untried,
     )
 
 

@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 SAMPLED_RULES = 3
 SAMPLED_INPUTS = 300
 _MOST_PLACES = 2000  # of a rule in one graph that are looked at
-_MOST_WRITTEN = 5_000_000  # nodes and edges of all results of a rule; dense graphs reach it before all inputs are looked at
-_MOST_ALIKE = 10  # nodes of one label in a rule that networkx matches in reasonable time wherever they are densely joined
+_MOST_WRITTEN = (
+    5_000_000  # nodes and edges of all results of a rule; dense graphs reach it before all inputs are looked at
+)
+_MOST_ALIKE = (
+    10  # nodes of one label in a rule that networkx matches in reasonable time wherever they are densely joined
+)
 
 
 @dataclass(frozen=True)
