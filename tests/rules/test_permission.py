@@ -95,9 +95,12 @@ def test_what_is_not_looked_at_is_right() -> None:
 def test_mining_keeps_what_is_permitted() -> None:
     always = Always(1.0, dataset().num_labels)
     some = Workshop(inputs=dataset().graphs[:4], vocabulary=workshop().vocabulary)
+    told: list[tuple[str, int, int, str]] = []
     every, permitted = (
-        some.changes(Acceptance(classifier=always, permission=each)) for each in (None, permission(avoid_alerts=True))
+        some.changes(Acceptance(classifier=always, permission=each), lambda *row: told.append(row))
+        for each in (None, permission(avoid_alerts=True))
     )
+    assert [row[1:3] for row in told if row[0] == "checking molecules"] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert 0 < permitted.accepted.sum() < every.accepted.sum()
     batch, _ = some.built(permitted.input[permitted.accepted], permitted.change[permitted.accepted])
     assert all(sanitised(graph, dataset().label_names) is not None for graph in batch)

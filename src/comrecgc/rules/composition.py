@@ -243,6 +243,7 @@ class _Search:
         self.deadline, self.out_of_time = deadline, False
         self.config, self.singles, self.base = config, singles, base
         self.workshop, self.acceptance, self.progress = workshop, acceptance, progress
+        self.watch: Progress | None = None
         self.need = np.maximum(-base, 1e-6).astype(np.float32)
         self.size = np.array([graph.size for graph in workshop.inputs])
         self.theta = workshop.vocabulary.theta
@@ -294,6 +295,7 @@ class _Search:
         done: list[Made] = []
         tried = np.zeros((len(left), len(right)), bool)
         same = left is right
+        stage = f"combining {left.made.members.shape[1] + right.made.members.shape[1]} changes"
         for round_ in range(self.config.num_rounds):
             if self.deadline is not None and time.monotonic() > self.deadline:
                 self.out_of_time = True
@@ -311,14 +313,21 @@ class _Search:
                 break
             pairs = np.stack(np.unravel_index(best, worth.shape), axis=1)
             tried[pairs[:, 0], pairs[:, 1]] = True
+            self.watch = self._within(stage, round_)
             made = self._make_best(left, right, pairs, weight, same=same)
             done.append(made)
             accepted = made.goal > ACCEPTED
             self.sets += _sets(made.rule[accepted], made.input[accepted])
             if self.progress is not None:
-                stage = f"combining {made.members.shape[1]} changes"
                 self.progress(stage, round_ + 1, self.config.num_rounds, "")
         return done
+
+    def _within(self, stage: str, round_: int) -> Progress | None:
+        """Tells of the work within a round."""
+        progress, rounds = self.progress, self.config.num_rounds
+        if progress is None:
+            return None
+        return lambda what, done, total, _: progress(stage, round_, rounds, f"{what} {done}/{total}")
 
     def _open_weight(self) -> npt.NDArray[np.float32]:
         """Inputs that the best ten rules so far leave open count in full, the others a tenth."""
@@ -380,7 +389,7 @@ class _Search:
         if some is not None:
             pair, one, other = pair[some], one[some], other[some]
         made = Made.both(left.made, one, right.made, other)
-        margin, goal = self.acceptance.judge(self.workshop, made.input, made.change)
+        margin, goal = self.acceptance.judge(self.workshop, made.input, made.change, self.watch)
         made = replace(made, margin=margin, goal=goal)
         accepted = np.flatnonzero(goal > ACCEPTED)
         turned[pair[accepted], made.input[accepted]] = True

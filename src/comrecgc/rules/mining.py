@@ -408,7 +408,7 @@ class Acceptance:
         self.tally.graphs += int(np.isfinite(margin).sum())
         if self.permission is not None:
             likely = np.flatnonzero(margin > ACCEPTED)
-            permitted = self.permission.allowed(workshop, inputs[likely], changes[likely])
+            permitted = self.permission.allowed(workshop, inputs[likely], changes[likely], progress)
             margin[likely[~permitted]] = np.nan
         if not self.confirm:
             return margin, margin

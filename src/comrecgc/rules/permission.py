@@ -26,7 +26,7 @@ from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsW
 from comrecgc.rules.groups import Group
 
 if TYPE_CHECKING:
-    from comrecgc.rules.mining import IntArray, Workshop
+    from comrecgc.rules.mining import IntArray, Progress, Workshop
 
 BoolArray = npt.NDArray[np.bool_]
 MOST_PLACES = 256
@@ -37,13 +37,16 @@ _SINGLE = 0
 class Permission(Protocol):
     """Says which changes count, whatever the model makes of them."""
 
-    def allowed(self, workshop: Workshop, inputs: IntArray, changes: IntArray) -> BoolArray:
+    def allowed(
+        self, workshop: Workshop, inputs: IntArray, changes: IntArray, progress: Progress | None = None
+    ) -> BoolArray:
         """Mask of the rows `[V]`.
 
         Args:
             workshop: Makes changes.
             inputs: Whom each row changes, `[V]`, not decreasing.
             changes: The changes, `[V, k, 4]`.
+            progress: Called as work proceeds.
         """
         ...
 
@@ -67,7 +70,9 @@ class MolecularPermission:
     wishes: SmartsWishes = field(default_factory=SmartsWishes)
     avoid_alerts: bool = True
 
-    def allowed(self, workshop: Workshop, inputs: IntArray, changes: IntArray) -> BoolArray:
+    def allowed(
+        self, workshop: Workshop, inputs: IntArray, changes: IntArray, progress: Progress | None = None
+    ) -> BoolArray:
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(workshop.inputs) + 1))
@@ -83,6 +88,8 @@ class MolecularPermission:
             if len(rows):
                 batch, origin = workshop.changed(i, changes[rows])
                 mask[rows] = self.permits(graph, batch, origin)
+            if progress is not None:
+                progress("checking molecules", i + 1, len(workshop.inputs), "")
         return mask
 
     def permits(self, graph: Graph, batch: GraphBatch, origin: npt.NDArray[np.int32]) -> BoolArray:
