@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 
 import numpy as np
@@ -104,6 +105,14 @@ def test_mining_keeps_what_is_permitted() -> None:
     assert 0 < permitted.accepted.sum() < every.accepted.sum()
     batch, _ = some.built(permitted.input[permitted.accepted], permitted.change[permitted.accepted])
     assert all(sanitised(graph, dataset().label_names) is not None for graph in batch)
+
+
+def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
+    always = Always(1.0, dataset().num_labels)
+    some = Workshop(inputs=dataset().graphs[:4], vocabulary=workshop().vocabulary)
+    acceptance = Acceptance(classifier=always, permission=permission())
+    assert some.changes(acceptance, deadline=time.monotonic() + 1000).accepted.any()
+    assert not some.changes(acceptance, deadline=time.monotonic() - 1).accepted.any()
 
 
 def test_wishes_limit_what_is_mined() -> None:

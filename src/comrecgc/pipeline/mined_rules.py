@@ -103,7 +103,7 @@ def mine_rules(
     base = log_odds(rejects.scores.probability)
     counting = acceptance.log_odds(rejects.graphs, base)
     most_nodes = _most_nodes(acceptance, rejects, deadline) if acceptance.is_asked else np.inf
-    singles = workshop.changes(acceptance, progress, base=counting, most_nodes=most_nodes)
+    singles = workshop.changes(acceptance, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
     composites, complete = Composition(most_changes=settings.max_changes).search(
         singles, counting, workshop, acceptance, most_nodes=most_nodes, deadline=deadline, progress=progress
     )

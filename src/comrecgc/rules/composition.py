@@ -318,6 +318,7 @@ class _Search:
             done.append(made)
             accepted = made.goal > ACCEPTED
             self.sets += _sets(made.rule[accepted], made.input[accepted])
+            self.out_of_time |= self.deadline is not None and time.monotonic() > self.deadline
             if self.progress is not None:
                 self.progress(stage, round_ + 1, self.config.num_rounds, "")
         return done
@@ -389,7 +390,9 @@ class _Search:
         if some is not None:
             pair, one, other = pair[some], one[some], other[some]
         made = Made.both(left.made, one, right.made, other)
-        margin, goal = self.acceptance.judge(self.workshop, made.input, made.change, self.watch)
+        margin, goal = self.acceptance.judge(
+            self.workshop, made.input, made.change, deadline=self.deadline, progress=self.watch
+        )
         made = replace(made, margin=margin, goal=goal)
         accepted = np.flatnonzero(goal > ACCEPTED)
         turned[pair[accepted], made.input[accepted]] = True

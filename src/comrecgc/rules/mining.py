@@ -109,6 +109,7 @@ class Workshop:
         wanted: Any | None = None,
         base: FloatArray | None = None,
         most_nodes: float = np.inf,
+        deadline: float | None = None,
     ) -> Changes:
         """Every single change of every input that stays within θ and on the rung, scored.
 
@@ -118,6 +119,7 @@ class Workshop:
             wanted: Only changes of these rules, as `kernels.enumeration.Wanted`; None for all.
             base: Log-odds of what counts, of every input as it is, `[N]`; of very many changes only those that raise them are kept.
             most_nodes: Nodes of all changed graphs. Where there would be more, every exact rule is tried at fewer places of an input.
+            deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts.
         """
         rules = kernels.enumeration.EVERYTHING if wanted is None else wanted
 
@@ -142,7 +144,7 @@ class Workshop:
         num_untried = 0 if some is None else len(inputs) - len(some)
         if some is not None:
             inputs, change, size, keys = inputs[some], change[some], size[some], keys[some]
-        margin, goal = acceptance.judge(self, inputs, change, progress)
+        margin, goal = acceptance.judge(self, inputs, change, deadline=deadline, progress=progress)
         num_tried = np.zeros((kernels.changing.NUM_KINDS, len(self.inputs)), np.int64)
         np.add.at(num_tried, (change[:, 0, 0], inputs), 1)
         if base is not None and len(inputs) > _TOO_MANY:
@@ -401,14 +403,30 @@ class Acceptance:
         return np.asarray(np.minimum(base, said[len(self.panel) - self.majority]))
 
     def judge(
-        self, workshop: Workshop, inputs: IntArray, changes: IntArray, progress: Progress | None = None
+        self,
+        workshop: Workshop,
+        inputs: IntArray,
+        changes: IntArray,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Log-odds of accept, and of what counts, `[V]` each, after each row of changes; NaN where they do not count."""
+        """Log-odds of accept, and of what counts, `[V]` each, after each row of changes; NaN where they do not count.
+
+        Args:
+            workshop: Makes changes.
+            inputs: Whom each row changes, `[V]`.
+            changes: The changes, `[V, k, 4]`.
+            deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts; the others do not count.
+            progress: Called as work proceeds.
+        """
         margin = workshop.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
         self.tally.graphs += int(np.isfinite(margin).sum())
         if self.permission is not None:
             likely = np.flatnonzero(margin > ACCEPTED)
-            permitted = self.permission.allowed(workshop, inputs[likely], changes[likely], progress)
+            permitted = self.permission.allowed(
+                workshop, inputs[likely], changes[likely], deadline=deadline, progress=progress
+            )
             margin[likely[~permitted]] = np.nan
         if not self.confirm:
             return margin, margin

@@ -4,6 +4,7 @@ keep to a chemist's wishes.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -38,7 +39,13 @@ class Permission(Protocol):
     """Says which changes count, whatever the model makes of them."""
 
     def allowed(
-        self, workshop: Workshop, inputs: IntArray, changes: IntArray, progress: Progress | None = None
+        self,
+        workshop: Workshop,
+        inputs: IntArray,
+        changes: IntArray,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
     ) -> BoolArray:
         """Mask of the rows `[V]`.
 
@@ -46,6 +53,7 @@ class Permission(Protocol):
             workshop: Makes changes.
             inputs: Whom each row changes, `[V]`, not decreasing.
             changes: The changes, `[V, k, 4]`.
+            deadline: When to stop, as `time.monotonic()` counts; what was not looked at by then is not allowed.
             progress: Called as work proceeds.
         """
         ...
@@ -71,7 +79,13 @@ class MolecularPermission:
     avoid_alerts: bool = True
 
     def allowed(
-        self, workshop: Workshop, inputs: IntArray, changes: IntArray, progress: Progress | None = None
+        self,
+        workshop: Workshop,
+        inputs: IntArray,
+        changes: IntArray,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
     ) -> BoolArray:
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
@@ -79,6 +93,9 @@ class MolecularPermission:
         unusual = self._unusual(workshop.vocabulary.groups)
         for i in np.unique(inputs).tolist():
             rows = order[bounds[i] : bounds[i + 1]]
+            if deadline is not None and time.monotonic() > deadline:
+                mask[rows] = False
+                continue
             graph = workshop.inputs[i]
             if self.chemistry.has_types:
                 mask[rows] = self._keeps_bonds(graph, changes[rows], workshop.vocabulary.groups)
