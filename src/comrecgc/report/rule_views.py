@@ -97,7 +97,7 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
         shown.append(
             (
                 "cost",
-                "Size of a change",
+                "Edits of a rule",
                 f"{cost:.1f}",
                 f"{'atoms and bonds' if explanation.is_molecular else 'nodes and edges'} that come, go or change, on average",
             )

@@ -140,7 +140,7 @@ function asJson() {
   const now = {
     num_recourses: wishes.num, min_success: wishes.minSuccess, min_support: wishes.minSupport, max_cost: wishes.maxCost, max_changes: wishes.maxChanges,
     forbidden_labels: [...wishes.forbiddenLabels].map((label) => table.labels[label]), protected_labels: [...wishes.protectedLabels].map((label) => table.labels[label]),
-    forbidden_kinds: [...wishes.forbiddenKinds].map((kind) => table.kinds[kind]), forbidden_groups: [...wishes.forbiddenGroups].map((group) => groupNames.get(group)),
+    forbidden_kinds: [...wishes.forbiddenKinds].map((kind) => table.kinds[kind]), forbidden_groups: forbiddenNames(wishes),
     confirmed: wishes.confirmed, picked: wishes.picks, dropped: wishes.drops,
   };
   return JSON.stringify({

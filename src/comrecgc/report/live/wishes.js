@@ -69,12 +69,14 @@ function wishesOf(address) {
   }
   return now;
 }
+// A name forbids all groups that are called so: the same atoms on another bond, say.
+const groupsCalled = (name) => [...groupNames.keys()].filter((group) => groupNames.get(group) === name);
+const forbiddenNames = (now) => [...new Set([...now.forbiddenGroups].map((group) => groupNames.get(group)))];
 // The same choice on the command line; null where it has no such option.
 function commandOf(now) {
   if (now.picks.length || now.drops.length || now.radii.join() !== "0,1,2") return null;
   const own = initial();
-  // A name forbids all groups that are called so.
-  const names = new Set([...now.forbiddenGroups].map((group) => groupNames.get(group)));
+  const names = new Set(forbiddenNames(now));
   if (table.groups.some(([group, name]) => names.has(name) && !now.forbiddenGroups.has(group))) return null;
   const quoted = (name) => (/^[\w.+-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
   const words = ["comrecgc choose RUN", `--recourses ${now.num}`];
@@ -120,10 +122,10 @@ function buildControls() {
   chips(field("protects"), some(table.removes), () => wishes.protectedLabels);
   field("adds").parentElement.hidden = !field("adds").childElementCount;
   field("protects").parentElement.hidden = !field("protects").childElementCount;
-  field("group").append(...table.groups.map(([k, name]) => Object.assign(element("option", name), { value: k })));
+  field("group").append(...[...new Set(groupNames.values())].map((name) => Object.assign(element("option", name), { value: name })));
   field("group").closest(".wish").hidden = !table.groups.length;
   field("group").addEventListener("change", () => {
-    if (field("group").value !== "") wishes.forbiddenGroups.add(Number(field("group").value));
+    for (const group of groupsCalled(field("group").value)) wishes.forbiddenGroups.add(group);
     field("group").value = "";
     update();
   });
@@ -166,10 +168,13 @@ function showWishes() {
   pressChips(field("kinds"), wishes.forbiddenKinds);
   pressChips(field("adds"), wishes.forbiddenLabels);
   pressChips(field("protects"), wishes.protectedLabels);
-  field("groups").replaceChildren(...[...wishes.forbiddenGroups].map((group) => {
-    const chip = button(groupNames.get(group), "chip", () => { wishes.forbiddenGroups.delete(group); update(); });
+  field("groups").replaceChildren(...forbiddenNames(wishes).map((name) => {
+    const chip = button(name, "chip", () => {
+      for (const group of groupsCalled(name)) wishes.forbiddenGroups.delete(group);
+      update();
+    });
     chip.setAttribute("aria-pressed", "true");
-    chip.setAttribute("aria-label", `Allow ${groupNames.get(group)} again`);
+    chip.setAttribute("aria-label", `Allow ${name} again`);
     return chip;
   }));
   const command = commandOf(wishes);
