@@ -289,6 +289,8 @@ def find_sites(
 
     def can_close(depth: int) -> bool:
         """Whether the neighbours of closed nodes that are not in the map could all still be, and are all that the rest needs."""
+        if not closed:
+            return True
         todo = order[depth:]
         outside = {target for one in closed for target in where.around[one] if target not in used}
         if len(outside) > len(todo):
