@@ -47,18 +47,8 @@ from comrecgc.graphs.paths import (
     read_paths,
     simplify_path,
 )
-from comrecgc.graphs.rewriting import (
-    Pattern,
-    Rule,
-    Site,
-    Surroundings,
-    can_be_carried_out,
-    carry_out,
-    distinct_sites,
-    edits_between,
-    find_sites,
-    is_site,
-)
+from comrecgc.graphs.rewriting import Pattern, Rule, Site, carry_out, edits_between
+from comrecgc.graphs.sites import Surroundings, can_be_carried_out, distinct_sites, find_sites, is_site
 
 if TYPE_CHECKING:
     from comrecgc.graphs.tensors import GraphTensors
