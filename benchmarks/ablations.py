@@ -27,12 +27,12 @@ import torch.nn.functional as F
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from torch import Tensor, from_numpy
 
-from comrecgc.classifiers import GraphClassifier, Split, load_classifier, predict, split_dataset
-from comrecgc.classifiers.states import ColouredGraphs, Round, StateBatch
-from comrecgc.datasets import GraphDataset, load_dataset
-from comrecgc.embedding import load_embedder
+from comrecgc.data import GraphDataset, load_dataset
 from comrecgc.graphs import GraphBatch
-from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.models import GraphClassifier, load_classifier, load_embedder, predict, split_dataset
+from comrecgc.models.states import ColouredGraphs, Round, StateBatch
+from comrecgc.models.training import Split
+from comrecgc.scoring import NeighbourhoodScorer
 from training import SETTINGS, our_epoch, plain_epoch, timed
 
 
@@ -103,7 +103,7 @@ def score(options: argparse.Namespace) -> None:
 
 def use_plain_loops() -> None:
     """Put plain numba loops in the place of the row sums, before the kernels that call them are compiled."""
-    from comrecgc.kernels import rows
+    from comrecgc.scoring import row_kernels as rows
 
     jit = numba.njit(nogil=True, fastmath={"contract"})
 

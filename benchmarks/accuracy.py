@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from comrecgc.classifiers import ClassifierTraining, train_classifier
-from comrecgc.datasets import load_dataset
-from comrecgc.storage import write_json
+from comrecgc.data import load_dataset
+from comrecgc.models import ClassifierTraining, train_classifier
+from comrecgc.run import write_json
 
 # Training, validation and test accuracy: the paper's tables of GCN, GAT, GraphSAGE and GIN.
 PAPER = {

@@ -16,14 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from comrecgc.classifiers import load_classifier, predict
-from comrecgc.datasets import load_dataset, paper_theta
+from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.rules.composition import composite_keys
+from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Workshop
+from comrecgc.algorithms.rules.vocabulary import Vocabulary
+from comrecgc.cover import greedy_cover
+from comrecgc.data import load_dataset, paper_theta
 from comrecgc.graphs import Rung
-from comrecgc.pipeline import Rejects
-from comrecgc.rules import ACCEPTED, Acceptance, Vocabulary, Workshop
-from comrecgc.rules.composition import composite_keys
-from comrecgc.selection import greedy_cover
-from comrecgc.threads import reproducible
+from comrecgc.models import load_classifier, predict
+from comrecgc.run import reproducible
 
 _AT_ONCE = 400_000
 Turned = dict[int, set[int]]

@@ -25,14 +25,17 @@ import torch
 from torch_geometric.data import Batch
 
 import released
-from comrecgc.baselines import BASELINES, Counterfactuals, GcfExplainer, Subject, embedded, make_baseline, summarise
-from comrecgc.baselines.gcf_walk import GcfWalker
+from comrecgc.algorithms.baselines.gcf_walk import GcfWalker
+from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer
+from comrecgc.algorithms.baselines.registry import BASELINES, make_baseline
+from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, embedded
+from comrecgc.algorithms.baselines.summary import summarise
+from comrecgc.algorithms.vectors.candidates import few_counterfactuals
 from comrecgc.cli.baseline import parse_options
+from comrecgc.cover import PublishedClustering, RecoursePairs, pairs_within, with_counterfactuals
 from comrecgc.graphs import GraphBatch, apply_edit, one_edit_table, to_data
-from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.pipeline.vectors import few_counterfactuals
-from comrecgc.recourse import PublishedClustering, RecoursePairs, pairs_within, with_counterfactuals
-from comrecgc.threads import reproducible
+from comrecgc.run import reproducible
+from comrecgc.scoring import NeighbourhoodScorer
 
 _DELTA, _R, _K, _SUMMARY_THETA = 0.02, 100, 10, 0.1
 

@@ -24,17 +24,21 @@ from pathlib import Path
 
 import numpy as np
 
-from comrecgc.classifiers import Classifier, ClassifierTraining, load_classifier, predict, train_classifier
-from comrecgc.datasets import GraphDataset, load_dataset, paper_theta
-from comrecgc.datasets.planted_molecules import ELEMENTS, grow_molecule
-from comrecgc.engine import ClusterEngine, Engine, LocalEngine, connect
+from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules import population as census
+from comrecgc.algorithms.rules.census import Census, Recipes
+from comrecgc.algorithms.rules.mined import COUNTED_RULES, acceptance_of, mine_rules, workshop_of
+from comrecgc.algorithms.settings import Settings
+from comrecgc.cover import packed_cover
+from comrecgc.cover.greedy import two_round_cover
+from comrecgc.data import GraphDataset, load_dataset, paper_theta
+from comrecgc.data.planted import ELEMENTS, grow_molecule
 from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.models import Classifier, ClassifierTraining, load_classifier, predict, train_classifier
 from comrecgc.molecules import BOND_NAMES, ladder_of
-from comrecgc.pipeline import Judges, Rejects, Settings, census, mine_rules
-from comrecgc.pipeline.mined_rules import COUNTED_RULES, acceptance_of, workshop_of
-from comrecgc.rules import Census, Recipes
-from comrecgc.selection import packed_cover, two_round_cover
-from comrecgc.threads import reproducible
+from comrecgc.run import Engine, LocalEngine, reproducible
+from comrecgc.run.engine import ClusterEngine, connect
 
 
 def main() -> None:

@@ -21,10 +21,13 @@ from typing import Any
 import dask
 from distributed import LocalCluster
 
-from comrecgc.classifiers import ClassifierTraining, train_classifier
-from comrecgc.datasets import GraphDataset, load_planted
+from comrecgc.algorithms.rules import population as census
+from comrecgc.algorithms.rules.population import CENSUS
+from comrecgc.algorithms.settings import Settings
+from comrecgc.data import GraphDataset, load_planted
 from comrecgc.errors import InputError
-from comrecgc.pipeline import CENSUS, RULES, Settings, census
+from comrecgc.explanation import RULES
+from comrecgc.models import ClassifierTraining, train_classifier
 from comrecgc.runs import explain_dataset
 
 FILES = ("explanation.json", "recourses.csv", "coverage_curve.csv", RULES, CENSUS)

@@ -16,10 +16,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.datasets import load_dataset
-from comrecgc.embedding import Greed, held_out_errors, load_embedder
-from comrecgc.embedding.pairs import KINDS, LabelledGroups, PairGenerator
-from comrecgc.engine import LocalEngine
+from comrecgc.data import load_dataset
+from comrecgc.models import Greed, load_embedder
+from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator
+from comrecgc.models.greed_training import held_out_errors
+from comrecgc.run import LocalEngine
 
 THETA = 0.1
 

@@ -10,10 +10,10 @@ import argparse
 import resource
 from pathlib import Path
 
-from comrecgc.datasets import load_dataset
-from comrecgc.evidence import Evidence, kazius_groups, published_changes
+from comrecgc.data import load_dataset
+from comrecgc.evidence import Evidence, load_evidence, run_evidence
+from comrecgc.evidence.known_truth import kazius_groups, published_changes
 from comrecgc.explanation import Explanation
-from comrecgc.runs import load_evidence, run_evidence
 
 COLUMNS = (
     "coverage",

@@ -18,11 +18,17 @@ from pathlib import Path
 import numpy as np
 
 import released
-from comrecgc.classifiers import ClassifierTraining, GraphClassifier, train_classifier
-from comrecgc.datasets import GraphDataset
-from comrecgc.embedding import EmbedderTraining, Greed, train_embedder
+from comrecgc.data import GraphDataset
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
+from comrecgc.models import (
+    ClassifierTraining,
+    EmbedderTraining,
+    GraphClassifier,
+    Greed,
+    train_classifier,
+    train_embedder,
+)
 
 
 def main() -> None:

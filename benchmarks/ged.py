@@ -20,12 +20,14 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.datasets import load_dataset
-from comrecgc.embedding.ged import Effort, ged_interval
-from comrecgc.graphs import Graph, to_networkx
+from comrecgc.data import load_dataset
+from comrecgc.graphs import Graph
+from comrecgc.graphs.convert import to_networkx
+from comrecgc.models import ged_interval
+from comrecgc.models.edit_distance import Effort
 
 sys.path.append(str(Path(__file__).parents[1]))
-from tests.embedding.ged.bounds import branch_bound, linear_bound
+from tests.models.bounds import branch_bound, linear_bound
 
 Pairs = list[tuple[Graph, Graph]]
 Bounds = tuple[float, float]  # lower, upper

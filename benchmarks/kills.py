@@ -28,15 +28,14 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-import comrecgc.datasets
+import comrecgc.data
 import comrecgc.runs  # what commands import when they are called, imported before the clock starts
-from comrecgc.classifiers import ClassifierTraining, train_classifier
+from comrecgc.algorithms.paper.shards import ShardedWalk
+from comrecgc.algorithms.vectors import candidates as vectors
 from comrecgc.cli import main as command_line
-from comrecgc.datasets import GraphDataset, load_planted
-from comrecgc.embedding import EmbedderTraining, train_embedder
-from comrecgc.pipeline import vectors
-from comrecgc.storage import files
-from comrecgc.walk import ShardedWalk
+from comrecgc.data import GraphDataset, load_planted
+from comrecgc.models import ClassifierTraining, EmbedderTraining, train_classifier, train_embedder
+from comrecgc.run import files
 
 KILLS_A_TRIAL = 2
 NOT_COMPARED = {"manifest.json", "report.html"}  # they tell seconds and memory
@@ -118,7 +117,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def quicken(dataset: GraphDataset) -> None:
     """Small data, and checkpoints so often that every kill finds one of a different age."""
-    comrecgc.datasets.load_dataset = lambda *_, **__: dataset
+    comrecgc.data.load_dataset = lambda *_, **__: dataset
     vectors._CHECKPOINT_SECONDS = 0.1
     defaults(ShardedWalk.__init__)["checkpoint_seconds"] = 0.1
     defaults(train_classifier)["checkpoint_seconds"] = 0.1

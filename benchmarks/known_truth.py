@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 import time
 
-from comrecgc.classifiers import ClassifierTraining, PanelTraining, obtain_panel, train_classifier
-from comrecgc.engine import LocalEngine
-from comrecgc.evidence import DIFFICULTIES, PlantedTruth, Subject, Verdict, compare_with_planted, gather, planted
+from comrecgc.evidence.gathering import gather
+from comrecgc.evidence.known_truth import DIFFICULTIES, PlantedTruth, compare_with_planted, planted
+from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.verdict import Verdict
 from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.models import ClassifierTraining, PanelTraining, obtain_panel, train_classifier
+from comrecgc.run import LocalEngine
 
 
 def main() -> None:

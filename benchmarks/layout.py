@@ -16,8 +16,9 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.datasets import load_dataset
-from comrecgc.graphs import Graph, layout_change, to_networkx
+from comrecgc.data import load_dataset
+from comrecgc.graphs import Graph, layout_change
+from comrecgc.graphs.convert import to_networkx
 
 Layout = Callable[[Graph], npt.NDArray[np.float64]]
 

@@ -15,9 +15,9 @@ from typing import TextIO
 
 import numpy as np
 
-from comrecgc.classifiers import ClassifierTraining, train_classifier
-from comrecgc.datasets import load_planted
-from comrecgc.datasets.planted_molecules import ELEMENTS, grow_molecule
+from comrecgc.data import load_planted
+from comrecgc.data.planted import ELEMENTS, grow_molecule
+from comrecgc.models import ClassifierTraining, train_classifier
 from comrecgc.molecules import BOND_NAMES
 
 NAME = "molecules"

@@ -25,14 +25,16 @@ import numpy as np
 import torch
 
 import released
-from comrecgc.baselines import Counterfactuals, Subject, accepted_graphs, embedded, make_baseline, summarise
-from comrecgc.classifiers import predict
-from comrecgc.classifiers.edge_weights import NetworkGraphs
-from comrecgc.datasets import paper_theta
+from comrecgc.algorithms.baselines.registry import make_baseline
+from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, accepted_graphs, embedded
+from comrecgc.algorithms.baselines.summary import summarise
+from comrecgc.cover import PublishedClustering, normalised_distances, pairs_within
+from comrecgc.data import paper_theta
 from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.recourse import PublishedClustering, normalised_distances, pairs_within
-from comrecgc.threads import reproducible
+from comrecgc.models import predict
+from comrecgc.models.edge_weights import NetworkGraphs
+from comrecgc.run import reproducible
+from comrecgc.scoring import NeighbourhoodScorer
 
 DATASETS = ("nci1", "mutagenicity", "aids", "proteins")
 NAMES = ("rcexplainer", "cff", "cf-gnnexplainer")

@@ -23,11 +23,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.nn import GCNConv, GINConv, global_add_pool, global_max_pool
 
-from comrecgc.classifiers import load_classifier, predict
-from comrecgc.datasets import load_benchmark
-from comrecgc.embedding import load_embedder
+from comrecgc.data.benchmarks import load_benchmark
 from comrecgc.graphs import Graph, allowed_edits, apply_edit, to_data
-from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.models import load_classifier, load_embedder, predict
+from comrecgc.scoring import NeighbourhoodScorer
 
 TARGETS = {"mutagenicity": 40, "nci1": 40, "aids": 20}
 LARGEST_FOR_BASELINE = 60

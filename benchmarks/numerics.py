@@ -21,13 +21,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from comrecgc.classifiers import GraphClassifier
-from comrecgc.embedding import Greed
-from comrecgc.explanation import Explanation
+from comrecgc.algorithms.settings import ResolvedSettings
+from comrecgc.evidence import WITNESSES, run_models
+from comrecgc.evidence.evaluation import load_witnesses
+from comrecgc.explanation import Explanation, stored_settings
 from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.pipeline import ResolvedSettings
-from comrecgc.runs import WITNESSES, load_witnesses, run_models, stored_settings
-from comrecgc.threads import reproducible
+from comrecgc.models import GraphClassifier, Greed
+from comrecgc.run import reproducible
 
 NEAR = 1e-5
 Array = npt.NDArray[np.float64]

@@ -9,9 +9,9 @@ import argparse
 import time
 from pathlib import Path
 
-from comrecgc.classifiers import PanelTraining, obtain_panel
-from comrecgc.datasets import load_dataset
-from comrecgc.engine import LocalEngine
+from comrecgc.data import load_dataset
+from comrecgc.models import PanelTraining, obtain_panel
+from comrecgc.run import LocalEngine
 
 
 def main() -> None:

@@ -23,19 +23,19 @@ from scipy.sparse import csr_array
 from sklearn.cluster import DBSCAN
 
 import released
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.metrics import coverage, coverage_curve, directional_coverage, total_length, trivial_coverage
-from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.recourse import (
+from comrecgc.cover import (
     Cover,
     RecourseClustering,
     RecoursePairs,
-    dbscan,
+    greedy_cover,
     nearest_counterfactuals,
     pairs_within,
     with_counterfactuals,
 )
-from comrecgc.selection import greedy_cover
+from comrecgc.cover.clusters import dbscan
+from comrecgc.cover.metrics import coverage, coverage_curve, directional_coverage, total_length, trivial_coverage
+from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.scoring import NeighbourhoodScorer
 
 FloatArray = npt.NDArray[np.float32]
 

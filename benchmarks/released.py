@@ -9,9 +9,8 @@ from pathlib import Path
 
 import torch
 
-from comrecgc.classifiers import GraphClassifier, load_classifier, predict
-from comrecgc.datasets import GraphDataset, load_dataset, paper_theta
-from comrecgc.embedding import Greed, load_embedder
+from comrecgc.data import GraphDataset, load_dataset, paper_theta
+from comrecgc.models import GraphClassifier, Greed, load_classifier, load_embedder, predict
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from comrecgc.classifiers import Panel, PanelTraining, load_classifier, obtain_panel, predict
-from comrecgc.datasets import load_dataset, paper_theta
+from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.choice import NUM_SPLITS, SLACK, Wishes, choose, held_out
+from comrecgc.algorithms.rules.mined import MinedRules, mine_rules
+from comrecgc.algorithms.settings import Settings
+from comrecgc.data import load_dataset, paper_theta
+from comrecgc.explanation import explain_rules
 from comrecgc.graphs import GraphBatch
+from comrecgc.models import Panel, PanelTraining, load_classifier, obtain_panel, predict
 from comrecgc.molecules import ladder_of
-from comrecgc.pipeline import Judges, MinedRules, Rejects, Settings, explain_rules, mine_rules
-from comrecgc.rules import NUM_SPLITS, SLACK, Wishes, choose, held_out
-from comrecgc.threads import reproducible
+from comrecgc.run import reproducible
 
 BUDGETS = (1, 3, 10, 100)
 

@@ -21,10 +21,11 @@ from torch import Tensor, nn
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv, global_max_pool
 
-from comrecgc.classifiers import as_classifier, load_classifier, predict
-from comrecgc.datasets import load_benchmark
+from comrecgc.algorithms.rules.mining import Acceptance, Workshop, log_odds
+from comrecgc.algorithms.rules.vocabulary import Vocabulary
+from comrecgc.data.benchmarks import load_benchmark
 from comrecgc.graphs import Rung, to_data
-from comrecgc.rules import Acceptance, Vocabulary, Workshop, log_odds
+from comrecgc.models import as_classifier, load_classifier, predict
 
 TARGET_RATE, TARGET_RATIO = 200_000, 5
 

@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import released
-from comrecgc.classifiers import PanelTraining, obtain_panel
+from comrecgc.algorithms.judges import Judges
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
+from comrecgc.models import PanelTraining, obtain_panel
 from comrecgc.molecules import ladder_of
-from comrecgc.pipeline import Judges
 
 
 def main() -> None:

@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.classifiers import ClassifierTraining, predict, train_classifier
-from comrecgc.datasets import GraphDataset, load_planted
-from comrecgc.datasets.planted_molecules import ELEMENTS, grow_molecule
-from comrecgc.embedding import EmbedderTraining, train_embedder
+from comrecgc.data import GraphDataset, load_planted
+from comrecgc.data.planted import ELEMENTS, grow_molecule
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Graph
+from comrecgc.models import ClassifierTraining, EmbedderTraining, predict, train_classifier, train_embedder
 
 LARGE = 50  # rejected graphs of each of the larger sizes
 

@@ -22,11 +22,11 @@ from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv, global_max_pool
 
-from comrecgc.classifiers import ClassifierTraining, GraphClassifier, Split, split_dataset
-from comrecgc.classifiers.states import ColouredGraphs
-from comrecgc.classifiers.training import Run
-from comrecgc.datasets import GraphDataset, load_dataset
+from comrecgc.data import GraphDataset, load_dataset
 from comrecgc.graphs import GraphBatch
+from comrecgc.models import ClassifierTraining, GraphClassifier, split_dataset
+from comrecgc.models.states import ColouredGraphs
+from comrecgc.models.training import Run, Split
 
 SETTINGS = ClassifierTraining()
 LAYERS: dict[str, Callable[[int, int], torch.nn.Module]] = {

@@ -20,11 +20,12 @@ import numpy as np
 import torch
 
 import released
-from comrecgc.embedding import Greed
+from comrecgc.algorithms.paper.shards import ShardedWalk
+from comrecgc.algorithms.paper.walk import Candidate, MultiHeadWalk
 from comrecgc.graphs import Graph, GraphBatch, simplify_path
-from comrecgc.neighbourhood import NeighbourhoodScorer
+from comrecgc.models import Greed
+from comrecgc.scoring import NeighbourhoodScorer
 from comrecgc.terminal import bars
-from comrecgc.walk import Candidate, MultiHeadWalk, ShardedWalk
 
 
 def main() -> None:

@@ -13,8 +13,9 @@ import time
 from dataclasses import replace
 
 import released
-from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.walk import MultiHeadWalk, ShardedWalk
+from comrecgc.algorithms.paper.shards import ShardedWalk
+from comrecgc.algorithms.paper.walk import MultiHeadWalk
+from comrecgc.scoring import NeighbourhoodScorer
 
 
 def main() -> None:

@@ -9,7 +9,8 @@ import sys
 from html import escape
 from pathlib import Path
 
-from comrecgc.datasets import load_planted, true_recourses
+from comrecgc.data import load_planted
+from comrecgc.data.planted import true_recourses
 from comrecgc.drawing import STYLE, Pen
 
 # Package, what happens to the graph there, what it is afterwards.

@@ -22,7 +22,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 def commands_markdown() -> str:
     """Every command with its arguments and options, as Markdown."""
-    from comrecgc.cli import app
+    from comrecgc.cli.app import app
 
     return "\n\n".join(_section(name, command) for name, command in _commands(app, "comrecgc"))
 

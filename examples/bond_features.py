@@ -17,7 +17,8 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GINEConv, global_add_pool
 from torch_geometric.utils import from_rdmol
 
-from comrecgc.datasets import from_smiles_table, load_planted
+from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 
 if len(sys.argv) > 1 and Path(sys.argv[1]).suffix in (".csv", ".tsv", ".smi", ".sdf"):
@@ -76,7 +77,7 @@ for _ in range(40):
         optimizer.step()
 
 # %% Explain: `featurise` makes what the network takes of every changed molecule
-from comrecgc.classifiers import as_classifier
+from comrecgc.models import as_classifier
 from comrecgc.explainer import CommonRecourseExplainer
 
 classifier = as_classifier(model, dataset, featurise=from_rdmol, call="tensors", return_type="raw")

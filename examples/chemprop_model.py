@@ -18,7 +18,8 @@ import torch
 from chemprop import data, models, nn
 from lightning import pytorch as lightning
 
-from comrecgc.datasets import from_smiles_table, load_planted
+from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 
 if len(sys.argv) > 1 and Path(sys.argv[1]).suffix in (".csv", ".tsv", ".smi", ".sdf"):
@@ -57,7 +58,7 @@ def score(molecules: list[str]) -> np.ndarray:
 
 
 # %% Explain; every changed molecule is asked about once
-from comrecgc.classifiers import as_classifier
+from comrecgc.models import as_classifier
 from comrecgc.explainer import CommonRecourseExplainer
 
 classifier = as_classifier(score, dataset, call="smiles", return_type="probs")

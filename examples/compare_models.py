@@ -4,8 +4,11 @@ Cells begin with `# %%`: open it as a notebook in any editor that knows them, or
 """
 
 # %% Data and two models: molecules made by code, of which half carry a toxic group; a GCN and a GIN trained on the same classes
-from comrecgc import ClassifierTraining, CommonRecourseExplainer, compare, train_classifier
-from comrecgc.datasets import load_planted
+from comrecgc import ClassifierTraining
+from comrecgc import CommonRecourseExplainer
+from comrecgc import compare
+from comrecgc import train_classifier
+from comrecgc.data import load_planted
 
 dataset = load_planted(num_graphs=100)
 models = {

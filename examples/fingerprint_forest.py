@@ -15,7 +15,8 @@ from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
 from sklearn.ensemble import RandomForestClassifier
 
-from comrecgc.datasets import from_smiles_table, load_planted
+from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 
 if len(sys.argv) > 1 and Path(sys.argv[1]).suffix in (".csv", ".tsv", ".smi", ".sdf"):
@@ -50,7 +51,7 @@ def score(molecules: list[str]) -> np.ndarray:
 
 
 # %% Explain; rules of one change, among groups that are common in the table
-from comrecgc.classifiers import as_classifier
+from comrecgc.models import as_classifier
 from comrecgc.explainer import CommonRecourseExplainer
 
 classifier = as_classifier(score, dataset, call="smiles")

@@ -62,7 +62,7 @@ for recourse in rules.recourses:
     print(f"{recourse.summary}: turns {recourse.statistics['accepted']} of {recourse.statistics['applicable']}")
 
 # %% Explain it by vectors
-from comrecgc.embedding import EmbedderTraining
+from comrecgc.models import EmbedderTraining
 
 explainer = CommonRecourseExplainer(
     model,

@@ -5,8 +5,11 @@ training are kept short; the paper takes 50,000 steps.
 """
 
 # %% Data and model: molecules made by code, of which half carry a toxic group
-from comrecgc import ClassifierTraining, CommonRecourseExplainer, EmbedderTraining, train_classifier
-from comrecgc.datasets import load_planted
+from comrecgc import ClassifierTraining
+from comrecgc import CommonRecourseExplainer
+from comrecgc import EmbedderTraining
+from comrecgc import train_classifier
+from comrecgc.data import load_planted
 
 dataset = load_planted(num_graphs=60)
 model = train_classifier(dataset, ClassifierTraining(epochs=80, patience=60)).model

@@ -9,8 +9,11 @@ import csv
 import tempfile
 from pathlib import Path
 
-from comrecgc import ClassifierTraining, CommonRecourseExplainer, train_classifier
-from comrecgc.datasets import from_smiles_table, load_planted
+from comrecgc import ClassifierTraining
+from comrecgc import CommonRecourseExplainer
+from comrecgc import train_classifier
+from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 
 made = load_planted(num_graphs=70)

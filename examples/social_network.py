@@ -27,7 +27,9 @@ for place in range(80):
     graphs.append(data)
 
 # %% Model: one of the package's own; every node has the same label, so it can only see who knows whom
-from comrecgc import ClassifierTraining, from_pyg, train_classifier
+from comrecgc import ClassifierTraining
+from comrecgc import from_pyg
+from comrecgc import train_classifier
 
 dataset = from_pyg(graphs, name="circles", label_names=["person"], class_names=("newcomers", "closed"))
 trained = train_classifier(dataset, ClassifierTraining(model="gin", epochs=150, patience=50))

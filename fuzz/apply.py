@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.neighbourhood.plain import random_classifier, random_greed
+from tests.scoring.plain import random_classifier, random_greed
 from tests.stubs import small_dataset
 from typer.testing import CliRunner
 
-from comrecgc.classifiers.checkpoint import save_classifier
 from comrecgc.cli.app import app
-from comrecgc.datasets import GraphDataset, load_dataset
-from comrecgc.embedding import save_embedder
+from comrecgc.data import GraphDataset, load_dataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Graph
+from comrecgc.models import save_classifier
+from comrecgc.models.greed import save_embedder
 from comrecgc.runs import apply_run
 from fuzz.choices import Choices
 from fuzz.mutation import NUMBERS, json_bytes, mutated_json

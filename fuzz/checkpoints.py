@@ -14,10 +14,9 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from comrecgc.classifiers.checkpoint import load_classifier, save_classifier
-from comrecgc.classifiers.model import ARCHITECTURES, GraphClassifier
-from comrecgc.embedding import Greed, load_embedder, save_embedder
 from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.models import ARCHITECTURES, GraphClassifier, Greed, load_classifier, load_embedder, save_classifier
+from comrecgc.models.greed import save_embedder
 from fuzz.choices import Choices
 from fuzz.contract import emptied
 from fuzz.mutation import json_bytes, mutated_bytes, mutated_json

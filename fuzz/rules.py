@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tests.stubs import AvoidsLabel, small_dataset
 
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.runs import load_explanation
+from comrecgc.explanation import load_explanation
 from fuzz.choices import Choices
 from fuzz.mutation import json_bytes, mutated_bytes, mutated_json
 from fuzz.storage import hostile_array, npy

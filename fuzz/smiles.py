@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from comrecgc.datasets import from_smiles_table
+from comrecgc.data.smiles import from_smiles_table
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
-from comrecgc.molecules import from_smiles, is_valid_molecule, to_smiles
+from comrecgc.molecules import is_valid_molecule, to_smiles
+from comrecgc.molecules.smiles import from_smiles
 from fuzz.choices import Choices
 from fuzz.mutation import TEXTS, mutated_bytes, mutated_table
 from fuzz.validity import check_dataset

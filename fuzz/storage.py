@@ -15,15 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
+from comrecgc.algorithms.paper.checkpoint import load_state, save_state
+from comrecgc.algorithms.paper.walk import MultiHeadWalk, Walker
+from comrecgc.algorithms.vectors.search import DirectedSearch, Searcher
+from comrecgc.algorithms.vectors.state import load_search, save_search
+from comrecgc.cover import BallCover
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, apply_path
-from comrecgc.neighbourhood import NeighbourhoodScorer
-from comrecgc.recourse import BallCover
-from comrecgc.search import DirectedSearch
-from comrecgc.search.checkpoint import load_search, save_search
-from comrecgc.search.search import Searcher
-from comrecgc.walk import MultiHeadWalk, Walker
-from comrecgc.walk.checkpoint import load_state, save_state
+from comrecgc.scoring import NeighbourhoodScorer
 from fuzz.choices import Choices
 from fuzz.contract import emptied
 from fuzz.mutation import NUMBERS, TEXTS, json_bytes, mutated_bytes, mutated_json

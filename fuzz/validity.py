@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.datasets import GraphDataset
+from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph
 
 

@@ -7,18 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from comrecgc.datasets import GraphDataset, load_planted, true_recourses
-from comrecgc.explanation import (
-    CommonRecourse,
-    CoveredInput,
-    DatasetIndex,
-    Explanation,
-    Reason,
-    RejectedInput,
-    RunFacts,
-    StoredRule,
-    Uncovered,
-)
+from comrecgc.cover import Reason
+from comrecgc.data import DatasetIndex, GraphDataset, load_planted
+from comrecgc.data.planted import true_recourses
+from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, StoredRule
+from comrecgc.explanation.records import RejectedInput, RunFacts, Uncovered
 from comrecgc.graphs import (
     EditPath,
     Graph,
@@ -32,7 +25,8 @@ from comrecgc.graphs import (
     find_sites,
     one_edit_table,
 )
-from comrecgc.wording import describe_recourse, describe_rule
+from comrecgc.wording import describe_recourse
+from comrecgc.wording.rules import describe_rule
 
 FACTS = RunFacts(
     seed=0,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.datasets import GraphDataset
+from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch
 
 

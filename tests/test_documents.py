@@ -19,8 +19,8 @@ from torch import Tensor
 from torch_geometric.nn import GCNConv, global_add_pool
 from typer.testing import CliRunner
 
-from comrecgc.cli import app
-from comrecgc.datasets import load_planted
+from comrecgc.cli.app import app
+from comrecgc.data import load_planted
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

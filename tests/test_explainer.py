@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.datasets import GraphDataset
-from comrecgc.embedding import EmbedderTraining
+from comrecgc.algorithms.settings import Settings
+from comrecgc.algorithms.vectors.search import DirectedSearch
+from comrecgc.cover import Reason
+from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.explanation import Explanation, Reason
-from comrecgc.graphs import AllowKinds, EditKind, Graph, GraphBatch, apply_path
-from comrecgc.pipeline import Settings
-from comrecgc.runs import ModelFile, explain_dataset
-from comrecgc.search import DirectedSearch
+from comrecgc.explanation import Explanation
+from comrecgc.graphs import EditKind, Graph, GraphBatch, apply_path
+from comrecgc.graphs.constraints import AllowKinds
+from comrecgc.models import EmbedderTraining, ModelFile
+from comrecgc.runs import explain_dataset
 from tests.evidence.scenes import Shortcut, trees
 from tests.stubs import Always, AvoidsLabel, Histogram, small_dataset
 
@@ -160,11 +162,11 @@ def test_no_embedder_is_trained_where_nothing_is_rejected(monkeypatch: pytest.Mo
         raise AssertionError("an embedder was trained for nothing")
 
     monkeypatch.setattr("comrecgc.explainer.train_embedder", refuse)
-    monkeypatch.setattr("comrecgc.runs.models.train_embedder", refuse)
+    monkeypatch.setattr("comrecgc.models.obtaining.train_embedder", refuse)
     found = CommonRecourseExplainer(Always(0.9, 3), recourse="vectors", changes="any").fit(DATASET)
     assert found.explanation_.recourses == ()
     assert found.embedder_ is None
-    monkeypatch.setattr("comrecgc.runs.run.obtain_classifier", lambda *_, **__: (Always(0.9, 3), ModelFile("c", "0")))
+    monkeypatch.setattr("comrecgc.runs.obtain_classifier", lambda *_, **__: (Always(0.9, 3), ModelFile("c", "0")))
     explanation = explain_dataset(DATASET, tmp_path, Settings(recourse="vectors", changes="any", jobs=1))
     assert "no rejects to explain" in explanation.warnings[0]
 
@@ -370,11 +372,11 @@ def test_the_budget_binds_the_training_of_the_embedder(monkeypatch: pytest.Monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr("comrecgc.explainer.train_embedder", train)
-    monkeypatch.setattr("comrecgc.runs.models.train_embedder", train)
-    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr("comrecgc.models.obtaining.train_embedder", train)
+    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / name)
     with pytest.raises(KeyboardInterrupt):
         CommonRecourseExplainer(MODEL, recourse="vectors", time_budget=100).fit(DATASET)
-    monkeypatch.setattr("comrecgc.runs.run.obtain_classifier", lambda *_, **__: (MODEL, ModelFile("c", "0")))
+    monkeypatch.setattr("comrecgc.runs.obtain_classifier", lambda *_, **__: (MODEL, ModelFile("c", "0")))
     with pytest.raises(KeyboardInterrupt):
         explain_dataset(DATASET, tmp_path / "run", Settings(recourse="vectors", time_budget=100))
     assert all(40 < seconds <= 50 for seconds in deadlines)

@@ -12,18 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from comrecgc.cover import Reason
+from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
-from comrecgc.explanation import (
-    CommonRecourse,
-    CoveredInput,
-    DatasetIndex,
-    Explanation,
-    Reason,
-    RejectedInput,
-    RunFacts,
-    Uncovered,
-)
-from comrecgc.explanation.checks import same_graph
+from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
+from comrecgc.explanation.explanation import same_graph
+from comrecgc.explanation.records import RejectedInput, RunFacts, Uncovered
 from comrecgc.graphs import Edit, EditKind, Graph, apply_path
 from tests.explanations import FACTS, explain, planted_explanation, planted_rules, random_explanation, tiny_dataset
 

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comrecgc.classifiers import load_classifier, predict
-from comrecgc.datasets import load_dataset
-from comrecgc.embedding import load_embedder
-from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch
-from comrecgc.metrics import (
+from comrecgc.cover import Cover, Reason, RecourseClustering, RecoursePairs, cover_of, pairs_within
+from comrecgc.cover.metrics import (
     Cost,
-    Reason,
     cost,
     coverage,
     coverage_curve,
@@ -25,8 +20,11 @@ from comrecgc.metrics import (
     trivial_coverage,
     why_not_covered,
 )
-from comrecgc.recourse import Cover, RecourseClustering, RecoursePairs, cover_of, pairs_within
-from tests.recourse.instances import random_pairs
+from comrecgc.data import load_dataset
+from comrecgc.errors import InputError
+from comrecgc.graphs import GraphBatch
+from comrecgc.models import load_classifier, load_embedder, predict
+from tests.cover.instances import random_pairs
 
 
 def toy() -> Cover:

@@ -7,16 +7,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from comrecgc.classifiers import ClassifierTraining, as_classifier, load_classifier, train_classifier
-    from comrecgc.datasets import GraphDataset, from_pyg, load_dataset
-    from comrecgc.embedding import EmbedderTraining, load_embedder, train_embedder
+    from comrecgc.data import GraphDataset, from_pyg, load_dataset
     from comrecgc.errors import InputError
     from comrecgc.explainer import CommonRecourseExplainer, explain
-    from comrecgc.explanation import CommonRecourse, Explanation
+    from comrecgc.explanation import CommonRecourse, Explanation, load_explanation
     from comrecgc.graphs import AllOf, AllowKinds, FreezeNodes, Graph, KeepConnected, MaxSize
+    from comrecgc.models import (
+        ClassifierTraining,
+        EmbedderTraining,
+        as_classifier,
+        load_classifier,
+        load_embedder,
+        train_classifier,
+        train_embedder,
+    )
     from comrecgc.molecules import Valence
     from comrecgc.report import compare, write_report
-    from comrecgc.runs import load_explanation
 
 __version__ = "0.1.0"
 
@@ -50,16 +56,22 @@ __all__ = [
 ]
 
 _PACKAGES = {
-    "classifiers": ("ClassifierTraining", "as_classifier", "load_classifier", "train_classifier"),
-    "datasets": ("GraphDataset", "from_pyg", "load_dataset"),
-    "embedding": ("EmbedderTraining", "load_embedder", "train_embedder"),
+    "models": (
+        "ClassifierTraining",
+        "as_classifier",
+        "load_classifier",
+        "train_classifier",
+        "EmbedderTraining",
+        "load_embedder",
+        "train_embedder",
+    ),
+    "data": ("GraphDataset", "from_pyg", "load_dataset"),
     "errors": ("InputError",),
     "explainer": ("CommonRecourseExplainer", "explain"),
-    "explanation": ("CommonRecourse", "Explanation"),
+    "explanation": ("CommonRecourse", "Explanation", "load_explanation"),
     "graphs": ("AllOf", "AllowKinds", "FreezeNodes", "Graph", "KeepConnected", "MaxSize"),
     "molecules": ("Valence",),
     "report": ("compare", "write_report"),
-    "runs": ("load_explanation",),
 }
 _HOME = {name: package for package, names in _PACKAGES.items() for name in names}
 

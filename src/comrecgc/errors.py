@@ -1,5 +1,7 @@
 """The one exception that means "what you gave us cannot be used"."""
 
+from __future__ import annotations
+
 
 class InputError(ValueError):
     """Bad input at a boundary: names what is wrong, the rule, and what was got, in one line.

@@ -11,41 +11,51 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import torch
 
-from comrecgc.baselines import Baseline, make_baseline
-from comrecgc.classifiers import Classifier, Panel, as_classifier, load_panel
-from comrecgc.datasets import GraphDataset
-from comrecgc.embedding import Embedder, EmbedderTraining, as_embedder, train_embedder
-from comrecgc.engine import Engine, engine_of
+from comrecgc.algorithms.baselines.registry import make_baseline
+from comrecgc.algorithms.baselines.source import Baseline
+from comrecgc.algorithms.inputs import Graphs, ModelPair, as_dataset, over_labels_of
+from comrecgc.algorithms.judges import Judges, ObtainPanel, agreement_source, panel_source
+from comrecgc.algorithms.rules.population import population_of
+from comrecgc.algorithms.settings import Settings
+from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.explanation import Explanation, json_values
-from comrecgc.graphs import Constraint, Graph
-from comrecgc.molecules import ladder_facts, ladder_from_facts
-from comrecgc.pipeline import (
-    Clock,
-    Graphs,
-    Judges,
-    ModelPair,
-    ObtainEmbedder,
-    ObtainPanel,
-    Progress,
-    Settings,
-    agreement_source,
+from comrecgc.explanation import (
+    Explanation,
     apply_recourses,
-    as_dataset,
-    find_recourses,
+    json_values,
     load_explanation,
-    over_labels_of,
-    panel_source,
-    population_of,
     stored_rejects,
     stored_settings,
 )
-from comrecgc.storage import check_writable, read_json, refusing_damage, write_json
+from comrecgc.finding import ObtainEmbedder, find_recourses
+from comrecgc.graphs import Constraint, Graph
+from comrecgc.models import (
+    Classifier,
+    Embedder,
+    EmbedderTraining,
+    Panel,
+    as_classifier,
+    as_embedder,
+    load_panel,
+    train_embedder,
+)
+from comrecgc.molecules import ladder_facts, ladder_from_facts
+from comrecgc.run import (
+    Clock,
+    Engine,
+    Progress,
+    check_writable,
+    engine_of,
+    read_json,
+    refusing_damage,
+    reproducible,
+    write_json,
+)
 from comrecgc.terminal import bars
-from comrecgc.threads import reproducible
 
 if TYPE_CHECKING:
     from distributed import Client
+
 
 QUICK_TRAINING = EmbedderTraining(effort=0.2)
 """How an embedder is trained where nobody says how."""

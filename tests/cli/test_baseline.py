@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.classifiers import Classifier, ClassifierTraining, Predictions, train_classifier
 from comrecgc.cli.baseline import parse_options
-from comrecgc.datasets import GraphDataset
-from comrecgc.embedding import Greed, save_embedder
+from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import apply_path
+from comrecgc.models import Classifier, ClassifierTraining, Greed, Predictions, train_classifier
+from comrecgc.models.greed import save_embedder
 from tests.cli.command import run
 from tests.stubs import small_dataset
 
@@ -36,12 +36,12 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture(autouse=True)
 def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """`planted` is a few small trees."""
-    import comrecgc.datasets
+    import comrecgc.data
 
     def load(name: str, root: Path | None = None) -> GraphDataset:  # noqa: ARG001
         return DATASET
 
-    monkeypatch.setattr(comrecgc.datasets, "load_dataset", load)
+    monkeypatch.setattr(comrecgc.data, "load_dataset", load)
 
 
 def document(folder: Path) -> dict[str, object]:
@@ -92,7 +92,7 @@ def test_several_are_compared_and_taken_up_where_they_stopped(
 ) -> None:
     folder = tmp_path / "all"
     several = ["baseline", "dataset", "published", "vectors", *options, "--set", "published.num_steps=40"]
-    from comrecgc.pipeline import find_recourses
+    from comrecgc.finding import find_recourses
 
     asked: list[str] = []
 
@@ -102,7 +102,7 @@ def test_several_are_compared_and_taken_up_where_they_stopped(
             raise KeyboardInterrupt
         return find_recourses(settings, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("comrecgc.runs.run.find_recourses", counted)
+    monkeypatch.setattr("comrecgc.runs.find_recourses", counted)
     assert run(monkeypatch, *several, "--out", folder) == 130
     assert [row[0] for row in csv.reader((folder / "comparison.csv").read_text().splitlines())] == ["source", "dataset"]
     assert run(monkeypatch, *several, "--out", folder, "--resume") == 0
@@ -147,13 +147,13 @@ def test_bad_input_is_one_line(
 
 
 def test_nothing_rejected_is_an_empty_run(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from comrecgc.classifiers import predict
+    from comrecgc.models import predict
 
     def accepting(classifier: Classifier, dataset: GraphDataset) -> Predictions:
         found = predict(classifier, dataset)
         return replace(found, probability=np.full(len(found.probability), 0.9))
 
-    monkeypatch.setattr("comrecgc.pipeline.finding.predict", accepting)
+    monkeypatch.setattr("comrecgc.finding.predict", accepting)
     assert run(monkeypatch, "baseline", "published", *options, "--out", tmp_path / "run") == 0
     assert Explanation.load(tmp_path / "run").recourses == ()
 

@@ -12,14 +12,21 @@ import pytest
 import torch
 
 from comrecgc import __version__
-from comrecgc.classifiers import ClassifierTraining, load_classifier, train_classifier
-from comrecgc.cli.table import _parse_bins
-from comrecgc.datasets import GraphDataset
-from comrecgc.embedding import EmbedderTraining, Greed, load_embedder, save_embedder
+from comrecgc.algorithms.vectors.search import DirectedSearch
+from comrecgc.cli.options import _parse_bins
+from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
-from comrecgc.search import DirectedSearch
+from comrecgc.models import (
+    ClassifierTraining,
+    EmbedderTraining,
+    Greed,
+    load_classifier,
+    load_embedder,
+    train_classifier,
+)
+from comrecgc.models.greed import save_embedder
 from tests.cli.command import run
 from tests.stubs import small_dataset
 
@@ -39,15 +46,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture(autouse=True)
 def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """`planted` is a few small trees, the first two thirds of them unless asked otherwise."""
-    import comrecgc.datasets
+    import comrecgc.data
 
-    original = comrecgc.datasets.load_dataset
+    original = comrecgc.data.load_dataset
 
     def load(name: str, root: Path | None = None, **options: Any) -> GraphDataset:
         parts = {"planted": DATASET[:40], "unseen": DATASET[40:]}
         return parts[name] if name in parts else original(name, root=root, **options)
 
-    monkeypatch.setattr(comrecgc.datasets, "load_dataset", load)
+    monkeypatch.setattr(comrecgc.data, "load_dataset", load)
 
 
 @pytest.fixture(scope="module")
@@ -195,11 +202,9 @@ def test_a_folder_that_cannot_be_written_to(
 def test_models_are_trained_where_none_are_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "cache" / name)
-    monkeypatch.setattr(
-        "comrecgc.runs.run.ClassifierTraining", lambda **options: ClassifierTraining(epochs=30, **options)
-    )
-    monkeypatch.setattr("comrecgc.runs.run.QUICK_TRAINING", EmbedderTraining(effort=0.001))
+    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.runs.ClassifierTraining", lambda **options: ClassifierTraining(epochs=30, **options))
+    monkeypatch.setattr("comrecgc.runs.QUICK_TRAINING", EmbedderTraining(effort=0.001))
     folder = tmp_path / "run"
     asked = ["--recourse", "vectors", "--changes", "any", "--recourses", 2, "--jobs", 1]
     assert run(monkeypatch, "explain", "--dataset", "planted", "--out", folder, *asked) == 0

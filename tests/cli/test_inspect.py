@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from comrecgc import load_explanation
-from comrecgc.datasets import load_dataset
+from comrecgc.data import load_dataset
 from comrecgc.explainer import CommonRecourseExplainer
 from tests.cli.command import run
 from tests.stubs import AvoidsLabel

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from comrecgc.experiments.cells import file_name
-from comrecgc.storage import write_json
+from comrecgc.run import write_json
+from comrecgc_reproduction.cells import file_name
 from tests.cli.command import run
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from comrecgc.drawing import Pen
 from comrecgc.graphs import Edit, EditKind, Graph
-from comrecgc.molecules import BOND_NAMES, from_smiles
+from comrecgc.molecules import BOND_NAMES
+from comrecgc.molecules.smiles import from_smiles
 
 ELEMENTS = ("C", "N", "O")
 SVG = "{http://www.w3.org/2000/svg}"

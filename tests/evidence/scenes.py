@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.classifiers import Classifier, Panel, PanelMember, predict
-from comrecgc.datasets import GraphDataset
-from comrecgc.evidence import Subject
+from comrecgc.data import GraphDataset
+from comrecgc.evidence.subject import Subject
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.models import Classifier, Panel, PanelMember, predict
 from tests.stubs import AvoidsLabel
 
 NAMES = ("A", "B", "C", "D")

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from comrecgc.classifiers import Panel, PanelMember
-from comrecgc.datasets import GraphDataset
-from comrecgc.evidence import ControlEvidence, Evidence, Subject, gather, planted
+from comrecgc.data import GraphDataset
+from comrecgc.evidence import ControlEvidence, Evidence
+from comrecgc.evidence.gathering import gather
+from comrecgc.evidence.known_truth import planted
+from comrecgc.evidence.subject import Subject
+from comrecgc.models import Panel, PanelMember
 from tests.evidence.scenes import Shortcut, chosen_again, honest, subject_of, trees
 from tests.stubs import Always, AvoidsLabel
 

@@ -3,10 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comrecgc.datasets import PlantedDataset, find_toxicophores, true_recourses
+from comrecgc.data import DatasetIndex, PlantedDataset, find_toxicophores
+from comrecgc.data.planted import true_recourses
 from comrecgc.errors import InputError
-from comrecgc.evidence import DIFFICULTIES, compare_with_planted, kazius_groups, planted, published_changes
-from comrecgc.explanation import CommonRecourse, CoveredInput, DatasetIndex, Explanation, RejectedInput
+from comrecgc.evidence.known_truth import DIFFICULTIES, compare_with_planted, kazius_groups, planted, published_changes
+from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
+from comrecgc.explanation.records import RejectedInput
 from comrecgc.graphs import Graph, apply_path, edits_between
 from comrecgc.molecules import is_valid_molecule
 

@@ -6,9 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from comrecgc.datasets import GraphDataset
-from comrecgc.evidence import LabelledGraphs, MatchedPairs
-from comrecgc.graphs import Graph, Pattern, Rule, to_networkx
+from comrecgc.data import GraphDataset
+from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs
+from comrecgc.graphs import Graph, Pattern, Rule
+from comrecgc.graphs.convert import to_networkx
 
 RELABEL = Rule(Pattern((0,), (), None), Pattern((1,), (), None), ((0, 0),), (False,))
 

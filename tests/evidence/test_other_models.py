@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.classifiers import Panel, PanelMember
-from comrecgc.evidence import Answer, answers
-from comrecgc.evidence.other_models import ModelSummary, by_architecture, compared, guesses, summaries
+from comrecgc.evidence import Answer, ModelSummary
+from comrecgc.evidence.other_models import answers, by_architecture, compared, guesses, summaries
 from comrecgc.graphs import Graph
+from comrecgc.models import Panel, PanelMember
 from tests.stubs import Always, AvoidsLabel
 
 

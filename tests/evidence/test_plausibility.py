@@ -7,8 +7,9 @@ from typing import cast
 
 import pytest
 
-from comrecgc.evidence import Subject, diversity, gather, plausibility
-from comrecgc.evidence.plausibility import minimal
+from comrecgc.evidence.gathering import gather
+from comrecgc.evidence.plausibility import diversity, minimal, plausibility
+from comrecgc.evidence.subject import Subject
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Edit, EditKind
 from tests.evidence.scenes import Shortcut, honest, subject_of, trees

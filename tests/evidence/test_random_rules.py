@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from comrecgc.evidence import Subject, random_rules
+from comrecgc.evidence.random_rules import random_rules
+from comrecgc.evidence.subject import Subject
 from comrecgc.graphs import GraphBatch
 from tests.evidence.scenes import Shortcut, subject_of, trees
 from tests.stubs import Histogram

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.evidence.single_changes import single_changes
+from comrecgc.evidence.matched_pairs import single_changes
 from comrecgc.graphs import Graph, Pattern, Rule, Surroundings, carry_out, distinct_sites
 
 RELABEL = Rule(Pattern((0,), (), None), Pattern((1,), (), None), ((0, 0),), (False,))

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comrecgc.datasets import load_planted
-from comrecgc.evidence import scaffold_folds, scaffold_key, unseen
+from comrecgc.data import load_planted
+from comrecgc.evidence.unseen import scaffold_folds, scaffold_key, unseen
 from comrecgc.graphs import Graph
 from comrecgc.molecules import to_rdkit
 from tests.evidence.scenes import Shortcut, subject_of, trees

@@ -4,7 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from comrecgc.evidence import Answer, MatchedPairs, RandomRules, judge
+from comrecgc.evidence import Answer
+from comrecgc.evidence.matched_pairs import MatchedPairs
+from comrecgc.evidence.random_rules import RandomRules
+from comrecgc.evidence.verdict import judge
 
 
 def answer(turned: int, rejects: int = 10, *, chosen_with: bool = False) -> Answer:

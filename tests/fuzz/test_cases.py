@@ -18,11 +18,10 @@ from fuzz.choices import Choices
 from fuzz.contract import Target, emptied, outcome_of
 from fuzz.run import TARGETS
 
-from comrecgc.classifiers import load_classifier
-from comrecgc.embedding import load_embedder
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, one_edit_table
-from comrecgc.storage import load_checked
+from comrecgc.models import load_classifier, load_embedder
+from comrecgc.run import load_checked
 
 CASES = Path(__file__).parent / "cases"
 SECONDS = 3.0

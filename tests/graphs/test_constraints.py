@@ -8,20 +8,17 @@ from hypothesis import strategies as st
 from comrecgc.errors import InputError
 from comrecgc.graphs import (
     AllOf,
-    AllowKinds,
     Constraint,
     Edit,
     EditKind,
-    FreezeNodes,
     Graph,
-    KeepConnected,
-    MaxSize,
     StayNear,
     allowed_edits,
     apply_edit,
     one_edit_table,
-    to_networkx,
 )
+from comrecgc.graphs.constraints import AllowKinds, FreezeNodes, KeepConnected, MaxSize
+from comrecgc.graphs.convert import to_networkx
 from tests.graphs.elements import elements_changed
 from tests.graphs.strategies import graphs
 

@@ -10,18 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import (
-    Edit,
-    EditKind,
-    Graph,
-    allowed_edits,
-    apply_edit,
-    edited_batch,
-    graph_key,
-    one_edit_table,
-    path_cost,
-    to_networkx,
-)
+from comrecgc.graphs import Edit, EditKind, Graph, allowed_edits, apply_edit, edited_batch, graph_key, one_edit_table
+from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs.edits import path_cost
 from tests.graphs.strategies import graphs
 
 NUM_LABELS = 3

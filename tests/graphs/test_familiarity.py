@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import EditKind, EditTable, Familiarity, Graph, GraphBatch, apply_edit, one_edit_table
-from comrecgc.graphs.familiarity import surroundings
+from comrecgc.graphs.ladder import surroundings
 from tests.graphs.oracles import around, touched_ids
 from tests.graphs.strategies import graphs
 

@@ -8,7 +8,8 @@ import pytest
 
 from comrecgc.graphs import Edit, EditKind, Graph, Point, apply_path, layout_change
 from comrecgc.graphs.layout import layout
-from comrecgc.molecules import depict, from_smiles
+from comrecgc.molecules import depict
+from comrecgc.molecules.smiles import from_smiles
 
 ELEMENTS = ("C", "O", "N")
 SHAPES = {

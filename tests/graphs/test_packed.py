@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from comrecgc.datasets import load_planted
+from comrecgc.data import load_planted
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, GraphPacker, PackedGraphs, fingerprint
 

@@ -13,9 +13,9 @@ from comrecgc.graphs import (
     apply_paths,
     graph_key,
     one_edit_table,
-    path_cost,
     simplify_path,
 )
+from comrecgc.graphs.edits import path_cost
 from tests.graphs.strategies import graphs
 
 CHAIN = Graph([0, 1, 2, 0], [[0, 1], [1, 2], [2, 3]], [0, 1, 2])

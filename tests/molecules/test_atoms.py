@@ -5,7 +5,8 @@ import pytest
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, GraphBatch, allowed_edits, apply_edit, one_edit_table
-from comrecgc.molecules import Valence, atomic_numbers_as_names, from_smiles, is_valid_molecule
+from comrecgc.molecules import Valence, atomic_numbers_as_names, is_valid_molecule
+from comrecgc.molecules.smiles import from_smiles
 
 ELEMENTS = ("C", "N", "O", "Cl")
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from comrecgc.datasets import GraphDataset
+from comrecgc.algorithms.rules.mining import Acceptance, Changes, Workshop
+from comrecgc.algorithms.rules.reading import read_rule
+from comrecgc.algorithms.rules.vocabulary import Vocabulary
+from comrecgc.data import GraphDataset
 from comrecgc.graphs import ChangedGraphs, Graph, GraphBatch, Rung, Surroundings, carry_out, find_sites
-from comrecgc.kernels.changing import CUT, JOIN, REBOND, RELABEL, SWAP
 from comrecgc.molecules import is_valid_molecule
-from comrecgc.rules import Acceptance, Vocabulary, Workshop, read_rule
-from comrecgc.rules.mining import Changes
-from tests.rules import oracles
+from comrecgc.scoring.change_kernels import CUT, JOIN, REBOND, RELABEL, SWAP
+from tests.algorithms.rules import oracles
 from tests.stubs import Always
 
 Chem = pytest.importorskip("rdkit.Chem")

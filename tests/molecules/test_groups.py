@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comrecgc.datasets import load_planted
+from comrecgc.data import load_planted
 from comrecgc.graphs import Graph
-from comrecgc.molecules import BOND_NAMES, Group, Molecule, from_smiles
+from comrecgc.molecules import BOND_NAMES, Group, Molecule
+from comrecgc.molecules.smiles import from_smiles
 
 ELEMENTS = ("C", "N", "O", "S", "P", "F", "Cl", "Br", "I", "H")
 

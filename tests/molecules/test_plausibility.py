@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from comrecgc.datasets import load_benchmark, load_planted
+from comrecgc.data import load_planted
+from comrecgc.data.benchmarks import load_benchmark
 from comrecgc.graphs import ChangedGraphs, Edit, EditKind, Graph, Rung, allowed_edits, apply_edit, one_edit_table
-from comrecgc.molecules import MolecularChemistry, from_smiles, is_valid_molecule, ladder_of
+from comrecgc.molecules import MolecularChemistry, is_valid_molecule, ladder_of
 from comrecgc.molecules.atoms import VALENCES
+from comrecgc.molecules.smiles import from_smiles
 
 ELEMENTS = ("C", "N", "O", "S", "Cl")
 H = ("H", *ELEMENTS)

@@ -5,13 +5,10 @@ import pytest
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, apply_edit
 from comrecgc.molecules import (
-    Atom,
     Parsed,
     are_atoms,
-    are_elements,
     are_types,
     canonical_smiles,
-    from_smiles,
     is_valid_molecule,
     parse_molecule,
     read_atom,
@@ -20,6 +17,8 @@ from comrecgc.molecules import (
     to_rdkit,
     to_smiles,
 )
+from comrecgc.molecules.atoms import Atom, are_elements
+from comrecgc.molecules.smiles import from_smiles
 from tests.molecules.druglike import drug_like
 
 ELEMENTS = ("C", "N", "O", "Cl")

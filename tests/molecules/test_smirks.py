@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from comrecgc.datasets import load_planted
+from comrecgc.data import load_planted
 from comrecgc.graphs import Graph, Pattern, Rule, Surroundings, carry_out, find_sites
 from comrecgc.molecules import (
     BOND_NAMES,
     canonical_smiles,
-    from_smiles,
     is_valid_molecule,
     read_smiles,
-    run_smirks,
     smirks_of,
     to_rdkit,
     to_smiles,
 )
+from comrecgc.molecules.smiles import from_smiles
+from comrecgc.molecules.smirks import run_smirks
 
 Chem = pytest.importorskip("rdkit.Chem")
 AllChem = pytest.importorskip("rdkit.Chem.AllChem")

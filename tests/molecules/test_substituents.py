@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.molecules import Substituent, parse_smiles, read_substituent
-from comrecgc.molecules.atoms import BOND_NAMES
+from comrecgc.molecules import BOND_NAMES, Substituent, read_substituent
+from comrecgc.molecules.smiles import parse_smiles
 
 
 @pytest.mark.parametrize(

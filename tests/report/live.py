@@ -7,10 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from comrecgc.datasets import load_planted
+from comrecgc.data import load_planted
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.explanation import Explanation
-from comrecgc.pipeline import RuleChooser
+from comrecgc.explanation import Explanation, RuleChooser
 from tests.stubs import AvoidsLabel
 
 NITROGEN = 2

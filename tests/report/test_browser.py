@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from comrecgc.datasets import load_planted
+from comrecgc.data import load_planted
 from comrecgc.report import write_report
 from tests.explanations import explain, planted_explanation, planted_rules, random_explanation, tiny_dataset
 from tests.report.browsing import NARROW, WIDE, Open, browser, open_page

@@ -9,12 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 import comrecgc
-from comrecgc.cli import app
-from comrecgc.datasets import load_planted
+from comrecgc.cli.app import app
+from comrecgc.data import load_planted
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
-from comrecgc.report import Comparison, compare
+from comrecgc.report import compare
+from comrecgc.report.comparison import Comparison
 from tests.explanations import explain, planted_explanation, planted_rules
 from tests.report.live import chooser_of
 from tests.report.test_page import HOSTILE, Page

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comrecgc.explanation import Explanation
+from comrecgc.explanation import Explanation, catalogue_of
 from comrecgc.graphs import Surroundings, find_sites
-from comrecgc.pipeline import catalogue_of
 from comrecgc.report import explorer as module
-from comrecgc.report import render_report
 from comrecgc.report.explorer import _most_entries, chosen_rows, packed_table, rule_chooser
+from comrecgc.report.page import render_report
 from tests.explanations import planted_rules
 from tests.report.live import chooser_of, live_explanation
 

@@ -16,12 +16,14 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from comrecgc.evidence import Evidence, Finding, MatchedPairs, RecourseEvidence, Verdict
+from comrecgc.algorithms.rules.choice import KINDS, Wishes, choose, held_out
+from comrecgc.evidence import Evidence, RecourseEvidence
+from comrecgc.evidence.matched_pairs import MatchedPairs
+from comrecgc.evidence.verdict import Finding, Verdict
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph, graph_key
 from comrecgc.report import write_report
 from comrecgc.report.explorer import _packed
-from comrecgc.rules import KINDS, Wishes, choose, held_out
 from tests.report.browsing import NARROW, Open, browser, open_page
 from tests.report.live import chooser_of, live_explanation
 

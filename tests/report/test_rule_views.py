@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from comrecgc.explanation import Explanation, Reason, RunFacts
+from comrecgc.cover import Reason
+from comrecgc.explanation import Explanation
+from comrecgc.explanation.records import RunFacts
 from comrecgc.graphs import Pattern, Rule
-from comrecgc.report import render_report, write_report
+from comrecgc.report import write_report
+from comrecgc.report.page import render_report
 from comrecgc.report.rule_views import REASONS, property_words, rule_facts, rule_figures, rule_kinds, rung_sentence
 from tests.explanations import (
     DOUBLE_BOND_TO_SINGLE,

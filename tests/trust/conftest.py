@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from comrecgc.classifiers import ClassifierTraining, train_classifier
-from comrecgc.embedding import Greed, save_embedder
+from comrecgc.models import ClassifierTraining, Greed, train_classifier
+from comrecgc.models.greed import save_embedder
 from tests.stubs import small_dataset
 
 DATASET = small_dataset(30)
@@ -28,7 +28,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture
 def options(models: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """`comrecgc explain` on a few small trees."""
-    monkeypatch.setattr("comrecgc.datasets.load_dataset", lambda *_, **__: DATASET)
+    monkeypatch.setattr("comrecgc.data.loading.load_dataset", lambda *_, **__: DATASET)
     limits = ["--theta", "0.2", "--recourses", "3", "--jobs", "1"]
     return ["explain", "--dataset", "planted", *models, "--recourse", "vectors", "--changes", "any", *limits]
 
@@ -36,7 +36,7 @@ def options(models: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint after every step."""
-    monkeypatch.setattr("comrecgc.pipeline.vectors._CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("comrecgc.algorithms.vectors.candidates._CHECKPOINT_SECONDS", 0.0)
 
 
 def one_line(text: str) -> str:

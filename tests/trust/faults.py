@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Self
 
 import pytest
 
-from comrecgc.storage import files
+from comrecgc.run import files
 
 
 class Disk:

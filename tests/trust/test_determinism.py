@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.classifiers import ClassifierTraining, GraphClassifier, save_classifier, train_classifier
-from comrecgc.datasets import GraphDataset, load_planted
-from comrecgc.embedding import Greed, save_embedder
+from comrecgc.algorithms.inputs import ModelPair
+from comrecgc.algorithms.settings import Settings
+from comrecgc.data import GraphDataset, load_planted
+from comrecgc.evidence.evaluation import recheck
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
-from comrecgc.pipeline import ModelPair, Settings
-from comrecgc.runs import explain_dataset, recheck
+from comrecgc.models import ClassifierTraining, GraphClassifier, Greed, save_classifier, train_classifier
+from comrecgc.models.greed import save_embedder
+from comrecgc.runs import explain_dataset
 
 MOLECULES = load_planted()[:60]
 PRESETS: dict[str, dict[str, Any]] = {

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from comrecgc.classifiers import ClassifierTraining, train_classifier
-from comrecgc.embedding import EmbedderTraining, train_embedder
 from comrecgc.errors import InputError
-from comrecgc.storage import only_writer_in, only_writer_of
+from comrecgc.models import ClassifierTraining, EmbedderTraining, train_classifier, train_embedder
+from comrecgc.run import only_writer_in, only_writer_of
 from tests.cli.command import run
 from tests.stubs import small_dataset
 from tests.trust.conftest import names, one_line
@@ -117,4 +116,4 @@ def test_who_waits_gets_the_lock_when_its_holder_dies(tmp_path: Path) -> None:
         waiting.kill()
 
 
-WAIT = "__import__('comrecgc.storage.locks').storage.locks._locked(Path(sys.argv[1]) / '.lock', Path(), wait=True)"
+WAIT = "__import__('comrecgc.run.files').storage.locks._locked(Path(sys.argv[1]) / '.lock', Path(), wait=True)"

@@ -11,13 +11,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from comrecgc.datasets import load_planted
+from comrecgc.algorithms.inputs import ModelPair
+from comrecgc.data import load_planted
+from comrecgc.evidence.evaluation import BORDERLINE, recheck
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import GraphBatch
-from comrecgc.pipeline import ModelPair
-from comrecgc.runs import BORDERLINE, recheck
-from tests.neighbourhood.plain import random_greed
+from tests.scoring.plain import random_greed
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
 MODELS = ModelPair(AvoidsLabel(2, 3), Histogram(3))

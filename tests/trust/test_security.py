@@ -17,14 +17,12 @@ from pathlib import Path
 import pytest
 
 import comrecgc
-from comrecgc.classifiers import ClassifierTraining
-from comrecgc.datasets import archive
-from comrecgc.embedding import EmbedderTraining
+from comrecgc.data import archive
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Edit, EditKind
-from comrecgc.report import render_report
-from comrecgc.runs import obtain_classifier, obtain_embedder
+from comrecgc.models import ClassifierTraining, EmbedderTraining, obtain_classifier, obtain_embedder
+from comrecgc.report.page import render_report
 from tests.cli.command import run
 from tests.explanations import explain, tiny_dataset
 from tests.stubs import small_dataset
@@ -212,7 +210,7 @@ def test_links_in_a_run_folder_are_replaced_not_followed(
 
 def test_links_in_the_place_of_models_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr("comrecgc.runs.models.user_cache_path", lambda name: tmp_path / "file" / name)
+    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "file" / name)
     folder, outside, dataset = tmp_path / "run", tmp_path / "outside", small_dataset()
     folder.mkdir()
     outside.mkdir()
@@ -287,8 +285,8 @@ def test_a_missing_benchmark_asks_the_network_and_says_so(
         raise OSError("no network in tests")
 
     monkeypatch.delenv("COMRECGC_DATA", raising=False)
-    monkeypatch.setattr("comrecgc.datasets.sources.user_cache_path", lambda name: tmp_path / name)
-    monkeypatch.setattr("comrecgc.datasets.sources._fetch", fetch)
+    monkeypatch.setattr("comrecgc.data.archive.user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr("comrecgc.data.archive._fetch", fetch)
     assert run(monkeypatch, "train", "classifier", "--dataset", "aids", "--out", tmp_path / "m.safetensors") == 2
     assert len(asked) == 1
     assert asked[0] in one_line(capsys.readouterr().err)

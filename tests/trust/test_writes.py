@@ -13,11 +13,10 @@ from typing import TypeVar
 import pytest
 import torch
 
-from comrecgc.classifiers import ClassifierTraining, train_classifier
-from comrecgc.embedding import EmbedderTraining, train_embedder
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
-from comrecgc.storage import facts_path, load_arrays, load_weights, save_arrays, save_weights, write_text
+from comrecgc.models import ClassifierTraining, EmbedderTraining, train_classifier, train_embedder
+from comrecgc.run import facts_path, load_arrays, load_weights, save_arrays, save_weights, write_text
 from tests.cli.command import run
 from tests.explanations import explain, tiny_dataset
 from tests.stubs import small_dataset

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from comrecgc.graphs import Graph, Pattern, Rule, Surroundings, carry_out, distinct_sites
-from comrecgc.molecules import BOND_NAMES, from_smiles
-from comrecgc.wording import describe_rule
+from comrecgc.molecules import BOND_NAMES
+from comrecgc.molecules.smiles import from_smiles
+from comrecgc.wording.rules import describe_rule
 
 pytest.importorskip("rdkit", reason="SMILES need rdkit")
 

@@ -8,8 +8,8 @@ import pytest
 
 from comrecgc.graphs import Graph, Pattern, Rule, Site
 from comrecgc.molecules import BOND_NAMES
-from comrecgc.wording import RuleAt, Words, describe_rule, describe_rules
-from comrecgc.wording.rules import LONGEST_SUMMARY, told_apart
+from comrecgc.wording import RuleAt, Words, describe_rules
+from comrecgc.wording.rules import LONGEST_SUMMARY, describe_rule, told_apart
 
 Bond = tuple[int, int] | tuple[int, int, str]
 SIGNS = {"-": 0, "=": 1, "#": 2, ":": 3}

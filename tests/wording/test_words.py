@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from comrecgc.graphs import Edit, EditKind, Graph
-from comrecgc.molecules import BOND_NAMES, from_smiles
-from comrecgc.wording import Pattern, describe_path, describe_recourse, pattern_of, representatives
+from comrecgc.molecules import BOND_NAMES
+from comrecgc.molecules.smiles import from_smiles
+from comrecgc.wording import describe_path, describe_recourse, pattern_of, representatives
+from comrecgc.wording.words import Pattern
 
 ELEMENTS = ("C", "N", "O", "H")
 C, N, O, H = range(4)

@@ -41,7 +41,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except OSError as error:
             if error.errno not in _STORAGE:
                 raise
-            from comrecgc.storage import reason_of
+            from comrecgc.run import reason_of
 
             where = f"Cannot write {error.filename}" if error.filename else "Cannot write"
             err.print(f"error: {where}: {reason_of(error)}", markup=False, soft_wrap=True)

@@ -100,11 +100,12 @@ def baseline(
 
     With several names, each is a run of its own: --resume goes on with the first that is not finished, and --time-budget is for each.
     """
+    from comrecgc.algorithms.settings import Settings
     from comrecgc.cli.summary import print_summary
-    from comrecgc.datasets import load_dataset, paper_theta
-    from comrecgc.pipeline import Settings
-    from comrecgc.runs import OWN_SOURCES, SUMMARY, compare_sources, explain_dataset, source_settings
-    from comrecgc.storage import read_json
+    from comrecgc.data import load_dataset, paper_theta
+    from comrecgc.run import read_json
+    from comrecgc.runs import SUMMARY, explain_dataset
+    from comrecgc.sources import OWN_SOURCES, compare_sources, source_settings
 
     if len(set(names)) < len(names):
         raise InputError(f"Every name once (got {', '.join(names)})")

@@ -12,7 +12,7 @@ from comrecgc.cli.app import Seed, app, guarded
 from comrecgc.terminal import bars, out
 
 if TYPE_CHECKING:
-    from comrecgc.datasets import PlantedDataset
+    from comrecgc.data import PlantedDataset
     from comrecgc.explanation import CoveredInput, Explanation
 
 
@@ -35,11 +35,12 @@ def run_demo(folder: Path, seed: int, *, num_recourses: int = 6, panel_epochs: i
         num_recourses: Rules to choose.
         panel_epochs: Of the classifiers that are asked too; few, to keep the whole to about a minute.
     """
-    from comrecgc.classifiers import ClassifierTraining, PanelTraining
+    from comrecgc.algorithms.settings import Settings
     from comrecgc.cli.summary import print_summary
-    from comrecgc.datasets import load_planted
-    from comrecgc.pipeline import Settings
-    from comrecgc.runs import Compilation, explain_dataset
+    from comrecgc.compilation import Compilation
+    from comrecgc.data import load_planted
+    from comrecgc.models import ClassifierTraining, PanelTraining
+    from comrecgc.runs import explain_dataset
 
     started = time.monotonic()
     compilation = Compilation.start()

@@ -22,7 +22,7 @@ from comrecgc.cli.app import (
     app,
     guarded,
 )
-from comrecgc.cli.table import (
+from comrecgc.cli.options import (
     Accept,
     Bins,
     ClassNames,
@@ -180,12 +180,14 @@ def explain(
     Exit code 3 means that the time budget ended the search before anything was found.
     """
     started = time.monotonic()
+    from comrecgc.algorithms.rules.population import Shard
+    from comrecgc.algorithms.settings import Settings
     from comrecgc.cli.summary import print_summary
-    from comrecgc.datasets import paper_theta
-    from comrecgc.explanation import Reason
+    from comrecgc.compilation import Compilation
+    from comrecgc.cover import Reason
+    from comrecgc.data import paper_theta
     from comrecgc.molecules import Valence
-    from comrecgc.pipeline import Settings, Shard
-    from comrecgc.runs import Compilation, explain_dataset
+    from comrecgc.runs import explain_dataset
 
     if no_panel and panel:
         raise InputError("--panel and --no-panel cannot both be given")

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from comrecgc.cli.app import AllJobs, ClassifierFile, Cluster, DataRoot, Dataset, EmbedderFile, TimeBudget, app, guarded
-from comrecgc.cli.evidence import print_evidence
-from comrecgc.cli.table import (
+from comrecgc.cli.options import (
     Accept,
     Bins,
     ClassNames,
@@ -26,12 +25,14 @@ from comrecgc.cli.table import (
     Threshold,
     load_table_or_dataset,
 )
+from comrecgc.cli.summary import print_evidence
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, out
 
 if TYPE_CHECKING:
-    from comrecgc.datasets import GraphDataset
+    from comrecgc.data import GraphDataset
     from comrecgc.evidence import Evidence
+
 
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.", show_default=False)]
 
@@ -138,8 +139,8 @@ def apply(
     from comrecgc.cli.summary import headline, print_reasons, recourse_table
     from comrecgc.explanation import Explanation
     from comrecgc.molecules import are_types
+    from comrecgc.run import check_writable, write_text
     from comrecgc.runs import apply_run
-    from comrecgc.storage import check_writable, write_text
 
     if output is not None:
         if output.is_dir():
@@ -208,7 +209,7 @@ def evaluate(
     """Recompute every figure of a run from its stored graphs and models; exit code 1 if any differs."""
     from rich.table import Table
 
-    from comrecgc.runs import evaluate_run
+    from comrecgc.evidence import evaluate_run
 
     if not evidence and (dataset is not None or no_controls or cluster is not None):
         raise InputError("--dataset, --no-controls and --cluster go with --evidence")
@@ -259,8 +260,9 @@ def _gathered(
     cluster: str | None,
 ) -> Evidence:
     """The evidence on a run, which the report shows from then on."""
+    from comrecgc.evidence import run_evidence
     from comrecgc.explanation import Explanation
-    from comrecgc.runs import rewrite_report, run_evidence
+    from comrecgc.runs import rewrite_report
 
     name = dataset or Explanation.load(folder).dataset
     try:
@@ -302,3 +304,66 @@ def report(
         out.print(f"molecules: {sdf}", markup=False, soft_wrap=True)
     rewrite_report(folder)
     out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)
+
+
+# `comrecgc compare`: finished runs side by side.
+
+
+@app.command()
+@guarded
+def compare(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Two or more run folders.", show_default=False)
+    ],
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="What a run is called, once per run.", show_default="the names of the folders"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="A folder for comparison.html, comparison.md and comparison.csv.", show_default="only print"
+        ),
+    ] = None,
+    style: Annotated[Literal["md", "csv"], typer.Option("--format", help="What is printed.")] = "md",
+) -> None:
+    """Compare finished runs on the same graphs: which rules hold for all, which for one, and which graphs each covers."""
+    from comrecgc.explanation import load_explanation
+    from comrecgc.report import compare as compare_explanations
+    from comrecgc.run import check_writable, write_text
+
+    if output is not None:
+        check_writable(output)
+    names = name or _names(folders)
+    found = compare_explanations(*(load_explanation(folder) for folder in folders), names=names)
+    out.print(found.to_markdown() if style == "md" else found.to_csv(), markup=False, soft_wrap=True, highlight=False)
+    if output is not None:
+        write_text(output / "comparison.md", found.to_markdown())
+        write_text(output / "comparison.csv", found.to_csv())
+        found.write_page(output / "comparison.html")
+        out.print(f"page: {output / 'comparison.html'}", markup=False, soft_wrap=True)
+
+
+def _names(folders: list[Path]) -> list[str]:
+    """The names of the folders, or their paths where names are not enough."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+
+
+# `comrecgc merge`: the shards of a run in, the run out.
+
+
+@app.command()
+@guarded
+def merge(
+    shards: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="The folders of all shards.", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option("--out", help="The run folder.", show_default=False)],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
+) -> None:
+    """Join the shards of a run, which `explain --shard i/n` made; the result is that of one run."""
+    from comrecgc.cli.summary import print_summary
+    from comrecgc.runs import merge_shards
+
+    print_summary(merge_shards(shards, output, overwrite=overwrite), output)

@@ -46,8 +46,8 @@ def reproduce(
     import os
     from dataclasses import replace
 
-    from comrecgc.experiments import ALL, EXPERIMENTS, Laboratory, experiments_of, scale_of
-    from comrecgc.storage import only_writer_in, write_text
+    from comrecgc.run import only_writer_in, write_text
+    from comrecgc_reproduction import ALL, EXPERIMENTS, Laboratory, experiments_of, scale_of
 
     if listed or not names:
         for experiment in EXPERIMENTS.values():

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from comrecgc.cli.app import Cluster, DataRoot, Dataset, Jobs, Resume, Seed, app, guarded
-from comrecgc.cli.table import (
+from comrecgc.cli.options import (
     Accept,
     Bins,
     ClassNames,
@@ -60,7 +60,7 @@ def train_classifier_command(
     resume: Resume = False,
 ) -> None:
     """Train the classifier to be explained: three convolutions, max pool, one linear layer, as in the paper."""
-    from comrecgc.classifiers import ClassifierTraining, train_classifier
+    from comrecgc.models import ClassifierTraining, train_classifier
 
     loaded = load_table_or_dataset(
         dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
@@ -116,8 +116,8 @@ def train_embedder_command(
     resume: Resume = False,
 ) -> None:
     """Train GREED, the embedding whose distances stand for graph edit distances; no licensed solver is needed."""
-    from comrecgc.embedding import EmbedderTraining, train_embedder
-    from comrecgc.engine import engine_of
+    from comrecgc.models import EmbedderTraining, train_embedder
+    from comrecgc.run import engine_of
 
     loaded = load_table_or_dataset(
         dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,

@@ -15,15 +15,23 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from comrecgc.classifiers import Classifier, GraphClassifier, Panel, PanelTraining, obtain_panel, predict
-from comrecgc.datasets import GraphDataset
-from comrecgc.embedding import Embedder, train_embedder
-from comrecgc.engine import Engine
+from comrecgc.algorithms.rules.mining import log_odds
+from comrecgc.data import GraphDataset
 from comrecgc.evidence.subject import Subject
 from comrecgc.explainer import QUICK_TRAINING
+from comrecgc.finding import find_recourses
 from comrecgc.graphs import GraphBatch
-from comrecgc.pipeline import Clock, Progress, find_recourses
-from comrecgc.rules import log_odds
+from comrecgc.models import (
+    Classifier,
+    Embedder,
+    GraphClassifier,
+    Panel,
+    PanelTraining,
+    obtain_panel,
+    predict,
+    train_embedder,
+)
+from comrecgc.run import Clock, Engine, Progress
 
 MOST_REJECTS = 200
 """Rejects of each classifier of a control that are explained."""

@@ -9,22 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.classifiers import Panel, PanelTraining, obtain_panel
-from comrecgc.engine import Engine
+from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.evidence.controls import Ignorant, explained, random_weights, shuffled_labels
-from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs
+from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
 from comrecgc.evidence.other_models import Answer, answers, compared, confirmed_share
-from comrecgc.evidence.plausibility import plausibility
+from comrecgc.evidence.plausibility import plausibility, reviewers_figures
 from comrecgc.evidence.random_rules import RandomControl, random_rules
 from comrecgc.evidence.records import LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
-from comrecgc.evidence.reviewers import reviewers_figures
-from comrecgc.evidence.single_changes import single_changes
 from comrecgc.evidence.subject import Subject
 from comrecgc.evidence.unseen import unseen
 from comrecgc.evidence.verdict import judge
 from comrecgc.graphs import GraphBatch
-from comrecgc.pipeline import Progress
-from comrecgc.rules import wilson_interval
+from comrecgc.models import Panel, PanelTraining, obtain_panel
+from comrecgc.run import Engine, Progress
 
 SECOND_PANEL = PanelTraining(number=1)
 """The panel that took no part in any choice."""

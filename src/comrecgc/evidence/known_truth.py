@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from comrecgc.datasets import PlantedDataset, find_toxicophores, load_planted
+from comrecgc.data import PlantedDataset, find_toxicophores, load_planted
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.classifiers import Classifier, Panel
+from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.graphs import BoolArray, Graph, GraphBatch
-from comrecgc.rules import wilson_interval
+from comrecgc.models import Classifier, Panel
 
 LEAST_INPUTS = 5
 """Inputs that another model must reject too before its answer counts."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
+from comrecgc.evidence.records import Figures, RecourseEvidence
 from comrecgc.evidence.subject import Subject
 from comrecgc.explanation import CoveredInput, Explanation
 from comrecgc.graphs import Familiarity, Graph, GraphBatch, Rung, apply_path
@@ -17,15 +18,14 @@ from comrecgc.graphs import Familiarity, Graph, GraphBatch, Rung, apply_path
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+
 MOST_COUNTERFACTUALS = 400
 """Counterfactuals that are looked at, of all recourses together; at least five of each."""
 
 _TYPICAL = 0.9  # of real accepted graphs lie as near to another
 
-Figures = dict[str, float | int | None]
 
-
-def plausibility(subject: Subject) -> tuple[list[Figures], Figures]:
+def plausibility(subject: Subject) -> tuple[list[dict[str, float | int | None]], dict[str, float | int | None]]:
     """Figures of each recourse, and of them all.
 
     `share_connected`, `share_plausible`: counterfactuals on that rung or above. `share_valid`: valid molecules. `nearest`: median distance to the
@@ -59,7 +59,7 @@ def plausibility(subject: Subject) -> tuple[list[Figures], Figures]:
                 "nearest": float(np.median(near[part])) if end > start else None,
             }
         )
-    whole: Figures = {name: _mean(values) for name, values in columns.items()}
+    whole: dict[str, float | int | None] = {name: _mean(values) for name, values in columns.items()}
     whole |= {
         "nearest": float(np.median(near)),
         "nearest_of_real_graphs": float(np.median(usual)) if len(usual) else None,
@@ -146,3 +146,59 @@ def minimal(subject: Subject, members: Sequence[CoveredInput], before: Sequence[
 
 def _mean(values: npt.NDArray[np.bool_]) -> float | None:
     return float(values.mean()) if len(values) else None
+
+
+# Our figures under the names that papers on counterfactual and graph explanations use; `docs/measures.md` says whose names they are.
+
+
+def reviewers_figures(
+    subject: Subject, figures: Figures, plausible: Figures, recourses: Sequence[RecourseEvidence]
+) -> Mapping[str, float | int | None]:
+    """The figures by those names, means over the counterfactuals shown unless said otherwise.
+
+    Args:
+        subject: The explanation and what it was made from.
+        figures: Figures of the whole.
+        plausible: How much counterfactuals look like the data.
+        recourses: Evidence on each recourse.
+    """
+    explanation = subject.explanation
+    members = [member for recourse in explanation.recourses for member in recourse.covered]
+    if not members:
+        return {}
+    sizes = np.array([explanation.inputs[member.input].graph.size for member in members])
+    edits = np.array([member.num_edits for member in members])
+    labels = subject.dataset.classes[[member.input for member in members]] if _indexed(subject) else None
+    accepted = _accepted(subject)
+    shares = [
+        answer.share_turned for it in recourses for answer in it.answers if not answer.chosen_with and answer.share_turned is not None
+    ]  # fmt: skip
+    successes = [it.success for it in recourses if it.success is not None]
+    return {
+        "validity": float(accepted.mean()),
+        "coverage": explanation.coverage,
+        "proximity": float(np.mean([member.distance for member in members])),
+        "edit_distance": float(edits.mean()),
+        "sparsity": float(np.mean(1 - np.minimum(edits / sizes, 1.0))),
+        "plausibility": plausible.get("share_plausible"),
+        "typicality": plausible.get("share_typical"),
+        "robustness": float(np.mean(shares)) if shares else None,
+        "stability": figures.get("held_out_coverage_random"),
+        "sufficiency": float(np.mean(successes)) if successes else None,
+        "necessity": plausible.get("share_minimal"),
+        "fidelity": None if labels is None else float(np.mean(np.where(labels == 0, 1.0, -1.0))),
+        "diversity": plausible.get("diversity"),
+        "runtime_seconds": sum(explanation.facts.seconds.values()) or None,
+        "oracle_calls": explanation.metrics.get("oracle_calls"),
+    }
+
+
+def _indexed(subject: Subject) -> bool:
+    return all(index < len(subject.dataset) for index in subject.explanation.inputs)
+
+
+def _accepted(subject: Subject) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    graphs = [member.counterfactual for recourse in subject.explanation.recourses for member in recourse.covered]
+    parts = [graphs[start : start + 4096] for start in range(0, len(graphs), 4096)]
+    masks = [subject.classifier.accept_probability(GraphBatch.from_graphs(part)) > 0.5 for part in parts]
+    return np.concatenate(masks)

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.classifiers import Classifier
+from comrecgc.algorithms.rules.mining import Acceptance, Workshop
+from comrecgc.algorithms.rules.reading import read_rule
+from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.evidence.subject import Subject
 from comrecgc.graphs import (
     Constraint,
@@ -27,7 +29,7 @@ from comrecgc.graphs import (
     distinct_sites,
     one_edit_table,
 )
-from comrecgc.rules import Acceptance, Vocabulary, Workshop, read_rule
+from comrecgc.models import Classifier
 
 DRAWN = 4
 """Random rules per rule."""

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.errors import InputError
 from comrecgc.evidence.matched_pairs import MatchedPairs
 from comrecgc.evidence.other_models import Answer, ModelSummary, by_architecture, summaries
 from comrecgc.evidence.random_rules import RandomRules
 from comrecgc.evidence.verdict import Level, Verdict
-from comrecgc.rules import wilson_interval
-from comrecgc.storage import read_json, write_text
+from comrecgc.run import read_json, write_text
 
 EVIDENCE = "evidence.json"
 """File of the evidence in a run folder."""

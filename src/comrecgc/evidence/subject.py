@@ -9,15 +9,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.classifiers import Classifier
-from comrecgc.datasets import GraphDataset
-from comrecgc.embedding import Embedder
+from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.choice import Wishes, choose
+from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.algorithms.settings import ResolvedSettings
+from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph
-from comrecgc.pipeline import Judges, MinedRules, ResolvedSettings
-from comrecgc.rules import Wishes, choose
+from comrecgc.models import Classifier, Embedder
 
 MOST_RESULTS = 300
 """Results of a recourse that are looked at; more would not change a share by more than some points."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.rules.choice import NUM_SPLITS, held_out, held_out_success
 from comrecgc.evidence.subject import Subject
 from comrecgc.graphs import Graph, graph_key
-from comrecgc.rules import NUM_SPLITS, held_out, held_out_success
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,10 +26,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.evidence.matched_pairs import MatchedPairs
 from comrecgc.evidence.other_models import Answer
 from comrecgc.evidence.random_rules import RandomRules
-from comrecgc.rules import wilson_interval
 
 Level = Literal["strong", "mixed", "weak"]
 Speaks = Literal["for", "against", "undecided", "silent"]

@@ -1,42 +1,21 @@
-"""What a run finds, frozen: the common recourses, whom they cover and how; frame, JSON, run folder."""
+"""comrecgc.explanation."""
 
-from comrecgc.explanation.checks import CHANGES, RECOURSES
+from comrecgc.explanation.application import apply_recourses
+from comrecgc.explanation.assembly import stamped
 from comrecgc.explanation.document import encode_graph
-from comrecgc.explanation.explanation import Chooser, Explanation
-from comrecgc.explanation.folder import csv_text, load_explanation
-from comrecgc.explanation.records import (
-    CommonRecourse,
-    CoveredInput,
-    DatasetIndex,
-    Position,
-    RejectedInput,
-    RuleSide,
-    RunFacts,
-    Scene,
-    StoredRule,
-    Uncovered,
-    json_values,
+from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.failures import failures_of
+from comrecgc.explanation.folder import csv_text
+from comrecgc.explanation.records import CommonRecourse, CoveredInput, StoredRule, json_values
+from comrecgc.explanation.rules import CataloguedRule, catalogue_of, explain_rules, table_notes
+from comrecgc.explanation.stored import (
+    RULES,
+    RuleChooser,
+    load_explanation,
+    rule_chooser,
+    stored_rejects,
+    stored_settings,
+    stored_wishes,
 )
-from comrecgc.metrics import Reason
-
-__all__ = [
-    "CHANGES",
-    "RECOURSES",
-    "Chooser",
-    "CommonRecourse",
-    "CoveredInput",
-    "DatasetIndex",
-    "Explanation",
-    "Position",
-    "Reason",
-    "RejectedInput",
-    "RuleSide",
-    "RunFacts",
-    "Scene",
-    "StoredRule",
-    "Uncovered",
-    "csv_text",
-    "encode_graph",
-    "json_values",
-    "load_explanation",
-]
+from comrecgc.explanation.vectors import assemble, explain_recourses, run_figures
+from comrecgc.explanation.verification import Verified, distances

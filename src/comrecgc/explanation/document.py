@@ -18,17 +18,10 @@ import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 
+from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import (
-    CommonRecourse,
-    CoveredInput,
-    DatasetIndex,
-    RejectedInput,
-    RunFacts,
-    StoredRule,
-    Uncovered,
-)
+from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, StoredRule, Uncovered
 from comrecgc.graphs import Edit, EditKind, Graph
 
 FORMAT = 2

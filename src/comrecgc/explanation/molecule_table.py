@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from comrecgc.explanation.explanation import Explanation
     from comrecgc.explanation.records import CommonRecourse, CoveredInput
 
+
 MOLECULES = "molecules.csv"
 COLUMNS = (
     "input", "name", "smiles", "reject_probability", "recourse", "summary", "counterfactual", "probability", "edits", "smirks",

@@ -13,6 +13,7 @@ from comrecgc.graphs import Change
 if TYPE_CHECKING:
     from comrecgc.explanation.explanation import Explanation
 
+
 _SHOWN = 10
 _DRAWN_NODES = 40  # larger graphs are too wide for a cell
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from comrecgc.explanation.explanation import Explanation
 
+
 REMOVED, ADDED, RELABELLED = "#D55E00", "#0072B2", "#CC79A7"  # told apart with any colour vision
 _PLAIN = "#444444"
 _MOST_BARS = 15

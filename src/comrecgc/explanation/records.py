@@ -9,20 +9,19 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NewType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.cover import Reason
+from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
 from comrecgc.graphs import EditPath, Graph, Pattern, Rule
-from comrecgc.metrics import Reason
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DatasetIndex = NewType("DatasetIndex", int)
-"""The number of a graph in its dataset. Where it stands among the rejects is a `RejectPlace`."""
 
 Position = tuple[float, float]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc import kernels
+from comrecgc.graphs import graph_kernels
 from comrecgc.graphs.graph import Graph, IntArray
 
 LongArray = npt.NDArray[np.int64]
@@ -122,7 +122,7 @@ class GraphBatch:
 
 def grouped_neighbours(batch: GraphBatch) -> tuple[LongArray, LongArray]:
     """The neighbours of every node, node after node, `[2M]`, and where each node's begin, `[N+1]`."""
-    neighbours, ptr = kernels.batches.group_neighbours(batch.edges, len(batch.labels))
+    neighbours, ptr = graph_kernels.group_neighbours(batch.edges, len(batch.labels))
     return neighbours, ptr
 
 

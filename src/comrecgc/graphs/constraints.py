@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc import kernels
 from comrecgc.errors import InputError
+from comrecgc.graphs import graph_kernels
 from comrecgc.graphs.batch import LongArray
 from comrecgc.graphs.edits import EditKind, EditTable, one_edit_table
 from comrecgc.graphs.graph import BoolArray, Graph
@@ -60,7 +60,7 @@ class KeepConnected:
         removes = table.of_kind(EditKind.REMOVE_EDGE)
         mask = np.ones(len(table), dtype=bool)
         if removes.any():
-            bridges = kernels.batches.bridges(graph.edges, graph.num_nodes)
+            bridges = graph_kernels.bridges(graph.edges, graph.num_nodes)
             mask[removes] = ~bridges[graph.edge_places(table.first[removes], table.second[removes])]
         return mask
 
@@ -167,7 +167,7 @@ class StayNear:
         cost = int(differs.sum()) + graph.size + start.size - 2 * same
         neighbour = np.full(n, -1, dtype=np.int32)
         neighbour[graph.edges] = graph.edges[:, ::-1]
-        effects = kernels.edits.effects(table.kind, table.first, table.second, n, neighbour)
+        effects = graph_kernels.effects(table.kind, table.first, table.second, n, neighbour)
         node, i, j, sign, gone = effects.T
         edges = np.where(sign == 0, 0, sign * np.where(was_edge(i, j), -1, 1))
         label_differs = (table.second != start.labels[place[node]]).astype(np.int64) - np.append(differs, 0)[node]

@@ -13,6 +13,7 @@ from comrecgc.molecules.smiles import sanitised, silently
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
+
 PROPERTIES = ("logp", "tpsa", "weight", "sa_score")
 """Crippen's logP, topological polar surface in Å², molecular weight, and Ertl's synthetic accessibility, 1 easy to 10 hard."""
 

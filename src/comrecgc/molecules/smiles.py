@@ -7,7 +7,8 @@ that a molecule comes back as it was, stereo apart. Labels that are elements do 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from comrecgc.molecules.atoms import BOND_NAMES, Atom, are_atoms, are_types, ato
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
+
 
 _LONGEST = 5000  # rdkit writes a molecule by recursion, and one of tens of thousands of atoms ends the process
 _AROMATIC = BOND_NAMES.index("aromatic")
@@ -333,3 +335,47 @@ def silently() -> Any:
     from rdkit import rdBase
 
     return rdBase.BlockLogs()
+
+
+# Molecules as models should see them: one fragment, no needless charges. Needs the `chem` extra (rdkit).
+
+
+@dataclass(eq=False)
+class Standardiser:
+    """Keeps the largest fragment and neutralises it, and counts what it did.
+
+    Stereo marks are dropped in any case: graphs have none.
+
+    Attributes:
+        num_stripped: Molecules of which smaller fragments (salts, solvents) were dropped.
+        num_neutralised: Molecules that lost charges a proton more or less explains.
+    """
+
+    num_stripped: int = field(default=0, init=False)
+    num_neutralised: int = field(default=0, init=False)
+
+    @cached_property
+    def _tools(self) -> tuple[Any, Any]:
+        from rdkit.Chem.MolStandardize import rdMolStandardize  # a third of a second to import
+
+        return rdMolStandardize.LargestFragmentChooser(preferOrganic=True), rdMolStandardize.Uncharger()
+
+    def __call__(self, molecule: Mol) -> Mol:
+        """The standard form of a sanitised molecule, sanitised too."""
+        from rdkit import Chem, rdBase
+
+        with rdBase.BlockLogs():
+            if len(Chem.GetMolFrags(molecule)) > 1:
+                molecule = self._tools[0].choose(molecule)
+                self.num_stripped += 1
+            if any(atom.GetFormalCharge() for atom in molecule.GetAtoms()):
+                neutral = self._tools[1].uncharge(molecule)
+                # It gives hexafluorophosphate a proton that rdkit itself does not accept.
+                if Chem.SanitizeMol(neutral, catchErrors=True) == Chem.SanitizeFlags.SANITIZE_NONE:
+                    self.num_neutralised += _charges(neutral) != _charges(molecule)
+                    molecule = neutral
+        return molecule
+
+
+def _charges(molecule: Any) -> list[int]:
+    return [atom.GetFormalCharge() for atom in molecule.GetAtoms()]

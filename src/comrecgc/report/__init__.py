@@ -1,6 +1,4 @@
-"""An explanation for people: before-and-after drawings, one self-contained HTML page; runs side by side."""
+"""comrecgc.report."""
 
-from comrecgc.report.comparison import Comparison, compare
-from comrecgc.report.page import render_report, write_report
-
-__all__ = ["Comparison", "compare", "render_report", "write_report"]
+from comrecgc.report.comparison import compare
+from comrecgc.report.page import write_report

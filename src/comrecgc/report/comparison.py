@@ -8,14 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from comrecgc.algorithms.rules.choice import wilson_interval
+from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.errors import InputError
 from comrecgc.explanation import CommonRecourse, Explanation, csv_text
 from comrecgc.report.explorer import chosen_rows, rule_chooser
-from comrecgc.rules import RuleTable, wilson_interval
-from comrecgc.storage import write_text
+from comrecgc.run import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 HOLDS = 0.5
 """A rule holds for a run if its success there is at least this share of its best."""

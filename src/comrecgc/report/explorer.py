@@ -18,15 +18,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.rules.choice import KINDS, MOST_PARTS, NUM_SPLITS, SLACK, choose
+from comrecgc.algorithms.rules.groups import Group
+from comrecgc.algorithms.rules.table import RuleTable
+from comrecgc.cover import Reason
 from comrecgc.drawing import induced
 from comrecgc.evidence import Evidence
-from comrecgc.explanation import CommonRecourse, Explanation, Reason
+from comrecgc.explanation import CataloguedRule, CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
 from comrecgc.molecules import charge_sign, depict, read_atom
-from comrecgc.pipeline import CataloguedRule, RuleChooser, catalogue_of, failures_of
 from comrecgc.report.rule_views import property_words
 from comrecgc.report.views import clipped
-from comrecgc.rules import KINDS, MOST_PARTS, NUM_SPLITS, SLACK, Group, RuleTable, choose
 from comrecgc.wording import describe_group
 
 MOST_PLACES = 1_500_000

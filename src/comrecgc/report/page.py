@@ -20,10 +20,11 @@ from comrecgc.report.evidence_view import evidence_section, evidence_style
 from comrecgc.report.explorer import packed_table, rule_chooser
 from comrecgc.report.rule_views import frontier, rule_warnings, rung_sentence, thing_of
 from comrecgc.report.views import clipped, covered_extent, figures, recourse_views, tables, uncovered_views
-from comrecgc.storage import write_text
+from comrecgc.run import write_text
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
 
 LIVE = ("elements", "table", "choice", "graphs", "drawing", "rule_drawing", "wishes", "rules", "others", "page")
 """Parts of the script in `live/`, each using those before it."""

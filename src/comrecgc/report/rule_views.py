@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from comrecgc.explanation import CommonRecourse, Explanation, Reason, StoredRule
+from comrecgc.cover import Reason
+from comrecgc.explanation import CommonRecourse, Explanation, StoredRule
 
 _RUNGS = {
     "any": "Any change counts here, whether or not its result makes sense.",

@@ -9,8 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from comrecgc.cover import Reason
 from comrecgc.drawing import Pen, Picture, draw_rule
-from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, Reason
+from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
 from comrecgc.graphs import Change
 from comrecgc.report.rule_views import REASONS, rule_facts, rule_figures, rule_kinds, rule_row, thing_of
 from comrecgc.wording import describe_path, pattern_of, representatives

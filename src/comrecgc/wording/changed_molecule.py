@@ -9,7 +9,7 @@ from functools import cached_property
 from comrecgc.graphs import Graph, Rule, Site
 from comrecgc.molecules import BOND_NAMES, Molecule, Substituent, are_types, count_hydrogens
 from comrecgc.wording.difference import Difference, pair_of
-from comrecgc.wording.groups import named_group
+from comrecgc.wording.molecule_groups import named_group
 
 MOST_PLACES = 25
 """Molecules that are looked at, a millisecond each."""

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from comrecgc.molecules import BOND_SIGNS, read_atom
-from comrecgc.wording.atoms import element_word, is_aromatic, symbol_of, times
 from comrecgc.wording.changed_molecule import ChangedMolecule
 from comrecgc.wording.difference import Pair, pair_of
 from comrecgc.wording.english import listed, plural, with_article
-from comrecgc.wording.groups import Wordiness
+from comrecgc.wording.molecule_groups import Wordiness, element_word, is_aromatic, symbol_of, times
 
 _WIDE = 2  # radius at which the neighbours' own neighbours are known
 _AROMATIC = "aromatic"

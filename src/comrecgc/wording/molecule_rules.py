@@ -10,15 +10,20 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from comrecgc.molecules import BOND_NAMES, BOND_SIGNS, element_of, hill_formula
-from comrecgc.wording.atoms import element_word, is_aromatic, symbol_of, times
 from comrecgc.wording.changed_molecule import ChangedMolecule, Exchange
 from comrecgc.wording.difference import Pair, pair_of
-from comrecgc.wording.english import listed, several, with_article
-from comrecgc.wording.families import WHOLE, Families
-from comrecgc.wording.functional_groups import FunctionalGroups
-from comrecgc.wording.groups import Wordiness, noted, written_groups
+from comrecgc.wording.english import Step, listed, sentence, several, with_article
 from comrecgc.wording.molecule_atoms import AtomWords
-from comrecgc.wording.sentences import Step, sentence
+from comrecgc.wording.molecule_families import WHOLE, Families, FunctionalGroups
+from comrecgc.wording.molecule_groups import (
+    Wordiness,
+    element_word,
+    is_aromatic,
+    noted,
+    symbol_of,
+    times,
+    written_groups,
+)
 
 _WIDE = 2  # radius at which more is known than a family of compounds says
 

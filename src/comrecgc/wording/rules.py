@@ -10,10 +10,21 @@ from comrecgc.graphs import Graph, Rule, Site, written_pattern
 from comrecgc.molecules import BOND_NAMES, are_types, smirks_of
 from comrecgc.wording.changed_molecule import ChangedMolecule
 from comrecgc.wording.difference import Difference, Pair, pair_of
-from comrecgc.wording.english import clipped, counted, edge_of, listed, noun_of, number, plural, several, with_article
-from comrecgc.wording.groups import Wordiness, named_group
+from comrecgc.wording.english import (
+    Step,
+    clipped,
+    counted,
+    edge_of,
+    listed,
+    noun_of,
+    number,
+    plural,
+    sentence,
+    several,
+    with_article,
+)
+from comrecgc.wording.molecule_groups import Wordiness, named_group
 from comrecgc.wording.molecule_rules import MoleculeSentences
-from comrecgc.wording.sentences import Step, sentence
 from comrecgc.wording.words import Words
 
 LONGEST_SUMMARY = 130

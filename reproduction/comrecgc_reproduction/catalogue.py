@@ -1,0 +1,97 @@
+"""Every experiment of the paper by name, with where it stands in the paper and about how long it takes here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from comrecgc.errors import InputError
+from comrecgc_reproduction.coverage import (
+    ablation_table,
+    fc_table,
+    fcr_table,
+    fine_table,
+    grid_table,
+    local_table,
+    models_table,
+    social_table,
+    ten_table,
+)
+from comrecgc_reproduction.curves import draw_curves
+from comrecgc_reproduction.laboratory import Laboratory
+from comrecgc_reproduction.pictures import draw_recourses
+from comrecgc_reproduction.statistics import accuracy_table, datasets_table
+from comrecgc_reproduction.tables import Table
+from comrecgc_reproduction.theory import theory_table
+from comrecgc_reproduction.times import times_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A table or figure of the paper.
+
+    Args:
+        name: Name on the command line.
+        number: Where it stands in the paper.
+        title: What it shows.
+        run: Carries it out: a table to be saved, or the file of a figure.
+        quick: Processor minutes at the quick scale, alone, of kernels that are compiled; that takes about two more, once.
+        full: About how many processor minutes a seed takes at the full scale, alone, with the released models. Half of them are the walk whose
+            heads advance.
+    """
+
+    name: str
+    number: str
+    title: str
+    run: Callable[[Laboratory], Table | Path]
+    quick: float
+    full: float
+
+    def __str__(self) -> str:
+        full = f"{self.full:g} min" if self.full < 60 else f"{self.full / 60:.1f} h"
+        return f"{self.name:10} {self.number}: {self.title} (quick {self.quick:g} min, full {full} a seed)"
+
+    def carry_out(self, laboratory: Laboratory) -> Path:
+        """Run it and keep what it gives; returns the file to look at."""
+        result = self.run(laboratory)
+        if isinstance(result, Path):
+            return result
+        result.save(laboratory.folder)
+        return laboratory.folder / f"{result.name}.md"
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(name="datasets", number="Table 1", title="the datasets", run=datasets_table, quick=0.1, full=0.2),
+        Experiment(name="accuracy", number="Tables 2 and 10 to 12", title="accuracy of the classifiers", run=accuracy_table, quick=3.1, full=19),
+        Experiment(name="fcr", number="Table 3", title="FCR: GCFExplainer, COMRECGC with 2 to 6 heads, ours", run=fcr_table, quick=4, full=240),
+        Experiment(name="fc", number="Table 4", title="FC: data, LocalRW, GCFExplainer, COMRECGC, ours", run=fc_table, quick=4.1, full=230),
+        Experiment(name="curves", number="Figure 2", title="FC: coverage and length against R", run=draw_curves, quick=3.9, full=210),
+        Experiment(name="ten", number="Table 5", title="ten explanations: recourses against graphs", run=ten_table, quick=4.1, full=210),
+        Experiment(name="grid", number="Table 6", title="θ and Δ", run=grid_table, quick=3.2, full=140),
+        Experiment(name="fine", number="Table 7", title="Δ on Mutagenicity in small steps", run=fine_table, quick=0.4, full=40),
+        Experiment(name="times", number="Table 8", title="running times by stage", run=times_table, quick=2.2, full=170),
+        Experiment(name="ablation", number="Table 9", title="ablation: without clusters, without several heads", run=ablation_table, quick=3.8, full=100),
+        Experiment(name="models", number="Tables 13 to 15", title="GAT, GraphSAGE and GIN", run=models_table, quick=4, full=620),
+        Experiment(name="social", number="Table 16", title="IMDB-BINARY and IMDB-MULTI", run=social_table, quick=1.2, full=120),
+        Experiment(name="local", number="Table 17", title="CF-GNNExplainer", run=local_table, quick=3.9, full=210),
+        Experiment(name="pictures", number="Figures 1, 3 and 4", title="common recourses on Mutagenicity", run=draw_recourses, quick=3, full=2),
+        Experiment(name="theory", number="section 2, appendices B and C", title="the theory as checks", run=theory_table, quick=0.1, full=0.2),
+    )
+}  # fmt: skip
+
+ALL = "all"
+
+
+def experiments_of(names: list[str]) -> list[Experiment]:
+    """Experiments by their names; every one if "all" is among them."""
+    for name in names:
+        if name not in (*EXPERIMENTS, ALL):
+            near = difflib.get_close_matches(name, [*EXPERIMENTS, ALL], n=1, cutoff=0.0)
+            raise InputError(
+                f"Experiments are {', '.join(EXPERIMENTS)}, or {ALL} (got {name!r}; the nearest is {near[0]})"
+            )
+    return list(EXPERIMENTS.values()) if ALL in names else [EXPERIMENTS[name] for name in names]

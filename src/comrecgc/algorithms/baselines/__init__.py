@@ -1,0 +1,1 @@
+"""comrecgc.algorithms.baselines."""

@@ -1,0 +1,40 @@
+"""Counterfactuals that are in the data: every graph the classifier accepts, as COMRECGC's tables have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from comrecgc.algorithms.baselines.source import Counterfactual, Counterfactuals, Progress, Subject, accepted_graphs
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetCounterfactuals:
+    """All accepted graphs of the dataset, in its order. Nothing is random and nothing is searched."""
+
+    few: ClassVar[str] = "all"  # of them are used where the paper's FC rows have few counterfactuals
+    min_samples: ClassVar[int] = 1  # as in the paper's tables: lone pairs count as common
+
+    def run(
+        self,
+        subject: Subject,
+        rng: np.random.Generator,  # noqa: ARG002
+        *,
+        deadline: float | None = None,  # noqa: ARG002
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,  # noqa: ARG002
+        resume: bool = False,  # noqa: ARG002
+    ) -> Counterfactuals:
+        """The accepted graphs."""
+        probability = accepted_graphs(subject, subject.graphs).tolist()
+        found = tuple(
+            Counterfactual(graph=graph.fresh(), probability=p)
+            for graph, p in zip(subject.graphs, probability, strict=True)
+            if p > 0.5
+        )
+        if progress is not None:
+            progress("dataset", len(subject.graphs), len(subject.graphs), f"{len(found)} counterfactuals")
+        return Counterfactuals(found)

@@ -1,0 +1,393 @@
+"""COMRECGC (ICML 2025) as its authors ran it, beside the walk of the paper's text (`comrecgc.walk`).
+
+In every public revision of the code the heads never advance: the graphs chosen in a step are recorded, and the next step starts
+again from the same inputs until all heads restart. So every counterfactual is one edit away from an input. The rest is as the code
+has it, too: restarts draw heads with replacement, and a head may not stay.
+
+The code knows graphs by the bytes of their embedding. Their last bits depend on the order of nodes and on the batch, and differ from one
+pass on a GPU to the next. So an input is a new graph at every restart, its neighbours are drawn and scored anew, and nothing that was met
+before is recognised: `identity="restart"`. The number of graphs in the authors' records agrees with this and with no other identity.
+It also agrees with visits that count once each, although the public code counts a graph twice that a follower meets first.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.algorithms.baselines.frequencies import FrequencyTable
+from comrecgc.algorithms.baselines.source import (
+    CHECKPOINT,
+    Counterfactual,
+    Counterfactuals,
+    Progress,
+    Subject,
+    accepted_graphs,
+    run_facts,
+    walk_on,
+)
+from comrecgc.algorithms.paper.walk import draw, teleport_distribution
+from comrecgc.cover import FloatArray, recourse_vectors
+from comrecgc.errors import InputError
+from comrecgc.graphs import EditTable, GraphBatch, allowed_edits, apply_edit, batch_keys
+from comrecgc.run import check_same_facts, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.scoring import Neighbourhood, first_of_each, neighbour_keys
+
+_KINDS = {
+    "rng": "U0", "step": "i0", "starts": "i1", "heads": "i1",
+    "keys": "u1", "frequencies": "i1", "inputs": "i1", "edits": "i1", "accepted": "i1",
+}  # fmt: skip
+IDENTITIES = ("graph", "edit", "restart")
+_REPORTED = 100  # steps between two reports
+_EDIT_BITS, _RESTART_BITS = 20, 44  # an identity is the number of the edit, of the input and of the restart
+_START = -1  # stands for the edit of an input as it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedWalk:
+    """The walk of the published code, with the settings of its tables.
+
+    Args:
+        num_heads: `k`.
+        num_steps: `M`.
+        teleport: `τ`, the probability that a step sends all heads to inputs.
+        sample: Edits looked at of an input that has more. They are drawn when the input is met as a new graph.
+        capacity: Graphs the table of visits holds.
+        identity: When two graphs are the same: "graph" if they are isomorphic, "edit" if they are also made by the same edit of the
+            same input, "restart" (the authors' records agree with this one) if they are also met between the same two restarts.
+    """
+
+    num_heads: int = 5
+    num_steps: int = 50_000
+    teleport: float = 0.05
+    sample: int = 1000
+    capacity: int = 100_000
+    identity: str = "restart"
+
+    def __post_init__(self) -> None:
+        for name in ("num_heads", "num_steps", "sample", "capacity"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
+        if not 0 < self.teleport < 1:
+            raise InputError(f"teleport must lie strictly between 0 and 1 (got {self.teleport})")
+        if self.identity not in IDENTITIES:
+            raise InputError(f"identity must be one of {', '.join(IDENTITIES)} (got {self.identity!r})")
+
+    def run(
+        self,
+        subject: Subject,
+        rng: np.random.Generator,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+    ) -> Counterfactuals:
+        """Walk, and take every accepted graph of the table, most visited first."""
+        if not subject.inputs:
+            return Counterfactuals(())
+        facts = run_facts(self, subject, rng)
+        path = None if checkpoint is None else checkpoint / CHECKPOINT
+        walker = PublishedWalker(self, subject, seed=int(rng.integers(2**63)))
+        if resume and path is not None and path.exists():
+            state = _load(path, self, len(subject.inputs), facts)
+        else:
+            state = walker.begin(rng)
+        walk_on(
+            state, walker.step, self.num_steps, reported=_REPORTED, deadline=deadline, progress=progress,
+            save=None if path is None else partial(_save, path, state, facts),
+        )  # fmt: skip
+        return Counterfactuals(walker.found(state), complete=state.step >= self.num_steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The neighbours of one input that the walk sees.
+
+    Args:
+        numbers: Number of the edit that leads to each, among all of the input, `[N]`.
+        keys: Identity of each, restarts aside, `[N]`.
+        probability: Probability of accept of each, `[N]`.
+        recourses: `r(G,v)` of each, `[N, d]`.
+    """
+
+    numbers: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.uint64]
+    probability: FloatArray
+    recourses: FloatArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Choice:
+    """What a head chose in a step.
+
+    Args:
+        key: Identity of the graph, restarts aside.
+        origin: The input, and the number of an edit of it.
+        accepted: Whether the graph is accepted.
+        recourse: `r(G,v)`, `[d]`.
+    """
+
+    key: int
+    origin: tuple[int, int]
+    accepted: bool
+    recourse: FloatArray
+
+    @classmethod
+    def of(cls, place: int, around: Surroundings, at: int) -> Choice:
+        """One of the neighbours of an input."""
+        origin = (place, int(around.numbers[at]))
+        return cls(int(around.keys[at]), origin, bool(around.probability[at] >= 0.5), around.recourses[at])
+
+
+class Visit(NamedTuple):
+    """A graph that is recorded, where it was met, and whether it counts as accepted."""
+
+    key: int
+    origin: tuple[int, int]
+    accepted: bool
+
+
+@dataclass(eq=False)
+class PublishedState:
+    """Everything a walk is at one moment.
+
+    Args:
+        rng: Source of all its randomness.
+        starts: `t(G)`: heads ever started at each input, `[num_inputs]`.
+        table: Visits.
+        origin: Where each graph of the table was first met: an input and the number of an edit of it.
+        accepted: Those of the table that were accepted when they were met.
+        heads: The input each head stands on.
+        step: Steps done.
+    """
+
+    rng: np.random.Generator
+    starts: npt.NDArray[np.int64]
+    table: FrequencyTable
+    origin: dict[int, tuple[int, int]] = field(default_factory=dict)
+    accepted: set[int] = field(default_factory=set)
+    heads: list[int] = field(default_factory=list)
+    step: int = 0
+
+
+class PublishedWalker:
+    """A published walk bound to its inputs and models.
+
+    Args:
+        walk: The parameters.
+        subject: The models and the graphs.
+        seed: Of the draws from large neighbourhoods.
+    """
+
+    def __init__(self, walk: PublishedWalk, subject: Subject, seed: int) -> None:
+        self.walk = walk
+        self.subject = subject
+        self.seed = seed
+        batch = GraphBatch.from_graphs(subject.inputs)
+        self.origins = np.asarray(subject.embedder.embed(batch), dtype=np.float32)
+        self.keys = [int(key) for key in batch_keys(batch)]
+        self._whole: dict[int, Surroundings] = {}  # of the inputs whose neighbours are all looked at
+        self._around: dict[int, Surroundings] = {}  # of the inputs met since the restart `_met`
+        self._met = 0
+
+    def around(self, state: PublishedState, place: int) -> Surroundings:
+        """The neighbours of an input, drawn and scored when it is met as a new graph."""
+        met = self._restarts(state) if self.walk.identity == "restart" else 0
+        if met != self._met:
+            self._met, self._around = met, {}
+        if place not in self._around:
+            self._around[place] = self._whole.get(place) or self._scored(place, met)
+        return self._around[place]
+
+    def edits(self, place: int) -> EditTable:
+        """All edits of an input, in the order that numbers them."""
+        scorer = self.subject.scorer
+        return allowed_edits(self.subject.inputs[place], scorer.num_labels, scorer.constraint)
+
+    def _scored(self, place: int, met: int) -> Surroundings:
+        graph, scorer, table = self.subject.inputs[place], self.subject.scorer, self.edits(place)
+        numbers, is_whole = np.arange(len(table)), len(table) <= self.walk.sample
+        if not is_whole:
+            rng = np.random.default_rng([self.seed, place, met])
+            numbers = np.sort(rng.choice(len(table), self.walk.sample, replace=False))
+        if self.walk.identity == "graph":
+            keys = neighbour_keys(graph, table.select(numbers))
+            firsts = first_of_each(keys)
+            numbers, keys = numbers[firsts], keys[firsts]
+        else:
+            keys = numbers.astype(np.uint64) + np.uint64((place + 1) << _EDIT_BITS)
+        (hood,) = scorer.complete([Neighbourhood(graph=graph, table=table.select(numbers), keys=keys)])
+        assert hood.probability is not None
+        assert hood.embedding is not None
+        sizes = graph.size + hood.table.size_changes()
+        recourses = recourse_vectors(self.origins[place], graph.size, hood.embedding, sizes)
+        surroundings = Surroundings(numbers, keys, hood.probability, recourses)
+        if is_whole:  # the same at every restart
+            self._whole[place] = surroundings
+        return surroundings
+
+    def begin(self, rng: np.random.Generator) -> PublishedState:
+        """The heads on inputs drawn with replacement."""
+        state = PublishedState(rng, np.zeros(len(self.subject.inputs), np.int64), FrequencyTable(self.walk.capacity))
+        self._restart(state)
+        return state
+
+    def step(self, state: PublishedState) -> list[Choice]:
+        """Restart, or let a lead and its followers choose graphs, which are recorded; the heads stay where they are.
+
+        Returns:
+            What each head chose, the lead first; nothing on a restart.
+        """
+        state.step += 1
+        if state.rng.random() < self.walk.teleport:
+            self._restart(state)
+            return []
+        return self._choose(state)
+
+    def found(self, state: PublishedState) -> tuple[Counterfactual, ...]:
+        """The accepted graphs of the table in its order."""
+        likely = [state.origin[key] for key in state.table.keys if key in state.accepted]
+        tables = {place: self.edits(place) for place, _ in likely}
+        edits = [tables[place][number] for place, number in likely]
+        inputs = self.subject.inputs
+        graphs = [apply_edit(inputs[place], edit) for (place, _), edit in zip(likely, edits, strict=True)]
+        probability = accepted_graphs(self.subject, graphs).tolist()
+        return tuple(
+            Counterfactual(graph=graph, probability=p, input=place, path=(edit,))
+            for graph, p, (place, _), edit in zip(graphs, probability, likely, edits, strict=True)
+            if p > 0.5
+        )
+
+    def _restart(self, state: PublishedState) -> None:
+        weights = teleport_distribution(state.starts)
+        state.heads = [draw(weights, state.rng) for _ in range(self.walk.num_heads)]
+        np.add.at(state.starts, state.heads, 1)
+        for visit in self._starts(state):
+            self._record(state, visit)
+
+    def _choose(self, state: PublishedState) -> list[Choice]:
+        lead = int(state.rng.integers(self.walk.num_heads))
+        around = self.around(state, state.heads[lead])
+        if not len(around.keys):
+            return []
+        keys = (around.keys ^ np.uint64(self._era(state))).tolist()
+        counts = np.fromiter(state.table.frequency(keys), np.float64, len(keys))
+        weights = around.probability * counts
+        chosen = draw(weights if weights.sum() > 0 else np.ones_like(weights), state.rng)
+        choices = [Choice.of(state.heads[lead], around, chosen)]
+        for place in (place for head, place in enumerate(state.heads) if head != lead):
+            hood = self.around(state, place)
+            if len(hood.keys):
+                choices.append(Choice.of(place, hood, _nearest(hood, choices[0].recourse)))
+        self._record_step(state, choices)
+        return choices
+
+    def _record_step(self, state: PublishedState, choices: list[Choice]) -> None:
+        """Count what a step chose, the lead's graph first.
+
+        What was dropped from a full table within the step comes back beyond its capacity, and so does an input that a head stands on.
+        """
+        visits = [Visit(choice.key ^ self._era(state), choice.origin, choice.accepted) for choice in choices]
+        for visit in visits:
+            self._record(state, visit)
+        for visit in [*visits, *self._starts(state)]:
+            if visit.key not in state.table:
+                self._record(state, visit, beyond=True)
+
+    def _starts(self, state: PublishedState) -> list[Visit]:
+        """The inputs that the heads stand on, which count as not accepted."""
+        return [Visit(self.keys[place] ^ self._era(state), (place, _START), False) for place in state.heads]
+
+    def _restarts(self, state: PublishedState) -> int:
+        return int(state.starts.sum()) // self.walk.num_heads
+
+    def _era(self, state: PublishedState) -> int:
+        """What tells graphs met after the latest restart from those met before."""
+        return self._restarts(state) << _RESTART_BITS if self.walk.identity == "restart" else 0
+
+    def _record(self, state: PublishedState, visit: Visit, *, beyond: bool = False) -> None:
+        dropped = state.table.visit(visit.key, accepted=visit.accepted, beyond=beyond)
+        if dropped is not None:
+            del state.origin[dropped]
+            state.accepted.discard(dropped)
+        state.origin.setdefault(visit.key, visit.origin)
+        if visit.accepted:
+            state.accepted.add(visit.key)
+
+
+def steps_in_common(
+    walk: PublishedWalk, subject: Subject, rng: np.random.Generator, *, theta: float, delta: float
+) -> list[frozenset[int]]:
+    """Sets of at least two inputs that shared a recourse in some step, each set once: the lead's input and those whose heads came within `Δ` of its
+    vector, all with accepted graphs within `θ`. What the walk finds in common by itself, before any clusters.
+
+    Args:
+        walk: The walk.
+        subject: The models and the graphs.
+        rng: Source of all randomness.
+        theta: Largest length of a vector.
+        delta: Largest distance of two vectors that are the same recourse.
+    """
+    walker = PublishedWalker(walk, subject, seed=int(rng.integers(2**63)))
+    state, sets = walker.begin(rng), dict[frozenset[int], None]()
+    for _ in range(walk.num_steps):
+        choices = walker.step(state)
+        stand = [each for each in choices if each.accepted and np.linalg.norm(each.recourse) <= theta]
+        if choices and choices[0] in stand:
+            gaps = [np.linalg.norm(each.recourse - choices[0].recourse) for each in stand]
+            sets[frozenset(each.origin[0] for each, gap in zip(stand, gaps, strict=True) if gap <= delta)] = None
+    return [inputs for inputs in sets if len(inputs) > 1]
+
+
+def _nearest(around: Surroundings, target: FloatArray) -> int:
+    """The neighbour whose recourse is nearest to the lead's."""
+    gaps = around.recourses - target
+    return int(np.einsum("nd,nd->n", gaps, gaps).argmin())
+
+
+def _save(path: Path, state: PublishedState, facts: dict[str, Any]) -> None:
+    origins = np.array([state.origin[key] for key in state.table.keys], dtype=np.int64).reshape(-1, 2)
+    save_arrays(
+        path,
+        {
+            "rng": np.array(json.dumps(state.rng.bit_generator.state)),
+            "step": np.array(state.step),
+            "starts": state.starts,
+            "heads": np.array(state.heads, dtype=np.int64),
+            "keys": np.array(state.table.keys, dtype=np.uint64),
+            "frequencies": state.table.frequencies,
+            "inputs": origins[:, 0],
+            "edits": origins[:, 1],
+            "accepted": np.array([key in state.accepted for key in state.table.keys], dtype=np.int64),
+        },
+        facts,
+    )
+
+
+def _load(path: Path, walk: PublishedWalk, num_inputs: int, facts: dict[str, Any]) -> PublishedState:
+    arrays, theirs = load_arrays(path, _KINDS)
+    check_same_facts(path, theirs, facts)
+    with refusing_damage(path):
+        inputs, edits, keys = arrays["inputs"], arrays["edits"], arrays["keys"].tolist()
+        heads = arrays["heads"].tolist()
+        require(arrays["starts"].shape == (num_inputs,), "starts are counted for every input")
+        require(len(heads) == walk.num_heads and all(0 <= h < num_inputs for h in heads), "heads stand on inputs")
+        require(((inputs >= 0) & (inputs < num_inputs)).all() and (edits >= _START).all(), "graphs are near inputs")
+        facts_of = [inputs, edits, arrays["accepted"], arrays["frequencies"]]
+        require(all(len(fact) == len(keys) for fact in facts_of), "every graph has all its facts")
+        require((np.diff(arrays["frequencies"]) <= 0).all(), "the most visited come first")
+        rng = np.random.default_rng()
+        rng.bit_generator.state = json.loads(str(arrays["rng"]))
+        table = FrequencyTable(walk.capacity)
+        table.restore(keys, arrays["frequencies"].tolist())
+        origin = dict(zip(keys, zip(inputs.tolist(), edits.tolist(), strict=True), strict=True))
+        accepted = {key for key, stands in zip(keys, arrays["accepted"].tolist(), strict=True) if stands}
+        starts = arrays["starts"].astype(np.int64)
+        return PublishedState(rng, starts, table, origin, accepted, heads, int(arrays["step"]))

@@ -1,0 +1,234 @@
+"""What comes in: the user's graphs as a dataset, the graphs the model rejects, and the models that judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NewType
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.cover import FloatArray
+from comrecgc.data import DatasetIndex, GraphDataset, from_pyg
+from comrecgc.errors import InputError
+from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.models import Classifier, Embedder, Panel, Predictions
+
+Graphs = GraphDataset | Iterable[Any]
+"""A `GraphDataset`, a PyG dataset or a list of PyG `Data`."""
+
+
+RejectPlace = NewType("RejectPlace", int)
+"""Where a graph stands among the rejects. Its number in the dataset is a `DatasetIndex`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What the models say of some graphs in a plain forward pass.
+
+    Args:
+        probability: Probability of accept, `[n]`.
+        embedding: `z`, `[n, d]`; no columns without an embedder.
+        sizes: `|G|`, `[n]`.
+    """
+
+    probability: npt.NDArray[np.float64]
+    embedding: FloatArray
+    sizes: npt.NDArray[np.int32]
+
+    def __getitem__(self, rows: npt.NDArray[np.int64]) -> Scores:
+        return Scores(self.probability[rows], self.embedding[rows], self.sizes[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPair:
+    """The classifier to be explained and the embedder that measures distances, if any is needed."""
+
+    classifier: Classifier
+    embedder: Embedder | None = None
+
+    def scores(self, graphs: GraphBatch | Iterable[Graph]) -> Scores:
+        """A plain forward pass of both models."""
+        batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
+        probability = np.asarray(self.classifier.accept_probability(batch), dtype=np.float64)
+        return Scores(probability, self.embed(batch), sizes_of(batch))
+
+    def embed(self, batch: GraphBatch) -> FloatArray:
+        """`z` of every graph, `[n, d]`."""
+        if self.embedder is None:
+            return np.zeros((len(batch), 0), dtype=np.float32)
+        return np.asarray(self.embedder.embed(batch), dtype=np.float32)
+
+
+def sizes_of(batch: GraphBatch) -> npt.NDArray[np.int32]:
+    """`|G|` of every graph, `[n]`."""
+    return (batch.node_counts() + batch.edge_counts()).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rejects:
+    """The graphs that the classifier rejects: the inputs of a run.
+
+    Args:
+        dataset: The dataset they come from.
+        indices: Index in it of each, `[n]`.
+        graphs: The graphs, with fresh ids.
+        scores: What a plain pass says of them; the embedding has no columns until `embedded`.
+        names: What the data calls each; empty if it does not.
+    """
+
+    dataset: GraphDataset
+    indices: npt.NDArray[np.int64]
+    graphs: Sequence[Graph]
+    scores: Scores
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, dataset: GraphDataset, predictions: Predictions) -> Rejects:
+        """The rejects among the graphs of a dataset."""
+        indices = predictions.rejects
+        graphs = [dataset.graphs[i].fresh() for i in indices.tolist()]
+        probability = np.asarray(predictions.probability, dtype=np.float64)[indices]
+        empty = np.zeros((len(graphs), 0), dtype=np.float32)
+        sizes = np.array([graph.size for graph in graphs], dtype=np.int32)
+        names = tuple(dataset.names[i] for i in indices.tolist()) if dataset.names else ()
+        return cls(
+            dataset=dataset, indices=indices, graphs=graphs, scores=Scores(probability, empty, sizes), names=names
+        )
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def embedded(self, models: ModelPair) -> Rejects:
+        """The same with their embeddings, which are computed here and nowhere else."""
+        embedding = models.embed(GraphBatch.from_graphs(self.graphs)) if self else np.zeros((0, 1), dtype=np.float32)
+        return replace(self, scores=replace(self.scores, embedding=embedding))
+
+    def rejected_by(self, panel: Panel) -> Rejects:
+        """Those that every member of a panel rejects too."""
+        batch = GraphBatch.from_graphs(self.graphs)
+        kept = np.flatnonzero(panel.votes(batch) == 0) if self else np.zeros(0, np.int64)
+        graphs = [self.graphs[i] for i in kept.tolist()]
+        return replace(self, indices=self.indices[kept], graphs=graphs, scores=self.scores[kept])
+
+    def index(self, place: RejectPlace) -> DatasetIndex:
+        """The index in the dataset of the graph at a place."""
+        return DatasetIndex(int(self.indices[place]))
+
+
+def as_dataset(
+    graphs: Graphs,
+    label_names: Iterable[str] | None = None,
+    *,
+    target: int | None = None,
+    bins: int | None = None,
+    alphabet: npt.NDArray[np.float32] | None = None,
+) -> tuple[GraphDataset, bool]:
+    """The graphs as a dataset, and whether their true classes are known.
+
+    Args:
+        graphs: A `GraphDataset`, a PyG dataset or a list of PyG `Data`; classes are not needed.
+        label_names: Name of each node label, where the graphs do not bring names.
+        target: The value of `y` that means accept; None for the larger of two.
+        bins: Cut columns of `x` with more values than this into so many ranges.
+        alphabet: Feature rows of known labels: every node gets the nearest.
+    """
+    names = None if label_names is None else tuple(label_names)
+    if isinstance(graphs, GraphDataset):
+        if names is None or names == graphs.label_names:
+            return graphs, True
+        if len(names) != graphs.num_labels:
+            raise InputError(f"label_names must name each of the {graphs.num_labels} labels (got {len(names)} names)")
+        return replace(graphs, label_names=names), True
+    listed = list(graphs) if not hasattr(graphs, "edge_index") and hasattr(graphs, "__iter__") else graphs
+    name = getattr(graphs, "name", None)
+    if not isinstance(listed, list):
+        return from_pyg(listed, name=name, label_names=names, bins=bins, alphabet=alphabet), False
+    values = _classes_of(listed)
+    if values is not None and target is not None and target in values:
+        classes: list[int] | None = [int(value == target) for value in values]
+    else:
+        classes = None if values is not None and _are_two(values) else [0] * len(listed)
+        target = None
+    known = classes is None or target is not None
+    return from_pyg(listed, name=name, classes=classes, label_names=names, bins=bins, alphabet=alphabet), known
+
+
+def _classes_of(graphs: list[Any]) -> list[float] | None:
+    """The number that every graph has as `y`; None where one has none."""
+    try:
+        return [float(graph.y) for graph in graphs]
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return None
+
+
+def _are_two(values: Iterable[float]) -> bool:
+    """Whether the values are of two kinds, or 0 and 1."""
+    distinct = set(values)
+    return len(distinct) == 2 or distinct <= {0.0, 1.0}
+
+
+def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
+    """Unseen graphs over the labels of the graphs an explanation was found on, matched by their features."""
+    dataset = _over_edge_labels_of(dataset, known)
+    if dataset.label_names == known.label_names and np.array_equal(dataset.features, known.features):
+        return dataset
+    if dataset.features.shape[1] != known.features.shape[1]:
+        raise InputError(
+            f"Unseen graphs must have node features of width {known.features.shape[1]}, as those of fit "
+            f"(got {dataset.features.shape[1]})"
+        )
+    labels = _places(dataset.features, known.features)
+    for index, graph in enumerate(dataset.graphs):
+        unknown = graph.labels[labels[graph.labels] < 0]
+        if len(unknown):
+            name = dataset.label_names[unknown[0]]
+            raise InputError(f"Unseen graphs must have node features seen in fit (got {name!r} in graph {index})")
+    return replace(dataset, graphs=_relabelled(dataset, labels), label_names=known.label_names, features=known.features)
+
+
+def _over_edge_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
+    """The same for edge labels, where both have some and they are not the same already."""
+    theirs, ours = dataset.edge_features, known.edge_features
+    if theirs is None or ours is None or np.array_equal(theirs, ours) or theirs.shape[1] != ours.shape[1]:
+        return dataset
+    labels = _places(theirs, ours)
+    graphs = []
+    for index, graph in enumerate(dataset.graphs):
+        assert graph.edge_labels is not None
+        new = labels[graph.edge_labels]
+        if (new < 0).any():
+            row = theirs[graph.edge_labels[new < 0][0]].tolist()
+            raise InputError(f"Unseen graphs must have edge features seen in fit (got {row} in graph {index})")
+        graphs.append(Graph(graph.labels, graph.edges, new))
+    return replace(dataset, graphs=tuple(graphs), edge_label_names=known.edge_label_names, edge_features=ours)
+
+
+def _places(rows: npt.NDArray[np.float32], known: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
+    """Where each row stands among known ones, -1 for nowhere."""
+    place = {row.tobytes(): label for label, row in enumerate(known)}
+    return np.array([place.get(row.tobytes(), -1) for row in rows], dtype=np.int32)
+
+
+def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> GraphDataset:
+    """The same graphs over another alphabet, labels matched by name.
+
+    Args:
+        dataset: Graphs whose labels all occur in that alphabet.
+        label_names: The alphabet.
+    """
+    names = tuple(label_names)
+    if dataset.label_names == names:
+        return dataset
+    used = {dataset.label_names[label] for graph in dataset.graphs for label in np.unique(graph.labels).tolist()}
+    unknown = sorted(used - set(names))
+    if unknown:
+        raise InputError(f"The graphs must have node labels the run knows, {', '.join(names)} (got {unknown[0]!r})")
+    labels = np.array([names.index(name) if name in names else -1 for name in dataset.label_names], dtype=np.int32)
+    one_hot = np.eye(len(names), dtype=np.float32)
+    return replace(dataset, graphs=_relabelled(dataset, labels), label_names=names, features=one_hot)
+
+
+def _relabelled(dataset: GraphDataset, labels: npt.NDArray[np.int32]) -> tuple[Graph, ...]:
+    return tuple(Graph(labels[graph.labels], graph.edges, graph.edge_labels) for graph in dataset.graphs)

@@ -1,0 +1,335 @@
+"""Choice: a few rules that together turn the most inputs, under the wishes of whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.algorithms.rules.census import Census
+from comrecgc.algorithms.rules.table import RuleTable
+from comrecgc.cover import exact_cover, greedy_cover, lp_bound, packed_cover
+from comrecgc.errors import InputError
+
+KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond", "tie")
+"""Kinds of change, by their number in `change_kernels`."""
+
+NUM_SPLITS = 5
+
+SLACK = 0.05
+"""A rule that adds at least this share less than the best is preferred to it if it has fewer changes, or succeeds more often."""
+
+MOST_PARTS = 3
+"""Rules that may take the place of a more general one, at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What rules must be like to be chosen.
+
+    Args:
+        min_success: Least share of the inputs a rule can be carried out on that it turns.
+        min_support: Fewest inputs that it turns.
+        max_cost: Most elements that it changes.
+        max_changes: Most changes.
+        radii: Radii its context may have.
+        forbidden_labels: Node labels that it must not add.
+        forbidden_groups: Groups, by their index in the table, that it must not attach.
+        forbidden_kinds: Kinds of change that it must not consist of.
+        protected_labels: Node labels that it must not remove or relabel.
+        confirmed: Count only results that most of the panel accept.
+    """
+
+    min_success: float = 0.0
+    min_support: int = 1
+    max_cost: int | None = None
+    max_changes: int = 3
+    radii: tuple[int, ...] = (0, 1, 2)
+    forbidden_labels: tuple[int, ...] = ()
+    forbidden_groups: tuple[int, ...] = ()
+    forbidden_kinds: tuple[str, ...] = ()
+    protected_labels: tuple[int, ...] = ()
+    confirmed: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_success <= 1:
+            raise InputError(f"min_success must lie in [0, 1] (got {self.min_success})")
+        if self.min_support < 1:
+            raise InputError(f"min_support must be at least 1 (got {self.min_support})")
+        if self.max_cost is not None and self.max_cost < 1:
+            raise InputError(f"max_cost must be at least 1 (got {self.max_cost})")
+        if self.max_changes not in (1, 2, 3):
+            raise InputError(f"max_changes must be 1, 2 or 3 (got {self.max_changes})")
+        if not self.radii or not set(self.radii) <= {0, 1, 2}:
+            raise InputError(f"radii must be some of 0, 1 and 2 (got {list(self.radii)})")
+        unknown = [kind for kind in self.forbidden_kinds if kind not in KINDS]
+        if unknown:
+            raise InputError(f"Kinds of change are {', '.join(KINDS)} (got {unknown[0]!r})")
+
+    def stated(self) -> dict[str, Any]:
+        """What is wished for beyond the ordinary, as plain values."""
+        values = {
+            each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != each.default
+        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def limited(self, max_changes: int) -> Wishes:
+        """The same with fewer changes."""
+        return replace(self, max_changes=min(max_changes, self.max_changes))
+
+    def allowed(self, table: RuleTable, census: Census | None = None) -> npt.NDArray[np.bool_]:
+        """Which rules of a table may be chosen, `[K]`; success and support are those of a census, if one is given."""
+        known = table if census is None else census
+        mask = (known.success >= self.min_success) & (known.num_accepted >= self.min_support)
+        mask &= (table.num_changes <= self.max_changes) & np.isin(table.radius, self.radii)
+        if self.max_cost is not None:
+            mask &= table.cost <= self.max_cost
+        numbers = [KINDS.index(kind) for kind in self.forbidden_kinds]
+        mask &= ~np.isin(table.kinds, numbers).any(axis=1)
+        if self.forbidden_groups:
+            mask &= ~np.isin(table.attached, self.forbidden_groups).any(axis=1)
+        if self.forbidden_labels:
+            mask &= ~table.adds[:, list(self.forbidden_labels)].any(axis=1)
+        if self.protected_labels:
+            mask &= ~table.removes[:, list(self.protected_labels)].any(axis=1)
+        return mask
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleChoice:
+    """Chosen rules.
+
+    Args:
+        rules: Rows of the table, in the order of choice, `[R]`.
+        gains: Inputs that each adds, `[R]`.
+        bound: No choice of as many rules from the table turns more inputs.
+        bound_by: What says so: "optimum", "relaxation" or "greedy".
+        num_inputs: Inputs there are.
+    """
+
+    rules: npt.NDArray[np.int64]
+    gains: npt.NDArray[np.int64]
+    bound: int
+    bound_by: str
+    num_inputs: int
+
+    @property
+    def curve(self) -> npt.NDArray[np.float64]:
+        """Share of inputs that the first 1, 2, … rules turn, `[R]`."""
+        return np.cumsum(self.gains) / max(self.num_inputs, 1)
+
+    @property
+    def coverage(self) -> float:
+        return float(self.gains.sum()) / max(self.num_inputs, 1)
+
+    def of(self, rules: npt.NDArray[np.int64], table: RuleTable, wishes: Wishes) -> RuleChoice:
+        """Other rules on the same inputs; the bound stays."""
+        sets, left = table.incidence(confirmed=wishes.confirmed), np.ones(table.num_inputs, bool)
+        gains = []
+        for row in rules.tolist():
+            items = sets.indices[sets.indptr[row] : sets.indptr[row + 1]]
+            gains.append(int(left[items].sum()))
+            left[items] = False
+        return replace(self, rules=rules, gains=np.array(gains, np.int64))
+
+
+def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, seconds: float = 0.0) -> RuleChoice:
+    """Choose rules greedily, each for the inputs it adds.
+
+    Among rules that add nearly the same (`SLACK`): fewer changes, then the higher success, the lower cost, the wider context. Where fewer rules are enough, a
+    general one gives way to a few of the same changes that say where, if these turn all that it adds: "of a nitro group" and "of a nitrosamine".
+
+    Args:
+        table: The rules.
+        num_rules: `R`, rules to choose at most.
+        wishes: What they must be like.
+        seconds: Time to look for the optimum or a bound by linear programming; 0 leaves the bound that greedy's own gains give.
+    """
+    if num_rules < 1:
+        raise InputError(f"num_recourses must be at least 1 (got {num_rules})")
+    wishes = wishes or Wishes()
+    rows = np.flatnonzero(wishes.allowed(table))
+    sets = table.incidence(confirmed=wishes.confirmed)[rows]
+    greedy = greedy_cover(
+        sets,
+        num_rules,
+        tie_break=_preference(table, rows, table.success[rows]),
+        slack=SLACK,
+    )
+    bound, by = int(greedy.bound), "greedy"
+    if seconds > 0 and len(rows) and bound > greedy.covered:
+        relaxed = lp_bound(sets, num_rules, time_limit=seconds / 2)
+        if relaxed is not None and relaxed < bound:
+            bound, by = int(relaxed), "relaxation"
+        if relaxed is not None and bound > greedy.covered:
+            best = exact_cover(sets, num_rules, time_limit=seconds / 2)
+            if best is not None:
+                bound, by = int((sets[best].sum(axis=0) > 0).sum()), "optimum"
+    if bound == greedy.covered:
+        by = "optimum"
+    order, gains = greedy.order, greedy.gains
+    spelt_out = _spelt_out(table, rows, sets, order, num_rules)
+    if len(spelt_out) > len(order):
+        preference = _preference(table, rows[spelt_out], table.success[rows[spelt_out]])
+        again = greedy_cover(sets[spelt_out], num_rules, tie_break=preference, slack=SLACK)
+        order, gains = spelt_out[again.order], again.gains
+    return RuleChoice(rules=rows[order], gains=gains, bound=bound, bound_by=by, num_inputs=table.num_inputs)
+
+
+def _spelt_out(
+    table: RuleTable, rows: npt.NDArray[np.int64], sets: Any, order: npt.NDArray[np.int64], num_rules: int
+) -> npt.NDArray[np.int64]:
+    """Chosen rules, general ones replaced by specific ones where there is room for these; places among the allowed `rows`."""
+    general, success = table.general_row[rows], table.success[rows]
+    left, room, result = np.ones(table.num_inputs, bool), num_rules - len(order), []
+    for place in order.tolist():
+        added = np.zeros(table.num_inputs, bool)
+        added[sets.indices[sets.indptr[place] : sets.indptr[place + 1]]] = True
+        added &= left
+        left &= ~added
+        parts = np.flatnonzero((general == rows[place]) & (success >= (1 - SLACK) * success[place]))
+        cover = greedy_cover(
+            sets[parts][:, np.flatnonzero(added)],
+            min(room + 1, MOST_PARTS),
+            tie_break=_preference(table, rows[parts], success[parts]),
+        )
+        if len(cover.order) > 1 and cover.covered == added.sum():
+            result += parts[cover.order].tolist()
+            room -= len(cover.order) - 1
+        else:
+            result.append(place)
+    return np.array(result, np.int64)
+
+
+def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Wishes | None = None) -> RuleChoice:
+    """Choose rules greedily for inputs that a census counted.
+
+    Args:
+        table: The rules.
+        census: The inputs that each turns.
+        num_rules: `R`, rules to choose at most.
+        wishes: What they must be like.
+    """
+    rows = np.flatnonzero((wishes or Wishes()).allowed(table, census))
+    preference = _preference(table, rows, census.success[rows])
+    greedy = packed_cover(census.turned[rows], num_rules, tie_break=preference, slack=SLACK)
+    return RuleChoice(
+        rules=rows[greedy.order],
+        gains=greedy.gains,
+        bound=int(greedy.bound),
+        bound_by="greedy",
+        num_inputs=census.num_inputs,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOut:
+    """What rules chosen on four fifths of the inputs do for the others: means over five splits.
+
+    Args:
+        coverage: Share of the others that they turn.
+        seen_coverage: Share of the inputs they were chosen on.
+        success: Share of the others a rule can be carried out on that it turns, over all chosen rules.
+    """
+
+    coverage: float
+    seen_coverage: float
+    success: float
+
+
+Folds = npt.NDArray[np.int64] | np.random.Generator
+"""Which of five parts each input belongs to, `[N]`, or what draws it."""
+
+
+def held_out(
+    table: RuleTable, num_rules: int, wishes: Wishes | None, folds: Folds, *, slack: float = SLACK
+) -> HeldOut | None:
+    """Choose on four fifths, measure on one fifth, five times; None for fewer than ten inputs.
+
+    Rules that turn too few of the inputs seen are not chosen, and success is judged on those seen alone.
+
+    Args:
+        table: The rules.
+        num_rules: `R`, rules to choose at most.
+        wishes: What they must be like.
+        folds: The fifth of each input, or a generator that draws it.
+        slack: As in `choose`, `SLACK`.
+    """
+    if table.num_inputs < 2 * NUM_SPLITS:
+        return None
+    wishes = wishes or Wishes()
+    folds = _folds(table, folds)
+    sets = table.incidence(confirmed=wishes.confirmed)
+    applicable = np.unpackbits(table.applicable, axis=1, count=table.num_inputs).astype(bool)
+    allowed = _without_success(wishes).allowed(table)
+    unseen, seen_share, success = [], [], []
+    for fold in range(NUM_SPLITS):
+        seen = folds != fold
+        inside = sets[:, np.flatnonzero(seen)]
+        accepted = np.asarray(inside.sum(axis=1)).ravel()
+        rate = accepted / np.maximum((applicable & seen).sum(axis=1), 1)
+        rows = np.flatnonzero(allowed & (rate >= wishes.min_success) & (accepted >= wishes.min_support))
+        chosen = rows[
+            greedy_cover(inside[rows], num_rules, tie_break=_preference(table, rows, rate[rows]), slack=slack).order
+        ]
+        reached = np.asarray(sets[chosen].sum(axis=0)).ravel() > 0
+        unseen.append(float(reached[~seen].mean()))
+        seen_share.append(float(reached[seen].mean()))
+        can = applicable[chosen][:, ~seen].sum()
+        turned = sets[chosen][:, np.flatnonzero(~seen)].sum()
+        success.append(float(turned) / max(int(can), 1))
+    return HeldOut(
+        coverage=float(np.mean(unseen)), seen_coverage=float(np.mean(seen_share)), success=float(np.mean(success))
+    )
+
+
+def held_out_success(table: RuleTable, rules: Sequence[int], folds: Folds) -> list[tuple[float, float]]:
+    """For each rule the mean success on the seen and unseen parts of five splits, over the splits where it can be carried out."""
+    folds = _folds(table, folds)
+    result = []
+    for rule in rules:
+        can = table.can_be_carried_out(rule)
+        turned = np.zeros(table.num_inputs, bool)
+        turned[table.input[table.ptr[rule] : table.ptr[rule + 1]]] = True
+        rates = [
+            (turned[mask & can].mean() if (mask & can).any() else np.nan)
+            for fold in range(NUM_SPLITS)
+            for mask in (folds != fold, folds == fold)
+        ]
+        result.append(
+            (float(np.nanmean(rates[0::2])), float(np.nanmean(rates[1::2]))) if can.any() else (np.nan, np.nan)
+        )
+    return result
+
+
+def _folds(table: RuleTable, folds: Folds) -> npt.NDArray[np.int64]:
+    if not isinstance(folds, np.random.Generator):
+        return folds
+    drawn = np.arange(table.num_inputs) % NUM_SPLITS
+    folds.shuffle(drawn)
+    return drawn
+
+
+def _preference(
+    table: RuleTable, rows: npt.NDArray[np.int64], success: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[Any], ...]:
+    """Among rules that add the same: fewer changes, then the higher success, the lower cost, the wider context."""
+    return table.num_changes[rows], -success, table.cost[rows], table.radius[rows], table.key[rows]
+
+
+def wilson_interval(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval for a share: with 95% confidence, the true share lies within."""
+    if trials == 0:
+        return 0.0, 1.0
+    share = successes / trials
+    centre = share + z * z / (2 * trials)
+    spread = z * float(np.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)))
+    scale = 1 + z * z / trials
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def _without_success(wishes: Wishes) -> Wishes:
+    return replace(wishes, min_success=0.0, min_support=1)

@@ -1,0 +1,421 @@
+"""Composite rules: two or three changes made together, found by what each does alone.
+
+How much a change raises the log-odds of accept is roughly added when several are made together. So for every pair of rules the inputs that
+they should turn are predicted from what each does alone, the most promising pairs are made at their best places and scored for real, those that
+turn the most at many places, and what is still open decides which are tried next. Rules of three changes are pairs that worked, or came close,
+with one more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.algorithms.rules import composition_kernels
+from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Progress, Workshop
+
+_PLACES, _MORE_PLACES = (
+    40,
+    200,
+)  # places of a pair of rules in an input that are tried, beyond the best; the second where there are few of both
+_MOST_PLACES = 12_000_000  # places of all pairs in all inputs up to which more are tried
+_MANY_CHANGES = 2_000_000  # single changes of all inputs from which on no more pairs are tried than asked for
+_CLOSEST = 3  # places of a rule that is not accepted in an input to which more changes may be added
+_PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`change_kernels.JOIN`)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Made:
+    """Several changes made together, and what came of it, one a row.
+
+    Args:
+        members: Keys of the single rules that the changes belong to, `[V, m]`, at radius 0,
+        exact: and at radius 1.
+        input: Place among the inputs, `[V]`.
+        change: The changes, `[V, m, 4]`.
+        cost: Elements they change, `[V]`.
+        grown: What they add to the size of the graph, `[V]`.
+        margin: Log-odds of accept, `[V]`.
+        goal: Log-odds of what counts, `[V]`.
+    """
+
+    members: npt.NDArray[np.uint64]
+    exact: npt.NDArray[np.uint64]
+    input: IntArray
+    change: IntArray
+    cost: IntArray
+    grown: IntArray
+    margin: FloatArray
+    goal: FloatArray
+
+    @classmethod
+    def of(cls, singles: Changes) -> Made:
+        """Single changes."""
+        s = singles
+        return cls(
+            members=s.rule[:, :1], exact=s.rule[:, 1:], input=s.input, change=s.change,
+            cost=s.cost, grown=s.grown, margin=s.margin, goal=s.goal,
+        )  # fmt: skip
+
+    @staticmethod
+    def joined(parts: Sequence[Made]) -> Made:
+        """All of them."""
+        names = Made.__dataclass_fields__
+        return Made(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+    @classmethod
+    def both(cls, one: Made, rows: npt.NDArray[np.int64], other: Made, others: npt.NDArray[np.int64]) -> Made:
+        """Rows of one made together with rows of another, not scored."""
+        unknown = np.full(len(rows), np.nan)
+        return cls(
+            members=np.concatenate([one.members[rows], other.members[others]], axis=1),
+            exact=np.concatenate([one.exact[rows], other.exact[others]], axis=1),
+            input=one.input[rows],
+            change=np.concatenate([one.change[rows], other.change[others]], axis=1),
+            cost=one.cost[rows] + other.cost[others],
+            grown=one.grown[rows] + other.grown[others],
+            margin=unknown,
+            goal=unknown,
+        )
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Made:
+        """Some of the rows."""
+        return Made(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
+
+    @cached_property
+    def rule(self) -> npt.NDArray[np.uint64]:
+        """Key of the rule that each row carries out, `[V]`: its single rules, and which of them share an anchor."""
+        return composite_keys(self.members, self.change)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Parts:
+    """Rules as parts of larger ones: their best places in every input.
+
+    Args:
+        made: What the places speak of.
+        row: Rows of `made`, place after place, the best of an input first.
+        height: How much each raises the log-odds of what counts.
+        first: Where the places in an input begin, `[K, N]`.
+        num: How many there are, `[K, N]`.
+        rise: How much the best of them raises the log-odds, `[K, N]`; -inf where there is none.
+        cost: What that costs, `[K, N]`.
+        grown: What it adds to the size of the graph, `[K, N]`.
+    """
+
+    made: Made
+    row: npt.NDArray[np.int64]
+    height: npt.NDArray[np.float32]
+    first: npt.NDArray[np.int32]
+    num: npt.NDArray[np.int32]
+    rise: npt.NDArray[np.float32]
+    cost: npt.NDArray[np.int32]
+    grown: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def composite_keys(members: npt.NDArray[np.uint64], change: IntArray) -> npt.NDArray[np.uint64]:
+    """Key of each row, `[V]`, whatever the order of its changes; a single change has the key of its rule."""
+    if members.shape[1] == 1:
+        return members[:, 0]
+    total = np.zeros(len(members), np.uint64)
+    for k in range(members.shape[1]):
+        beside = np.zeros(len(members), np.uint64)
+        for j in range(members.shape[1]):
+            shares = (change[:, j, 1] == change[:, k, 1]) & (change[:, j, 0] < _PAIRS) & (change[:, k, 0] < _PAIRS)
+            if j != k:
+                beside += np.where(shares, _mix(members[:, j]), np.uint64(0))
+        total += _mix(_mix(members[:, k]) + beside)
+    return _mix(total + np.uint64(members.shape[1]))
+
+
+def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Finaliser of splitmix64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composition:
+    """Search for composite rules.
+
+    Args:
+        num_parts: Single rules that are combined.
+        num_tried: Pairs made at their best places in every round, where there are many single changes; up to three times as many where there are few,
+        num_kept: and of these, those made at many places.
+        num_rounds: Rounds; those after the first look at what ten rules leave open.
+        num_extended: Pairs that are extended by a third change.
+        slack: Log-odds that a prediction may lack at the best places, in shares of what the input lacks,
+        further_slack: and at others.
+        most_changes: Changes of a rule at most.
+    """
+
+    num_parts: int = 400
+    num_tried: int = 400
+    num_kept: int = 150
+    num_rounds: int = 3
+    num_extended: int = 200
+    slack: float = 0.3
+    further_slack: float = 1.0
+    most_changes: int = 3
+
+    def search(
+        self,
+        singles: Changes,
+        base: FloatArray,
+        workshop: Workshop,
+        acceptance: Acceptance,
+        *,
+        most_nodes: float = np.inf,
+        deadline: float | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[list[Made], bool]:
+        """Rules of two changes, and of three, as far as they were worth a try, and whether there was time for all.
+
+        Args:
+            singles: Single changes, scored.
+            base: Log-odds of what counts, of every input as it is.
+            workshop: Makes and scores changes.
+            acceptance: Who is asked.
+            most_nodes: Nodes of all graphs made of two changes, and as many again of three; where there would be more, fewer places are tried.
+            deadline: When to stop, as `time.monotonic()` counts.
+            progress: Called as work proceeds.
+        """
+        if self.most_changes < 2 or not len(singles):
+            return [], True
+        state = _Search(self, singles, base, workshop, acceptance, most_nodes, deadline, progress)
+        single = state.parts(Made.of(singles), self.num_parts)
+        found = state.combine(single, single)
+        if found and self.most_changes > 2:
+            found += state.combine(state.parts(Made.joined(found), self.num_extended), single)
+        return found, not state.out_of_time
+
+    def carry_out(
+        self,
+        pairs: npt.NDArray[np.uint64],
+        triples: npt.NDArray[np.uint64],
+        singles: Changes,
+        base: FloatArray,
+        workshop: Workshop,
+        acceptance: Acceptance,
+    ) -> list[Made]:
+        """Known rules of several changes, made at the places where a search would make them.
+
+        Args:
+            pairs: Single rules to be carried out together, `[P, 2]`.
+            triples: Keys of pairs, and a single rule to be carried out beside each, `[T, 2]`.
+            singles: Single changes, scored.
+            base: Log-odds of what counts, of every input as it is.
+            workshop: Makes and scores changes.
+            acceptance: Who is asked.
+        """
+        state = _Search(self, singles, base, workshop, acceptance)
+        parts = np.unique(np.concatenate([pairs.ravel(), triples[:, 1]]))
+        single = state.parts(Made.of(singles), parts)
+        found = [state.make(single, single, np.searchsorted(parts, pairs), same=True)]
+        if len(triples):
+            names = np.unique(triples[:, 0])
+            both = np.stack([np.searchsorted(names, triples[:, 0]), np.searchsorted(parts, triples[:, 1])], axis=1)
+            found.append(state.make(state.parts(found[0], names), single, both, same=False))
+        return found
+
+
+class _Search:
+    def __init__(
+        self,
+        config: Composition,
+        singles: Changes,
+        base: FloatArray,
+        workshop: Workshop,
+        acceptance: Acceptance,
+        most_nodes: float = np.inf,
+        deadline: float | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.deadline, self.out_of_time = deadline, False
+        self.config, self.singles, self.base = config, singles, base
+        self.workshop, self.acceptance, self.progress = workshop, acceptance, progress
+        self.watch: Progress | None = None
+        self.need = np.maximum(-base, 1e-6).astype(np.float32)
+        self.size = np.array([graph.size for graph in workshop.inputs])
+        self.theta = workshop.vocabulary.theta
+        self.most_nodes = most_nodes / (2 * config.num_rounds)  # of what is made at once
+        effort = min(max(_MANY_CHANGES / max(len(singles), 1), 1.0), 3.0)
+        self.num_tried, self.num_kept = int(effort * config.num_tried), int(effort * config.num_kept)
+        accepted = singles.accepted
+        # What covers what so far: rules of one change, at radius 0.
+        self.sets = _sets(singles.rule[accepted, 0], singles.input[accepted])
+
+    def parts(self, made: Made, wanted: int | npt.NDArray[np.uint64]) -> Parts:
+        """The rules of these keys, which increase, or as many as close most of the gaps to acceptance, over all inputs."""
+        rise = (made.goal - self.base[made.input]).astype(np.float32)
+        rows = np.flatnonzero(np.isfinite(rise))
+        rise = rise[rows]
+        names, of = np.unique(made.rule[rows], return_inverse=True)
+        order = np.lexsort((rows, -rise, made.input[rows], of))
+        rows, rise, of = rows[order], rise[order], of[order]
+        at = made.input[rows]
+        best = np.ones(len(rows), bool)  # best place of each rule in each input
+        best[1:] = (of[1:] != of[:-1]) | (at[1:] != at[:-1])
+        first = np.flatnonzero(best)
+        index = np.full(len(names), -1)
+        if isinstance(wanted, int):
+            share = np.clip(rise[first] / self.need[at[first]], 0.0, 1.0)
+            worth = np.bincount(of[first], share, minlength=len(names))
+            chosen = np.sort(np.argsort(-worth, kind="stable")[:wanted])
+            index[chosen] = np.arange(len(chosen))
+            num_parts = len(chosen)
+        else:
+            chosen = np.flatnonzero(np.isin(names, wanted))
+            index[chosen] = np.searchsorted(wanted, names[chosen])
+            num_parts = len(wanted)
+        kept = index[of[first]] >= 0
+        ends = np.append(first[1:], len(rows))[kept]
+        first = first[kept]
+        part, where = index[of[first]], at[first]
+        shape = (num_parts, len(self.base))
+        starts, nums, costs, growths = (np.zeros(shape, np.int32) for _ in range(4))
+        rises = np.full(shape, -np.inf, np.float32)
+        starts[part, where], nums[part, where], rises[part, where] = first, ends - first, rise[first]
+        costs[part, where], growths[part, where] = made.cost[rows[first]], made.grown[rows[first]]
+        return Parts(
+            made=made, row=rows, height=rise, first=starts, num=nums, rise=rises, cost=costs, grown=growths
+        )  # fmt: skip
+
+    def combine(self, left: Parts, right: Parts) -> list[Made]:
+        """The most promising combinations, scored; round after round, by what is still open."""
+        done: list[Made] = []
+        tried = np.zeros((len(left), len(right)), bool)
+        same = left is right
+        stage = f"combining {left.made.members.shape[1] + right.made.members.shape[1]} changes"
+        for round_ in range(self.config.num_rounds):
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                self.out_of_time = True
+                break
+            weight = self._open_weight() if round_ else np.ones(len(self.base), np.float32)
+            worth = composition_kernels.pair_worth(
+                left.rise, left.cost, left.grown, right.rise, right.cost, right.grown,
+                self.need, self.size, self.theta, weight, same,
+            )  # fmt: skip
+            worth[tried] = 0
+            flat = worth.ravel()
+            best = np.argsort(-flat, kind="stable")[: self.num_tried]
+            best = best[flat[best] > 0]
+            if not len(best):
+                break
+            pairs = np.stack(np.unravel_index(best, worth.shape), axis=1)
+            tried[pairs[:, 0], pairs[:, 1]] = True
+            self.watch = self._within(stage, round_)
+            made = self._make_best(left, right, pairs, weight, same=same)
+            done.append(made)
+            accepted = made.goal > ACCEPTED
+            self.sets += _sets(made.rule[accepted], made.input[accepted])
+            self.out_of_time |= self.deadline is not None and time.monotonic() > self.deadline
+            if self.progress is not None:
+                self.progress(stage, round_ + 1, self.config.num_rounds, "")
+        return done
+
+    def _within(self, stage: str, round_: int) -> Progress | None:
+        """Tells of the work within a round."""
+        progress, rounds = self.progress, self.config.num_rounds
+        if progress is None:
+            return None
+        return lambda what, done, total, _: progress(stage, round_, rounds, f"{what} {done}/{total}")
+
+    def _open_weight(self) -> npt.NDArray[np.float32]:
+        """Inputs that the best ten rules so far leave open count in full, the others a tenth."""
+        from scipy.sparse import csr_array
+
+        from comrecgc.cover import greedy_cover
+
+        counts = [len(items) for items in self.sets]
+        if not counts:
+            return np.ones(len(self.base), np.float32)
+        indices = np.concatenate(self.sets)
+        incidence = csr_array(
+            (np.ones(len(indices), bool), indices, np.cumsum([0, *counts])), shape=(len(counts), len(self.base))
+        )
+        weight = np.ones(len(self.base), np.float32)
+        for row in greedy_cover(incidence, 10).order.tolist():
+            weight[self.sets[row]] = 0.1
+        return weight
+
+    def make(self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], *, same: bool) -> Made:
+        """Make and score pairs of rules: at their best places, and at more where those are not accepted."""
+        turned = np.zeros((len(pairs), len(self.base)), bool)
+        tried = [self._made_at(left, right, pairs, turned, same=same, further=further) for further in (False, True)]
+        return _closest(Made.joined([made for made, _ in tried]))
+
+    def _make_best(
+        self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], weight: npt.NDArray[np.float32], *, same: bool
+    ) -> Made:
+        """What `make` makes of those pairs that turn the most at their best places."""
+        turned = np.zeros((len(pairs), len(self.base)), bool)
+        made, pair = self._made_at(left, right, pairs, turned, same=same, further=False)
+        best = np.sort(np.argsort(-(turned @ weight), kind="stable")[: self.num_kept])
+        most = int(np.clip(_MOST_PLACES // max(turned[best].size, 1), _PLACES, _MORE_PLACES))
+        more, _ = self._made_at(left, right, pairs[best], turned[best], same=same, further=True, most_places=most)
+        return _closest(Made.joined([made.take(np.flatnonzero(np.isin(pair, best))), more]))
+
+    def _made_at(
+        self,
+        left: Parts,
+        right: Parts,
+        pairs: npt.NDArray[np.int64],
+        turned: npt.NDArray[np.bool_],
+        *,
+        same: bool,
+        further: bool,
+        most_places: int = _PLACES,
+    ) -> tuple[Made, npt.NDArray[np.int64]]:
+        """Pairs of rules made at their best places, or further ones, where they have not turned an input; notes those that they turn now."""
+        least = self.need * np.float32(1 - (self.config.further_slack if further else self.config.slack))
+        where = ~turned
+        for k, (a, b) in enumerate(pairs.tolist()):
+            cost, grown = left.cost[a] + right.cost[b], left.grown[a] + right.grown[b]
+            where[k] &= (left.rise[a] + right.rise[b] > least) & (cost <= self.theta * (2 * self.size + grown))
+        pair, one, other = composition_kernels.place_pairs(
+            pairs, where, left.first, left.num, left.height, right.first, right.num, right.height, least, most_places, further, same
+        )  # fmt: skip
+        one, other = left.row[one], right.row[other]
+        some = self.workshop.some_places(left.made.input[one], pair, self.most_nodes)
+        if some is not None:
+            pair, one, other = pair[some], one[some], other[some]
+        made = Made.both(left.made, one, right.made, other)
+        margin, goal = self.acceptance.judge(
+            self.workshop, made.input, made.change, deadline=self.deadline, progress=self.watch
+        )
+        made = replace(made, margin=margin, goal=goal)
+        accepted = np.flatnonzero(goal > ACCEPTED)
+        turned[pair[accepted], made.input[accepted]] = True
+        possible = np.flatnonzero(np.isfinite(margin))
+        return made.take(possible), pair[possible]
+
+
+def _closest(made: Made) -> Made:
+    """Rows that are accepted, and of the others the few of each rule and input that come closest."""
+    order = np.lexsort((np.arange(len(made.goal)), -made.goal, made.input, made.rule))
+    new = (
+        np.r_[True, (np.diff(made.rule[order]) != 0) | (np.diff(made.input[order]) != 0)]
+        if len(order)
+        else np.zeros(0, bool)
+    )
+    rank = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    return made.take(np.sort(order[(rank < _CLOSEST) | (made.goal[order] > ACCEPTED)]))
+
+
+def _sets(rules: npt.NDArray[np.int64] | npt.NDArray[np.uint64], inputs: IntArray) -> list[IntArray]:
+    """Inputs of each rule."""
+    if not len(rules):
+        return []
+    order = np.lexsort((inputs, rules))
+    rules, inputs = rules[order], inputs[order]
+    return [np.unique(part) for part in np.split(inputs, np.flatnonzero(rules[1:] != rules[:-1]) + 1)]

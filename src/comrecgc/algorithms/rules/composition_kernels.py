@@ -1,0 +1,124 @@
+"""Changes made together: how many inputs two of them should turn, for every pair of rules, and how their places lie."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from comrecgc.graphs.graph_kernels import chain, mix
+from comrecgc.scoring.change_kernels import DEGREE, FIRST, JOIN, LABEL, hash_of, load, place_of
+
+_NEAR = 3  # places of a rule, the best ones, beside which others of the other are tried
+
+
+@numba.njit(cache=True, nogil=True)
+def pair_worth(rise, cost, grown, other_rise, other_cost, other_grown, need, size, theta, weight, same):  # type: ignore[no-untyped-def]
+    """Weight of the inputs that each pair of rules should turn within θ, `[A, B]`; if `same`, only where `b >= a`.
+
+    Args:
+        rise: What a rule adds to the log-odds of each input, `[A, N]`; -inf where it cannot be carried out.
+        cost: Elements it changes, `[A, N]`.
+        grown: What it adds to the size, `[A, N]`.
+        other_rise: The same of the other rules, `[B, N]`, and so on.
+        need: What each input lacks, `[N]`.
+        size: Size of each input, `[N]`.
+        weight: Weight of each input, `[N]`.
+        same: Whether both are the same rules.
+    """
+    worth = np.zeros((len(rise), len(other_rise)), np.float32)
+    for a in range(len(rise)):
+        for b in range(a if same else 0, len(other_rise)):
+            total = np.float32(0)
+            for i in range(len(need)):
+                if rise[a, i] + other_rise[b, i] > need[i]:
+                    if cost[a, i] + other_cost[b, i] <= theta * (2 * size[i] + grown[a, i] + other_grown[b, i]):
+                        total += weight[i]
+            worth[a, b] = total
+    return worth
+
+
+@numba.njit(cache=True, nogil=True)
+def place_pairs(pairs, where, first, num, rise, other_first, other_num, other_rise, least, most, further, same):  # type: ignore[no-untyped-def]
+    """Places of two rules to be tried together: the pair, and a place of each, `[V]`.
+
+    The best of one beside the best and the second best of the other; if `further`, instead of these the best few of one beside others of the other.
+
+    Args:
+        pairs: Which rules, `[P, 2]`.
+        where: In which inputs, `[P, N]`.
+        first: Where the places of a rule in an input begin, best first, `[A, N]`.
+        num: How many there are, `[A, N]`.
+        rise: What each place adds to the log-odds.
+        other_first: The same of the other rules, and so on.
+        least: What both must add, `[N]`.
+        most: Places tried of a pair in an input, at most.
+        further: Which places.
+        same: Whether both are the same rules.
+    """
+    out, count = np.empty((4096, 3), np.int64), 0
+    for p in range(len(pairs)):
+        a, b = pairs[p, 0], pairs[p, 1]
+        for i in range(where.shape[1]):
+            if not where[p, i]:
+                continue
+            tried = 0
+            for far in range(max(num[a, i], other_num[b, i]) if further else 2):
+                for near in range(min(far + 1, _NEAR if further else 1)):
+                    for turn in range(2 if near < far else 1):
+                        x, y = (near, far) if turn == 0 else (far, near)
+                        if x >= num[a, i] or y >= other_num[b, i] or tried == most:
+                            continue
+                        if (same and a == b and x >= y) or (further and x + y <= 1):
+                            continue
+                        row, other = first[a, i] + x, other_first[b, i] + y
+                        if rise[row] + other_rise[other] <= least[i]:
+                            continue
+                        if count == len(out):
+                            wider = np.empty((2 * count, 3), np.int64)
+                            wider[:count] = out
+                            out = wider
+                        out[count, 0], out[count, 1], out[count, 2] = p, row, other
+                        count += 1
+                        tried += 1
+                if tried == most:
+                    break
+    return out[:count, 0].copy(), out[:count, 1].copy(), out[:count, 2].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-untyped-def]
+    """Key of each row of changes with the exact surroundings of all its anchors, `[V]`, whatever their order.
+
+    Beside the rules at radius 1 it tells how the surroundings overlap: every node that is, or is beside, more than one anchor counts.
+
+    Args:
+        changes: Changes made together, `[V, m, 4]`.
+        members: Keys of their rules at radius 1, `[V, m]`.
+    """
+    load(w, labels, edges, bonds)
+    rows, num = w.rows, changes.shape[1]
+    keys = np.empty(len(changes), np.uint64)
+    anchors, roles = np.empty(2 * num, np.int64), np.empty(2 * num, np.uint64)
+    for i in range(len(changes)):
+        total, count = np.uint64(0), 0
+        for k in range(num):
+            total += mix(members[i, k])
+            for end in range(2 if changes[i, k, 0] >= JOIN else 1):
+                v = changes[i, k, 1 + end]
+                anchors[count], roles[count] = v, chain(members[i, k], hash_of(rows, v))
+                count += 1
+        for a in range(count):
+            v = anchors[a]
+            for k in range(FIRST - 2, FIRST + 2 * rows[v, DEGREE], 2):
+                u = v if k < FIRST else rows[v, k]
+                meets, first, term = 0, -1, np.uint64(0)
+                for b in range(count):
+                    place = place_of(rows, anchors[b], u)
+                    if anchors[b] == u or place >= 0:
+                        meets += 1
+                        first = b if first < 0 else first
+                        term += chain(roles[b], 0 if anchors[b] == u else rows[anchors[b], place + 1] + 1)
+                if meets > 1 and first == a:
+                    total += chain(term, rows[u, LABEL])
+        keys[i] = mix(total + np.uint64(num))
+    return keys

@@ -1,0 +1,185 @@
+"""The table of rules on disk: written with the run, read without the model, and only if every number in it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.algorithms.rules.choice import KINDS
+from comrecgc.algorithms.rules.groups import MAX_NODES, Group
+from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable
+from comrecgc.errors import InputError
+from comrecgc.graphs import Graph, fingerprint
+from comrecgc.run import check_pointers, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.scoring import change_kernels
+
+_KINDS = {
+    "key": "u1", "radius": "i1", "kinds": "i2", "cost": "i1", "adds": "b2", "removes": "b2", "applicable": "u2", "ptr": "i1",
+    "input": "i1", "change": "i3", "margin": "f1", "votes": "i1", "base": "f1", "random_success": "f1",
+}  # fmt: skip
+_GENERAL = {"general": "u1"}  # missing in older files
+_TYPES = {
+    "key": np.uint64,
+    "general": np.uint64,
+    "applicable": np.uint8,
+    "change": np.int16,
+    "margin": np.float32,
+    "votes": np.int8,
+}
+_NO_SHARE = -1.0  # stands for NaN, which files do not hold
+_MOST_RADIUS = 2
+_MOST_VOTES = 100
+
+
+def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complete: bool) -> None:
+    """Write a table.
+
+    Args:
+        path: The `.npz` file.
+        table: The table.
+        inputs: The graphs that it speaks of.
+        complete: Whether there was time for all that was to be tried.
+    """
+    arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table, name) for name in (*_KINDS, *_GENERAL)}
+    arrays["random_success"] = np.nan_to_num(table.random_success, nan=_NO_SHARE)
+    facts = {
+        "inputs": fingerprint(inputs),
+        "majority": table.majority,
+        "num_left_out": table.num_left_out,
+        "most_left_out": table.most_left_out,
+        "num_unconfirmed": table.num_unconfirmed,
+        "num_scored": table.num_scored,
+        "num_untried": table.num_untried,
+        "complete": complete,
+        "groups": [[group.labels, group.edges, group.edge_labels, group.bond] for group in table.groups],
+    }
+    save_arrays(path, arrays, facts, compress=True)
+
+
+def load_table(
+    path: Path, inputs: Sequence[Graph], *, num_labels: int, num_edge_labels: int = 1
+) -> tuple[RuleTable, bool]:
+    """Read a table, and whether there was time for all that was to be tried.
+
+    Args:
+        path: The `.npz` file.
+        inputs: The graphs that it must speak of.
+        num_labels: Size of the node label alphabet.
+        num_edge_labels: Size of the edge label alphabet; 1 where edges have no labels.
+    """
+    arrays, facts = load_arrays(path, _KINDS, optional=_GENERAL, compressed=True, advice="")
+    with refusing_damage(path, advice=""):
+        theirs = str(facts["inputs"])
+    if theirs != fingerprint(inputs):
+        raise InputError(f"{path} is a rule table of another dataset: the graphs must be those it was mined from")
+    with refusing_damage(path, advice=""):
+        groups = tuple(_group(row, num_labels, num_edge_labels) for row in facts["groups"])
+        counts = [int(facts[name]) for name in ("majority", "num_left_out", "most_left_out")]
+        counts += [int(facts.get(name, 0)) for name in ("num_unconfirmed", "num_scored", "num_untried")]
+        require(min(counts) >= 0 and counts[0] <= _MOST_VOTES, "counts must not be negative")
+        share = arrays.pop("random_success").astype(np.float32)
+        arrays.setdefault("general", arrays["key"])
+        table = RuleTable(
+            **{name: array.astype(_TYPES.get(name, array.dtype)) for name, array in arrays.items()},
+            random_success=np.where(share < 0, np.float32(np.nan), share),
+            majority=counts[0], num_left_out=counts[1], most_left_out=counts[2], num_unconfirmed=counts[3], num_scored=counts[4],
+            num_untried=counts[5],
+            groups=groups,
+        )  # fmt: skip
+        _check_rules(table, len(inputs), num_labels)
+        _check_entries(table, inputs)
+        _check_changes(table, inputs, num_labels, num_edge_labels)
+        return table, bool(facts["complete"])
+
+
+def _group(row: Any, num_labels: int, num_edge_labels: int) -> Group:
+    labels, edges, edge_labels, bond = row
+    group = Group(
+        tuple(map(int, labels)), tuple((int(i), int(j)) for i, j in edges), tuple(map(int, edge_labels)), int(bond)
+    )
+    size = len(group.labels)
+    require(1 <= size <= MAX_NODES, "groups are small")
+    require(all(0 <= label < num_labels for label in group.labels), "labels of groups must be in the alphabet")
+    require(all(0 <= i < j < size for i, j in group.edges), "edges of groups must join their nodes")
+    require(len(set(group.edges)) == len(group.edges) == len(group.edge_labels), "edges of groups have one label each")
+    require(
+        all(0 <= label < num_edge_labels for label in (*group.edge_labels, group.bond)), "edge labels must be known"
+    )
+    require(1 + sum(map(len, group.children)) == size, "groups must be connected")
+    return group
+
+
+def _check_rules(table: RuleTable, num_inputs: int, num_labels: int) -> None:
+    """Every array has a row per rule, with numbers that rules can have."""
+    size = len(table.key)
+    require((table.key[1:] > table.key[:-1]).all(), "keys must increase")
+    shapes = {
+        "general": (size,), "radius": (size,), "kinds": (size, MOST_CHANGES), "cost": (size,), "adds": (size, num_labels),
+        "removes": (size, num_labels), "applicable": (size, -(-num_inputs // 8)), "random_success": (size,),
+        "base": (num_inputs,),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        require(getattr(table, name).shape == shape, f"{name} must have shape {shape}")
+    require(((table.radius >= 0) & (table.radius <= _MOST_RADIUS)).all(), "radius must be 0, 1 or 2")
+    require(((table.kinds >= -1) & (table.kinds < len(KINDS))).all(), "kinds must be known")
+    require((table.kinds[:, 0] >= 0).all(), "a rule has a change")
+    require((table.cost >= 1).all(), "a change costs something")
+    known = table.random_success[~np.isnan(table.random_success)]
+    require((known <= 1).all(), "shares must be at most 1")
+    spare = np.unpackbits(table.applicable, axis=1)[:, num_inputs:]
+    require(not spare.any(), "inputs must be inputs")
+
+
+def _check_entries(table: RuleTable, inputs: Sequence[Graph]) -> None:
+    """Entries name inputs, in order, that hold what the rule finds."""
+    size = len(table.input)
+    check_pointers(table.ptr, len(table), size)
+    require((np.diff(table.ptr) > 0).all(), "a rule turns some input")
+    for name, shape in (("change", (size, MOST_CHANGES, 4)), ("margin", (size,)), ("votes", (size,))):
+        require(getattr(table, name).shape == shape, f"{name} must have shape {shape}")
+    require(((table.input >= 0) & (table.input < len(inputs))).all(), "inputs must be inputs")
+    rises = np.diff(table.input.astype(np.int64)) > 0
+    rises[table.ptr[1:-1] - 1] = True
+    require(rises.all(), "inputs of a rule must increase")
+    require(((table.votes >= -1) & (table.votes <= _MOST_VOTES)).all(), "votes must be votes")
+    holds = np.unpackbits(table.applicable, axis=1)[table.rule, table.input] if size else np.ones(0)
+    require(bool(holds.all()), "a rule turns only inputs that hold what it finds")
+
+
+def _check_changes(table: RuleTable, inputs: Sequence[Graph], num_labels: int, num_edge_labels: int) -> None:
+    """Changes are of the kinds of their rule, at nodes and edges that are there; compiled code relies on it."""
+    changing = change_kernels
+    kind, first, second, value = (table.change[:, :, k].astype(np.int64) for k in range(4))
+    kinds = np.sort(table.kinds, axis=1)[table.rule]  # the changes of a rule may stand in any order
+    require((np.sort(kind, axis=1) == kinds).all(), "changes must be of the kinds of their rule")
+    nodes = np.array([graph.num_nodes for graph in inputs], np.int64)[table.input][:, None]
+    made = kind >= 0
+    require(((first >= 0) & (first < nodes))[made].all(), "nodes must be nodes")
+    alone = np.isin(kind, (changing.RELABEL, changing.ATTACH))
+    require((second == -1)[made & alone].all(), "some changes are about one node")
+    both = made & ~alone
+    require(((second >= 0) & (second < nodes) & (second != first))[both].all(), "nodes must be nodes")
+    values = {
+        changing.RELABEL: num_labels, changing.ATTACH: len(table.groups), changing.SWAP: len(table.groups),
+        changing.JOIN: num_edge_labels, changing.REBOND: num_edge_labels, changing.TIE: len(table.groups),
+    }  # fmt: skip
+    for which, most in values.items():
+        chosen = value[kind == which]
+        require(((chosen >= 0) & (chosen < most)).all(), "values must be known")
+    tied = {int(group) for group in np.unique(value[kind == changing.TIE])}
+    require(all(len(table.groups[group].labels) == 1 for group in tied), "one node is tied to two others")
+    most_nodes = int(nodes.max(initial=1)) + 1
+    edges = [
+        np.sort(graph.edges.astype(np.int64), axis=1) @ [most_nodes, 1] + place * most_nodes**2
+        for place, graph in enumerate(inputs)
+    ]
+    present = np.concatenate([np.zeros(0, np.int64), *edges])
+    where = np.broadcast_to(table.input[:, None].astype(np.int64), kind.shape)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    names = where * most_nodes**2 + low * most_nodes + high
+    needs = np.isin(kind, (changing.DETACH, changing.SWAP, changing.CUT, changing.REBOND))
+    require(np.isin(names[needs], present).all(), "only edges that are there can change")

@@ -1,0 +1,450 @@
+"""Mining: every change of every input within θ and on its rung, each scored once.
+
+A change is four numbers (`kernels.changing`); several made together are a row of them. Inputs are worked on by threads, block after
+block; what is found does not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
+from comrecgc.algorithms.rules.permission import Permission
+from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, room_for
+from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.models import Classifier
+from comrecgc.scoring import change_kernels, compiled_network, incremental_kernels
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int, str], None]
+
+ACCEPTED = 4e-5
+"""Log-odds beyond which a result counts as accepted: p > 0.50001, so that rounding cannot undo it."""
+NOT_ASKED = -1
+"""Votes of a panel that was not asked."""
+
+_TOO_MANY = (
+    5_000_000  # changes from which on those that lower the log-odds are counted and not kept: there is no room for all
+)
+_BLOCK = 32  # inputs a thread takes at once
+_BUILT_NODES = 200_000  # nodes of changed graphs built at once for models that see graphs
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Changes:
+    """Changes of inputs, one a row.
+
+    Args:
+        input: Place among the inputs, `[V]`, not decreasing.
+        change: The change, `[V, k, 4]`.
+        cost: Elements that it changes, `[V]`.
+        grown: How much it adds to the size of the graph, `[V]`.
+        rule: Keys of its rule at radius 0 and 1, `[V, 2]`.
+        found: Keys of what it finds, `[V, 2]`.
+        margin: Log-odds of accept afterwards, `[V]`.
+        goal: Log-odds of what counts: `margin`, or the least of it and of what most of the panel say, `[V]`.
+        num_tried: Changes of each kind that were made of each input, `[kinds, N]`, those among them that are not kept here.
+        num_untried: Changes that were not made, since the model can be asked about so many only.
+    """
+
+    input: IntArray
+    change: IntArray
+    cost: IntArray
+    grown: IntArray
+    rule: npt.NDArray[np.uint64]
+    found: npt.NDArray[np.uint64]
+    margin: FloatArray
+    goal: FloatArray
+    num_tried: npt.NDArray[np.int64]
+    num_untried: int = 0
+
+    def __len__(self) -> int:
+        return len(self.input)
+
+    @cached_property
+    def accepted(self) -> npt.NDArray[np.bool_]:
+        """Which changes count as accepted, `[V]`."""
+        mask: npt.NDArray[np.bool_] = self.goal > ACCEPTED
+        return mask
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Workshop:
+    """Makes and scores changes of some inputs.
+
+    Args:
+        inputs: The graphs.
+        vocabulary: What changes may speak of.
+        jobs: Threads.
+    """
+
+    inputs: Sequence[Graph]
+    vocabulary: Vocabulary
+    jobs: int = 1
+
+    @cached_property
+    def _compiled(self) -> tuple[Any, Any, Any, Any]:
+        return self.vocabulary.compiled
+
+    @cached_property
+    def _groups(self) -> tuple[Any, Any]:
+        return self.vocabulary.compiled_groups
+
+    @cached_property
+    def _arrays(self) -> list[Any]:
+        return [arrays_of(graph) for graph in self.inputs]
+
+    def changes(
+        self,
+        acceptance: Acceptance,
+        progress: Progress | None = None,
+        wanted: Any | None = None,
+        base: FloatArray | None = None,
+        most_nodes: float = np.inf,
+        deadline: float | None = None,
+    ) -> Changes:
+        """Every single change of every input that stays within θ and on the rung, scored.
+
+        Args:
+            acceptance: Who is asked.
+            progress: Called as work proceeds.
+            wanted: Only changes of these rules, as `enumeration_kernels.Wanted`; None for all.
+            base: Log-odds of what counts, of every input as it is, `[N]`; of very many changes only those that raise them are kept.
+            most_nodes: Nodes of all changed graphs. Where there would be more, every exact rule is tried at fewer places of an input.
+            deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts.
+        """
+        rules = enumeration_kernels.EVERYTHING if wanted is None else wanted
+
+        def enumerate_block(start: int, stop: int, work: Any) -> list[Any]:
+            found = []
+            for i in range(start, stop):
+                change, size, keys = enumeration_kernels.enumerate_changes(
+                    *self._arrays[i], work, *self._compiled, rules
+                )
+                offered = self.vocabulary.offers(change, self.inputs[i])
+                found.append((change[offered], size[offered], keys[offered]))
+            return found
+
+        parts = self._map(enumerate_block, "trying changes", progress)
+        inputs = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part[0]) for part in parts])
+        columns = [list(column) for column in zip(*parts, strict=True)] or [[], [], []]
+        del parts
+        keys = np.concatenate([np.zeros((0, 4), np.uint64), *columns.pop()])  # each column goes as soon as it is joined
+        size = np.concatenate([np.zeros((0, 2), np.int32), *columns.pop()])
+        change = np.concatenate([np.zeros((0, 4), np.int32), *columns.pop()])[:, None, :]
+        some = self.some_places(inputs, keys[:, 1], most_nodes)
+        num_untried = 0 if some is None else len(inputs) - len(some)
+        if some is not None:
+            inputs, change, size, keys = inputs[some], change[some], size[some], keys[some]
+        margin, goal = acceptance.judge(self, inputs, change, deadline=deadline, progress=progress)
+        num_tried = np.zeros((change_kernels.NUM_KINDS, len(self.inputs)), np.int64)
+        np.add.at(num_tried, (change[:, 0, 0], inputs), 1)
+        if base is not None and len(inputs) > _TOO_MANY:
+            kept = goal > base[inputs]
+            inputs, change, size, keys = inputs[kept], change[kept], size[kept], keys[kept]
+            margin, goal = (margin[kept],) * 2 if goal is margin else (margin[kept], goal[kept])
+        return Changes(
+            input=inputs,
+            change=change,
+            cost=size[:, 0],
+            grown=size[:, 1],
+            rule=keys[:, :2],
+            found=keys[:, 2:],
+            margin=margin,
+            goal=goal,
+            num_tried=num_tried,
+            num_untried=num_untried,
+        )
+
+    def some_places(
+        self, inputs: IntArray, rules: npt.NDArray[np.uint64] | npt.NDArray[np.int64], most_nodes: float
+    ) -> npt.NDArray[np.int64] | None:
+        """Rows whose inputs have at most so many nodes together, or None for all.
+
+        The first few places of each rule in each input; if there are too many of the very first, those of the rules with the most inputs.
+
+        Args:
+            inputs: Input of each row, `[V]`.
+            rules: Its rule, `[V]`.
+            most_nodes: How many nodes.
+        """
+        nodes = np.array([graph.num_nodes for graph in self.inputs])[inputs] if most_nodes < np.inf else np.zeros(1)
+        if nodes.sum() <= most_nodes:
+            return None
+        order = np.lexsort((np.arange(len(inputs)), rules, inputs))
+        new = np.ones(len(order), bool)
+        new[1:] = (np.diff(inputs[order]) != 0) | (np.diff(rules[order]) != 0)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+        few = int(np.searchsorted(np.cumsum(np.bincount(rank, nodes)), most_nodes, side="right"))
+        if few:
+            return np.flatnonzero(rank < few)
+        firsts = np.flatnonzero(rank == 0)
+        _, of, counts = np.unique(rules[firsts], return_inverse=True, return_counts=True)
+        firsts = firsts[np.lexsort((firsts, of, -counts[of]))]
+        return np.sort(firsts[np.cumsum(nodes[firsts]) <= most_nodes])
+
+    def enumerated(self, input_: int) -> tuple[list[list[int]], npt.NDArray[np.uint64]]:
+        """Every single change of an input, and four keys of each: its rule and what it finds, at radius 0 and 1."""
+        work = room_for([self.inputs[input_]])
+        change, _, keys = enumeration_kernels.enumerate_changes(
+            *self._arrays[input_], work, *self._compiled, enumeration_kernels.EVERYTHING
+        )
+        return change.tolist(), keys
+
+    def finds(
+        self, wanted: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64]
+    ) -> tuple[npt.NDArray[np.int64], IntArray]:
+        """Which inputs hold what a change could find: places in `wanted` (keys, increasing) and inputs, in pairs.
+
+        Args:
+            wanted: Keys of what is found, increasing.
+            wider: Keys at radius 1, increasing, that keys at radius 2 among them refine.
+        """
+
+        def find_block(start: int, stop: int, work: Any) -> list[Any]:
+            keys = (
+                enumeration_kernels.finds(*self._arrays[i], work, *self._compiled[:3], wider)
+                for i in range(start, stop)
+            )
+            return [np.flatnonzero(np.isin(wanted, key)) for key in keys]
+
+        parts = self._map(find_block)
+        return (
+            np.concatenate([np.zeros(0, np.int64), *parts]),
+            np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts]),
+        )
+
+    def margins(
+        self,
+        classifier: Classifier,
+        inputs: IntArray,
+        changes: IntArray,
+        *,
+        progress: Progress | None = None,
+        stage: str = "scoring",
+    ) -> FloatArray:
+        """Log-odds of accept after each row of changes, `[V]`; NaN where they cannot be made together or leave the rung.
+
+        Args:
+            classifier: The model.
+            inputs: Whom each row changes, `[V]`.
+            changes: The changes, `[V, k, 4]`.
+            progress: Called as work proceeds.
+            stage: What it is told.
+        """
+        network = compiled_network(classifier)
+        order = np.argsort(inputs, kind="stable")
+        bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
+        margins = np.full(len(inputs), np.nan)
+
+        def score_block(start: int, stop: int, work: Any) -> list[None]:
+            states = None if network is None else incremental_kernels.new_states(work, network)
+            for i in range(start, stop):
+                rows = order[bounds[i] : bounds[i + 1]]
+                if not len(rows):
+                    continue
+                if network is not None:
+                    margins[rows] = incremental_kernels.score_changes(
+                        *self._arrays[i], work, changes[rows], network, states, *self._compiled
+                    )
+                    continue
+                fits = rows[incremental_kernels.check_changes(*self._arrays[i], work, changes[rows], *self._compiled)]
+                most = max(1, _BUILT_NODES // (self.inputs[i].num_nodes + 8))
+                for first in range(0, len(fits), most):
+                    part = fits[first : first + most]
+                    batch, _ = self._built(i, changes[part], work)
+                    margins[part] = log_odds(classifier.accept_probability(batch))
+            return []
+
+        self._map(score_block, stage, progress, jobs=1 if network is None else None)
+        return margins
+
+    def exact_keys(
+        self, inputs: IntArray, changes: IntArray, members: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.uint64]:
+        """Keys of rules that rows of changes carry out in the exact surroundings of their anchors, `[V]`.
+
+        Args:
+            inputs: Whom each row changes, `[V]`.
+            changes: The changes, `[V, m, 4]`.
+            members: Keys of their rules at radius 1, `[V, m]`.
+        """
+        return self._keys(composition_kernels.exact_keys, inputs, changes, members)
+
+    def widened_keys(self, inputs: IntArray, changes: IntArray, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """Keys at radius 2 of rules, or of what they find, `[V]`; 0 where too much lies around.
+
+        Args:
+            inputs: Whom each row changes, `[V]`.
+            changes: Single changes, `[V, 4]`.
+            keys: Their keys at radius 1, `[V]`.
+        """
+        return self._keys(enumeration_kernels.widened_keys, inputs, changes, keys)
+
+    def _keys(
+        self, kernel: Any, inputs: IntArray, changes: IntArray, known: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.uint64]:
+        """What a kernel makes of the changes of each input and the keys that are known of them, `[V]`."""
+        order = np.argsort(inputs, kind="stable")
+        bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
+        keys = np.zeros(len(inputs), np.uint64)
+
+        def key_block(start: int, stop: int, work: Any) -> list[None]:
+            for i in range(start, stop):
+                rows = order[bounds[i] : bounds[i + 1]]
+                if len(rows):
+                    keys[rows] = kernel(*self._arrays[i], work, changes[rows], known[rows])
+            return []
+
+        self._map(key_block)
+        return keys
+
+    def changed(self, input_: int, changes: IntArray) -> tuple[GraphBatch, IntArray]:
+        """What rows of changes make of one input, and which of its nodes each of their nodes was (-1 for new ones)."""
+        return self._built(input_, changes, room_for([self.inputs[input_]]))
+
+    def built(self, inputs: IntArray, changes: IntArray) -> tuple[GraphBatch, list[IntArray]]:
+        """The graphs after each row of changes, and which node each of their nodes was (-1 for new ones)."""
+        work = room_for([self.inputs[i] for i in np.unique(inputs).tolist()])
+        graphs, origins = [], []
+        for i, row in zip(inputs.tolist(), changes, strict=True):
+            batch, origin = self._built(i, row[None], work)
+            graphs.append(batch[0])
+            origins.append(origin)
+        return GraphBatch.from_graphs(graphs), origins
+
+    def _built(self, i: int, changes: IntArray, work: Any) -> tuple[GraphBatch, IntArray]:
+        labels, edges, bonds, node_ptr, edge_ptr, origin = incremental_kernels.build_changed(
+            *self._arrays[i], work, changes, *self._groups
+        )
+        return GraphBatch(
+            labels, edges, node_ptr, edge_ptr, None if self.inputs[i].edge_labels is None else bonds
+        ), origin
+
+    def _map(
+        self,
+        block: Callable[[int, int, Any], list[Any]],
+        stage: str = "",
+        progress: Progress | None = None,
+        jobs: int | None = None,
+    ) -> list[Any]:
+        """What `block(start, stop, work)` returns for all blocks of inputs, end to end."""
+        total = len(self.inputs)
+        assert self._compiled
+        assert self._groups
+        assert self._arrays is not None
+        starts = range(0, total, _BLOCK)
+
+        def run(start: int) -> list[Any]:
+            stop = min(start + _BLOCK, total)
+            return block(start, stop, room_for(self.inputs[start:stop]))
+
+        found: list[Any] = []
+        with ThreadPoolExecutor(self.jobs if jobs is None else jobs) as pool:
+            for start, part in zip(starts, pool.map(run, starts), strict=True):
+                found += part
+                if progress is not None:
+                    progress(stage, min(start + _BLOCK, total), total, "")
+        return found
+
+
+@dataclass
+class Tally:
+    """How many changed graphs the explained model was asked about: oracle calls, as others name them."""
+
+    graphs: int = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Acceptance:
+    """Who is asked about changed graphs.
+
+    Args:
+        classifier: The explained model.
+        panel: Other models of the same data.
+        confirm: Whether a result counts only if most of the panel accept it too.
+        needed: Votes of the panel that decide; None for more than half.
+        permission: Says which accepted results count at all; None for all.
+        tally: Counts what the explained model is asked.
+    """
+
+    classifier: Classifier
+    panel: tuple[Classifier, ...] = ()
+    confirm: bool = False
+    needed: int | None = None
+    permission: Permission | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the explained model must be shown every changed graph; the package's own networks are recomputed where a change reaches."""
+        return compiled_network(self.classifier) is None
+
+    @property
+    def majority(self) -> int:
+        """Votes of the panel that decide."""
+        return len(self.panel) // 2 + 1 if self.needed is None else self.needed
+
+    def log_odds(self, graphs: Sequence[Graph], base: FloatArray) -> FloatArray:
+        """Log-odds of what counts, of graphs as they are; `base` are those of accept."""
+        if not self.confirm:
+            return base
+        batch = GraphBatch.from_graphs(graphs)
+        said = np.sort([log_odds(member.accept_probability(batch)) for member in self.panel], axis=0)
+        return np.asarray(np.minimum(base, said[len(self.panel) - self.majority]))
+
+    def judge(
+        self,
+        workshop: Workshop,
+        inputs: IntArray,
+        changes: IntArray,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Log-odds of accept, and of what counts, `[V]` each, after each row of changes; NaN where they do not count.
+
+        Args:
+            workshop: Makes changes.
+            inputs: Whom each row changes, `[V]`.
+            changes: The changes, `[V, k, 4]`.
+            deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts; the others do not count.
+            progress: Called as work proceeds.
+        """
+        margin = workshop.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
+        self.tally.graphs += int(np.isfinite(margin).sum())
+        if self.permission is not None:
+            likely = np.flatnonzero(margin > ACCEPTED)
+            permitted = self.permission.allowed(
+                workshop, inputs[likely], changes[likely], deadline=deadline, progress=progress
+            )
+            margin[likely[~permitted]] = np.nan
+        if not self.confirm:
+            return margin, margin
+        rows = np.flatnonzero(np.isfinite(margin))
+        said = np.sort([workshop.margins(member, inputs[rows], changes[rows]) for member in self.panel], axis=0)
+        goal = margin.copy()
+        goal[rows] = np.minimum(margin[rows], said[len(self.panel) - self.majority])
+        return margin, goal
+
+    def votes(self, workshop: Workshop, inputs: IntArray, changes: IntArray) -> npt.NDArray[np.int8]:
+        """How many of the panel accept what each row of changes makes, `[V]`; `NOT_ASKED` where there is no panel."""
+        if not self.panel:
+            return np.full(len(inputs), NOT_ASKED, np.int8)
+        said = [workshop.margins(member, inputs, changes) > 0 for member in self.panel]
+        return np.asarray(np.sum(said, axis=0), np.int8)
+
+
+def log_odds(probability: FloatArray) -> FloatArray:
+    """`log(p / (1 - p))`, finite."""
+    p = np.clip(probability, 1e-15, 1 - 1e-15)
+    return np.log(p) - np.log1p(-p)

@@ -1,0 +1,251 @@
+"""Which changed molecules count: those that rdkit accepts as their labels say, that gain no charge and no structural alert, and that
+keep to a chemist's wishes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.algorithms.rules.groups import Group
+from comrecgc.graphs import (
+    ChangedGraphs,
+    Graph,
+    GraphBatch,
+    Rule,
+    Surroundings,
+    can_be_carried_out,
+    carry_out,
+    distinct_sites,
+)
+from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsWishes, alerts_of, sanitised
+from comrecgc.scoring import change_kernels
+
+if TYPE_CHECKING:
+    from comrecgc.algorithms.rules.mining import IntArray, Progress, Workshop
+
+
+BoolArray = npt.NDArray[np.bool_]
+MOST_PLACES = 256
+"""Places of a rule in one molecule that wishes are looked at."""
+_SINGLE = 0
+
+
+class Permission(Protocol):
+    """Says which changes count, whatever the model makes of them."""
+
+    def allowed(
+        self,
+        workshop: Workshop,
+        inputs: IntArray,
+        changes: IntArray,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
+    ) -> BoolArray:
+        """Mask of the rows `[V]`.
+
+        Args:
+            workshop: Makes changes.
+            inputs: Whom each row changes, `[V]`, not decreasing.
+            changes: The changes, `[V, k, 4]`.
+            deadline: When to stop, as `time.monotonic()` counts; what was not looked at by then is not allowed.
+            progress: Called as work proceeds.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MolecularPermission:
+    """Looks at changed molecules one by one, but for those whose kind of change leaves no doubt.
+
+    Groups that hang on a single bond, carry no charge and are no alert leave valences, which are checked before, and aromaticity as they are. Beside
+    heteroatoms they may still be one: a hydroxy on the carbon of an ether is a hemiacetal.
+    Where labels are atom types, a group takes the place only of one that hangs on the same kind of bond: "=O by propyl" is no exchange of groups
+    but another carbon.
+
+    Args:
+        chemistry: The chemistry of the data.
+        wishes: What a chemist wants.
+        avoid_alerts: Whether a result may have no structural alert (`REACTIVE`) that the molecule had not before.
+    """
+
+    chemistry: MolecularChemistry
+    wishes: SmartsWishes = field(default_factory=SmartsWishes)
+    avoid_alerts: bool = True
+
+    def allowed(
+        self,
+        workshop: Workshop,
+        inputs: IntArray,
+        changes: IntArray,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
+    ) -> BoolArray:
+        mask = np.ones(len(inputs), bool)
+        order = np.argsort(inputs, kind="stable")
+        bounds = np.searchsorted(inputs[order], np.arange(len(workshop.inputs) + 1))
+        unusual = self._unusual(workshop.vocabulary.groups)
+        for i in np.unique(inputs).tolist():
+            rows = order[bounds[i] : bounds[i + 1]]
+            if deadline is not None and time.monotonic() > deadline:
+                mask[rows] = False
+                continue
+            graph = workshop.inputs[i]
+            if self.chemistry.has_types:
+                mask[rows] = self._keeps_bonds(graph, changes[rows], workshop.vocabulary.groups)
+                rows = rows[mask[rows]]
+            if not self.wishes:
+                rows = rows[self._in_doubt(graph, changes[rows], unusual)]
+            if len(rows):
+                batch, origin = workshop.changed(i, changes[rows])
+                mask[rows] = self.permits(graph, batch, origin)
+            if progress is not None:
+                progress("checking molecules", i + 1, len(workshop.inputs), "")
+        return mask
+
+    def permits(self, graph: Graph, batch: GraphBatch, origin: npt.NDArray[np.int32]) -> BoolArray:
+        """Which molecules made of one count.
+
+        Args:
+            graph: The molecule before.
+            batch: The changed ones.
+            origin: Which of its atoms each of theirs was; -1 for new ones.
+        """
+        names = self.chemistry.label_names
+        changed = ChangedGraphs(
+            before=GraphBatch.from_graphs([graph]),
+            after=batch,
+            source=np.zeros(len(batch), np.int64),
+            origin=np.asarray(origin, np.int64),
+        )
+        mask = self.chemistry.keeps_charge(changed)
+        old = sanitised(graph, names) if self.avoid_alerts else None
+        alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, REACTIVE))
+        for k in np.flatnonzero(mask).tolist():
+            after = batch[k]
+            molecule = sanitised(after, names)
+            mask[k] = molecule is not None and (
+                not self.avoid_alerts or alerts.issuperset(alerts_of(molecule, REACTIVE))
+            )
+            if mask[k] and self.wishes:
+                mask[k] = self.wishes.allows(
+                    graph, _named(after, origin[batch.node_ptr[k] : batch.node_ptr[k + 1]]), names
+                )
+        return mask
+
+    def permits_results(self, graph: Graph, results: Sequence[Graph]) -> BoolArray:
+        """Which molecules, kept atoms of which have the ids of those before, keep to the wishes."""
+        names = self.chemistry.label_names
+        return np.array([not self.wishes or self.wishes.allows(graph, result, names) for result in results], bool)
+
+    def _unusual(self, groups: Sequence[Group]) -> BoolArray:
+        """Groups that hang on another bond than a single one, are charged, or are an alert on an aliphatic or aromatic carbon, `[2, G + 1]`.
+
+        The first row is about aliphatic anchors, the second about aromatic ones; the last column is for no group.
+        """
+        charges = self.chemistry.charges
+        facts = np.zeros((2, len(groups) + 1), bool)
+        for place, group in enumerate(groups):
+            facts[:, place] = group.bond != _SINGLE or charges[list(group.labels)].sum() != 0
+            if self.avoid_alerts:
+                facts[0, place] |= is_alert(group, self.chemistry.label_names)
+                facts[1, place] |= is_alert(group, self.chemistry.label_names, on_aromatic=True)
+        return facts
+
+    def _keeps_bonds(self, graph: Graph, changes: IntArray, groups: Sequence[Group]) -> BoolArray:
+        """Rows in which every group that is swapped leaves the bond it hangs on to the other, `[V]`."""
+        bonds = np.full((graph.num_nodes, graph.num_nodes), -1)
+        if graph.edge_labels is not None:
+            bonds[graph.edges[:, 0], graph.edges[:, 1]] = bonds[graph.edges[:, 1], graph.edges[:, 0]] = (
+                graph.edge_labels
+            )
+        hangs_on = np.array([group.bond for group in groups] or [_SINGLE])
+        swaps = changes[:, :, 0] == change_kernels.SWAP
+        first, second, value = (np.where(swaps, changes[:, :, k], 0) for k in (1, 2, 3))
+        mask: BoolArray = (~swaps | (bonds[first, second] == hangs_on[value])).all(axis=1)
+        return mask
+
+    def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray) -> BoolArray:
+        """Rows to look at, `[V]`."""
+        changing = change_kernels
+        if self.chemistry.charges[graph.labels].any():
+            return np.ones(len(changes), bool)
+        bonds = np.zeros((graph.num_nodes, graph.num_nodes), bool)
+        if graph.edge_labels is not None:
+            multiple = graph.edges[graph.edge_labels != _SINGLE]
+            bonds[multiple[:, 0], multiple[:, 1]] = bonds[multiple[:, 1], multiple[:, 0]] = True
+        kind, first, second, value = (changes[:, :, k] for k in range(4))
+        takes = (kind == changing.DETACH) | (kind == changing.SWAP)
+        gives = (kind == changing.ATTACH) | (kind == changing.SWAP)
+        doubt = (kind == changing.RELABEL) | (kind >= changing.JOIN)
+        doubt |= takes & bonds[np.maximum(first, 0), np.maximum(second, 0)]
+        aromatic = self.chemistry.aromatic[graph.labels[np.maximum(first, 0)]].astype(np.int64)
+        doubt |= gives & unusual[aromatic, np.where(gives, value, -1)]
+        if self.avoid_alerts:
+            doubt |= gives & self._beside_heteroatoms(graph)[np.maximum(first, 0)]
+        mask: BoolArray = doubt.any(axis=1)
+        return mask
+
+    def _beside_heteroatoms(self, graph: Graph) -> BoolArray:
+        """Aliphatic atoms that are no carbon, or have a neighbour that is none, `[n]`."""
+        other = ~self.chemistry.carbons[graph.labels]
+        mask = other.copy()
+        for side in range(2):
+            mask[graph.edges[other[graph.edges[:, 1 - side]], side]] = True
+        return mask & ~self.chemistry.aromatic[graph.labels]
+
+
+def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, label_names: Sequence[str]) -> bool:
+    """Whether a rule can be carried out somewhere in a molecule without breaking a chemist's wishes.
+
+    Args:
+        rule: The rule.
+        graph: The molecule.
+        wishes: What is wanted; with none, any place will do.
+        label_names: Atom behind each label.
+    """
+    if not wishes:
+        return can_be_carried_out(rule, graph)
+    sites = distinct_sites(rule, Surroundings(graph), MOST_PLACES)
+    return any(wishes.allows(graph, carry_out(rule, graph, site), label_names) for site in sites)
+
+
+def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = False) -> bool:
+    """Whether a group on a carbon is a structural alert, or no molecule at all; not known without carbon.
+
+    Args:
+        group: The group.
+        label_names: Atom behind each label.
+        on_aromatic: Whether the carbon is that of benzene rather than methane.
+    """
+    name = "c" if on_aromatic else "C"
+    if name not in label_names:
+        return False
+    carbon, size = label_names.index(name), 6 if on_aromatic else 1
+    ring = [(k, (k + 1) % 6) for k in range(6)] if on_aromatic else []
+    aromatic = BOND_NAMES.index("aromatic")
+    graph = Graph(
+        [*([carbon] * size), *group.labels],
+        [*ring, (0, size), *((i + size, j + size) for i, j in group.edges)],
+        [*([aromatic] * len(ring)), group.bond, *group.edge_labels],
+    )
+    molecule = sanitised(graph, label_names)
+    return molecule is None or bool(alerts_of(molecule, REACTIVE))
+
+
+def _named(graph: Graph, origin: npt.NDArray[np.int32]) -> Graph:
+    """A changed graph whose kept nodes have the ids of the nodes they were, new ones larger ids."""
+    kept = [k for k in range(graph.num_nodes) if origin[k] >= 0]
+    order = [*sorted(kept, key=lambda k: int(origin[k])), *(k for k in range(graph.num_nodes) if origin[k] < 0)]
+    moved = graph.permuted(np.array(order))
+    first_new = int(max(origin.max(initial=-1) + 1, 0)) + 1_000
+    new = range(first_new, first_new + graph.num_nodes - len(kept))
+    ids = np.array([*(int(origin[k]) for k in order if origin[k] >= 0), *new], np.int32)
+    return Graph.assemble(moved.labels, moved.edges, moved.edge_labels, ids, first_new + graph.num_nodes)

@@ -1,0 +1,168 @@
+"""From changes of one graph to the rule they carry out: what was found there, what was made of it, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from comrecgc.algorithms.rules.groups import Group, common_nodes
+from comrecgc.graphs import Graph, Pattern, Rule, Site, Surroundings
+
+if TYPE_CHECKING:
+    from comrecgc.algorithms.rules.mining import Workshop
+    from comrecgc.algorithms.rules.table import RuleTable
+
+
+Edge = tuple[int, int]
+
+_ATTACH, _SWAP, _JOIN, _TIE = 1, 3, 4, 7
+
+
+def read_rules(table: RuleTable, workshop: Workshop, rows: Sequence[int]) -> list[tuple[Rule, Site]]:
+    """Rules of a table, each read off the first input that it turns, and where it is carried out there."""
+    entries = table.ptr[np.asarray(rows, np.int64)]
+    batch, origins = workshop.built(table.input[entries], table.change[entries].astype(np.int32))
+    return [
+        read_rule(
+            workshop.inputs[table.input[entry]], batch[k], origins[k].tolist(), table.change[entry], table.groups,
+            int(table.radius[row]),
+        )
+        for k, (row, entry) in enumerate(zip(rows, entries.tolist(), strict=True))
+    ]  # fmt: skip
+
+
+def read_rule(
+    graph: Graph, changed: Graph, origin: Sequence[int], change: Any, groups: Sequence[Group], radius: int
+) -> tuple[Rule, Site]:
+    """The rule behind changes of a graph, and the place where it was carried out.
+
+    Args:
+        graph: The graph before.
+        changed: The graph after, its new nodes last, group after group.
+        origin: Node of `graph` that each node of `changed` was; -1 for new ones.
+        change: The changes, `[m, 4]` (`change_kernels`).
+        groups: The groups that they speak of.
+        radius: 0 for what changes and its anchors; 1 for the exact surroundings of the anchors too; 2 for those of their neighbours.
+    """
+    rows = [row for row in np.asarray(change).tolist() if row[0] >= 0]
+    old_bonds, new_bonds = _bonds(graph), _bonds(changed)
+    back = {j: i for j, i in enumerate(origin) if i >= 0}
+    stays = {i: j for j, i in back.items()}
+    merged = _merged(graph, old_bonds, rows, groups, first_new=len(back))
+    replaced = {new: old for old, new in merged.items()}
+
+    def before_of(j: int) -> int | None:
+        return back.get(j, replaced.get(j))
+
+    lost = [
+        (i, j) for (i, j), bond in old_bonds.items()
+        if i not in stays or j not in stays or new_bonds.get(_edge(stays[i], stays[j])) != bond
+    ]  # fmt: skip
+    gained = [
+        (i, j) for (i, j), bond in new_bonds.items()
+        if i not in back or j not in back or old_bonds.get(_edge(back[i], back[j])) != bond
+    ]  # fmt: skip
+    relabelled = [i for i, j in stays.items() if graph.labels[i] != changed.labels[j]]
+    removed = [i for i in range(graph.num_nodes) if i not in stays]
+    core = sorted(
+        {*removed, *relabelled, *(i for edge in lost for i in edge), *_ends(gained, before_of), *_anchors(rows)}
+    )
+    anchors = [i for i in core if i in stays]
+    inside = set(core)
+    nodes, edges = list(core), set(lost)
+    closed, ring = set(removed), anchors
+    for _ in range(radius):
+        closed |= set(ring)
+        further = []
+        for node in ring:
+            beside = sorted(_edge(*edge) for edge in old_bonds if node in edge)
+            edges |= set(beside)
+            for i, j in beside:
+                other = j if i == node else i
+                if other not in inside:
+                    inside.add(other)
+                    further.append(other)
+        nodes += further
+        ring = further
+    new_nodes = [j for j in range(changed.num_nodes) if before_of(j) is None]
+    rank = {node: k for k, node in enumerate(nodes)}
+    after_nodes = [i for i in nodes if i in stays or i in merged]
+    after_rank = {(stays[i] if i in stays else merged[i]): k for k, i in enumerate(after_nodes)}
+    after_rank |= {j: len(after_nodes) + k for k, j in enumerate(new_nodes)}
+    after_edges = {_edge(stays[i], stays[j]) for i, j in edges if i in stays and j in stays} & set(new_bonds) | set(
+        gained
+    )
+    labelled = graph.edge_labels is not None
+    after_labels = [0] * len(after_rank)
+    for node, k in after_rank.items():
+        after_labels[k] = int(changed.labels[node])
+    rule = Rule(
+        before=_pattern([int(graph.labels[node]) for node in nodes], edges, rank, old_bonds, labelled=labelled),
+        after=_pattern(after_labels, after_edges, after_rank, new_bonds, labelled=labelled),
+        kept=tuple((rank[i], k) for k, i in enumerate(after_nodes)),
+        closed=tuple(node in closed for node in nodes),
+        radius=radius,
+        num_changes=len(rows),
+    )
+    return rule, tuple(nodes)
+
+
+def _merged(
+    graph: Graph,
+    bonds: dict[Edge, int],
+    rows: Sequence[Sequence[int]],
+    groups: Sequence[Group],
+    first_new: int,
+) -> dict[int, int]:
+    """Nodes of a group that stay in place when another takes it: nodes before, by those after."""
+    where = Surroundings(graph)
+    merged: dict[int, int] = {}
+    start = first_new
+    for kind, anchor, root, value in rows:
+        if kind not in (_ATTACH, _SWAP, _TIE):
+            continue
+        new = groups[value]
+        if kind == _SWAP:
+            nodes = where.beyond(anchor, root)
+            place = {node: k for k, node in enumerate(nodes)}
+            inner = sorted(
+                (*sorted((place[i], place[j])), bond) for (i, j), bond in bonds.items() if i in place and j in place
+            )
+            old = Group(
+                tuple(where.labels[node] for node in nodes),
+                tuple((row[0], row[1]) for row in inner),
+                tuple(row[2] for row in inner),
+                where.around[anchor][root],
+            )
+            merged |= {nodes[i]: start + j for i, j in common_nodes(old, new)}
+        start += len(new.labels)
+    return merged
+
+
+def _anchors(rows: Sequence[Sequence[int]]) -> list[int]:
+    return [node for kind, first, second, _ in rows for node in ((first, second) if kind >= _JOIN else (first,))]
+
+
+def _ends(edges: Sequence[Edge], before_of: Any) -> list[int]:
+    found = [before_of(node) for edge in edges for node in edge]
+    return [node for node in found if node is not None]
+
+
+def _bonds(graph: Graph) -> dict[Edge, int]:
+    labels = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
+    return {(i, j): bond for (i, j), bond in zip(graph.edges.tolist(), labels, strict=True)}
+
+
+def _pattern(
+    labels: Sequence[int], edges: set[Edge], rank: dict[int, int], bonds: dict[Edge, int], *, labelled: bool
+) -> Pattern:
+    rows = sorted((*_edge(rank[i], rank[j]), bonds[i, j]) for i, j in edges)
+    return Pattern(
+        tuple(labels), tuple((row[0], row[1]) for row in rows), tuple(row[2] for row in rows) if labelled else None
+    )
+
+
+def _edge(i: int, j: int) -> Edge:
+    return (i, j) if i < j else (j, i)

@@ -1,0 +1,447 @@
+"""The table of rules and inputs: where each rule can be carried out, where that is accepted, and how.
+
+Everything else follows from it: the choice of rules, their statistics, a choice under other wishes, the page to play with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.algorithms.rules.composition import Made
+from comrecgc.algorithms.rules.groups import Group
+from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Changes, IntArray, Workshop
+from comrecgc.graphs import GraphBatch, Surroundings
+from comrecgc.scoring import change_kernels
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+MOST_CHANGES = 3
+"""Changes of a rule at most."""
+
+_NEEDS_CONTEXT = (change_kernels.RELABEL, change_kernels.JOIN, change_kernels.CUT, change_kernels.REBOND)
+_LOOKED_AT = 12_000  # rules, those that turn the most inputs, of which the table keeps some
+WIDE = 2
+"""Radius that only rules of one change have."""
+_SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
+_FOR_SUCCESS = 1 / 6  # each in this share of the table
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleTable:
+    """Rules, each a row, and the inputs that they turn.
+
+    Args:
+        key: What the rule is known by, `[K]`, increasing.
+        general: The rule of the same changes at radius 0, `[K]`, in the table or not.
+        radius: Radius of its context, `[K]`.
+        kinds: Kind of each of its changes, `[K, 3]`; -1 where it has fewer.
+        cost: Elements that it changes, `[K]`.
+        adds: Node labels of which it leaves more than it finds, `[K, L]`; hydrogens that only follow do not count.
+        removes: Node labels of which it leaves fewer, `[K, L]`.
+        applicable: Inputs that hold what it finds, `[K, N]`, eight to a byte.
+        ptr: Where the inputs of each rule begin, `[K + 1]`.
+        input: Inputs where it is accepted within θ, on the rung, `[E]`, increasing within a rule.
+        change: How it is carried out there, `[E, 3, 4]` (`change_kernels`); a kind of -1 is no change.
+        margin: Log-odds of accept afterwards, `[E]`.
+        votes: How many of the panel accept it too, `[E]`; -1 if nobody was asked.
+        base: Log-odds of accept of every input as it is, `[N]`.
+        random_success: Share of all changes of the same kind, on the inputs it can be carried out on, that are accepted, `[K]`; NaN for
+            composite rules.
+        majority: Votes that are most of the panel; 0 if there is none.
+        groups: The groups that changes speak of.
+        num_left_out: Rules that turn so few inputs that they were left out.
+        most_left_out: Inputs that any of those turns at most.
+        num_unconfirmed: Rules that were left out since the panel agrees too seldom.
+        num_scored: Graphs that the explained model was asked about, inputs included; 0 where nobody counted.
+        num_untried: Changes that it was not asked about, since there was no time for so many.
+    """
+
+    key: npt.NDArray[np.uint64]
+    general: npt.NDArray[np.uint64]
+    radius: npt.NDArray[np.int8]
+    kinds: npt.NDArray[np.int8]
+    cost: npt.NDArray[np.int32]
+    adds: npt.NDArray[np.bool_]
+    removes: npt.NDArray[np.bool_]
+    applicable: npt.NDArray[np.uint8]
+    ptr: npt.NDArray[np.int64]
+    input: IntArray
+    change: npt.NDArray[np.int16]
+    margin: npt.NDArray[np.float32]
+    votes: npt.NDArray[np.int8]
+    base: npt.NDArray[np.float64]
+    random_success: npt.NDArray[np.float32]
+    majority: int
+    groups: tuple[Group, ...]
+    num_left_out: int = 0
+    most_left_out: int = 0
+    num_unconfirmed: int = 0
+    num_scored: int = 0
+    num_untried: int = 0
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @property
+    def num_inputs(self) -> int:
+        return len(self.base)
+
+    @property
+    def num_changes(self) -> npt.NDArray[np.int64]:
+        """Changes of each rule, `[K]`."""
+        return np.asarray((self.kinds >= 0).sum(axis=1))
+
+    @cached_property
+    def rule(self) -> npt.NDArray[np.int64]:
+        """Rule of each entry, `[E]`."""
+        return np.repeat(np.arange(len(self)), np.diff(self.ptr))
+
+    @cached_property
+    def confirmed(self) -> npt.NDArray[np.bool_]:
+        """Which entries most of the panel accept, `[E]`."""
+        return (self.votes >= self.majority) & (self.majority > 0)
+
+    @cached_property
+    def attached(self) -> npt.NDArray[np.int16]:
+        """The group that each change of a rule brings, `[K, 3]`; -1 where it brings none."""
+        changing = change_kernels
+        brings = np.isin(self.kinds, (changing.ATTACH, changing.SWAP, changing.TIE))
+        return np.where(brings, self.change[self.ptr[:-1], :, 3], -1).astype(np.int16)
+
+    @cached_property
+    def general_row(self) -> npt.NDArray[np.int64]:
+        """Row of the rule of the same changes at radius 0, `[K]`; -1 for those at radius 0, and where it is not in the table."""
+        place = np.searchsorted(self.key, self.general)
+        known = self.key[np.minimum(place, max(len(self) - 1, 0))] == self.general
+        return np.where(known & (self.radius > 0), place, -1)
+
+    def can_be_carried_out(self, rule: int) -> npt.NDArray[np.bool_]:
+        """Inputs that hold what a rule finds, `[N]`."""
+        return np.unpackbits(self.applicable[rule], count=self.num_inputs).astype(bool)
+
+    @cached_property
+    def num_applicable(self) -> npt.NDArray[np.int64]:
+        """Inputs that each rule can be carried out on, `[K]`."""
+        return np.asarray(np.bitwise_count(self.applicable).sum(axis=1), np.int64)
+
+    @cached_property
+    def num_accepted(self) -> npt.NDArray[np.int64]:
+        """Inputs that each rule turns, `[K]`."""
+        return np.diff(self.ptr)
+
+    @cached_property
+    def success(self) -> npt.NDArray[np.float64]:
+        """Share of the inputs it can be carried out on that a rule turns, `[K]`."""
+        return self.num_accepted / np.maximum(self.num_applicable, 1)
+
+    def incidence(self, *, confirmed: bool = False) -> csr_array:
+        """Which inputs each rule turns, `[K, N]`; with `confirmed`, only where most of the panel agree."""
+        from scipy.sparse import csr_array
+
+        mask = self.confirmed if confirmed else np.ones(len(self.input), bool)
+        ptr = np.concatenate([[0], np.cumsum(mask)])[self.ptr]
+        return csr_array((np.ones(int(mask.sum()), bool), self.input[mask], ptr), shape=(len(self), self.num_inputs))
+
+    def entry(self, rule: int, input_: int) -> int:
+        """The entry of a rule and an input; -1 if the rule does not turn it."""
+        at = int(np.searchsorted(self.input[self.ptr[rule] : self.ptr[rule + 1]], input_)) + int(self.ptr[rule])
+        return at if at < self.ptr[rule + 1] and self.input[at] == input_ else -1
+
+
+def tabulate(
+    singles: Changes,
+    composites: Sequence[Made],
+    workshop: Workshop,
+    base: npt.NDArray[np.float64],
+    *,
+    acceptance: Acceptance,
+    most_rules: int = 3000,
+    least_inputs: int = 2,
+    definite: npt.NDArray[np.bool_] | None = None,
+    least_confirmed: float = 0.0,
+) -> RuleTable:
+    """The table of what was mined.
+
+    Of several places where a rule turns an input, that of highest probability is kept; where the panel's consent counts, that which most of
+    it accept most firmly.
+
+    Args:
+        singles: Single changes, scored.
+        composites: Several made together.
+        workshop: What they were mined with.
+        base: Log-odds of accept of every input as it is.
+        acceptance: Who was asked; its panel is asked about what is kept.
+        most_rules: Rules to keep: those that turn the most inputs, and a third for those that do so nearly wherever they can be carried out.
+        least_inputs: Rules that turn fewer inputs are left out.
+        definite: Labels that say enough of a node for a group to be exchanged there, `[L]`; all other changes are then made only in their exact
+            surroundings. "Replace hydroxy on a carbon by ethylamino" makes an amide of an acid and an amine of an alcohol, and nobody
+            knows what to do with it. None where every rule may come without surroundings.
+        least_confirmed: Least share of the inputs a rule turns for which most of the panel agree, where there is one.
+    """
+    rows = accepted_rows(singles, composites, workshop, least_inputs, definite=definite)
+    key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
+    common = np.lexsort((key, -accepted))[:_LOOKED_AT]
+    common = np.sort(common[accepted[common] >= least_inputs])
+    applicable = _applicable(singles, rows, start[common], workshop, len(base))
+    success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
+    worth = _kept(key[common], accepted[common], success, most_rules)
+    kept, applicable = common[worth], applicable[worth]
+    left_out = np.setdiff1d(np.arange(len(key)), kept)
+    entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
+    votes = acceptance.votes(workshop, entries.input, entries.change.astype(np.int32))
+    majority = acceptance.majority if acceptance.panel else 0
+    firm = _confirmed_rules(entries.key, key[kept], votes >= majority, least_confirmed if majority else 0.0)
+    of_firm = np.flatnonzero(np.isin(entries.key, key[kept[firm]]))
+    kept, applicable, entries, votes = kept[firm], applicable[firm], entries.take(of_firm), votes[of_firm]
+    first = start[kept]
+    change = rows.change[first]
+    gained = _labels_gained(rows.input[first], change, workshop)
+    return RuleTable(
+        key=key[kept],
+        general=rows.general[first],
+        radius=rows.radius[first],
+        kinds=change[:, :, 0].astype(np.int8),
+        cost=rows.cost[first],
+        adds=gained > 0,
+        removes=gained < 0,
+        applicable=applicable,
+        ptr=np.concatenate([[0], np.cumsum(accepted[kept])]).astype(np.int64),
+        input=entries.input,
+        change=entries.change,
+        margin=entries.margin.astype(np.float32),
+        votes=votes,
+        base=base,
+        random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
+        majority=majority,
+        groups=workshop.vocabulary.groups,
+        num_left_out=len(left_out),
+        most_left_out=int(accepted[left_out].max(initial=0)),
+        num_unconfirmed=int((~firm).sum()),
+        num_scored=len(base) + acceptance.tally.graphs,
+        num_untried=singles.num_untried,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Rows:
+    """Accepted changes of all sorts, one a row."""
+
+    key: npt.NDArray[np.uint64]
+    general: npt.NDArray[np.uint64]
+    radius: npt.NDArray[np.int8]
+    input: IntArray
+    change: npt.NDArray[np.int16]  # [V, 3, 4]
+    members: npt.NDArray[np.uint64]  # [V, 3]: single rules of radius 0 or 1, 0 where there are fewer
+    cost: IntArray
+    margin: npt.NDArray[np.float64]
+    goal: npt.NDArray[np.float64]
+
+    def take(self, index: npt.NDArray[np.int64]) -> _Rows:
+        return _Rows(**{name: getattr(self, name)[index] for name in self.__dataclass_fields__})
+
+    def best(self) -> _Rows:
+        """The best row of every rule and input, in their order."""
+        order = np.lexsort((np.arange(len(self.key)), -self.goal, self.input, self.key))
+        key, input_ = self.key[order], self.input[order]
+        first = np.r_[True, (key[1:] != key[:-1]) | (input_[1:] != input_[:-1])] if len(key) else np.zeros(0, bool)
+        return self.take(order[first])
+
+    def turning(self, least: int) -> _Rows:
+        """The rows, one for every rule and input, of rules that turn at least so many inputs."""
+        keys, of, count = np.unique(self.key, return_inverse=True, return_counts=True)
+        return self.take(np.flatnonzero((count >= least)[of] & (keys > 0)[of]))
+
+
+def accepted_rows(
+    singles: Changes,
+    composites: Sequence[Made],
+    workshop: Workshop,
+    least_inputs: int,
+    *,
+    definite: npt.NDArray[np.bool_] | None,
+) -> _Rows:
+    """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
+
+    def plain(rows: npt.NDArray[np.int64], made: Changes | Made, radius: int) -> npt.NDArray[np.int64]:
+        if definite is None or radius == WIDE:
+            return rows
+        return rows[_say_enough(made.input[rows], made.change[rows], radius, workshop, definite)]
+
+    all_rows = np.flatnonzero(singles.accepted)
+    narrow, exact = singles.rule.T
+    wide = np.zeros(len(exact), np.uint64)
+    wide[all_rows] = workshop.widened_keys(singles.input[all_rows], singles.change[all_rows, 0], exact[all_rows])
+    parts = [
+        _Rows(
+            key=key[rows],
+            general=narrow[rows],
+            radius=np.full(len(rows), radius, np.int8),
+            input=singles.input[rows],
+            change=_padded(singles.change[rows].astype(np.int16), -1),
+            members=_padded(members[rows, None], 0),
+            cost=singles.cost[rows],
+            margin=singles.margin[rows],
+            goal=singles.goal[rows],
+        ).best()
+        for radius, key, members in ((0, narrow, narrow), (1, exact, exact), (2, wide, exact))
+        for rows in [plain(all_rows, singles, radius)]
+    ]
+    parts[2] = parts[2].turning(least_inputs)  # since there are so many
+    for made in composites:
+        all_rows = np.flatnonzero(made.goal > ACCEPTED)
+        exact = np.zeros(len(made.goal), np.uint64)
+        exact[all_rows] = workshop.exact_keys(made.input[all_rows], made.change[all_rows], made.exact[all_rows])
+        parts += [
+            _Rows(
+                key=key[rows],
+                general=made.rule[rows],
+                radius=np.full(len(rows), radius, np.int8),
+                input=made.input[rows],
+                change=_padded(made.change[rows].astype(np.int16), -1),
+                members=_padded(members[rows], 0),
+                cost=made.cost[rows],
+                margin=made.margin[rows],
+                goal=made.goal[rows],
+            ).best()
+            for radius, key, members in ((0, made.rule, made.members), (1, exact, made.exact))
+            for rows in [plain(all_rows, made, radius)]
+        ]
+    names = _Rows.__dataclass_fields__
+    return _Rows(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}).best()
+
+
+def _say_enough(
+    inputs: IntArray, changes: IntArray, radius: int, workshop: Workshop, definite: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Rows all of whose changes say where they are made, `[V]`.
+
+    At radius 0 these exchange groups on nodes of definite labels. At radius 1 all do but those that attach a group to a leaf, as it may hang on
+    anything: they give one group the place of another, on a node of which nothing is said.
+    """
+    batch = GraphBatch.from_graphs(workshop.inputs)
+    kind, node = changes[:, :, 0], batch.node_ptr[inputs][:, None] + np.maximum(changes[:, :, 1], 0)
+    if radius == 0:
+        enough = ~np.isin(kind, _NEEDS_CONTEXT) & definite[batch.labels[node]]
+    else:
+        degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
+        enough = (kind != change_kernels.ATTACH) | (degrees[node] > 1)
+    return np.asarray(((kind < 0) | enough).all(axis=1), bool)
+
+
+def _confirmed_rules(
+    keys: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], confirmed: npt.NDArray[np.bool_], least: float
+) -> npt.NDArray[np.bool_]:
+    """Which rules, by their increasing keys, are confirmed for at least this share of their entries, `[K]`."""
+    of_rule = np.searchsorted(rules, keys)
+    num = np.bincount(of_rule, minlength=len(rules))
+    return np.asarray(np.bincount(of_rule, confirmed, minlength=len(rules)) >= least * num)
+
+
+def _padded(values: npt.NDArray[Any], fill: int) -> npt.NDArray[Any]:
+    """Values of up to three changes, `[V, 3, …]`."""
+    missing = MOST_CHANGES - values.shape[1]
+    return np.pad(values, [(0, 0), (0, missing)] + [(0, 0)] * (values.ndim - 2), constant_values=fill)
+
+
+def _kept(
+    key: npt.NDArray[np.uint64], accepted: npt.NDArray[np.int64], success: npt.NDArray[np.float64], most: int
+) -> npt.NDArray[np.int64]:
+    """Which rules the table keeps, increasing: those that turn the most inputs, some of them among those that seldom fail."""
+    order = np.lexsort((key, -accepted))
+    if len(order) <= most:
+        return np.arange(len(key))
+    reserved = int(most * _FOR_SUCCESS)
+    common = most - reserved * len(_SELDOM_FAILS)
+    kept, rest = order[:common], order[common:]
+    for least in _SELDOM_FAILS:
+        firm = rest[success[rest] >= least][:reserved]
+        kept, rest = np.concatenate([kept, firm]), rest[~np.isin(rest, firm)]
+    return np.sort(np.concatenate([kept, rest[: most - len(kept)]]))
+
+
+def _applicable(
+    singles: Changes, rows: _Rows, first: npt.NDArray[np.int64], workshop: Workshop, num_inputs: int
+) -> npt.NDArray[np.uint8]:
+    """Inputs that hold what each rule finds, packed; for composite rules, what each of its changes finds."""
+    members, radius = rows.members[first], rows.radius[first]
+    found = np.zeros(members.shape, np.uint64)
+    for which in range(singles.rule.shape[1]):
+        names, at = np.unique(singles.rule[:, which], return_index=True)
+        rule, place = np.nonzero((members > 0) & (np.minimum(radius, 1) == which)[:, None])
+        found[rule, place] = singles.found[at[np.searchsorted(names, members[rule, place])], which]
+    wide = np.flatnonzero(radius == WIDE)
+    wider = np.unique(found[wide, 0])
+    change = rows.change[first[wide], 0].astype(np.int32)
+    found[wide, 0] = workshop.widened_keys(rows.input[first[wide]], change, found[wide, 0])
+    return holding(found, wider, workshop, num_inputs)
+
+
+def holding(
+    found: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64], workshop: Workshop, num_inputs: int
+) -> npt.NDArray[np.uint8]:
+    """Inputs that hold all of up to three things, `[K, N]`, packed.
+
+    Args:
+        found: Keys of what changes find, `[K, 3]`; 0 where there are fewer.
+        wider: Keys at radius 1, increasing, that keys at radius 2 among them refine.
+        workshop: Knows the inputs.
+        num_inputs: How many there are.
+    """
+    wanted = np.unique(found[found > 0])
+    holds = packed(*workshop.finds(wanted, wider), (len(wanted), num_inputs))
+    result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else np.zeros((0, holds.shape[1]), np.uint8)
+    for k in range(1, MOST_CHANGES):
+        has = found[:, k] > 0
+        result[has] &= holds[np.searchsorted(wanted, found[has, k])]
+    return result
+
+
+def packed(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
+    """A table of bits, eight columns to a byte, in which the given places are set."""
+    bits = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
+    np.bitwise_or.at(bits, (rows, columns // 8), (128 >> (columns % 8)).astype(np.uint8))
+    return bits
+
+
+def _labels_gained(inputs: IntArray, changes: npt.NDArray[np.int16], workshop: Workshop) -> IntArray:
+    """How many more nodes of each label there are after each row of changes, hydrogens that follow apart, `[K, L]`."""
+    changing, groups = change_kernels, workshop.vocabulary.groups
+    gained = np.zeros((len(inputs), workshop.vocabulary.num_labels), np.int32)
+    where = {i: Surroundings(workshop.inputs[i]) for i in np.unique(inputs).tolist()}
+    for row, i, change in zip(gained, inputs.tolist(), changes.tolist(), strict=True):
+        for kind, first, second, value in change:
+            if kind == changing.RELABEL:
+                row[where[i].labels[first]] -= 1
+                row[value] += 1
+            if kind in (changing.DETACH, changing.SWAP):
+                for node in where[i].beyond(first, second):
+                    row[where[i].labels[node]] -= 1
+            if kind in (changing.ATTACH, changing.SWAP, changing.TIE):
+                for label in groups[value].labels:
+                    row[label] += 1
+    return gained
+
+
+def _random_success(
+    singles: Changes, kinds: npt.NDArray[np.int16], applicable: npt.NDArray[np.uint8], num_inputs: int
+) -> npt.NDArray[np.float32]:
+    """What share of changes of the same kind are accepted, on average over the inputs a rule can be carried out on."""
+    result = np.full(len(kinds), np.nan, np.float32)
+    kind = singles.change[:, 0, 0]
+    for which in np.unique(kind).tolist():
+        accepted = np.bincount(singles.input[(kind == which) & singles.accepted], minlength=num_inputs)
+        share = accepted / np.maximum(singles.num_tried[which], 1)
+        of_kind = np.flatnonzero((kinds[:, 0] == which) & (kinds[:, 1] < 0))
+        for first in range(0, len(of_kind), 1000):
+            part = of_kind[first : first + 1000]
+            holds = np.unpackbits(applicable[part], axis=1, count=num_inputs)
+            result[part] = holds @ share / np.maximum(holds.sum(axis=1), 1)
+    return result

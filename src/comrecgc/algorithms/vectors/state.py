@@ -1,0 +1,368 @@
+"""Everything a search knows between two steps: of each input the graphs reached from it, bounded in number."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.cover import FloatArray, RecoursePairs, recourse_vectors
+from comrecgc.graphs import (
+    BoolArray,
+    EditPath,
+    Graph,
+    GraphBatch,
+    KeyArray,
+    LongArray,
+    fingerprint,
+    path_arrays,
+    pointers,
+    read_paths,
+)
+from comrecgc.run import Arrays, check_pointers, check_same_facts, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
+
+if TYPE_CHECKING:
+    from comrecgc.algorithms.vectors.search import DirectedSearch
+
+
+@dataclass(frozen=True, eq=False)
+class ReachedGraphs:
+    """Graphs reached from one input.
+
+    Args:
+        keys: Identity of each graph, `[n]`.
+        sizes: `|H|`, `[n]`.
+        probabilities: Probability of accept, `[n]`.
+        embeddings: `z(H)`, `[n, d]`.
+        paths: Edits from the input to each graph.
+    """
+
+    keys: KeyArray
+    sizes: npt.NDArray[np.int32]
+    probabilities: FloatArray
+    embeddings: FloatArray
+    paths: tuple[EditPath, ...]
+
+    @classmethod
+    def none(cls, width: int) -> ReachedGraphs:
+        """No graphs, of embeddings of this width."""
+        empty = np.zeros(0, np.float32)
+        return cls(empty.astype(np.uint64), empty.astype(np.int32), empty, np.zeros((0, width), np.float32), ())
+
+    @classmethod
+    def from_neighbourhood(
+        cls, path: EditPath, neighbourhood: Neighbourhood, rows: npt.NDArray[np.intp]
+    ) -> ReachedGraphs:
+        """Some neighbours of the graph at the end of a path."""
+        assert neighbourhood.probability is not None
+        assert neighbourhood.embedding is not None
+        sizes = neighbourhood.graph.size + neighbourhood.table.size_changes()[rows]
+        return cls(
+            neighbourhood.keys[rows],
+            sizes.astype(np.int32),
+            neighbourhood.probability[rows],
+            neighbourhood.embedding[rows],
+            tuple((*path, neighbourhood.table[int(row)]) for row in rows),
+        )
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def from_columns(cls, columns: Iterable[npt.NDArray[Any]], paths: Iterable[EditPath]) -> ReachedGraphs:
+        """The inverse of `columns`."""
+        keys, sizes, probabilities, embeddings = columns
+        return cls(keys, sizes, probabilities, embeddings, tuple(paths))
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """All but the paths."""
+        return self.keys, self.sizes, self.probabilities, self.embeddings
+
+    def __add__(self, other: ReachedGraphs) -> ReachedGraphs:
+        """Both, each graph once: the first path to it stays."""
+        fresh = other.select(~np.isin(other.keys, self.keys))
+        joined = map(np.concatenate, zip(self.columns, fresh.columns, strict=True))
+        return ReachedGraphs.from_columns(joined, self.paths + fresh.paths)
+
+    def select(self, rows: npt.NDArray[np.intp] | BoolArray) -> ReachedGraphs:
+        """The graphs under a mask or at these rows, in this order."""
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return ReachedGraphs.from_columns(
+            (column[rows] for column in self.columns), (self.paths[row] for row in rows.tolist())
+        )
+
+
+@dataclass(eq=False)
+class InputState:
+    """An input and what is known around it.
+
+    Args:
+        graph: The input `G`.
+        embedding: `z(G)`, `[d]`.
+        found: Its counterfactuals within θ.
+        frontier: Graphs seen and not yet expanded.
+        expanded: Keys of the graphs whose neighbours were looked at with centres in sight.
+    """
+
+    graph: Graph
+    embedding: FloatArray
+    found: ReachedGraphs
+    frontier: ReachedGraphs
+    expanded: set[int] = field(default_factory=set)
+
+    def vectors(self, sizes: npt.NDArray[np.int32], embeddings: FloatArray) -> FloatArray:
+        """Recourse vectors from the input to graphs of these sizes and embeddings, `[n, d]`."""
+        return recourse_vectors(self.embedding, self.graph.size, embeddings, sizes)
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """How far a search has come.
+
+    Args:
+        round: 0 for the sweep, then 1, 2, …
+        done: Inputs looked at in this round.
+        total: Inputs to look at in this round.
+        coverage: Share of the inputs that the centres chosen last cover.
+        num_found: Counterfactuals held.
+    """
+
+    round: int
+    done: int
+    total: int
+    coverage: float
+    num_found: int
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One input to work on in a round.
+
+    Args:
+        input: Index of the input.
+        budget: Graphs to expand.
+        num_aims: How many of the centres, the first ones, to aim at; 0 looks at the input's own neighbours only.
+    """
+
+    input: int
+    budget: int
+    num_aims: int
+
+
+@dataclass(kw_only=True, eq=False)
+class SearchState:
+    """A search between two steps.
+
+    Args:
+        inputs: What is known around each input.
+        seed: Seed of all draws.
+        plan: What to do in this round.
+        done: How much of the plan is done.
+        centres: Centres chosen last, `[R, d]`; None before the end of the sweep.
+        curve: Share of the inputs covered after the sweep and after every round.
+        num_found: Counterfactuals held of all inputs.
+        ended: Whether the search is over.
+        complete: Whether it ended of itself; False while it goes on, and when time was up.
+    """
+
+    inputs: list[InputState]
+    seed: int
+    plan: list[Task]
+    done: int = 0
+    centres: FloatArray | None = None
+    curve: list[float] = field(default_factory=list)
+    num_found: int = 0
+    ended: bool = False
+    complete: bool = False
+
+    @property
+    def progress(self) -> SearchProgress:
+        coverage = self.curve[-1] if self.curve else 0.0
+        return SearchProgress(len(self.curve), self.done, len(self.plan), coverage, self.num_found)
+
+    def vectors(self) -> tuple[FloatArray, LongArray]:
+        """Recourse vectors of all counterfactuals found, `[n, d]`, and the input of each, `[n]`."""
+        pairs = self._pairs()
+        return pairs.vectors(), pairs.inputs.astype(np.int64)
+
+    @property
+    def width(self) -> int:
+        return len(self.inputs[0].embedding) if self.inputs else 1
+
+    def pairs(self) -> RecoursePairs:
+        """Every input with its own counterfactuals; candidate `j` is the `j`-th of all, input after input."""
+        pairs = self._pairs()
+        vectors = pairs.vectors()
+        squares = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)
+        return replace(pairs, norms=np.sqrt(squares).astype(np.float32))
+
+    def _pairs(self) -> RecoursePairs:
+        """The pairs, their norms not yet known."""
+        none = np.zeros((0, self.width), dtype=np.float32)
+        counts = np.diff(self._ends)
+        return RecoursePairs(
+            input_embeddings=np.concatenate([none, *(known.embedding[None, :] for known in self.inputs)]),
+            input_sizes=np.array([known.graph.size for known in self.inputs], dtype=np.int32),
+            candidate_embeddings=np.concatenate([none, *(known.found.embeddings for known in self.inputs)]),
+            candidate_sizes=np.concatenate([np.zeros(0, np.int32), *(known.found.sizes for known in self.inputs)]),
+            inputs=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
+            candidates=np.arange(self._ends[-1], dtype=np.int32),
+            norms=np.zeros(self._ends[-1], dtype=np.float32),
+        )
+
+    def path(self, candidate: int) -> EditPath:
+        """Edits from its input to a candidate of `pairs`."""
+        known, place = self._place(candidate)
+        return known.found.paths[place]
+
+    def probability(self, candidate: int) -> float:
+        """Probability of accept of a candidate of `pairs`."""
+        known, place = self._place(candidate)
+        return float(known.found.probabilities[place])
+
+    def _place(self, candidate: int) -> tuple[InputState, int]:
+        owner = int(np.searchsorted(self._ends, candidate, side="right")) - 1
+        return self.inputs[owner], candidate - int(self._ends[owner])
+
+    @cached_property
+    def _ends(self) -> LongArray:
+        """Where the candidates of each input begin, and the end, `[num_inputs + 1]`; every step makes a new state."""
+        return pointers([len(known.found) for known in self.inputs])
+
+
+# A search on disk: its whole state as plain arrays, so that a killed search goes on as if nothing had happened.
+
+
+_COLUMNS = ("keys", "sizes", "probabilities", "embeddings")
+_KINDS = {"plan": "i2", "done": "i0", "curve": "f1", "ended": "b0", "expanded": "u1", "expanded_ptr": "i1"} | {
+    f"{name}_{column}": kind
+    for name in ("found", "frontier")
+    for column, kind in zip(
+        ("ptr", *_COLUMNS, "edits", "path_ptr"), ("i1", "u1", "i1", "f1", "f2", "i2", "i1"), strict=True
+    )
+}
+
+
+def search_facts(search: DirectedSearch, scorer: NeighbourhoodScorer, state: SearchState) -> dict[str, Any]:
+    """What determines a search: its parameters, the inputs, and what the models and the constraint say of them."""
+    said = b"".join(known.embedding.tobytes() for known in state.inputs)
+    if scorer.classifier is not None and state.inputs:
+        graphs = GraphBatch.from_graphs(known.graph for known in state.inputs)
+        said += np.asarray(scorer.classifier.accept_probability(graphs), dtype=np.float64).tobytes()
+        weights: dict[str, Any] = getattr(scorer.classifier, "state_dict", dict)()
+        said += b"".join(tensor.detach().cpu().numpy().tobytes() for tensor in weights.values())
+    return {
+        "search": asdict(search),
+        "seed": state.seed,
+        "inputs": fingerprint([known.graph for known in state.inputs]),
+        "models": hashlib.sha256(said).hexdigest()[:16],
+        "num_labels": scorer.num_labels,
+        "constraint": repr(scorer.constraint),
+    }
+
+
+def save_search(path: Path, state: SearchState, facts: dict[str, Any]) -> None:
+    """Write a search, whole or not at all.
+
+    Args:
+        path: An `.npz` file.
+        state: The search.
+        facts: What the search is of; it is resumed only with the very same.
+    """
+    expanded = [sorted(known.expanded) for known in state.inputs]
+    arrays: Arrays = {
+        "plan": np.array([(p.input, p.budget, p.num_aims) for p in state.plan], dtype=np.int64).reshape(-1, 3),
+        "done": np.array(state.done),
+        "curve": np.array(state.curve, dtype=np.float64),
+        "ended": np.array(state.ended),
+        "expanded": np.array([key for keys in expanded for key in keys], dtype=np.uint64),
+        "expanded_ptr": pointers([len(keys) for keys in expanded]),
+        **_reached_arrays("found", [known.found for known in state.inputs]),
+        **_reached_arrays("frontier", [known.frontier for known in state.inputs]),
+    }
+    if state.centres is not None:
+        arrays["centres"] = state.centres
+    save_arrays(path, arrays, facts)
+
+
+def load_search(path: Path, fresh: SearchState, facts: dict[str, Any]) -> SearchState:
+    """The search as it was saved.
+
+    Args:
+        path: The `.npz` file.
+        fresh: The search as it began.
+        facts: What the search must be of.
+    """
+    arrays, theirs = load_arrays(path, _KINDS, optional={"centres": "f2"})
+    check_same_facts(path, theirs, facts)
+    with refusing_damage(path):
+        _check(arrays, fresh)
+        found, frontier = (_read_reached(name, arrays) for name in ("found", "frontier"))
+        expanded = [
+            set(arrays["expanded"][start:stop].tolist()) for start, stop in pairwise(arrays["expanded_ptr"].tolist())
+        ]
+        inputs = [
+            InputState(known.graph, known.embedding, found[i], frontier[i], expanded[i])
+            for i, known in enumerate(fresh.inputs)
+        ]
+        return replace(
+            fresh,
+            inputs=inputs,
+            plan=[Task(*row) for row in arrays["plan"].tolist()],
+            done=int(arrays["done"]),
+            centres=arrays.get("centres"),
+            curve=arrays["curve"].tolist(),
+            num_found=sum(len(graphs) for graphs in found),
+            ended=bool(arrays["ended"]),
+            complete=bool(arrays["ended"]),  # a search cut short is kept as it was before that
+        )
+
+
+def _check(arrays: Arrays, fresh: SearchState) -> None:
+    """What must hold of a search's arrays, beyond their kinds; whether edits can be made is seen when they are."""
+    num_inputs = len(fresh.inputs)
+    for name in ("found", "frontier"):
+        sizes, probabilities = arrays[f"{name}_sizes"], arrays[f"{name}_probabilities"]
+        check_pointers(arrays[f"{name}_ptr"], num_inputs, len(sizes))
+        require(
+            arrays[f"{name}_embeddings"].shape == (len(sizes), fresh.width), "embeddings are as wide as the inputs'"
+        )
+        require(arrays[f"{name}_keys"].shape == probabilities.shape == sizes.shape, "every graph has all its columns")
+        require((sizes > 0).all(), "sizes are positive")
+        require(((probabilities >= 0) & (probabilities <= 1)).all(), "probabilities lie in [0, 1]")
+    check_pointers(arrays["expanded_ptr"], num_inputs, len(arrays["expanded"]))
+    centres, plan, curve = arrays.get("centres", np.zeros((0, fresh.width))), arrays["plan"], arrays["curve"]
+    require(centres.shape[1] == fresh.width, "centres are as wide as the inputs' embeddings")
+    require(plan.shape[1] == 3 and (plan >= 0).all(), "plans have three numbers each")
+    require(len(np.unique(plan[:, 0])) == len(plan), "plans are of different inputs")
+    require(0 <= int(arrays["done"]) <= len(plan), "done is within the plan")
+    require((plan < [max(1, num_inputs), np.inf, len(centres) + 1]).all(), "plans are of inputs and centres")
+    require(((curve >= 0) & (curve <= 1)).all(), "coverage lies in [0, 1]")
+
+
+def _reached_arrays(name: str, graphs: Sequence[ReachedGraphs]) -> Arrays:
+    """Graphs reached from all inputs, end to end."""
+    columns = map(np.concatenate, zip(*(reached.columns for reached in graphs), strict=True))
+    return {
+        f"{name}_ptr": pointers([len(reached) for reached in graphs]),
+        **{f"{name}_{column}": values for column, values in zip(_COLUMNS, columns, strict=True)},
+        **path_arrays(name, [path for reached in graphs for path in reached.paths]),
+    }
+
+
+def _read_reached(name: str, arrays: Arrays) -> list[ReachedGraphs]:
+    paths, columns = read_paths(name, arrays), [arrays[f"{name}_{column}"] for column in _COLUMNS]
+    require(len(paths) == len(columns[0]), "every graph has a path")
+    return [
+        ReachedGraphs.from_columns((column[start:stop] for column in columns), paths[start:stop])
+        for start, stop in pairwise(arrays[f"{name}_ptr"].tolist())
+    ]

@@ -1,0 +1,219 @@
+"""Greedy maximum coverage (section 2.2): within 1 − 1/e of the best, and usually proven closer by its own gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+Incidence = Any
+"""Which items each set has, `[sets, items]`: booleans, dense or a `scipy.sparse` matrix or array."""
+
+Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Chosen sets, in the order of choice.
+
+    Args:
+        order: Index of each chosen set, `[k]`.
+        gains: Weight of the items it adds to those chosen before, `[k]`, positive, and never rising without slack; whole numbers where
+            items have no weights.
+        bound: No choice of as many sets as were allowed covers more than this.
+    """
+
+    order: npt.NDArray[np.int64]
+    gains: npt.NDArray[Any]
+    bound: float
+
+    @property
+    def covered(self) -> float:
+        """Weight of all items in the chosen sets."""
+        return float(self.gains.sum())
+
+
+def greedy_cover(
+    incidence: Incidence,
+    num_sets: int,
+    *,
+    weights: npt.ArrayLike | None = None,
+    tie_break: Sequence[npt.ArrayLike] = (),
+    slack: float = 0.0,
+) -> Choice:
+    """Choose at most `num_sets` sets, each adding the most to those before; stop when nothing is gained.
+
+    Gains are kept exact: when an item is covered, every set that has it loses its weight. An item is covered once, so the
+    whole choice takes time proportional to the entries. After every step, what is covered plus the `num_sets` largest
+    gains left bounds the best choice from above (coverage is submodular); the least of these is `Choice.bound`.
+
+    Args:
+        incidence: Which items each set has, `[sets, items]`.
+        num_sets: Sets to choose, at most.
+        weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
+        tie_break: Among sets that gain the same, the least value of the first key wins, then of the second, …, then the
+            lowest index; each key is `[sets]`.
+        slack: Sets that gain at least this much less than the best, as a share, count as gaining the same.
+    """
+    sets, values = checked(incidence, num_sets, weights)
+    by_preference = np.arange(sets.shape[0])
+    if len(tie_break):
+        keys = [np.asarray(key) for key in tie_break]
+        for key in keys:
+            if key.shape != by_preference.shape:
+                raise InputError(f"tie_break keys must be one value per set, {sets.shape[0]} (got shape {key.shape})")
+        by_preference = np.lexsort(keys[::-1])
+        sets = sets[by_preference]
+    owners = sets.tocsc()  # the sets that have an item, item after item
+    left, gains = values.copy(), sets @ values
+    order, gained, covered = [], [], 0.0
+    bound = min(float(values[np.diff(owners.indptr) > 0].sum()), _largest(gains, num_sets))
+    for _ in range(min(num_sets, len(gains))):
+        best = int(gains.argmax()) if slack == 0 else int((gains >= (1 - slack) * gains.max()).argmax())
+        items = sets.indices[sets.indptr[best] : sets.indptr[best + 1]]
+        items = items[left[items] > 0]
+        if not len(items):
+            break
+        order.append(best)
+        gained.append(left[items].sum())
+        covered += gained[-1]
+        losers, lost = _entries(owners.indptr, owners.indices, items, left[items])
+        gains -= np.bincount(losers, lost, minlength=len(gains))
+        left[items] = 0.0
+        gains[best] = 0.0
+        bound = min(bound, covered + _largest(gains, num_sets))
+    return Choice(
+        order=by_preference[np.array(order, dtype=np.int64)],
+        gains=np.array(gained, dtype=np.int64 if weights is None else np.float64),
+        bound=max(bound, covered),  # never below by rounding
+    )
+
+
+def checked(incidence: Incidence, num_sets: int, weights: npt.ArrayLike | None) -> tuple[csr_array, Weights]:
+    """The incidence as a CSR array without duplicate or false entries, and the weights."""
+    from scipy.sparse import csr_array
+
+    if incidence.ndim != 2:
+        raise InputError(f"incidence must be one row per set (got shape {incidence.shape})")
+    if num_sets < 0:
+        raise InputError(f"num_sets must not be negative (got {num_sets})")
+    sets: Any = csr_array(incidence, dtype=np.bool_)
+    if not sets.has_canonical_format or not sets.data.all():
+        sets = sets.copy()
+        sets.sum_duplicates()
+        sets.eliminate_zeros()
+    values = np.ones(sets.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    if values.shape != (sets.shape[1],):
+        raise InputError(f"weights must be one per item, {sets.shape[1]} (got shape {values.shape})")
+    if not ((values >= 0) & np.isfinite(values)).all():
+        raise InputError(f"weights must be finite and not negative (got {values.min()}…{values.max()})")
+    return sets, values
+
+
+def _largest(gains: Weights, count: int) -> float:
+    """Sum of the `count` largest gains."""
+    if count == 0:
+        return 0.0
+    top = gains if count >= len(gains) else np.partition(gains, len(gains) - count)[len(gains) - count :]
+    return float(np.maximum(top, 0.0).sum())
+
+
+def _entries(
+    indptr: npt.NDArray[Any], indices: npt.NDArray[Any], chosen: npt.NDArray[Any], values: Weights
+) -> tuple[npt.NDArray[Any], Weights]:
+    """Indices of the chosen columns of a CSC matrix, end to end, and the value of its column beside each."""
+    starts, counts = indptr[chosen], indptr[chosen + 1] - indptr[chosen]
+    ends = np.cumsum(counts)
+    places = np.arange(ends[-1]) + np.repeat(starts - (ends - counts), counts)
+    return indices[places], np.repeat(values, counts)
+
+
+# Greedy maximum coverage on bits, for more items than an incidence of numbers has room for: lazily, or in two rounds.
+
+
+Bits = npt.NDArray[np.uint8]
+"""Items of each set, `[sets, …]`, eight to a byte."""
+
+_AT_ONCE = 64  # sets whose gains are counted together
+
+
+def packed_cover(
+    bits: Bits, num_sets: int, *, tie_break: Sequence[npt.NDArray[np.generic]] = (), slack: float = 0.0
+) -> Choice:
+    """What `greedy_cover` chooses, from bits.
+
+    Gains only fall (coverage is submodular), so a set whose last known gain is too small to be chosen is not counted again (Minoux's
+    lazy greedy). The bound is made of gains last known, so it may be a little wider.
+
+    Args:
+        bits: Items of each set.
+        num_sets: Sets to choose, at most.
+        tie_break: As for `greedy_cover`.
+        slack: As for `greedy_cover`.
+    """
+    preference = np.lexsort(tuple(tie_break)[::-1]) if len(tie_break) else np.arange(len(bits))
+    rank = np.argsort(preference)
+    left = np.full(bits.shape[1], 0xFF, np.uint8)
+    gains = _gains(bits, np.arange(len(bits)), left)
+    known = np.ones(len(bits), bool)
+    order, gained, covered = list[int](), list[int](), 0
+    items = int(np.bitwise_count(np.bitwise_or.reduce(bits, axis=0)).sum()) if len(bits) else 0
+    bound = min(items, _largest_packed(gains, num_sets))
+    for _ in range(min(num_sets, len(bits))):
+        best = 0
+        for part in _chunks(np.argsort(-gains, kind="stable")):
+            if gains[part[0]] < (1 - slack) * best:
+                break
+            stale = part[~known[part]]
+            gains[stale], known[stale] = _gains(bits, stale, left), True
+            best = max(best, int(gains[part].max()))
+        if best == 0:
+            break
+        near = np.flatnonzero(known & (gains >= (1 - slack) * best))
+        chosen = int(near[rank[near].argmin()])
+        order.append(chosen)
+        gained.append(int(gains[chosen]))
+        covered += gained[-1]
+        left &= ~bits[chosen]
+        known[:] = False
+        gains[chosen], known[chosen] = 0, True
+        bound = min(bound, covered + _largest_packed(gains, num_sets))
+    return Choice(order=np.array(order, np.int64), gains=np.array(gained, np.int64), bound=float(max(bound, covered)))
+
+
+def two_round_cover(parts: Sequence[Bits], num_sets: int) -> Choice:
+    """Each part of the items chooses sets for itself, and the final choice is made among those alone.
+
+    "Distributed Submodular Maximization" (Mirzasoleiman et al. 2016), GreeDi: only the sets that some part has chosen meet in one place.
+    Its bound says nothing of sets that no part chose.
+
+    Args:
+        parts: Items of each set in every part, `[sets, …]` each.
+        num_sets: Sets to choose, at most.
+    """
+    named = np.unique(np.concatenate([packed_cover(part, num_sets).order for part in parts]))
+    final = packed_cover(np.concatenate([part[named] for part in parts], axis=1), num_sets)
+    return Choice(order=named[final.order], gains=final.gains, bound=final.bound)
+
+
+def _gains(bits: Bits, rows: npt.NDArray[np.int64], left: Bits) -> npt.NDArray[np.int64]:
+    """Items of some sets that are left."""
+    parts = [np.bitwise_count(bits[part] & left).sum(axis=1, dtype=np.int64) for part in _chunks(rows)]
+    return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def _chunks(rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+    return [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
+
+
+def _largest_packed(gains: npt.NDArray[np.int64], count: int) -> int:
+    return int(np.sort(gains)[len(gains) - min(count, len(gains)) :].sum())

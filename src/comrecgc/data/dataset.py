@@ -1,0 +1,339 @@
+"""A dataset: graphs over one label alphabet, each with a class, reject (0) or accept (1); and what its readers share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NewType, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+from comrecgc.graphs import Graph, GraphBatch, LongArray, PackedGraphs, to_data
+from comrecgc.molecules import are_atoms
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+ClassArray = npt.NDArray[np.int8]
+
+MAX_LABELS = 512
+"""More distinct feature rows than this are not an alphabet: relabelling a node would be a choice among too many."""
+
+_UNPACKED = 60_000  # graphs of a subset that are held one by one
+
+DatasetIndex = NewType("DatasetIndex", int)
+"""The number of a graph in its dataset. Where it stands among the rejects is a `RejectPlace`."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GraphDataset(Sequence[Graph]):
+    """Graphs with their classes and the names of their labels.
+
+    Args:
+        name: What the dataset is called in files and reports.
+        graphs: The graphs: a tuple of them, or packed where there are very many.
+        classes: Class of each graph, `[len]`: 0 reject, 1 accept.
+        label_names: Name of each node label; its length is the size of the alphabet.
+        class_names: What classes 0 and 1 mean.
+        edge_label_names: Name of each edge label, if edges have labels.
+        features: Feature row a model sees for each label, `[num_labels, width]`; one-hot unless given.
+        edge_features: Feature row a model sees for each edge label, `[num_edge_labels, width]`; one-hot unless given.
+        notes: What reading did to the data (graphs dropped, duplicates merged …), one sentence each.
+        names: What each graph is called; empty where they have no names.
+    """
+
+    name: str
+    graphs: Sequence[Graph]
+    classes: ClassArray
+    label_names: tuple[str, ...]
+    class_names: tuple[str, str] = ("reject", "accept")
+    edge_label_names: tuple[str, ...] | None = None
+    features: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    notes: tuple[str, ...] = field(default=())
+    names: tuple[str, ...] = ()
+    edge_features: npt.NDArray[np.float32] | None = None
+
+    def __post_init__(self) -> None:
+        classes = np.asarray(self.classes)
+        if classes.shape != (len(self.graphs),):
+            raise InputError(f"One class per graph is needed (got {classes.shape} for {len(self.graphs)} graphs)")
+        if not np.isin(classes, (0, 1)).all():
+            raise InputError(f"Classes must be 0 (reject) or 1 (accept) (got {sorted(set(classes.tolist()))[:5]})")
+        largest = max((int(part.labels.max()) for part in _parts(self.graphs)), default=-1)
+        if largest >= len(self.label_names):
+            raise InputError(f"Every node label needs a name (got {len(self.label_names)} names, label {largest})")
+        if len(self.names) not in (0, len(self.graphs)):
+            raise InputError(
+                f"One name per graph is needed, or none (got {len(self.names)} for {len(self.graphs)} graphs)"
+            )
+        if len(self.features) == 0:
+            object.__setattr__(self, "features", np.eye(len(self.label_names), dtype=np.float32))
+        if len(self.features) != len(self.label_names):
+            raise InputError(f"Every label needs a feature row (got {len(self.features)} of {len(self.label_names)})")
+        if self.edge_features is None and self.edge_label_names is not None:
+            object.__setattr__(self, "edge_features", np.eye(len(self.edge_label_names), dtype=np.float32))
+        if self.edge_features is not None and len(self.edge_features) != len(self.edge_label_names or ()):
+            raise InputError(
+                f"Every edge label needs a feature row (got {len(self.edge_features)} of {len(self.edge_label_names or ())})"
+            )
+        object.__setattr__(self, "classes", classes.astype(np.int8))
+
+    @property
+    def num_labels(self) -> int:
+        """Size of the node label alphabet."""
+        return len(self.label_names)
+
+    @property
+    def num_nodes(self) -> int:
+        packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
+        return sum(graph.num_nodes for graph in self.graphs) if packed is None else packed.num_nodes
+
+    @property
+    def num_edges(self) -> int:
+        packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
+        return sum(graph.num_edges for graph in self.graphs) if packed is None else packed.num_edges
+
+    @property
+    def is_molecular(self) -> bool:
+        """Whether every label is an atom, so that graphs can be drawn and checked as molecules."""
+        return are_atoms(self.label_names)
+
+    def subset(self, indices: Iterable[int]) -> GraphDataset:
+        """The graphs at the given indices, in that order."""
+        chosen = list(indices)
+        names = tuple(self.names[i] for i in chosen) if self.names else ()
+        graphs: Sequence[Graph]
+        if isinstance(self.graphs, PackedGraphs) and len(chosen) > _UNPACKED:
+            graphs = self.graphs.subset(chosen)
+        else:
+            graphs = tuple(self.graphs[i] for i in chosen)
+        return replace(self, graphs=graphs, classes=self.classes[chosen], names=names)
+
+    def batch(self, start: int, stop: int) -> GraphBatch:
+        """The graphs from one index up to another, as flat arrays."""
+        if isinstance(self.graphs, PackedGraphs):
+            return self.graphs.batch(start, min(stop, len(self)))
+        return GraphBatch.from_graphs(self.graphs[start:stop])
+
+    def to_pyg(self) -> list[Data]:
+        """The graphs as PyG `Data` with features `x`, both directions of every edge, and class `y`."""
+        pairs = zip(self.graphs, self.classes, strict=True)
+        return [to_data(graph, self.features, target=int(target)) for graph, target in pairs]
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    @overload
+    def __getitem__(self, index: int) -> Graph: ...
+    @overload
+    def __getitem__(self, index: slice) -> GraphDataset: ...
+    def __getitem__(self, index: int | slice) -> Graph | GraphDataset:
+        return self.subset(range(len(self))[index]) if isinstance(index, slice) else self.graphs[index]
+
+    def __iter__(self) -> Iterator[Graph]:
+        return iter(self.graphs)
+
+    def __repr__(self) -> str:
+        return (
+            f"GraphDataset({self.name!r}, graphs={len(self)}, nodes={self.num_nodes}, edges={self.num_edges}, "
+            f"labels={self.num_labels}, accept={int(self.classes.sum())})"
+        )
+
+
+def _parts(graphs: Sequence[Graph]) -> Iterable[Graph | GraphBatch]:
+    """The graphs, or batches of packed ones."""
+    return graphs.batches() if isinstance(graphs, PackedGraphs) else graphs
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """What was not as it should be in lists of edges.
+
+    Args:
+        rows: Rows that were read.
+        edges: Edges they hold.
+        repeated: Rows that repeat an earlier one.
+        one_way: Edges that are listed in one direction only.
+    """
+
+    rows: int = 0
+    edges: int = 0
+    repeated: int = 0
+    one_way: int = 0
+
+    def __add__(self, other: Repairs) -> Repairs:
+        return Repairs(
+            self.rows + other.rows,
+            self.edges + other.edges,
+            self.repeated + other.repeated,
+            self.one_way + other.one_way,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on each."""
+        notes = []
+        if self.repeated:
+            notes.append(f"{self.repeated} of {self.rows} rows of edges repeated an earlier row and were merged.")
+        if self.one_way:
+            notes.append(
+                f"{self.one_way} of {self.edges} edges were listed in one direction only and taken as undirected."
+            )
+        return tuple(notes)
+
+
+def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongArray, LongArray, Repairs]:
+    """Each undirected edge once.
+
+    Args:
+        pairs: Two different nodes in each row, `[E, 2]`.
+        num_nodes: Number of nodes of all graphs.
+
+    Returns:
+        The edges with `i < j`, sorted, `[M, 2]`; the row each was first seen in, `[M]`; the edge of each row, `[E]`;
+        what was not as it should be.
+    """
+    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    keys, first_row, edge_of_row = np.unique(low * num_nodes + high, return_index=True, return_inverse=True)
+    edges = np.stack([keys // num_nodes, keys % num_nodes], axis=1)
+    num_directed = len(np.unique(pairs[:, 0] * num_nodes + pairs[:, 1]))
+    repairs = Repairs(len(pairs), len(edges), len(pairs) - num_directed, 2 * len(edges) - num_directed)
+    return edges, first_row, edge_of_row, repairs
+
+
+# Two classes out of however many a dataset has: which one is to be reached, and which are to be left.
+
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphReading:
+    """How an archive or a file of graphs is read.
+
+    Args:
+        accept: The class to reach, by its value or its name; the larger of two by default.
+        reject: The class to leave; all others by default.
+        threshold: Makes classes of numbers: a graph whose number is as high as this is high, and accepted unless `accept` is "lower".
+        bins: Number of ranges that a node attribute is cut into, by the attribute's name or its number, counted from 1; "all" is
+            every attribute. Attributes that are not named are left out.
+    """
+
+    accept: int | str | None = None
+    reject: int | str | None = None
+    threshold: float | None = None
+    bins: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise InputError(f"threshold must be a finite number (got {self.threshold})")
+        if self.threshold is not None and (self.accept not in (None, "higher", "lower") or self.reject is not None):
+            got = self.accept if self.reject is None else self.reject
+            raise InputError(f"With a threshold, accept must be 'higher' or 'lower' and reject none (got {got!r})")
+        for name, count in self.bins.items():
+            if count < 2:
+                raise InputError(f"bins must cut attribute {name!r} into at least 2 ranges (got {count})")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChosenClasses:
+    """Two classes.
+
+    Args:
+        kept: Indices of the graphs that are of one of them, `[n]`.
+        classes: 1 where such a graph is of the class to reach, `[n]`.
+        class_names: What reject and accept mean.
+        notes: A sentence on graphs that were left out.
+    """
+
+    kept: LongArray
+    classes: ClassArray
+    class_names: tuple[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def choose_classes(
+    values: npt.NDArray[Any],
+    *,
+    accept: int | str | None,
+    reject: int | str | None,
+    names: Mapping[int, str],
+    source: str,
+    known: Sequence[int] | None = None,
+) -> ChosenClasses:
+    """Read the values of a dataset's classes as reject and accept.
+
+    Args:
+        values: Raw class of each graph, `[B]`.
+        accept: The class to reach, by value or name; None for the larger of two.
+        reject: The class to leave; None for all others.
+        names: Names of raw classes.
+        source: Where the values come from, for errors.
+        known: Classes that there are, also where the graphs have only one of them.
+    """
+    distinct = np.unique(values).tolist() if known is None else list(known)
+    if len(distinct) < 2:
+        raise InputError(f"{source} must have two classes (got {', '.join(map(_plain, distinct))})")
+    good = _find(accept, distinct, names, "accept")
+    bad = _find(reject, distinct, names, "reject")
+    if good is None and bad is None and len(distinct) > 2:
+        counts = ", ".join(f"{_plain(v)} ({int((values == v).sum())} graphs)" for v in distinct[:_SHOWN])
+        more = ", …" if len(distinct) > _SHOWN else ""
+        raise InputError(
+            f"{source} has {len(distinct)} classes: accept must name the one to reach, among {counts}{more}; "
+            "reject may name the only one to leave, else all others are left (got neither)"
+        )
+    if good is None and len(distinct) == 2:
+        good = distinct[1] if bad is None else distinct[1 - distinct.index(bad)]
+    if bad is None and len(distinct) == 2:
+        bad = distinct[1 - distinct.index(good)]
+    if good == bad:
+        raise InputError(f"accept and reject must be two classes (got {_plain(good)} for both)")
+    titles = {value: names.get(value, f"class {_plain(value)}") for value in distinct}
+    if good is None:
+        return _of(values != bad, (titles[bad], f"not {titles[bad]}"))
+    if bad is None:
+        return _of(values == good, (f"not {titles[good]}", titles[good]))
+    kept = np.flatnonzero((values == good) | (values == bad))
+    left_out = len(values) - len(kept)
+    notes = (f"{left_out} graphs of other classes were left out.",) if left_out else ()
+    return ChosenClasses(
+        kept=kept,
+        classes=(values[kept] == good).astype(np.int8),
+        class_names=(titles[bad], titles[good]),
+        notes=notes,
+    )
+
+
+def classes_by_threshold(values: npt.NDArray[Any], threshold: float, *, higher: bool, what: str) -> ChosenClasses:
+    """Classes of graphs with a number each: accepted where it is high, or where it is low."""
+    low, high = f"{what} < {threshold:g}", f"{what} ≥ {threshold:g}"
+    chosen = _of((values >= threshold) == higher, (low, high) if higher else (high, low))
+    if len(np.unique(chosen.classes)) < 2:
+        raise InputError(
+            f"threshold must lie between the values of {what}, {values.min():g}…{values.max():g} (got {threshold:g})"
+        )
+    return chosen
+
+
+def _of(accepted: npt.NDArray[np.bool_], names: tuple[str, str]) -> ChosenClasses:
+    return ChosenClasses(kept=np.arange(len(accepted)), classes=accepted.astype(np.int8), class_names=names)
+
+
+def _find(wanted: int | str | None, distinct: Sequence[Any], names: Mapping[int, str], parameter: str) -> Any:
+    """The raw value that is meant, by itself or by name."""
+    if wanted is None:
+        return None
+    for value in distinct:
+        if wanted == value or str(wanted).strip() in (_plain(value), names.get(value)):
+            return value
+    shown = ", ".join(names.get(value, _plain(value)) for value in distinct[:_SHOWN])
+    raise InputError(f"{parameter} must be one of the classes {shown} (got {wanted})")
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,326 @@
+"""Molecules from a table: a column of SMILES, and one of classes where they are known."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.data.dataset import GraphDataset
+from comrecgc.data.tables import Table, find_names, find_smiles, is_blank, is_large, read_table, stem_of, table_blocks
+from comrecgc.data.targets import HIGHER, LOWER, Accepting, find_numbers, find_target, other_targets
+from comrecgc.errors import InputError
+from comrecgc.graphs import Graph, GraphBatch, GraphPacker
+from comrecgc.molecules import BOND_NAMES, Parsed, Standardiser, canonical_smiles, parse_molecule, read_smiles
+
+_SHOWN_LINES = 10
+_LONGEST_REASON = 110
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReading:
+    """How a table of molecules is read.
+
+    Args:
+        smiles: Column of SMILES; found by its name or contents where that is plain.
+        target: Column of classes, or of numbers with a threshold; found by its contents, then its name, where that is plain.
+        accept: Which value of the target means accept, 1 by default; with a threshold, "higher" (the default) or "lower".
+        threshold: Makes classes of numbers: a value as high as this is high.
+        id_column: Column that names molecules; found by its name where that is plain.
+        class_names: What reject and accept mean.
+        on_error: Whether rows that cannot be read stop everything or are skipped and noted.
+        standardise: Keep the largest fragment, neutralise, and merge what is then the same.
+        label_names: Atoms that molecules may have, as in a run; None for all that occur.
+    """
+
+    smiles: str | None = None
+    target: str | None = None
+    accept: int | str | None = None
+    threshold: float | None = None
+    id_column: str | None = None
+    class_names: tuple[str, str] | None = None
+    on_error: Literal["raise", "skip"] = "raise"
+    standardise: bool = True
+    label_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("raise", "skip"):
+            raise InputError(f"on_error must be 'raise' or 'skip' (got {self.on_error!r})")
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise InputError(f"threshold must be a finite number (got {self.threshold})")
+        if self.threshold is not None and self.accept not in (None, HIGHER, LOWER):
+            raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {self.accept!r})")
+        if self.class_names is not None and len(self.class_names) != 2:
+            raise InputError(f"class_names must name reject and accept (got {len(self.class_names)} names)")
+
+
+@dataclass(eq=False)
+class _Rows:
+    """What was read so far."""
+
+    parsed: list[Parsed] = field(default_factory=list)
+    classes: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    identity: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    num_blank: int = 0
+
+
+def from_smiles_table(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    need_classes: bool = True,
+    reading: TableReading | None = None,
+    **options: Any,
+) -> GraphDataset:
+    """Molecules from a CSV, TSV, SMI, SDF or Parquet file; hydrogens stay implicit.
+
+    Labels are the atoms found, the most frequent first, with their charges and aromaticity (`C`, `c`, `N+`, `[nH]`); edge labels are bonds.
+
+    Args:
+        path: The file; columns separated by comma, semicolon or tab, in a `.smi` file by blanks.
+        name: What to call the dataset; the file's name by default.
+        need_classes: Whether there must be a column of classes; without one, every class is 0 and no molecules are merged.
+        reading: How to read it.
+        **options: Fields of `TableReading`, in place of it.
+
+    Raises:
+        InputError: If the file, a column or (unless skipped) rows cannot be used; all their lines are named.
+    """
+    unknown = sorted(set(options) - set(TableReading.__dataclass_fields__))
+    if unknown:
+        raise InputError(f"Options are {', '.join(TableReading.__dataclass_fields__)} (got {unknown[0]!r})")
+    reading = replace(reading or TableReading(), **options)
+    path = Path(path)
+    blocks = table_blocks(path, _is_smiles) if is_large(path) else iter([read_table(path, _is_smiles)])
+    table = next(blocks, None)  # which says where columns are
+    if table is None:
+        raise InputError(f"{path} must hold at least one usable molecule (got no rows)")
+    smiles = table.column(find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
+    target, others = reading.target, []
+    if target is None and reading.threshold is not None:
+        target = find_numbers(table, smiles)
+    elif target is None:
+        target = find_target(table, smiles, needed=need_classes)
+        others = [] if target is None else other_targets(table, smiles, target)
+    target_column = None if target is None else table.column(target, "target")
+    names = reading.id_column
+    id_column = find_names(table, (smiles, target_column)) if names is None else table.column(names, "id_column")
+    accepting = None
+    if target_column is not None:
+        accepting = Accepting.of(table, target_column, accept=reading.accept, threshold=reading.threshold)
+    standardiser = Standardiser() if reading.standardise else None
+    molecules = _Molecules(path, is_packed=is_large(path))
+    with molecules.files:
+        for block in chain([table], blocks):
+            rows = _read_rows(block, smiles, accepting, id_column, reading, standardiser)
+            molecules.add(rows)
+            if molecules.bad and reading.on_error == "raise":
+                raise InputError(_complaint(table, molecules.bad))
+        graphs, label_names = molecules.graphs(reading.label_names)
+    if not len(graphs):
+        num = len(molecules.bad) + molecules.num_blank
+        first = "" if not molecules.bad else f": {table.unit} {molecules.bad[0][0]}: {_clipped(molecules.bad[0][1])}"
+        raise InputError(
+            f"{path} must hold at least one usable molecule (got {_counted(num, 'row')}, none usable{first})"
+        )
+    notes, kept = _row_notes(table, molecules, standardiser), np.arange(len(graphs))
+    if others:
+        notes.insert(0, f"Classes are those of column {target!r}; --target would take {_listed(others, 5)} instead.")
+    if standardiser is not None and accepting is not None and need_classes:
+        kept, more = _merged(molecules, table)
+        notes += more
+    dataset = GraphDataset(
+        name=name or stem_of(path),
+        graphs=graphs,
+        classes=np.array(molecules.classes, dtype=np.int8),
+        label_names=label_names,
+        class_names=reading.class_names or (("reject", "accept") if accepting is None else accepting.class_names),
+        edge_label_names=BOND_NAMES,
+        notes=tuple(notes),
+        names=tuple(molecules.names) if id_column is not None else (),
+    )
+    return dataset if len(kept) == len(graphs) else dataset.subset(kept.tolist())
+
+
+class _Molecules:
+    """What was read so far: graphs in memory, or packed in files."""
+
+    def __init__(self, path: Path, *, is_packed: bool) -> None:
+        self.path, self.files = path, ExitStack()
+        self.packer = GraphPacker(self.files) if is_packed else None
+        self.parsed: list[Parsed] = []
+        self.counts: Counter[str] = Counter()
+        self.code_of: dict[str, int] = {}
+        self.classes, self.identity, self.lines = array("b"), array("Q"), array("q")
+        self.names: list[str] = []
+        self.bad: list[tuple[int, str]] = []
+        self.num_blank = 0
+
+    def add(self, rows: _Rows) -> None:
+        """Take some more."""
+        for atoms, _, _ in rows.parsed:
+            self.counts.update(atoms)
+            for atom in atoms:
+                self.code_of.setdefault(atom, len(self.code_of))
+        if self.packer is None:
+            self.parsed += rows.parsed
+        elif rows.parsed:
+            made = (Graph([self.code_of[a] for a in atoms], bonds, kinds) for atoms, bonds, kinds in rows.parsed)
+            self.packer.add(GraphBatch.from_graphs(made))
+        self.classes.extend(rows.classes)
+        self.identity.extend(_hash(smiles) for smiles in rows.identity)
+        self.names += rows.names
+        self.lines.extend(rows.lines)
+        self.bad += rows.bad
+        self.num_blank += rows.num_blank
+
+    def graphs(self, label_names: Sequence[str] | None) -> tuple[Sequence[Graph], tuple[str, ...]]:
+        """The graphs, and the alphabet of their labels: the given one, or the most frequent first."""
+        alphabet = list(label_names or sorted(self.counts, key=lambda atom: (-self.counts[atom], atom)))
+        label = {atom: place for place, atom in enumerate(alphabet)}
+        if self.packer is not None:
+            return self.packer.packed().relabelled(np.array([label[atom] for atom in self.code_of], np.int32)), tuple(
+                alphabet
+            )
+        made = (Graph([label[a] for a in atoms], bonds, kinds) for atoms, bonds, kinds in self.parsed)
+        return tuple(made), tuple(alphabet)
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _read_rows(
+    table: Table,
+    smiles: int,
+    accepting: Accepting | None,
+    id_column: int | None,
+    reading: TableReading,
+    standardiser: Standardiser | None,
+) -> _Rows:
+    rows = _Rows()
+    for row, line in zip(table.rows, table.lines, strict=True):
+        try:
+            if len(row) != len(table.header):
+                raise InputError(f"a row must have {len(table.header)} columns like the first (got {len(row)})")
+            cell = "0" if accepting is None else row[accepting.column].strip()
+            if is_blank(row[smiles]):
+                rows.num_blank += 1
+                continue
+            molecule = read_smiles(row[smiles].strip())
+            if is_blank(cell):
+                rows.num_blank += 1
+                continue
+            value = 0 if accepting is None else accepting.class_of(cell)
+            molecule = molecule if standardiser is None else standardiser(molecule)
+            parsed = parse_molecule(molecule)
+            unknown = set() if reading.label_names is None else set(parsed.atoms) - set(reading.label_names)
+            if unknown:
+                raise InputError(f"atoms must be among {', '.join(reading.label_names or ())} (got {min(unknown)})")
+        except InputError as error:
+            rows.bad.append((line, str(error)))
+            continue
+        rows.parsed.append(parsed)
+        rows.classes.append(value)
+        rows.names.append("" if id_column is None else " ".join(row[id_column].split()))
+        rows.identity.append(canonical_smiles(molecule))
+        rows.lines.append(line)
+    return rows
+
+
+def _complaint(table: Table, bad: Sequence[tuple[int, str]]) -> str:
+    if len(bad) == 1:
+        return f"{table.path} {table.unit} {bad[0][0]}: {bad[0][1]}"
+    reasons = "; ".join(f"{table.unit} {line}: {_clipped(reason)}" for line, reason in bad[:_SHOWN_LINES])
+    more = [str(line) for line, _ in bad[_SHOWN_LINES:]]
+    rest = f"; and {table.unit}{'s' * (len(more) > 1)} {_listed(more, 40)}" if more else ""
+    return f"{table.path} has {len(bad)} rows that cannot be read (--skip-bad, on_error='skip', leaves them out): {reasons}{rest}"
+
+
+def _row_notes(table: Table, rows: _Molecules, standardiser: Standardiser | None) -> list[str]:
+    notes = []
+    if rows.bad:
+        shown = _lines([line for line, _ in rows.bad])
+        number = len(rows.bad)
+        notes.append(f"{_counted(number, 'row')} that cannot be read {_were(number)} skipped: {table.unit} {shown}")
+    if rows.num_blank:
+        notes.append(
+            f"{_counted(rows.num_blank, 'row')} without a molecule or a class {_were(rows.num_blank)} skipped."
+        )
+    if standardiser is not None and standardiser.num_stripped:
+        notes.append(
+            f"Of {_counted(standardiser.num_stripped, 'molecule')} in several parts (salts, solvents) the largest part was kept."
+        )
+    if standardiser is not None and standardiser.num_neutralised:
+        number = standardiser.num_neutralised
+        notes.append(f"{_counted(number, 'molecule')} {_were(number)} neutralised.")
+    return notes
+
+
+def _merged(molecules: _Molecules, table: Table) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Indices of each molecule's first row, none of those whose classes differ, and what was left out."""
+    identity = np.frombuffer(molecules.identity, np.uint64)
+    _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
+    classes = np.array(molecules.classes, np.int64)
+    rows, accepted = np.bincount(of_row), np.bincount(of_row, classes).astype(np.int64)
+    conflicts = (accepted > 0) & (accepted < rows)
+    kept = np.sort(first[~conflicts])
+    number = int(rows[conflicts].sum())
+    repeated = len(identity) - len(kept) - number
+    notes = []
+    if repeated:
+        notes.append(
+            f"{_counted(repeated, 'row')} repeated an earlier molecule, stereo apart, and {_were(repeated)} merged."
+        )
+    if number:
+        several = int(conflicts.sum())
+        which = f"{number} rows of {_counted(several, 'molecule')} that appear{'s' * (several == 1)} with both classes"
+        lines = np.array(molecules.lines, np.int64)[conflicts[of_row]]
+        notes.append(f"{which} were left out: {table.unit} {_lines(lines.tolist())}")
+    if not len(kept):
+        raise InputError(f"{table.path}: no molecule is left: every one appears with both classes")
+    return kept, notes
+
+
+def _is_smiles(cell: str) -> bool:
+    try:
+        read_smiles(cell)
+    except InputError as error:
+        if "rdkit" in str(error):
+            raise
+        return False
+    return True
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 1]}…"
+
+
+def _listed(items: Sequence[str], most: int) -> str:
+    return ", ".join(items[:most]) + (", …" if len(items) > most else "")
+
+
+def _lines(lines: Sequence[int]) -> str:
+    """Some of many lines, as a sentence ends with them."""
+    return ", ".join(map(str, lines[:_SHOWN_LINES])) + (" …" if len(lines) > _SHOWN_LINES else ".")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"

@@ -1,0 +1,333 @@
+"""Tables of molecules: CSV, TSV, SMI, SDF and Parquet files as rows of cells, whole or in blocks, and which column is which."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+
+from comrecgc.data.archive import reading_archive
+from comrecgc.errors import InputError
+
+IN_BLOCKS = 16 << 20
+"""Tables of more bytes than this are read block after block."""
+
+TABLES = (".csv", ".tsv", ".smi", ".sdf", ".parquet")
+"""How the names of tables of molecules end; `.gz` may follow those of text."""
+
+_ID_NAMES = (
+    "name",
+    "id",
+    "title",
+    "compound",
+    "molecule",
+    "compound_id",
+    "molecule_id",
+    "mol_id",
+    "chembl_id",
+    "cmpd_chemblid",
+    "drug_id",
+)
+_COUNTERS = (
+    "",
+    "num",
+    "no",
+    "nr",
+    "number",
+    "index",
+    "row",
+    "cid",
+    "unnamed:_0",
+)  # with _ID_NAMES, never a measured value
+_BLANKS = frozenset({"", "na", "n/a", "#n/a", "nan", "null"})
+_PACKED = ".gz"
+_MOST_UNPACKED = 256 << 20  # bytes; a packed file may grow beyond reason
+_BLOCK = 10_000  # rows of a block
+_TRIED = 50  # rows that decide whether a column holds SMILES
+_SHARE = 0.8
+_LONG = 3  # letters; some words, such as CON, are SMILES
+_UNREADABLE = "unreadable record"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of a table and where each row stands in the file.
+
+    Args:
+        path: The file.
+        header: Names of the columns.
+        rows: Cells of each row.
+        lines: Line that each row ends on, or its number among the records of an SDF file or the rows of a Parquet file.
+        unit: What `lines` count: "line", "record" or "row".
+    """
+
+    path: Path
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+    unit: str = "line"
+
+    def column(self, name: str, role: str) -> int:
+        """Place of the column of that name."""
+        if name not in self.header:
+            raise InputError(f"{role} must be a column of {self.path}: {', '.join(self.header)[:200]} (got {name!r})")
+        return self.header.index(name)
+
+    def values(self, column: int) -> list[str]:
+        """Cells of a column that are not blank; short rows are refused later, by their line."""
+        return [row[column].strip() for row in self.rows if column < len(row) and not is_blank(row[column])]
+
+    def counts_rows(self, column: int) -> bool:
+        """Whether the name of a column says that its numbers only tell rows apart."""
+        return _plain(self.header[column]) in (*_ID_NAMES, *_COUNTERS)
+
+
+def is_blank(cell: str) -> bool:
+    """Whether a cell is empty, or says that nothing is known: `NaN`, `n/a`."""
+    return cell.strip().lower() in _BLANKS
+
+
+def is_table(path: str | Path) -> bool:
+    """Whether the name of a file says that it is a table of molecules."""
+    return _ending(Path(path)) in TABLES
+
+
+def stem_of(path: Path) -> str:
+    """The name of a file without its ending."""
+    return Path(path.stem).stem if path.suffix.lower() == _PACKED else path.stem
+
+
+def _ending(path: Path) -> str:
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix == _PACKED else suffix
+
+
+def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Table:
+    """The table in a file, by its ending: `.smi` has blanks between columns and perhaps no header, `.sdf` is made of records.
+
+    Args:
+        path: The file.
+        is_smiles: Whether a cell is a SMILES; a first line that holds one in a column of them is no header.
+    """
+    match _ending(path):
+        case ".sdf":
+            return _read_sdf(path)
+        case ".parquet":
+            return _joined(list(_parquet_blocks(path)))
+        case ".smi":
+            blocks = list(_blocks(path, _blank_rows(_read_text(path).splitlines()), is_smiles))
+        case _:
+            blocks = list(_blocks(path, _csv_rows(path, _read_text(path).splitlines(keepends=True)), is_smiles))
+    return _joined(blocks)
+
+
+def is_large(path: Path) -> bool:
+    """Whether a table should be read block after block."""
+    with reading_archive(str(path)):
+        return path.suffix.lower() not in (".sdf", _PACKED) and path.stat().st_size > IN_BLOCKS
+
+
+def table_blocks(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table]:
+    """The rows of a table, so many at a time; every block has the header."""
+    match path.suffix.lower():
+        case ".parquet":
+            yield from _parquet_blocks(path)
+        case ending:
+            with _reading_text(path), path.open(encoding="utf-8-sig", newline=None if ending == ".smi" else "") as file:
+                yield from _blocks(path, _blank_rows(file) if ending == ".smi" else _csv_rows(path, file), is_smiles)
+
+
+def _joined(blocks: Sequence[Table]) -> Table:
+    """Blocks as one table."""
+    lines = [line for block in blocks for line in block.lines]
+    return replace(blocks[0], rows=[row for block in blocks for row in block.rows], lines=lines)
+
+
+def _blocks(path: Path, rows: Iterator[tuple[list[str], int]], is_smiles: Callable[[str], bool]) -> Iterator[Table]:
+    """Blocks of rows, each with its line; the first is the header, unless it holds a SMILES where the others do."""
+    first = next(rows, ([], 0))
+    part = list(islice(rows, _BLOCK))
+    if _is_row(first[0], [row for row, _ in part], is_smiles):
+        part = [first, *part]
+        header = [f"column {i}" for i in range(1, len(first[0]) + 1)]
+    else:
+        header = _checked_header(path, first[0])
+    while True:
+        yield Table(path, header, [row for row, _ in part], [line for _, line in part])
+        part = list(islice(rows, _BLOCK))
+        if not part:
+            return
+
+
+def _is_row(first: Sequence[str], rows: Sequence[Sequence[str]], is_smiles: Callable[[str], bool]) -> bool:
+    places = [place for place, cell in enumerate(first) if len(cell.strip()) > _LONG and is_smiles(cell.strip())]
+    return any(_holds([row[k].strip() for row in rows[:_TRIED] if k < len(row)], is_smiles) for k in places)
+
+
+def _csv_rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+    remaining = iter(lines)
+    head = list(_up_to_text(remaining))
+    reader = csv.reader(chain(head, remaining), delimiter=_delimiter(head[-1] if head else ""), strict=True)
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield row, reader.line_num
+    except csv.Error as error:
+        raise InputError(f"{path} line {reader.line_num}: not valid CSV, {error}") from error
+
+
+def _up_to_text(lines: Iterator[str]) -> Iterator[str]:
+    """Lines up to the first that is not blank."""
+    for line in lines:
+        yield line
+        if line.strip():
+            return
+
+
+def _blank_rows(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+    is_first, separator = True, None
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and is_first:
+            separator = "\t" if "\t" in line.strip() else None  # names may have blanks where tabs separate
+        row = [cell.strip() for cell in line.split(separator)] if line.strip() else []
+        if row and is_first and row[0].lower() != "smiles":
+            yield ["smiles", *(f"column {i}" for i in range(2, len(row) + 1))], 0
+        if row:
+            is_first = False
+            yield row, number
+
+
+def _parquet_blocks(path: Path) -> Iterator[Table]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise InputError("Parquet files need pyarrow: pip install 'comrecgc[parquet]'") from error
+    done = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            header = _checked_header(path, list(file.schema_arrow.names))
+            for batch in file.iter_batches(_BLOCK):
+                cells = [
+                    ["" if value is None else str(value) for value in column.to_pylist()] for column in batch.columns
+                ]
+                rows = [list(row) for row in zip(*cells, strict=True)]
+                yield Table(path, header, rows, list(range(done + 1, done + len(rows) + 1)), unit="row")
+                done += len(rows)
+    except (OSError, ArrowException) as error:
+        raise InputError(f"Cannot read {path} as a Parquet file: {' '.join(str(error).split())[:120]}") from error
+    if not done:
+        raise InputError(f"{path} must not be empty")
+
+
+def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
+    """The column of SMILES: by its name, then by its contents.
+
+    Args:
+        table: The table.
+        is_smiles: Whether a cell is one.
+    """
+    exact = [name for name in table.header if name.lower() in ("smiles", "smi")]
+    found = exact or [name for name in table.header if "smiles" in name.lower()]
+    if not found:
+        found = [name for place, name in enumerate(table.header) if _holds(table.values(place)[:_TRIED], is_smiles)]
+    if len(found) != 1:
+        rule = f"{table.path} must have one column of SMILES, or smiles (--smiles) must name it"
+        raise InputError(
+            f"{rule} (got {'columns' if not found else 'candidates'} {', '.join(found or table.header)[:200]})"
+        )
+    return found[0]
+
+
+def _holds(cells: Sequence[str], is_smiles: Callable[[str], bool]) -> bool:
+    """Whether most cells are SMILES, and of more than one kind and letter: a column of `C` and `N` is none."""
+    read = [cell for cell in cells if is_smiles(cell)]
+    long = sum(len(cell) > _LONG for cell in read)
+    return len(read) >= max(_SHARE * len(cells), 1) and 2 * long >= len(read) and len(set(read)) > 1
+
+
+def find_names(table: Table, others: Sequence[int | None]) -> int | None:
+    """Place of a column that names molecules, by its own name; None if there is none."""
+    named = [place for place, name in enumerate(table.header) if _plain(name) in _ID_NAMES and place not in others]
+    return min(named, key=lambda place: _ID_NAMES.index(_plain(table.header[place])), default=None)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace(" ", "_")
+
+
+@contextmanager
+def _reading_text(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        advice = "export it from the spreadsheet as CSV" if error.object.startswith(b"PK") else "save it as UTF-8"
+        raise InputError(f"{path} must be UTF-8 text (got a byte that is not at {error.start}): {advice}") from error
+
+
+def _read_text(path: Path) -> str:
+    with _reading_text(path):
+        contents = _unpacked(path) if path.suffix.lower() == _PACKED else path.read_bytes()
+        wide = contents.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        text = contents.decode("utf-16" if wide else "utf-8-sig")
+    if not text.strip():
+        raise InputError(f"{path} must not be empty")
+    return text
+
+
+def _unpacked(path: Path) -> bytes:
+    contents = bytearray()
+    try:
+        with gzip.open(path) as file:
+            while part := file.read(1 << 20):
+                contents += part
+                if len(contents) > _MOST_UNPACKED:
+                    raise InputError(f"{path} must unpack to at most {_MOST_UNPACKED >> 20} MB: unpack it first")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path} must be a file that gzip can unpack (got {str(error)[:80]})") from error
+    return bytes(contents)
+
+
+def _delimiter(line: str) -> str:
+    return max(",;\t", key=line.count)
+
+
+def _checked_header(path: Path, cells: list[str]) -> list[str]:
+    if not cells:
+        raise InputError(f"{path} must not be empty")
+    header = [cell.strip() for cell in cells]
+    twice = [cell for cell, count in Counter(header).items() if count > 1]
+    if twice:
+        raise InputError(f"{path} must name each column once in its first line (got {twice[0]!r} twice)")
+    return header
+
+
+def _read_sdf(path: Path) -> Table:
+    """Records as rows: SMILES, title and the properties of any record."""
+    text = _read_text(path)
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError as error:
+        raise InputError("Molecules need rdkit: pip install 'comrecgc[chem]'") from error
+    records: list[dict[str, str]] = []
+    with rdBase.BlockLogs():
+        supplier = Chem.SDMolSupplier()
+        supplier.SetData(text)
+        for molecule in supplier:
+            if molecule is None:
+                records.append({"smiles": _UNREADABLE})
+                continue
+            known = {key: str(value) for key, value in molecule.GetPropsAsDict(False, False).items()}
+            title = molecule.GetProp("_Name") if molecule.HasProp("_Name") else ""
+            records.append({**known, "smiles": Chem.MolToSmiles(molecule), "title": title})
+    header = list(dict.fromkeys(["smiles", "title", *(key for record in records for key in record)]))
+    rows = [[record.get(key, "") for key in header] for record in records]
+    return Table(path, header, rows, list(range(1, len(rows) + 1)), unit="record")

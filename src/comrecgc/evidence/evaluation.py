@@ -1,0 +1,357 @@
+"""Every figure of a run recomputed from its stored graphs and its models, by plain forward passes.
+
+Most claims show their graph in `explanation.json`. Those that do not, `also_covers` and trivial coverage, have a witness in
+`witnesses.npz`: the counterfactual that proves the claim.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
+from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.settings import ResolvedSettings
+from comrecgc.cover import Cover, recourse_vectors
+from comrecgc.data import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.explanation import (
+    RULES,
+    Explanation,
+    Verified,
+    distances,
+    rule_chooser,
+    run_figures,
+    stored_settings,
+    stored_wishes,
+)
+from comrecgc.graphs import BoolArray, GraphBatch
+from comrecgc.models import (
+    GraphClassifier,
+    ModelFile,
+    Panel,
+    checksum,
+    load_classifier,
+    load_embedder,
+    load_panel,
+    save_classifier,
+)
+from comrecgc.molecules import ladder_from_facts, ladder_of
+from comrecgc.run import load_arrays, refusing_damage, reproducible, save_arrays
+
+# A figure of a run, as it is stated and as it is recomputed.
+
+
+TOLERANCE = 1e-5
+"""Of probabilities and distances: what another batch or machine may round differently."""
+
+WITNESSES = "witnesses.npz"
+"""File of all confirmed pairs of a run by vectors."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a run.
+
+    Args:
+        name: What it is.
+        stored: What the run says; None where it says nothing.
+        recomputed: What its graphs and models say; None where they cannot tell.
+    """
+
+    name: str
+    stored: float | None
+    recomputed: float | None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two are the same up to rounding; what is not said or cannot be told is not held against the run."""
+        if self.stored is None or self.recomputed is None:
+            return True
+        return math.isclose(self.stored, self.recomputed, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+BORDERLINE = "counterfactuals within 1e-5 of theta, delta or one half"
+
+
+TRIVIAL = -1
+"""Stands for the recourse "change nothing"."""
+
+_NAMES = ("labels", "edges", "node_ptr", "edge_ptr")
+_KINDS = {"claims": "i2", "labels": "i1", "edges": "i2", "node_ptr": "i1", "edge_ptr": "i1"}
+
+
+def evaluate_run(
+    folder: str | Path, *, classifier: str | Path | None = None, embedder: str | Path | None = None
+) -> list[Figure]:
+    """Check a run folder.
+
+    Args:
+        folder: The run folder.
+        classifier: The classifier's file; by default the one the manifest names, whose checksum must fit.
+        embedder: The same for the embedder.
+    """
+    folder = Path(folder)
+    explanation = Explanation.load(folder)
+    models = run_models(folder, explanation, classifier=classifier, embedder=embedder)
+    with reproducible():
+        judges = run_judges(folder, explanation) if "ladder" in explanation.facts.facts else None
+        if explanation.recourse == "rules":
+            return _evaluate_rules(folder, explanation, models, judges)
+        return recheck(explanation, models, _witnesses(folder, explanation), judges)
+
+
+def _evaluate_rules(folder: Path, explanation: Explanation, models: ModelPair, judges: Judges | None) -> list[Figure]:
+    from comrecgc.evidence.rule_evaluation import recheck_rules
+
+    if judges is None:
+        raise InputError(f"{folder} does not keep the ladder of changes its rules were found with")
+    settings, wishes = stored_settings(explanation), stored_wishes(explanation)
+    mined = rule_chooser(folder, explanation).mined if RULES in explanation.facts.facts else None
+    return recheck_rules(explanation, models.classifier, judges, settings, wishes, mined)
+
+
+def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
+    """The witnesses of a run; None if it keeps none."""
+    stated = explanation.facts.facts.get(WITNESSES)
+    if stated is None:
+        return None
+    if checksum(folder / WITNESSES) != stated:
+        raise InputError(f"{folder / WITNESSES} is damaged: its SHA-256 must be the one in the manifest")
+    return load_witnesses(folder / WITNESSES)
+
+
+def run_models(
+    folder: Path,
+    explanation: Explanation,
+    *,
+    classifier: str | Path | None = None,
+    embedder: str | Path | None = None,
+) -> ModelPair:
+    """The models a run was made with."""
+    named = explanation.facts.facts.get("models")
+    paths = {}
+    for what, given in (("classifier", classifier), ("embedder", embedder)):
+        entry = named.get(what) if isinstance(named, dict) else None
+        if given is not None:
+            paths[what] = Path(given)
+        elif isinstance(entry, dict) and isinstance(entry.get("path"), str) and isinstance(entry.get("sha256"), str):
+            paths[what] = ModelFile(entry["path"], entry["sha256"]).find(folder, what)
+        elif what == "classifier" or (explanation.recourse == "vectors" and explanation.inputs):
+            raise InputError(f"{folder} does not name its {what}: give its file with --{what}")
+    names = explanation.label_names
+    return ModelPair(
+        load_classifier(paths["classifier"], label_names=names),
+        load_embedder(paths["embedder"], label_names=names) if "embedder" in paths else None,
+    )
+
+
+def run_judges(folder: Path, explanation: Explanation, dataset: GraphDataset | None = None) -> Judges:
+    """The ladder of changes a run was made with, and its panel.
+
+    Args:
+        folder: The run folder.
+        explanation: Its explanation.
+        dataset: Graphs to make a ladder from where the run keeps none, as runs before there were ladders do.
+    """
+    facts = explanation.facts.facts
+    if "ladder" not in facts and dataset is not None and explanation.changes == "any":
+        return Judges(ladder=ladder_of(dataset.graphs, dataset.label_names))
+    files = facts.get("panel", [])
+    try:
+        paths = [ModelFile(str(file["path"]), str(file["sha256"])).find(folder, "panel") for file in files]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{folder}: the panel must be a list of files with their checksums") from error
+    return Judges(
+        ladder=ladder_from_facts(facts.get("ladder"), explanation.label_names),
+        panel=load_panel(paths, label_names=explanation.label_names, unanimous=facts.get("agree") is True)
+        if paths
+        else None,
+    )
+
+
+def save_panel(panel: Panel | None, folder: Path, label_names: Sequence[str]) -> list[ModelFile]:
+    """Write the members of a panel to the run folder."""
+    files = []
+    for place, member in enumerate(panel.members if panel is not None else ()):
+        if not isinstance(member.classifier, GraphClassifier):
+            raise InputError(
+                f"Only classifiers of this package can be kept with a run (got {member.name} in the panel)"
+            )
+        path = folder / f"panel-{place + 1}.safetensors"
+        accuracy = {} if member.accuracy is None else {"accuracy": {"test": member.accuracy}}
+        save_classifier(member.classifier, path, {"name": member.name, "label_names": list(label_names), **accuracy})
+        files.append(ModelFile.of(path, folder))
+    return files
+
+
+def recheck(
+    explanation: Explanation, models: ModelPair, witnesses: Witnesses | None = None, judges: Judges | None = None
+) -> list[Figure]:
+    """The figures of an explanation, as stated and as its own graphs and the models say.
+
+    Args:
+        explanation: What was found.
+        models: Classifier and embedder.
+        witnesses: Counterfactuals behind `also_covers` and trivial coverage; without them these are taken as stated.
+        judges: The ladder of changes and the panel; without them the shares on each rung are not told.
+    """
+    inputs = models.scores(it.graph for it in explanation.inputs.values()) if explanation.inputs else None
+    if inputs is None:
+        return [Figure(name, value or 0, value) for name, value in explanation.metrics.items()]
+    shown, figures = _shown_claims(explanation, models, inputs)
+    covers, trivial = _all_claims(explanation, models, inputs, shown, witnesses)
+    centres = _centres(explanation)
+    cover = Cover(centres, np.where(covers, 0, -1))
+    recomputed: dict[str, float | None] = dict(run_figures(cover, stored_settings(explanation).delta, 0.0))
+    recomputed["trivial_coverage"] = trivial
+    if judges is not None:
+        members = [member for recourse in explanation.recourses for member in recourse.covered]
+        verdicts = judges.judge(
+            [explanation.inputs[member.input].graph for member in members],
+            [member.counterfactual for member in members],
+        )
+        recomputed |= verdicts.shares() | verdicts.coverage(len(explanation.inputs))
+    figures += [Figure("rejected inputs", len(explanation.inputs), int((inputs.probability <= 0.5).sum()))]
+    figures += [
+        Figure(name, float(value), recomputed.get(name))
+        for name, value in explanation.metrics.items()
+        if value is not None
+    ]
+    return figures
+
+
+def _centres(explanation: Explanation) -> npt.NDArray[np.float32]:
+    vectors = [recourse.vector for recourse in explanation.recourses if recourse.vector is not None]
+    return np.array(vectors, dtype=np.float32).reshape(len(vectors), len(vectors[0]) if vectors else 1)
+
+
+def _shown_claims(explanation: Explanation, models: ModelPair, inputs: Scores) -> tuple[BoolArray, list[Figure]]:
+    """Which of the counterfactuals shown hold, as `[R, num_inputs]`, and how far off what is said of them is."""
+    place = {index: i for i, index in enumerate(explanation.inputs)}
+    holds = np.zeros((len(explanation.recourses), len(place)), dtype=np.bool_)
+    entries = [(r, member) for r, recourse in enumerate(explanation.recourses) for member in recourse.covered]
+    if not entries:
+        return holds, []
+    scores = models.scores(member.counterfactual for _, member in entries)
+    owners = np.array([place[member.input] for _, member in entries])
+    recourses = np.array([r for r, _ in entries])
+    accepted, lengths, gaps = _measure(inputs, owners, scores, _centres(explanation)[recourses])
+    settings = stored_settings(explanation)
+    fine = accepted & (lengths <= settings.theta) & (gaps <= settings.delta)
+    holds[recourses[fine], owners[fine]] = True
+    stated = np.array([(member.probability, member.distance) for _, member in entries])
+    same = np.abs(stated - np.stack([scores.probability, lengths], axis=1)).max(axis=1) <= TOLERANCE * 10
+    return holds, [
+        Figure("counterfactuals accepted, within theta and delta", len(entries), int(fine.sum())),
+        Figure("probabilities and distances as stated", len(entries), int(same.sum())),
+        Figure(BORDERLINE, None, int(_borderline(scores.probability, lengths, gaps, settings).sum())),
+    ]
+
+
+def _borderline(
+    probability: npt.NDArray[np.float64],
+    lengths: npt.NDArray[np.float64],
+    gaps: npt.NDArray[np.float64],
+    settings: ResolvedSettings,
+) -> BoolArray:
+    """Which counterfactuals come so near to a limit that another machine's rounding might decide otherwise."""
+    margins = np.stack([np.abs(probability - 0.5), np.abs(lengths - settings.theta), np.abs(gaps - settings.delta)])
+    near: BoolArray = margins.min(axis=0) <= TOLERANCE
+    return near
+
+
+def _all_claims(
+    explanation: Explanation,
+    models: ModelPair,
+    inputs: Scores,
+    shown: BoolArray,
+    witnesses: Witnesses | None,
+) -> tuple[BoolArray, float | None]:
+    """Which recourse covers which input, `[R, num_inputs]`, and the trivial coverage."""
+    place = {index: i for i, index in enumerate(explanation.inputs)}
+    covers = shown.copy()
+    also = [(r, place[index]) for r, recourse in enumerate(explanation.recourses) for index in recourse.also_covers]
+    if witnesses is None:
+        for r, i in also:
+            covers[r, i] = True
+        return covers, None
+    claims = witnesses.claims
+    known = np.isin(claims[:, 1], list(place)) & (claims[:, 0] < len(covers)) & (claims[:, 2] < len(witnesses.graphs))
+    claims = claims[known]
+    owners = np.array([place[index] for index in claims[:, 1].tolist()], dtype=np.int64)
+    centres = np.concatenate([_centres(explanation), np.zeros((1, inputs.embedding.shape[1]), np.float32)])
+    scores = models.scores(witnesses.graphs)
+    accepted, lengths, gaps = _measure(inputs, owners, scores[claims[:, 2]], centres[claims[:, 0]])
+    settings = stored_settings(explanation)
+    fine = accepted & (lengths <= settings.theta) & (gaps <= settings.delta)
+    witnessed = np.zeros((len(centres), len(place)), dtype=np.bool_)
+    witnessed[claims[fine, 0], owners[fine]] = True  # the recourse −1 is the last row
+    for r, i in also:
+        covers[r, i] = witnessed[r, i]
+    return covers, float(witnessed[TRIVIAL].mean())
+
+
+def _measure(
+    inputs: Scores, owners: npt.NDArray[np.int64], scores: Scores, centres: npt.NDArray[np.float32]
+) -> tuple[BoolArray, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Of each counterfactual: whether it is accepted, `d(G, H)`, and how far its vector is from the recourse."""
+    vectors = recourse_vectors(
+        inputs.embedding[owners], inputs.sizes[owners], scores.embedding.astype(np.float64), scores.sizes
+    )
+    accepted: BoolArray = scores.probability > 0.5
+    return accepted, np.linalg.norm(vectors, axis=1), distances(vectors.astype(np.float32), centres)
+
+
+@dataclass(frozen=True, eq=False)
+class Witnesses:
+    """Counterfactuals, and the claim that each proves.
+
+    Args:
+        graphs: The counterfactuals.
+        claims: Rows (recourse, index of the input in the dataset, place in `graphs`), `[n, 3]`.
+    """
+
+    graphs: GraphBatch
+    claims: npt.NDArray[np.int64]
+
+
+def witnesses_of(verified: Verified, rejects: Rejects) -> Witnesses:
+    """The counterfactuals by which recourses, and "change nothing", cover inputs."""
+    recourses, inputs = np.nonzero(verified.cover.covers)
+    rows = verified.cover.pairs[recourses, inputs]
+    trivial = np.flatnonzero(verified.trivial >= 0)
+    graphs = verified.pairs.candidates[np.concatenate([rows, verified.trivial[trivial]])]
+    used, place = np.unique(graphs, return_inverse=True)
+    claims = np.stack(
+        [
+            np.concatenate([recourses, np.full(len(trivial), TRIVIAL)]),
+            rejects.indices[np.concatenate([inputs, trivial])],
+            place,
+        ],
+        axis=1,
+    )
+    return Witnesses(GraphBatch.from_graphs(verified.graphs[i] for i in used), claims.astype(np.int64))
+
+
+def save_witnesses(witnesses: Witnesses, path: Path) -> None:
+    """Write them as plain arrays."""
+    arrays = {name: getattr(witnesses.graphs, name) for name in _NAMES}
+    if witnesses.graphs.edge_labels is not None:
+        arrays["edge_labels"] = witnesses.graphs.edge_labels
+    save_arrays(path, {"claims": witnesses.claims, **arrays}, compress=True)
+
+
+def load_witnesses(path: Path) -> Witnesses:
+    """Read them."""
+    arrays, _ = load_arrays(path, _KINDS, optional={"edge_labels": "i1"}, compressed=True, advice="")
+    with refusing_damage(path, advice=""):
+        claims = arrays.pop("claims")
+        graphs = GraphBatch(**arrays)
+        list(graphs)  # graphs that are none are found here
+        return Witnesses(graphs, claims)

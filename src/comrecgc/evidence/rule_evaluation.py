@@ -1,0 +1,449 @@
+"""Every claim of a run by rules recomputed slowly, with networkx and plain forward passes, from the words that define a rule.
+
+A rule can be carried out where its `before` maps one-to-one into the graph: labels equal, its edges present with equal edge labels, no
+neighbour of a `closed` node outside the map, and nodes that `after` joins and `before` does not, not joined in the graph. None of the
+code that mined the rules is used for that.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.choice import Wishes, choose, held_out, wilson_interval
+from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.algorithms.rules.population import Whole
+from comrecgc.algorithms.settings import ResolvedSettings
+from comrecgc.evidence.evaluation import TOLERANCE, Figure
+from comrecgc.explanation import CoveredInput, Explanation, StoredRule
+from comrecgc.graphs import Graph, GraphBatch, Rung
+from comrecgc.models import Classifier
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+SAMPLED_RULES = 3
+SAMPLED_INPUTS = 300
+_MOST_PLACES = 2000  # of a rule in one graph that are looked at
+_MOST_WRITTEN = (
+    5_000_000  # nodes and edges of all results of a rule; dense graphs reach it before all inputs are looked at
+)
+_MOST_ALIKE = (
+    10  # nodes of one label in a rule that networkx matches in reasonable time wherever they are densely joined
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A rule carried out by hand.
+
+    Args:
+        graph: The graph afterwards; nodes are those of the input, and `("new", k)`.
+        cost: Nodes and edges inserted, deleted or relabelled.
+    """
+
+    graph: nx.Graph[Any]
+    cost: int
+
+
+def recheck_rules(
+    explanation: Explanation,
+    classifier: Classifier,
+    judges: Judges,
+    settings: ResolvedSettings,
+    wishes: Wishes,
+    mined: MinedRules | None,
+) -> list[Figure]:
+    """The figures of a run by rules, as stated and as recomputed.
+
+    Args:
+        explanation: What was found.
+        classifier: The explained model.
+        judges: The ladder of changes and the panel.
+        settings: What was asked.
+        wishes: What chosen rules had to be like.
+        mined: The table of rules; without it what only the table knows is not told.
+    """
+    inputs = explanation.inputs
+    if not inputs:
+        return [Figure(name, value, value) for name, value in explanation.metrics.items()]
+    rejected = classifier.accept_probability(GraphBatch.from_graphs(it.graph for it in inputs.values())) <= 0.5
+    figures = [Figure("rejected inputs", len(inputs), int(rejected.sum()))]
+    entries = [(recourse.rule, member) for recourse in explanation.recourses for member in recourse.covered]
+    recomputed: dict[str, float | None] = {"num_inputs": len(inputs), "num_recourses": len(explanation.recourses)}
+    if entries:
+        holds, more = _shown(explanation, entries, classifier, judges, settings)
+        figures += more
+        recomputed["coverage"] = float(holds.sum()) / len(inputs)
+        verdicts = judges.judge(
+            [inputs[member.input].graph for _, member in entries], [member.counterfactual for _, member in entries]
+        )
+        recomputed |= verdicts.shares() | verdicts.coverage(len(inputs))
+        recomputed["mean_cost"] = float(np.mean([member.cost or 0.0 for _, member in entries]))
+    figures += _sampled(explanation, classifier, judges, settings, mined, wishes)
+    if mined is not None:
+        recomputed |= _from_table(explanation, settings, wishes, mined)
+    figures += [
+        Figure(name, float(value), recomputed.get(name))
+        for name, value in explanation.metrics.items()
+        if value is not None
+    ]
+    return figures
+
+
+def _shown(
+    explanation: Explanation,
+    entries: list[tuple[StoredRule | None, CoveredInput]],
+    classifier: Classifier,
+    judges: Judges,
+    settings: ResolvedSettings,
+) -> tuple[np.ndarray, list[Figure]]:
+    """Which of the counterfactuals shown hold, and how many are as the rule, the model and the ladder say."""
+    graphs = {index: as_networkx(it.graph) for index, it in explanation.inputs.items()}
+    batch = GraphBatch.from_graphs(member.counterfactual for _, member in entries)
+    probability = np.asarray(classifier.accept_probability(batch), np.float64)
+    before = [explanation.inputs[member.input].graph for _, member in entries]
+    standing = judges.judge(before, [member.counterfactual for _, member in entries]).rungs
+    possible, same, costs = (np.zeros(len(entries), bool) for _ in range(3))
+    for k, (rule, member) in enumerate(entries):
+        assert rule is not None
+        graph = graphs[member.input]
+        possible[k] = is_place(rule, graph, dict(enumerate(member.site)))
+        if not possible[k]:
+            continue
+        outcome = carried_out(rule, graph, dict(enumerate(member.site)))
+        same[k] = is_same(outcome.graph, member.counterfactual)
+        size = before[k].size + member.counterfactual.size
+        costs[k] = (
+            outcome.cost == member.cost == member.num_edits
+            and abs(outcome.cost / size - member.distance) <= TOLERANCE
+            and outcome.cost / size <= settings.theta
+        )
+    stated = np.array([member.probability for _, member in entries])
+    on_rung = standing >= Rung.parse(explanation.changes)
+    accepted = probability > 0.5
+    holds = possible & same & costs & accepted & on_rung
+    count = len(entries)
+    return holds, [
+        Figure("places where the rule can be carried out", count, int(possible.sum())),
+        Figure("carrying it out gives the counterfactual", count, int(same.sum())),
+        Figure("costs and distances as stated, within theta", count, int(costs.sum())),
+        Figure("counterfactuals accepted", count, int(accepted.sum())),
+        Figure("probabilities as stated", count, int((np.abs(stated - probability) <= TOLERANCE * 10).sum())),
+        Figure(f"counterfactuals on the rung {explanation.changes}", count, int(on_rung.sum())),
+    ]
+
+
+def _sampled(
+    explanation: Explanation,
+    classifier: Classifier,
+    judges: Judges,
+    settings: ResolvedSettings,
+    mined: MinedRules | None,
+    wishes: Wishes,
+) -> list[Figure]:
+    """Statistics of some rules, by matching their patterns in all inputs, or in some."""
+    recourses = explanation.recourses
+    rng = np.random.default_rng(0)
+    shuffled = rng.permutation(len(recourses)).tolist()
+    shuffled.sort(
+        key=lambda number: _num_changes(recourses[number].rule) > 1
+    )  # what is exact for single changes comes first
+    rules = sorted([number for number in shuffled if _can_be_matched(recourses[number].rule)][:SAMPLED_RULES])
+    indices = np.array(list(explanation.inputs))
+    drawn = np.sort(rng.permutation(len(indices))[:SAMPLED_INPUTS])
+    rows = _rows(explanation, settings, wishes, mined)
+    figures = [
+        Figure(
+            "intervals of success as stated",
+            len(recourses),
+            sum(_interval_is_right(recourse.statistics or {}) for recourse in recourses),
+        )
+    ]
+    for number in rules:
+        recourse = recourses[number]
+        rule, known = recourse.rule, recourse.statistics or {}
+        assert rule is not None
+        can, turned, unsure = set[int](), set[int](), set[int]()
+        written, looked_at = 0, list[int]()
+        for place in drawn.tolist():
+            graph = explanation.inputs[int(indices[place])].graph
+            found = _tried(rule, graph, classifier, judges, settings, explanation)
+            (can if found.can else set[int]()).add(place)
+            (turned if found.turned else set[int]()).add(place)
+            if found.num_places > _MOST_PLACES:
+                unsure.add(place)
+            looked_at.append(place)
+            written += found.num_places * graph.size
+            if written > _MOST_WRITTEN:
+                break
+        sample = np.array(looked_at)
+        whole = len(sample) == len(indices)
+        name = f"rule {number + 1}: graphs of {len(sample)} that it"
+        stated_turned = None if mined is None or rows is None else _turned(mined, rows[number], sample)
+        if stated_turned is not None and wishes.confirmed:
+            stated_turned = None  # the table also holds what is accepted and not confirmed
+        if whole and not unsure:
+            figures.append(Figure(f"{name} can be carried out on", known.get("applicable"), len(can)))
+        elif mined is not None and rows is not None and not settings.smarts():
+            bits = mined.table.can_be_carried_out(rows[number])
+            held = {place for place in sample.tolist() if bits[place]} - unsure
+            figures.append(Figure(f"{name} can be carried out on", len(held), len(can - unsure)))
+        if stated_turned is not None:
+            # Composite rules are looked for where their parts are promising: there may be more than the table knows.
+            stated_turned -= unsure
+            figures.append(Figure(f"{name} turns", len(stated_turned), len(stated_turned & turned)))
+    return figures
+
+
+def _rows(
+    explanation: Explanation, settings: ResolvedSettings, wishes: Wishes, mined: MinedRules | None
+) -> list[int] | None:
+    """Rows of the table that the recourses are; None if the choice from the table is another."""
+    if mined is None or not explanation.recourses:
+        return None
+    chosen = choose(mined.table, settings.num_recourses, wishes)
+    if mined.census is not None:
+        whole = Whole.chosen(mined.census, mined.table, settings, wishes, on_sample=chosen)
+        chosen = chosen if whole is None else whole.choice
+    rows: list[int] = chosen.rules.tolist()
+    return rows if len(rows) == len(explanation.recourses) else None
+
+
+def _turned(mined: MinedRules, row: int, sample: np.ndarray) -> set[int]:
+    table = mined.table
+    return set(table.input[table.ptr[row] : table.ptr[row + 1]].tolist()) & set(sample.tolist())
+
+
+def _interval_is_right(known: Mapping[str, Any]) -> bool:
+    """Whether success and interval follow from the counts."""
+    applicable, accepted = known.get("applicable"), known.get("accepted")
+    if not isinstance(applicable, int) or not isinstance(accepted, int) or accepted > applicable:
+        return False
+    stated = np.array([known.get("success", np.nan), *known.get("interval", (np.nan, np.nan))], np.float64)
+    wanted = np.array([accepted / max(applicable, 1), *wilson_interval(accepted, applicable)])
+    return stated.shape == wanted.shape and bool(np.allclose(stated, wanted, atol=TOLERANCE))
+
+
+def _from_table(
+    explanation: Explanation, settings: ResolvedSettings, wishes: Wishes, mined: MinedRules
+) -> dict[str, float | None]:
+    """What follows from the table alone."""
+    table, num = mined.table, settings.num_recourses
+    measured = held_out(table, num, wishes, np.random.default_rng([settings.seed, 10]))
+    figures: dict[str, float | None] = {
+        "held_out_coverage": None if measured is None else measured.coverage,
+        "held_out_success": None if measured is None else measured.success,
+        "coverable": len(np.unique(table.input)) / max(table.num_inputs, 1),
+        "num_rules": len(table),
+        "oracle_calls": table.num_scored or None,
+    }
+    if mined.census is not None:
+        on_sample = choose(table, num, wishes)
+        whole = Whole.chosen(mined.census, table, settings, wishes, on_sample=on_sample)
+        figures |= {} if whole is None else whole.figures()
+    for most, name in ((1, "one"), (2, "two"), (3, "three")):
+        if f"coverage_up_to_{name}_changes" in explanation.metrics:
+            figures[f"coverage_up_to_{name}_changes"] = choose(table, num, wishes.limited(most)).coverage
+    return figures
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tried:
+    """What became of a rule in a graph.
+
+    Args:
+        can: Whether it can be carried out there.
+        turned: Whether some place has an accepted result.
+        num_places: How many places were found; those beyond `_MOST_PLACES` were not looked at.
+    """
+
+    can: bool
+    turned: bool
+    num_places: int
+
+
+def _can_be_matched(rule: StoredRule | None) -> bool:
+    """Whether networkx finds the places of a rule in reasonable time."""
+    return rule is not None and max(Counter(rule.before.labels).values(), default=0) <= _MOST_ALIKE
+
+
+def _tried(
+    rule: StoredRule,
+    graph: Graph,
+    classifier: Classifier,
+    judges: Judges,
+    settings: ResolvedSettings,
+    explanation: Explanation,
+) -> _Tried:
+    """What became of a rule in a graph. Places that break a chemist's wishes are none."""
+    wishes = settings.smarts()
+    plain = as_networkx(graph)
+    places = list(itertools.islice(all_places(rule, plain), _MOST_PLACES + 1))
+    if not places:
+        return _Tried(can=False, turned=False, num_places=0)
+    results: dict[tuple[Any, ...], Graph] = {}
+    size, can = 2 * graph.size, not wishes
+    for place in places[:_MOST_PLACES]:
+        name = (frozenset(place[i] for i in _removed(rule)), *(place[i] for i, _ in rule.kept))
+        if name not in results:
+            outcome = carried_out(rule, plain, place)
+            after = as_graph(outcome.graph, graph)
+            if wishes and not wishes.allows(graph, after, explanation.label_names):
+                continue
+            can = True
+            if outcome.cost / (size + after.size - graph.size) <= settings.theta:
+                results[name] = after
+    if not results:
+        return _Tried(can=can, turned=False, num_places=len(places))
+    made = list(results.values())
+    probability = classifier.accept_probability(GraphBatch.from_graphs(made))
+    likely = [each for each, p in zip(made, probability, strict=True) if p > 0.5]
+    rungs = judges.judge([graph] * len(likely), likely).rungs if likely else np.zeros(0, np.int8)
+    turned = bool((rungs >= Rung.parse(explanation.changes)).any())
+    return _Tried(can=True, turned=turned, num_places=len(places))
+
+
+def as_networkx(graph: Graph) -> nx.Graph[Any]:
+    """A graph with `label` on its nodes and edges."""
+    import networkx as nx
+
+    plain: nx.Graph[Any] = nx.Graph()
+    plain.add_nodes_from((node, {"label": label}) for node, label in enumerate(graph.labels.tolist()))
+    bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
+    plain.add_edges_from((i, j, {"label": bond}) for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True))
+    return plain
+
+
+def is_place(rule: StoredRule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> bool:
+    """Whether a rule can be carried out at a place: a node of the graph for each node of `before`."""
+    before, mapped = rule.before, set(place.values())
+    if set(place) != set(range(len(before.labels))) or len(mapped) < len(place) or not mapped <= set(graph):
+        return False
+    if any(graph.nodes[place[i]]["label"] != label for i, label in enumerate(before.labels)):
+        return False
+    for (i, j), bond in _bonds(before.edges, before.edge_labels).items():
+        if not graph.has_edge(place[i], place[j]) or graph.edges[place[i], place[j]]["label"] != bond:
+            return False
+    for i, closed in enumerate(before.closed):
+        if closed and not set(graph[place[i]]) <= mapped:
+            return False
+    return not any(graph.has_edge(place[i], place[j]) for i, j in _apart(rule))
+
+
+def all_places(rule: StoredRule, graph: nx.Graph[Any]) -> Iterator[dict[int, Any]]:
+    """Every place of a rule, by networkx's matcher."""
+    import networkx as nx
+    from networkx.algorithms.isomorphism import GraphMatcher
+
+    pattern: nx.Graph[Any] = nx.Graph()
+    pattern.add_nodes_from((i, {"label": label}) for i, label in enumerate(rule.before.labels))
+    bonds = _bonds(rule.before.edges, rule.before.edge_labels)
+    pattern.add_edges_from((i, j, {"label": bond}) for (i, j), bond in bonds.items())
+
+    def same(one: Mapping[str, int], other: Mapping[str, int]) -> bool:
+        return one["label"] == other["label"]
+
+    for mapping in GraphMatcher(graph, pattern, node_match=same, edge_match=same).subgraph_monomorphisms_iter():
+        place = {i: node for node, i in mapping.items()}
+        if is_place(rule, graph, place):
+            yield place
+
+
+def carried_out(rule: StoredRule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> Outcome:
+    """The graph after a rule, and what that costs, counted one element at a time."""
+    image = dict(rule.kept)
+    after = graph.copy()
+    removed = [place[i] for i in _removed(rule)]
+    cost = len(removed) + sum(1 for edge in graph.edges if set(edge) & set(removed))
+    after.remove_nodes_from(removed)
+    name: dict[int, Any] = {j: place[i] for i, j in image.items()}
+    for k in range(len(rule.after.labels)):
+        if k not in name:
+            name[k] = ("new", k)
+            after.add_node(name[k])
+            cost += 1
+        elif after.nodes[name[k]]["label"] != rule.after.labels[k]:
+            cost += 1
+        after.nodes[name[k]]["label"] = rule.after.labels[k]
+    wanted = {
+        frozenset((name[i], name[j])): bond for (i, j), bond in _bonds(rule.after.edges, rule.after.edge_labels).items()
+    }
+    for i, j in rule.before.edges:
+        ends = frozenset((place[i], place[j]))
+        if i in image and j in image and ends not in wanted:
+            after.remove_edge(*ends)
+            cost += 1
+    for ends, bond in wanted.items():
+        if not after.has_edge(*ends) or after.edges[tuple(ends)]["label"] != bond:
+            cost += 1
+        after.add_edge(*ends, label=bond)
+    return Outcome(after, cost)
+
+
+def is_same(after: nx.Graph[Any], counterfactual: Graph) -> bool:
+    """Whether what a rule made is the counterfactual: kept nodes have the same ids, new ones may stand in any order."""
+    import networkx as nx
+
+    stored = as_networkx(counterfactual)
+    ids = counterfactual.ids.tolist()
+    kept = {node for node in after if not isinstance(node, tuple)}
+    for node in stored:
+        stored.nodes[node]["kept"] = ids[node] if ids[node] in kept else -1
+    for node in after:
+        after.nodes[node]["kept"] = node if node in kept else -1
+    if {stored.nodes[node]["kept"] for node in stored} - {-1} != kept:
+        return False
+    return bool(
+        nx.is_isomorphic(
+            after,
+            stored,
+            node_match=lambda one, other: one["label"] == other["label"] and one["kept"] == other["kept"],
+            edge_match=lambda one, other: one["label"] == other["label"],
+        )
+    )
+
+
+def as_graph(after: nx.Graph[Any], graph: Graph) -> Graph:
+    """What a rule made of a graph, kept nodes with their ids."""
+    kept = sorted(node for node in after if not isinstance(node, tuple))
+    nodes = [*kept, *sorted(node for node in after if isinstance(node, tuple))]
+    rank = {node: k for k, node in enumerate(nodes)}
+    bonds: list[tuple[Any, Any, int]] = list(after.edges(data="label"))
+    rows = sorted((*sorted((rank[i], rank[j])), bond) for i, j, bond in bonds)
+    ids = [*kept, *range(graph.next_id, graph.next_id + len(nodes) - len(kept))]
+    return Graph.assemble(
+        np.array([after.nodes[node]["label"] for node in nodes], np.int32),
+        np.array([row[:2] for row in rows], np.int32).reshape(-1, 2),
+        None if graph.edge_labels is None else np.array([row[2] for row in rows], np.int32),
+        np.array(ids, np.int32),
+        graph.next_id + len(nodes) - len(kept),
+    )
+
+
+def _num_changes(rule: StoredRule | None) -> int:
+    return 0 if rule is None else rule.num_changes
+
+
+def _bonds(edges: tuple[tuple[int, int], ...], labels: tuple[int, ...] | None) -> dict[tuple[int, int], int]:
+    return dict(zip(edges, labels or (0,) * len(edges), strict=True))
+
+
+def _removed(rule: StoredRule) -> list[int]:
+    kept = {i for i, _ in rule.kept}
+    return [i for i in range(len(rule.before.labels)) if i not in kept]
+
+
+def _apart(rule: StoredRule) -> list[tuple[int, int]]:
+    """Pairs of nodes of `before` that `after` joins and `before` does not."""
+    back = {j: i for i, j in rule.kept}
+    joined = [frozenset((back[i], back[j])) for i, j in rule.after.edges if i in back and j in back]
+    there = {frozenset(edge) for edge in rule.before.edges}
+    return [(i, j) for i, j in map(sorted, joined) if frozenset((i, j)) not in there]

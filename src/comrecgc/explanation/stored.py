@@ -1,0 +1,244 @@
+"""What a run folder holds, read back: settings, inputs, wishes and the table of rules; nothing is searched and no model is needed."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from comrecgc.algorithms.inputs import Rejects, Scores
+from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.choice import Wishes
+from comrecgc.algorithms.rules.files import save_table
+from comrecgc.algorithms.rules.mined import MinedRules, stored_rules
+from comrecgc.algorithms.rules.population import CENSUS, load_census, save_census
+from comrecgc.algorithms.settings import ResolvedSettings, Settings
+from comrecgc.data import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.rules import explain_rules, table_notes
+from comrecgc.molecules import ladder_facts, ladder_from_facts
+from comrecgc.run import reason_of, refusing_damage
+from comrecgc.wording import describe_group
+
+# Another choice from the table of rules of a run, by other wishes; no search.
+
+
+SECONDS_TO_CHOOSE = 0.5
+"""Time to look for the best choice, or a bound on it, where somebody waits."""
+
+RULES = "rules.npz"
+"""File of the table of rules in a run folder."""
+
+_ASKED = ("num_recourses", "min_success", "min_support", "max_cost", "max_changes")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleChooser:
+    """Chooses rules again from the table of a run; it is what `Explanation.choose` calls.
+
+    Args:
+        settings: What was asked.
+        mined: The table and what it was mined from.
+        judges: The ladder, and the panel's votes on what the table holds are in it.
+        wishes: What chosen rules had to be like.
+        warnings: What a reader must know, one sentence each.
+        notes: What the run did, one sentence each.
+    """
+
+    settings: Settings
+    mined: MinedRules
+    judges: Judges
+    wishes: Wishes
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __call__(self, **wishes: Any) -> Explanation:
+        """Another choice; wishes are those of `Explanation.choose`."""
+        return self.wishing(**wishes).chosen()
+
+    def wishing(self, **wishes: Any) -> RuleChooser:
+        """The same with other wishes, checked; those that are None stay."""
+        given = {name: value for name, value in wishes.items() if value is not None}
+        for name in ("forbidden_labels", "protected_labels"):
+            if name in given:
+                given[name] = tuple(self._label(label) for label in given[name])
+        if "forbidden_groups" in given:
+            given["forbidden_groups"] = tuple(
+                place for name in given["forbidden_groups"] for place in self._groups(name)
+            )
+        for name in ("forbidden_kinds", "radii"):
+            if name in given:
+                given[name] = tuple(given[name])
+        if given.get("confirmed") and not self.mined.table.majority:
+            raise InputError("confirmed needs a panel, and the run asked none")
+        settings = replace(self.settings, **{name: given[name] for name in _ASKED if name in given})
+        given.pop("num_recourses", None)
+        return replace(self, settings=settings, wishes=replace(self.wishes, **given))
+
+    def chosen(self) -> Explanation:
+        """What these wishes lead to."""
+        notes = [note for note in self.notes if note not in table_notes(self.mined)]  # which are added again
+        found = explain_rules(
+            self.settings, self.mined, self.judges, self.wishes,
+            seconds=SECONDS_TO_CHOOSE, warnings=self.warnings, notes=notes,
+        )  # fmt: skip
+        return found.with_chooser(self)
+
+    def save(self, folder: Path) -> Mapping[str, Any]:
+        """Write the table to a run folder; what the manifest must say of it."""
+        path = folder / RULES
+        save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
+        said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.judges.ladder)}
+        if self.mined.census is not None:
+            save_census(folder / CENSUS, self.mined.census, self.mined.table.key)
+            said[CENSUS] = hashlib.sha256((folder / CENSUS).read_bytes()).hexdigest()
+        return said
+
+    def in_memory(self) -> RuleChooser:
+        """The chooser with its table: itself."""
+        return self
+
+    def _label(self, name: str) -> int:
+        names = self.mined.rejects.dataset.label_names
+        if name not in names:
+            raise InputError(f"Node labels are {', '.join(names)} (got {name!r})")
+        return names.index(name)
+
+    def _groups(self, name: str) -> list[int]:
+        """Groups of the table that are called so; several may be, joined by other bonds."""
+        dataset = self.mined.rejects.dataset
+        called = [
+            describe_group(
+                group.labels, group.bonds, group.bond, dataset.label_names,
+                edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular,
+            )
+            for group in self.mined.table.groups
+        ]  # fmt: skip
+        wanted = _plain(name)
+        found = [
+            place
+            for place, text in enumerate(called)
+            if wanted in {_plain(text), *map(_plain, text.rstrip(")").split(" ("))}
+        ]
+        if not found:
+            near = difflib.get_close_matches(name, called, n=3, cutoff=0.0)
+            raise InputError(
+                f"A group must be one of the data, as sentences call it (got {name!r}; near are {'; '.join(near)})"
+            )
+        return found
+
+
+def _plain(name: str) -> str:
+    """A name as people type it: any dash, any case."""
+    return name.replace("–", "-").replace("−", "-").strip().strip("-").casefold()
+
+
+def load_explanation(folder: str | Path) -> Explanation:
+    """The explanation in a run folder, checked against the manifest's checksums and for consistency; rules can be chosen again."""
+    explanation = Explanation.load(folder)
+    if explanation.recourse != "rules" or RULES not in explanation.facts.facts:
+        return explanation
+    return explanation.with_chooser(StoredChooser(Path(folder), explanation))
+
+
+@dataclass(frozen=True, eq=False)
+class StoredChooser:
+    """Chooses from the table in a run folder, which is read when it is first needed."""
+
+    folder: Path
+    explanation: Explanation
+
+    def __call__(self, **wishes: Any) -> Explanation:
+        """Another choice; wishes are those of `Explanation.choose`."""
+        # What is wished for is checked before, so that whatever else goes wrong is the file's fault.
+        chooser = self.chooser.wishing(**wishes)
+        with refusing_damage(self.folder / RULES, advice=""):
+            return chooser.chosen().with_facts(self.explanation.facts)
+
+    def save(self, folder: Path) -> Mapping[str, Any]:
+        """Write the table to another run folder; what the manifest must say of it."""
+        return self.chooser.save(folder)
+
+    def in_memory(self) -> RuleChooser:
+        """The chooser with its table."""
+        return self.chooser
+
+    @cached_property
+    def chooser(self) -> RuleChooser:
+        return rule_chooser(self.folder, self.explanation)
+
+
+def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
+    """The chooser of a run, made from what its folder holds."""
+    path = folder / RULES
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
+    if found != explanation.facts.facts.get(RULES):
+        raise InputError(f"{path} is damaged: its SHA-256 must be the one in the manifest")
+    settings = replace(stored_settings(explanation), seed=explanation.parameters.get("seed", 0))
+    ladder = ladder_from_facts(explanation.facts.facts.get("ladder"), explanation.label_names)
+    mined = stored_rules(settings, stored_rejects(explanation), ladder, path)
+    if CENSUS in explanation.facts.facts:
+        mined = replace(mined, census=load_census(folder / CENSUS, mined.table.key))
+    return RuleChooser(
+        settings=settings, mined=mined, judges=Judges(ladder=ladder), wishes=stored_wishes(explanation),
+        warnings=explanation.warnings, notes=explanation.notes,
+    )  # fmt: skip
+
+
+def stored_rejects(explanation: Explanation) -> Rejects:
+    """The inputs of a run, as they were when it began."""
+    inputs = list(explanation.inputs.values())
+    graphs = tuple(it.graph for it in inputs)
+    dataset = GraphDataset(
+        name=explanation.dataset, graphs=graphs, classes=np.zeros(len(graphs), np.int8), label_names=explanation.label_names,
+        class_names=explanation.class_names, edge_label_names=explanation.edge_label_names,
+    )  # fmt: skip
+    scores = Scores(
+        1 - np.array([it.reject_probability for it in inputs], np.float64),
+        np.zeros((len(graphs), 0), np.float32),
+        np.array([graph.size for graph in graphs], np.int32),
+    )
+    names = tuple(it.name for it in inputs) if any(it.name for it in inputs) else ()
+    indices = np.array(list(explanation.inputs), np.int64)
+    return Rejects(dataset=dataset, indices=indices, graphs=graphs, scores=scores, names=names)
+
+
+def stored_wishes(explanation: Explanation) -> Wishes:
+    """What the rules of a run had to be like."""
+    stated = explanation.parameters.get("wishes", {})
+    try:
+        wishes = msgspec.convert(stated, Wishes)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise InputError(f"The wishes of a run must be as it stores them: {error}".splitlines()[0]) from None
+    labels = (*wishes.forbidden_labels, *wishes.protected_labels)
+    if any(not 0 <= label < len(explanation.label_names) for label in labels):
+        raise InputError("The wishes of a run must speak of its node labels")
+    return wishes
+
+
+def stored_settings(explanation: Explanation) -> ResolvedSettings:
+    """The settings of a run, read back from its parameters; the constraint is left out."""
+    known = {field.name for field in fields(Settings)} - {
+        "jobs",
+        "time_budget",
+        "constraint",
+        "baseline",
+        "min_samples",
+        "summary",
+    }
+    values = {name: value for name, value in explanation.parameters.items() if name in known}
+    theta, delta = values.get("theta"), values.get("delta")
+    if theta is None or (explanation.recourse == "vectors" and (delta is None or isinstance(delta, str))):
+        raise InputError(f"The run must state theta and delta as positive numbers (got {theta!r} and {delta!r})")
+    return Settings(**values, recourse=explanation.recourse, changes=explanation.changes).resolved()

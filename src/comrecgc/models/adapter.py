@@ -1,0 +1,466 @@
+"""Any model as the classifier to be explained: a torch module, or a plain function of graphs."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from comrecgc.data import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.graphs import BoolArray, Graph, GraphBatch, to_data
+from comrecgc.models.classifier import CHUNK_NODES, Classifier, FloatArray, check_labels
+from comrecgc.models.networks import GraphClassifier, evaluating
+from comrecgc.models.scores import RETURN_TYPES, ScoreReading, as_scores
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Batch, Data
+
+
+CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
+_TRIAL_GRAPHS = 256
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdaptedClassifier:
+    """A model, how to call it, and how to read its answers. Made by `as_classifier`.
+
+    Args:
+        model: A torch module or a function.
+        call: How it is called, one of `CALLS`.
+        features: Feature row of each node label, `[num_labels, width]`; `[num_labels]` where the model takes integers.
+        edge_features: The same of each edge label, for models that take `edge_attr`.
+        edge_weights: Weight of each edge label, for models that must be given `edge_weight`.
+        output: Which of several outputs holds the scores.
+        kwargs: Further keyword arguments of every call.
+        num_scores: Scores per graph.
+        reading: How the scores are read.
+        traced_graphs: As many graphs as a trace was made with, if it answers for so many at a time.
+    """
+
+    model: Callable[..., Any]
+    call: str
+    features: npt.NDArray[Any]
+    edge_features: npt.NDArray[Any] | None
+    edge_weights: npt.NDArray[np.float32] | None = None
+    output: int | str | None = None
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    num_scores: int | None = None
+    reading: ScoreReading = field(default_factory=ScoreReading)
+    traced_graphs: int | None = None
+
+    @property
+    def num_labels(self) -> int:
+        return len(self.features)
+
+    def accept_probability(self, batch: GraphBatch) -> FloatArray:
+        """Probability of the target class of every graph, `[B]`, asked in parts of bounded size."""
+        check_labels(batch, self.num_labels)
+        parts = [self.reading.probability(self.scores(part)) for part in batch.chunks(CHUNK_NODES)]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def explained(self, batch: GraphBatch) -> BoolArray | None:
+        """Mask of the graphs of the class to leave, `[B]`; None where that is any but the target."""
+        if self.reading.source_class is None:
+            return None
+        parts = [self.reading.explained(self.scores(part)) for part in batch.chunks(CHUNK_NODES)]
+        return np.concatenate([np.zeros(0, dtype=bool), *parts])
+
+    def scores(self, batch: GraphBatch) -> FloatArray:
+        """The scores in the model's answer, `[B, K]`."""
+        chosen = choose_output(self.answer(batch), self.output)
+        return as_scores(chosen, len(batch), len(batch.labels), self.num_scores)
+
+    def answer(self, batch: GraphBatch) -> Any:
+        """Whatever the model answers; a module is in evaluation mode meanwhile, and without gradients."""
+        context = evaluating(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
+        with context:
+            if self.traced_graphs is None:
+                return self._asked(batch)
+            starts = range(0, len(batch), self.traced_graphs)
+            parts = [batch.select(np.arange(len(batch))[start : start + self.traced_graphs]) for start in starts]
+            return torch.cat([self._asked(part)[: len(part)] for part in parts])
+
+    @property
+    def takes_edge_weights(self) -> bool:
+        """Whether the model is a module that may be given `edge_weight`; one that takes `data` may still not read it."""
+        named = self.call == "tensors" and "edge_weight" in model_parameters(self.model)
+        return isinstance(self.model, torch.nn.Module) and (named or self.call == "data")
+
+    def weighted_scores(self, batch: GraphBatch, edge_weight: torch.Tensor) -> torch.Tensor:
+        """The scores of graphs with weighted edges as a tensor with gradients, `[B, K]`, in the module's present mode.
+
+        Args:
+            batch: The graphs.
+            edge_weight: Weight of each entry of `batch.edge_index()`, `[2M]`.
+        """
+        scores = choose_output(self._asked(batch, edge_weight.to(model_device(self.model))), self.output)
+        assert isinstance(scores, torch.Tensor)
+        return scores.reshape(len(batch), -1)
+
+    def _asked(self, batch: GraphBatch, edge_weight: torch.Tensor | None = None) -> Any:
+        arguments, named = self._arguments(batch)
+        if edge_weight is not None and self.call == "data":
+            arguments[0].edge_weight = edge_weight
+        elif edge_weight is not None:
+            named["edge_weight"] = edge_weight
+        try:
+            return self.model(*arguments, **named, **self.kwargs)
+        except Exception as error:  # a model may fail in any way; whatever it says becomes one line
+            raise InputError(self._failure(error, batch)) from error
+
+    def _arguments(self, batch: GraphBatch) -> tuple[list[Any], dict[str, Any]]:
+        if self.call == "graphs":
+            return [list(batch)], {}
+        if self.call == "data_list":
+            return [[self._data(batch.select([place])) for place in range(len(batch))]], {}
+        data = self._batch(batch)
+        if self.call == "data":
+            return [data], {}
+        named = {name: data[name] for name in ("edge_attr", "edge_weight") if data.get(name) is not None}
+        parameters = model_parameters(self.model)
+        if "batch" in parameters:
+            named["batch"] = data.batch
+        nodes = _node_parameter(parameters, {*named, *self.kwargs})
+        if nodes is not None:  # by name: a model may take them in any order
+            return [], {nodes: data.x, "edge_index": data.edge_index, **named}
+        return [data.x, data.edge_index, *([] if "batch" in named else [data.batch])], named
+
+    def _batch(self, batch: GraphBatch) -> Batch:
+        """The graphs as one PyG `Batch` of new tensors, on the model's device."""
+        from torch_geometric.data import Batch
+
+        result = Batch(
+            x=torch.from_numpy(self.features[batch.labels]),
+            edge_index=torch.from_numpy(batch.edge_index()),
+            batch=torch.from_numpy(batch.graph_of_node()),
+            ptr=torch.from_numpy(batch.node_ptr.copy()),
+            **self._of_edges(batch),
+        )
+        return result.to(model_device(self.model))
+
+    def _data(self, batch: GraphBatch) -> Data:
+        """A batch of one graph as PyG `Data`."""
+        return to_data(batch[0], self.features).update(self._of_edges(batch)).to(model_device(self.model))
+
+    def _of_edges(self, batch: GraphBatch) -> dict[str, torch.Tensor]:
+        """What the model sees of the edges, a row or a number for either direction of each."""
+        tables = {"edge_attr": self.edge_features, "edge_weight": self.edge_weights}
+        return {name: self._edge_rows(batch, table) for name, table in tables.items() if table is not None}
+
+    def _edge_rows(self, batch: GraphBatch, table: npt.NDArray[Any]) -> torch.Tensor:
+        if batch.edge_labels is None:
+            if len(table) == 1:  # every edge is the same
+                return torch.from_numpy(np.repeat(table, 2 * len(batch.edges), axis=0))
+            raise InputError("edge_features needs graphs with edge labels (got graphs without)")
+        if batch.edge_labels.max(initial=0) >= len(table):
+            raise InputError(
+                f"edge_features needs a row for every edge label (got {len(table)}, label {batch.edge_labels.max()})"
+            )
+        return torch.from_numpy(table[np.tile(batch.edge_labels, 2)])
+
+    def _failure(self, error: Exception, batch: GraphBatch) -> str:
+        width, expected = self.features[:1].size, _input_width(self.model)
+        if expected is not None and expected != width:
+            return f"The model's first layer must take features as wide as the data's, {width} (got {expected})"
+        shape = f"{len(batch)} graphs, node features [{len(batch.labels)}, {width}]"
+        if isinstance(self.model, torch.jit.ScriptModule):
+            return f"The model failed on {shape}: {str(error).strip().splitlines()[-1]}"  # the rest is the trace
+        return f"The model failed on {shape}: {type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def as_classifier(
+    model: Classifier | Callable[..., Any],
+    dataset: GraphDataset,
+    *,
+    return_type: str | None = None,
+    target_class: int | None = None,
+    source_class: int | None = None,
+    decision: str | None = None,
+    threshold: float | None = None,
+    accept: str | None = None,
+    call: str | None = None,
+    output: int | str | None = None,
+    edge_features: npt.ArrayLike | None = None,
+    featurise: Callable[[Any], Any] | None = None,
+    **kwargs: Any,
+) -> Classifier:
+    """Turn a model into the classifier the pipeline needs, and try it on some of the data.
+
+    Whatever is wrong with the model shows here: a width that does not fit, NaN, an answer nobody can read.
+
+    Args:
+        model: A `Classifier`, which is only checked; a `torch.nn.Module`; or any function.
+        dataset: The data the model is for: its labels, their feature rows, and graphs to try the model on.
+        return_type: What the model answers, in PyG's words: `raw` scores (logits), `probs` or `log_probs`. Several scores
+            per graph give this away; a single one may not, and then it has to be said.
+        target_class: The class that means accept; needed for three classes and more. A single score is about class 1.
+        source_class: Explain only the graphs that the model puts into this class; None for all that are not accepted.
+        decision: Of three classes and more: "argmax" accepts a graph if the target is its likeliest class (the default), "rest" if
+            the target is likelier than all others together.
+        threshold: For a regression model, which answers one number per graph: the graph is accepted if the number is above this.
+        accept: "higher" (the default) or "lower": on which side of the threshold graphs are accepted.
+        call: How the model is called: `tensors` for `model(x, edge_index, batch)`, `data` for `model(data)` with a PyG
+            `Batch`, `data_list` for a list of PyG `Data`, `graphs` for a list of `comrecgc.graphs.Graph`, `smiles` for a list of SMILES
+            (without stereo marks), `molecules` for a list of rdkit molecules. By default a module's signature decides between the first
+            two, and a function gets a `data_list`.
+        output: Which output holds the scores, where the model gives several: an index, a key or an attribute.
+        edge_features: Feature row of each edge label, `[num_edge_labels, width]`, for models that take `edge_attr`; the dataset's
+            own by default. A model that must be given `edge_weight` gets the only column of them, or ones.
+        featurise: Makes PyG `Data` of an rdkit molecule, for models with features of atoms and bonds of their own.
+        **kwargs: Further arguments of every call of the model.
+    """
+    if isinstance(model, Classifier) and not kwargs:
+        return _checked(model, dataset)
+    if not callable(model):
+        raise InputError(f"The model must be a torch module, a function or a Classifier (got {type(model).__name__})")
+    for name, value, allowed in (("return_type", return_type, RETURN_TYPES), ("call", call, CALLS)):
+        if value is not None and value not in allowed:
+            raise InputError(f"{name} must be one of {', '.join(allowed)} (got {value!r})")
+    how = {
+        "return_type": return_type, "target_class": target_class, "source_class": source_class, "decision": decision,
+        "threshold": threshold, "accept": accept,
+    }  # fmt: skip
+    model = getattr(
+        model, "_orig_mod", model
+    )  # what torch.compile was given: batches of every size would be compiled anew
+    if call in ("smiles", "molecules") or featurise is not None:
+        from comrecgc.models.molecules import as_molecule_classifier
+
+        return as_molecule_classifier(
+            model, dataset, call=call or _detect_call(model), featurise=featurise, how=how, output=output, kwargs=kwargs
+        )
+    call = call or _detect_call(model)
+    adapted = AdaptedClassifier(
+        model=model,
+        call=call,
+        features=np.array(dataset.features, dtype=np.float32),
+        edge_features=_edge_features(model, call, dataset, edge_features, kwargs),
+        edge_weights=_edge_weights(model, call, dataset, kwargs),
+        output=output,
+        kwargs=kwargs,
+    )
+    trial = _trial(dataset)
+    if isinstance(model, torch.jit.ScriptModule):
+        adapted = replace(adapted, traced_graphs=_traced_graphs(adapted, trial))
+    adapted, answer = _first_answer(adapted, trial)
+    output = find_output(answer, len(trial)) if output is None else output
+    scores = as_scores(choose_output(answer, output), len(trial), len(trial.labels))
+    reading = ScoreReading.of(scores, **how)  # type: ignore[arg-type]
+    return replace(adapted, output=output, num_scores=scores.shape[1], reading=reading)
+
+
+def _traced_graphs(adapted: AdaptedClassifier, trial: GraphBatch) -> int | None:
+    """How many graphs a module answers for whatever it is given, since a trace keeps that number; None where it follows the batch."""
+    try:
+        answer = adapted.answer(trial.select([0]))
+    except InputError:
+        return None
+    if not isinstance(answer, torch.Tensor) or not answer.ndim or len(trial) < 2:
+        return None
+    if len(answer) > 1:
+        return len(answer)
+    try:
+        adapted.answer(trial.select([0, 1]))
+    except InputError:
+        return 1
+    return None
+
+
+def _first_answer(adapted: AdaptedClassifier, trial: GraphBatch) -> tuple[AdaptedClassifier, Any]:
+    """The answer on the trial, and the classifier with features in the form that the model takes.
+
+    Features that are whole numbers may be meant for an `Embedding`, which takes integers, as columns or one per node.
+    """
+    try:
+        return adapted, adapted.answer(trial)
+    except InputError:
+        for nodes, edges in itertools.product(_forms(adapted.features), _forms(adapted.edge_features)):
+            try:
+                formed = replace(adapted, features=nodes, edge_features=edges)
+                answer = formed.answer(trial)
+                as_scores(choose_output(answer, find_output(answer, len(trial))), len(trial), len(trial.labels))
+            except InputError:
+                continue
+            return formed, answer
+        raise
+
+
+def _forms(table: npt.NDArray[Any] | None) -> list[Any]:
+    """A table of features as it is, and where it holds whole numbers as integers, in columns or one per label."""
+    if table is None or not (table == np.floor(table)).all():
+        return [table]
+    whole = table.astype(np.int64)
+    return [table, whole, *([whole[:, 0]] if whole.shape[1] == 1 else [])]
+
+
+def _edge_features(
+    model: Callable[..., Any], call: str, dataset: GraphDataset, given: npt.ArrayLike | None, kwargs: Mapping[str, Any]
+) -> npt.NDArray[np.float32] | None:
+    """Feature rows of edge labels, where the model takes some: those that are given, or those of the data."""
+    if given is not None:
+        return _edge_table(given)
+    parameter = model_parameters(model).get("edge_attr")
+    if call == "graphs" or "edge_attr" in kwargs or (call == "tensors" and parameter is None):
+        return None
+    if dataset.edge_features is None and parameter is not None and parameter.default is parameter.empty:
+        why = next((note for note in dataset.notes if note.startswith("Edge attributes")), "The graphs have none.")
+        raise InputError(
+            f"The model takes edge_attr: the graphs need edge labels, or edge_features a row for all. {why}"
+        )
+    return dataset.edge_features
+
+
+def _edge_weights(
+    model: Callable[..., Any], call: str, dataset: GraphDataset, kwargs: Mapping[str, Any]
+) -> npt.NDArray[np.float32] | None:
+    """Weights of edge labels, where the model cannot do without."""
+    parameter = model_parameters(model).get("edge_weight")
+    if call != "tensors" or "edge_weight" in kwargs or parameter is None or parameter.default is not parameter.empty:
+        return None
+    table = dataset.edge_features
+    if table is not None and table.shape[1] == 1:
+        return np.array(table[:, 0], dtype=np.float32)
+    return np.ones(1 if table is None else len(table), dtype=np.float32)
+
+
+def _checked(classifier: Classifier, dataset: GraphDataset) -> Classifier:
+    if classifier.num_labels != dataset.num_labels:
+        raise InputError(
+            f"The classifier must know the {dataset.num_labels} node labels of {dataset.name} (got {classifier.num_labels})"
+        )
+    names = classifier.facts.get("label_names") if isinstance(classifier, GraphClassifier) else None
+    if names is not None and tuple(names) != dataset.label_names:
+        raise InputError(
+            f"The classifier must know the node labels {', '.join(dataset.label_names)} (got {', '.join(names)})"
+        )
+    return classifier
+
+
+def _trial(dataset: GraphDataset) -> GraphBatch:
+    return GraphBatch.from_graphs(trial_graphs(dataset))
+
+
+def trial_graphs(dataset: GraphDataset) -> list[Graph]:
+    """Some graphs of the data, evenly spread; never a single one, whose answer might come squeezed."""
+    if len(dataset) == 0:
+        raise InputError(f"The model is tried on graphs of the dataset (got none in {dataset.name})")
+    chosen = np.unique(np.linspace(0, len(dataset) - 1, _TRIAL_GRAPHS).astype(int))
+    graphs = [dataset.graphs[index] for index in chosen]
+    return graphs * 2 if len(graphs) == 1 else graphs
+
+
+def _detect_call(model: Callable[..., Any]) -> str:
+    if not isinstance(model, torch.nn.Module):
+        return "data_list"
+    parameters = model_parameters(model)
+    required = [p for p in parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    several = any(p.kind is p.VAR_POSITIONAL for p in required)
+    if several or len(required) == 3 or ("edge_index" in parameters and "batch" in parameters):
+        return "tensors"
+    if len(required) == 1 and "edge_index" not in parameters:
+        return "data"
+    raise InputError(
+        f"call must say how the model is called: {', '.join(CALLS)} (got forward({', '.join(parameters)}))"
+    )
+
+
+def model_parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Parameters of a module's `forward` or of a function; none where Python cannot tell."""
+    if isinstance(model, torch.jit.ScriptModule):
+        return _scripted_parameters(model)
+    try:
+        return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def _scripted_parameters(model: torch.jit.ScriptModule) -> Mapping[str, inspect.Parameter]:
+    """Parameters of a scripted or traced module, whose signature is TorchScript's and not Python's."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    method: Any = model.forward  # a method of TorchScript's own
+    arguments = method.schema.arguments[1:]
+    defaults = [
+        argument.default_value if argument.has_default_value() else inspect.Parameter.empty for argument in arguments
+    ]
+    return {
+        argument.name: inspect.Parameter(argument.name, kind, default=default)
+        for argument, default in zip(arguments, defaults, strict=True)
+    }
+
+
+def _node_parameter(parameters: Mapping[str, inspect.Parameter], others: set[str]) -> str | None:
+    """Which parameter takes the node features, if `edge_index` and `batch` are known by their names."""
+    by_name = [name for name, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    left = [
+        name
+        for name in by_name
+        if name not in {"edge_index", *others} and parameters[name].default is inspect.Parameter.empty
+    ]
+    if "edge_index" not in by_name or "batch" not in by_name:
+        return None
+    return "x" if "x" in by_name else left[0] if left else None
+
+
+def choose_output(answer: Any, output: int | str | None) -> Any:
+    """The named one of several outputs, or the only one."""
+    if output is None:
+        return answer
+    try:
+        named = isinstance(output, str) and not isinstance(answer, Mapping) and hasattr(answer, output)
+        return getattr(answer, str(output)) if named else answer[output]
+    except (TypeError, LookupError) as error:
+        raise InputError(f"output must name one of the model's outputs (got {output!r})") from error
+
+
+def find_output(answer: Any, num_graphs: int) -> int | str | None:
+    """The only one of several outputs that can hold a row of scores per graph; None where there is a single output."""
+    several = isinstance(answer, tuple | Mapping) or (
+        isinstance(answer, list) and any(hasattr(x, "shape") for x in answer)
+    )
+    if not several:
+        return None
+    items = answer.items() if isinstance(answer, Mapping) else enumerate(answer)
+    shapes = {key: tuple(value.shape) for key, value in items if hasattr(value, "shape")}
+    fitting = [key for key, shape in shapes.items() if len(shape) in (1, 2) and shape[0] == num_graphs]
+    if len(fitting) != 1:
+        found = ", ".join(f"{key!r}: {shape}" for key, shape in shapes.items())
+        raise InputError(
+            f"output must say which of the model's outputs holds the scores (got shapes {found or 'none'})"
+        )
+    return fitting[0]
+
+
+def model_device(model: Callable[..., Any]) -> torch.device:
+    """Where a module is; the CPU for functions."""
+    if isinstance(model, torch.nn.Module):
+        for tensor in (*model.parameters(), *model.buffers()):
+            return tensor.device
+    return torch.device("cpu")
+
+
+def _input_width(model: Callable[..., Any]) -> int | None:
+    """Width of the features the model's first layer takes, where it says so."""
+    if isinstance(model, torch.nn.Module):
+        for layer in model.modules():
+            for name in ("in_channels", "in_features"):
+                if isinstance(width := getattr(layer, name, None), int) and width > 0:
+                    return width
+    return None
+
+
+def _edge_table(edge_features: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    try:
+        table = np.array(edge_features, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError("edge_features must be a table of numbers, a row per edge label") from error
+    if table.ndim != 2 or len(table) == 0:
+        raise InputError(f"edge_features must be a table, a row per edge label (got shape {table.shape})")
+    return table

@@ -1,0 +1,260 @@
+"""The training loss of a graph classifier and its gradient, written out by hand over distinct states.
+
+Mini-batches of small graphs make small matrices, for which a general autograd spends most of its time between the
+operations. Here every step gives its output and a function that pulls a gradient back through it; the steps of a forward
+pass form a list, and walking it backwards is the backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn import BatchNorm1d
+
+from comrecgc.graphs import LongArray
+from comrecgc.models import training_kernels
+from comrecgc.models.networks import LEAKY_SLOPE, GATConv, GCNConv, GINConv, GraphClassifier, SAGEConv
+from comrecgc.models.states import Round, StateBatch
+
+Float32Array = npt.NDArray[np.float32]
+Pull = Callable[[Float32Array], Float32Array]
+Edges = tuple[npt.NDArray[Any], ...]
+"""Neighbours, their pointers, own rows, and the weights `row`, `col`, `diagonal`: the first arguments of `gather`."""
+
+
+class Backprop:
+    """The loss of one model. From here on the model's parameters are views of one flat vector.
+
+    Args:
+        model: A classifier on the CPU.
+        max_degree: Largest degree in the data.
+
+    Attributes:
+        parameters: All parameters, `[P]`; change it in place to change the model.
+        gradient: Gradient of the last loss, `[P]`.
+    """
+
+    def __init__(self, model: GraphClassifier, max_degree: int) -> None:
+        named = dict(model.named_parameters())
+        self.parameters: Float32Array = np.concatenate([p.detach().numpy().ravel() for p in named.values()])
+        self.gradient = np.zeros_like(self.parameters)
+        whole = _Block.of({name: tuple(p.shape) for name, p in named.items()}, self.parameters, self.gradient)
+        for name, parameter in named.items():
+            parameter.data = torch.from_numpy(whole.values[name])
+        self._features = model.features.numpy()
+        self._convolve = {"gcn": _gcn, "gat": _gat, "sage": _sage, "gin": _gin}[model.architecture]
+        self._convs = [whole.under(f"convs.{depth}.") for depth in range(len(model.convs))]
+        biases = [conv.values[_LAST_BIAS[model.architecture]] for conv in self._convs]
+        self._norms = [
+            _NormRelu(norm, whole.under(f"bns.{depth}."), bias)
+            for depth, (norm, bias) in enumerate(zip(model.bns, biases, strict=True))
+        ]
+        self._head = whole.under("fc.")
+        self._weights_of_degree = _weights_of_degree(model, max_degree)
+
+    def logits(self, batch: StateBatch) -> Float32Array:
+        """Scores of the classes in evaluation mode, `[B, 2]`."""
+        return self._forward(batch, [], training=False)
+
+    def loss(self, batch: StateBatch, targets: LongArray) -> float:
+        """Mean cross entropy in training mode; fills `gradient` and moves the norms' running moments.
+
+        Args:
+            batch: The graphs.
+            targets: Class of each, `[B]`.
+        """
+        tape: list[Pull] = []
+        logits = self._forward(batch, tape, training=True)
+        grad = np.empty_like(logits)
+        loss = float(training_kernels.cross_entropy(logits, targets, grad))
+        for pull in reversed(tape):
+            grad = pull(grad)
+        return loss
+
+    def _forward(self, batch: StateBatch, tape: list[Pull], *, training: bool) -> Float32Array:
+        def record(step: tuple[Float32Array, Pull]) -> Float32Array:
+            tape.append(step[1])
+            return step[0]
+
+        x, degrees = self._features[batch.labels], batch.degrees
+        for conv, norm, states in zip(self._convs, self._norms, batch.rounds, strict=True):
+            x = record(self._convolve(conv, x, self._edges(degrees, states)))
+            x = record(norm(x, states.counts)) if training else norm.evaluate(x)
+            degrees = states.degrees
+        x = record(_pool_max(x, batch))
+        return record(self._head.affine("weight", "bias", x))
+
+    def _edges(self, degrees: LongArray, states: Round) -> Edges:
+        row, col, diagonal = self._weights_of_degree
+        weights = (row[states.degrees], col[degrees], diagonal[states.degrees])
+        return (states.neighbours, states.neighbour_ptr, states.own, *weights)
+
+
+# The last bias of each layer. The batch norm that follows takes it away again: its gradient is 0 and it never moves.
+_LAST_BIAS = {"gcn": "bias", "gat": "bias", "sage": "lin_l.bias", "gin": "nn.2.bias"}
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Named parameters, and under the same names their gradients, as views of the flat vectors."""
+
+    values: dict[str, Float32Array]
+    slopes: dict[str, Float32Array]
+
+    @classmethod
+    def of(cls, shapes: dict[str, tuple[int, ...]], values: Float32Array, slopes: Float32Array) -> _Block:
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])[:-1]
+        pieces = (np.split(flat, ends) for flat in (values, slopes))
+        views = ({n: v.reshape(s) for (n, s), v in zip(shapes.items(), flat, strict=True)} for flat in pieces)
+        return cls(*views)
+
+    def under(self, prefix: str) -> _Block:
+        views = (self.values, self.slopes)
+        return _Block(*({n.removeprefix(prefix): v for n, v in d.items() if n.startswith(prefix)} for d in views))
+
+    def linear(self, weight: str, x: Float32Array) -> tuple[Float32Array, Pull]:
+        """`x @ weight.T`."""
+
+        def pull(grad: Float32Array) -> Float32Array:
+            np.matmul(grad.T, x, out=self.slopes[weight])
+            return grad @ self.values[weight]
+
+        return x @ self.values[weight].T, pull
+
+    def affine(self, weight: str, bias: str, x: Float32Array) -> tuple[Float32Array, Pull]:
+        """`x @ weight.T + bias`."""
+        out, pull_linear = self.linear(weight, x)
+
+        def pull(grad: Float32Array) -> Float32Array:
+            grad.sum(axis=0, out=self.slopes[bias])
+            return pull_linear(grad)
+
+        return out + self.values[bias], pull
+
+
+def _gcn(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
+    sent, pull_linear = block.linear("lin.weight", x)
+    out, pull_gather = _gather(sent, edges)
+    return out, lambda grad: pull_linear(pull_gather(grad))
+
+
+def _gin(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
+    gathered, pull_gather = _gather(x, edges)
+    middle, pull_inner = block.linear("nn.0.weight", gathered)
+    training_kernels.add_relu(middle, block.values["nn.0.bias"])
+    out, pull_outer = block.linear("nn.2.weight", middle)
+
+    def pull(grad: Float32Array) -> Float32Array:
+        grad = pull_outer(grad)
+        training_kernels.add_relu_backward(middle, grad, block.slopes["nn.0.bias"])
+        return pull_gather(pull_inner(grad))
+
+    return out, pull
+
+
+def _sage(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
+    sent, pull_sent = block.linear("lin_l.weight", x)
+    kept, pull_kept = block.linear("lin_r.weight", x)
+    out = np.empty((len(edges[2]), sent.shape[1]), dtype=x.dtype)
+    training_kernels.gather(*edges, sent, kept, out)
+
+    def pull(grad: Float32Array) -> Float32Array:
+        grad_sent, grad_kept = np.zeros_like(sent), np.zeros_like(kept)
+        training_kernels.gather_backward(*edges, grad, grad_sent, grad_kept)
+        return pull_sent(grad_sent) + pull_kept(grad_kept)
+
+    return out, pull
+
+
+def _gat(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
+    x, pull_linear = block.linear("lin.weight", x)
+    sides = [(block.values[name].reshape(-1), block.slopes[name].reshape(-1)) for name in ("att_src", "att_dst")]
+    scores = [x @ vector for vector, _ in sides]
+    alpha, self_alpha = np.empty(len(edges[0]), dtype=x.dtype), np.empty(len(edges[2]), dtype=x.dtype)
+    out = np.empty((len(edges[2]), x.shape[1]), dtype=x.dtype)
+    saved = (*edges[:3], x, *scores, np.float32(LEAKY_SLOPE), alpha, self_alpha)
+    training_kernels.attend(*saved, out)
+
+    def pull(grad: Float32Array) -> Float32Array:
+        grad_x, grad_scores = np.zeros_like(x), [np.zeros_like(score) for score in scores]
+        training_kernels.attend_backward(*saved, grad, grad_x, *grad_scores)
+        for (vector, slope), grad_score in zip(sides, grad_scores, strict=True):
+            np.matmul(grad_score, x, out=slope)
+            grad_x += np.multiply.outer(grad_score, vector)
+        return pull_linear(grad_x)
+
+    return out, pull
+
+
+def _gather(x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
+    """What each state receives and keeps of `x`."""
+    out = np.empty((len(edges[2]), x.shape[1]), dtype=x.dtype)
+    training_kernels.gather(*edges, x, x, out)
+
+    def pull(grad: Float32Array) -> Float32Array:
+        result = np.zeros_like(x)
+        training_kernels.gather_backward(*edges, grad, result, result)
+        return result
+
+    return out, pull
+
+
+def _pool_max(x: Float32Array, batch: StateBatch) -> tuple[Float32Array, Pull]:
+    out = np.empty((len(batch), x.shape[1]), dtype=x.dtype)
+    argmax = np.empty(out.shape, dtype=np.int64)
+    training_kernels.pool_max(batch.members, batch.member_ptr, x, out, argmax)
+
+    def pull(grad: Float32Array) -> Float32Array:
+        result = np.zeros_like(x)
+        training_kernels.pool_max_backward(argmax, grad, result)
+        return result
+
+    return out, pull
+
+
+class _NormRelu:
+    """Batch norm, then ReLU, and the running moments of the model's own norm."""
+
+    def __init__(self, norm: torch.nn.Module, block: _Block, bias_before: Float32Array) -> None:
+        assert isinstance(norm, BatchNorm1d)
+        assert norm.running_mean is not None
+        assert norm.running_var is not None
+        assert norm.momentum is not None
+        self.running_mean, self.running_var = norm.running_mean.numpy(), norm.running_var.numpy()
+        self.eps, self.momentum, self.block, self.bias_before = norm.eps, norm.momentum, block, bias_before
+
+    def __call__(self, x: Float32Array, counts: LongArray) -> tuple[Float32Array, Pull]:
+        weight, bias = self.block.values["weight"], self.block.values["bias"]
+        mean, variance = np.empty(x.shape[1]), np.empty(x.shape[1])
+        out = np.empty_like(x)
+        nodes = training_kernels.normalise(x, counts, weight, bias, self.eps, mean, variance, out)
+        self.running_mean += self.momentum * (mean + self.bias_before - self.running_mean)
+        self.running_var += self.momentum * (variance * (nodes / max(nodes - 1, 1)) - self.running_var)
+
+        def pull(grad: Float32Array) -> Float32Array:
+            result = np.empty_like(grad)
+            slopes = (self.block.slopes["weight"], self.block.slopes["bias"])
+            training_kernels.normalise_backward(x, counts, weight, self.eps, mean, variance, out, grad, result, *slopes)
+            return result
+
+        return out, pull
+
+    def evaluate(self, x: Float32Array) -> Float32Array:
+        scale = self.block.values["weight"] / np.sqrt(self.running_var + self.eps)
+        shift = self.block.values["bias"] + (self.bias_before - self.running_mean) * scale
+        out: Float32Array = np.maximum(x * scale + shift, 0)
+        return out
+
+
+def _weights_of_degree(model: GraphClassifier, max_degree: int) -> list[Float32Array]:
+    """`row`, `col` and `diagonal` of a node of each degree, `[max_degree + 1]` (GAT computes its own)."""
+    conv, degrees = model.convs[0], torch.arange(max_degree + 1, dtype=torch.float32)
+    if isinstance(conv, GATConv):
+        return [degrees.numpy()] * 3
+    assert isinstance(conv, GCNConv | SAGEConv | GINConv)
+    return [table.numpy() for table in conv.message_weights(degrees)]

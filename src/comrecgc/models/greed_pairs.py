@@ -1,0 +1,299 @@
+"""Labelled pairs to train an embedder on: groups of graphs with edit-distance intervals between their members.
+
+Embedding a graph costs far more than comparing two embeddings, so pairs come in small groups that share graphs:
+
+- *far*: random graphs of the dataset;
+- *near*: a graph and those most like it;
+- *chain*: the graphs a random walk of edits passes through, the distances the search for recourse meets;
+- *path*: the graphs on an optimal edit path between two of the dataset, any two of which are exactly as far apart as
+  the edits between them cost, so one solved pair labels many.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.graphs import (
+    Graph,
+    GraphBatch,
+    LongArray,
+    apply_edit,
+    grouped_neighbours,
+    one_edit_table,
+    path_costs,
+    path_graphs,
+    pointers,
+)
+from comrecgc.models.edit_distance import GEDInterval, edit_path, ged_intervals
+from comrecgc.run import Engine, LocalEngine
+
+KINDS = ("far", "near", "chain", "path")
+
+_Item = TypeVar("_Item")
+
+_PAIRS = 200  # pairs of a block: about a second of work,
+_PAIRS_IN_A_HURRY = 8  # and so few where there is a deadline
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much is done, and how much there is."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LabelledGroups:
+    """Groups of graphs, each with the intervals of some pairs of its members.
+
+    Args:
+        graphs: All graphs, group after group.
+        group_ptr: Group `g` owns graphs `group_ptr[g] … group_ptr[g+1]`, `[G+1]`.
+        pair_ptr: Group `g` owns pairs `pair_ptr[g] … pair_ptr[g+1]`, `[G+1]`.
+        pairs: Pairs of graphs, `[P, 2]`.
+        intervals: Lower and upper bound on each pair's edit distance, `[P, 2]`.
+        kinds: Index into `KINDS` for each group, `[G]`.
+    """
+
+    graphs: GraphBatch
+    group_ptr: LongArray
+    pair_ptr: LongArray
+    pairs: LongArray
+    intervals: npt.NDArray[np.float32]
+    kinds: npt.NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def of_kind(self, kind: str) -> npt.NDArray[np.intp]:
+        """Indices of the groups of one kind."""
+        return np.flatnonzero(self.kinds == KINDS.index(kind))
+
+    def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Everything as plain arrays, to be stored."""
+        graphs = self.graphs
+        return {
+            "labels": graphs.labels, "edges": graphs.edges, "node_ptr": graphs.node_ptr, "edge_ptr": graphs.edge_ptr,
+            "group_ptr": self.group_ptr, "pair_ptr": self.pair_ptr, "pairs": self.pairs,
+            "intervals": self.intervals, "kinds": self.kinds,
+        }  # fmt: skip
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, npt.NDArray[np.generic]]) -> LabelledGroups:
+        """The inverse of `arrays`."""
+        rest = dict(arrays)
+        graphs = GraphBatch(*(rest.pop(name) for name in ("labels", "edges", "node_ptr", "edge_ptr")))  # type: ignore[arg-type]
+        return cls(graphs=graphs, **rest)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairGenerator:
+    """How many groups of each kind to make, and how large.
+
+    Args:
+        num_far: Groups of random graphs.
+        num_near: Groups of like graphs.
+        num_chains: Random edit chains.
+        num_paths: Optimal edit paths.
+        far_size: Graphs in a far group.
+        near_size: Graphs in a near group.
+        chain_size: Graphs in a chain.
+        effort: Effort of the edit distances, a name from `ged.EFFORTS`.
+        engine: Where edit distances are computed; the answer does not depend on it.
+    """
+
+    num_far: int = 400
+    num_near: int = 600
+    num_chains: int = 2500
+    num_paths: int = 2500
+    far_size: int = 12
+    near_size: int = 7
+    chain_size: int = 7
+    effort: str = "fast"
+    engine: Engine = field(default_factory=LocalEngine)
+
+    def generate(
+        self,
+        graphs: Sequence[Graph],
+        num_labels: int,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+        deadline: float | None = None,
+    ) -> LabelledGroups:
+        """Labelled groups from the given graphs alone.
+
+        Args:
+            graphs: The graphs.
+            num_labels: Size of their label alphabet.
+            seed: Of everything random.
+            progress: Called as work proceeds.
+            deadline: When to stop, in seconds of `time.monotonic`: groups not labelled by then are left out.
+        """
+        started = time.monotonic()
+        drawn_by, labelled_by = (
+            None if deadline is None else started + share * (deadline - started) for share in (0.25, 0.85)
+        )
+        rng = np.random.default_rng([seed, 1])
+        members: list[list[Graph]] = []
+        kinds: list[int] = []
+        for kind, groups in (
+            ("far", self._far(graphs, rng)),
+            ("near", self._near(graphs, rng, drawn_by)),
+            ("chain", self._chains(graphs, num_labels, rng, drawn_by)),
+        ):
+            members += groups
+            kinds += [KINDS.index(kind)] * len(groups)
+        pairs = [list(combinations(range(len(group)), 2)) for group in members]
+        labels = self._labels(members, pairs, seed, progress, labelled_by)
+        members, kinds, pairs = ([column[g] for g in labels] for column in (members, kinds, pairs))  # type: ignore[assignment]
+        intervals = list(labels.values())
+        paths, path_pairs, path_intervals = self._paths(members, kinds, pairs, intervals, rng, deadline)
+        members += paths
+        kinds += [KINDS.index("path")] * len(paths)
+        return _pack(members, kinds, pairs + path_pairs, [_bounds(group) for group in intervals] + path_intervals)
+
+    def _labels(
+        self,
+        groups: list[list[Graph]],
+        pairs: list[list[tuple[int, int]]],
+        seed: int,
+        progress: Progress | None,
+        deadline: float | None,
+    ) -> dict[int, list[GEDInterval]]:
+        """Edit distances of the pairs of each group; groups are taken in random order, so that some of each kind are done."""
+        order = np.random.default_rng([seed, 3]).permutation(len(groups)).tolist()
+        flat = [(groups[g][i], groups[g][j]) for g in order for i, j in pairs[g]]
+        ptr = pointers([len(pairs[g]) for g in order])
+        size = _PAIRS if deadline is None else _PAIRS_IN_A_HURRY
+        blocks = (flat[start : start + size] for start in range(0, len(flat), size))
+        solved: list[GEDInterval] = []
+        results = self.engine.map(_solve, (self.effort, seed), blocks)
+        for block in _until(results, deadline, least=-(-int(ptr[1]) // size) if groups else 0):
+            solved += block
+            if progress is not None:
+                progress("edit distances", len(solved), len(flat))
+        done = {g: solved[ptr[k] : ptr[k + 1]] for k, g in enumerate(order) if ptr[k + 1] <= len(solved)}
+        return {g: done[g] for g in sorted(done)}
+
+    def _far(self, graphs: Sequence[Graph], rng: np.random.Generator) -> list[list[Graph]]:
+        size = min(self.far_size, len(graphs))
+        return [[graphs[i] for i in rng.choice(len(graphs), size, replace=False)] for _ in range(self.num_far)]
+
+    def _near(self, graphs: Sequence[Graph], rng: np.random.Generator, deadline: float | None) -> list[list[Graph]]:
+        features = local_counts(graphs)
+        groups = []
+        centres = rng.choice(len(graphs), self.num_near, replace=self.num_near > len(graphs))
+        for centre in _until(centres, deadline):
+            nearest = np.argsort(np.abs(features - features[centre]).sum(axis=1), kind="stable")
+            reach = nearest[1 : 3 * self.near_size]  # some way out, so that groups differ
+            others = rng.choice(reach, min(self.near_size - 1, len(reach)), replace=False)
+            groups.append([graphs[centre], *(graphs[i] for i in others)])
+        return groups
+
+    def _chains(
+        self, graphs: Sequence[Graph], num_labels: int, rng: np.random.Generator, deadline: float | None
+    ) -> list[list[Graph]]:
+        starts = rng.integers(0, len(graphs), self.num_chains)
+        return [random_chain(graphs[start], num_labels, self.chain_size, rng) for start in _until(starts, deadline)]
+
+    def _paths(
+        self,
+        members: list[list[Graph]],
+        kinds: list[int],
+        pairs: list[list[tuple[int, int]]],
+        intervals: list[list[GEDInterval]],
+        rng: np.random.Generator,
+        deadline: float | None,
+    ) -> tuple[list[list[Graph]], list[list[tuple[int, int]]], list[npt.NDArray[np.float32]]]:
+        """Groups of the graphs on optimal edit paths, with their exact distances."""
+        solved = [
+            (members[g][i], members[g][j], interval)
+            for g, kind in enumerate(kinds)
+            if KINDS[kind] in ("far", "near")
+            for (i, j), interval in zip(pairs[g], intervals[g], strict=True)
+            if interval.is_exact and interval.upper >= 3
+        ]
+        chosen = rng.permutation(len(solved))[: self.num_paths]
+        groups, group_pairs, bounds = [], [], []
+        for index in _until(chosen, deadline):
+            first, second, interval = solved[index]
+            stations = path_graphs(first, edit_path(first, second, interval.mapping, rng=rng))
+            costs = path_costs(stations)
+            kept = np.unique(np.linspace(0, len(stations) - 1, min(len(stations), 12)).round().astype(int))
+            group_pairs.append(list(combinations(range(len(kept)), 2)))
+            exact = [costs[kept[j]] - costs[kept[i]] for i, j in group_pairs[-1]]
+            groups.append([stations[i].fresh() for i in kept])
+            bounds.append(np.stack([exact, exact], axis=1).astype(np.float32))
+        return groups, group_pairs, bounds
+
+
+def _solve(asked: tuple[str, int], pairs: list[tuple[Graph, Graph]]) -> list[GEDInterval]:
+    """Edit distances of some pairs with an effort and a seed; of each what it would get alone."""
+    effort, seed = asked
+    return ged_intervals(pairs, effort=effort, seed=seed)
+
+
+def random_chain(graph: Graph, num_labels: int, size: int, rng: np.random.Generator) -> list[Graph]:
+    """A graph and the graphs a random walk of edits leads through; each kind of edit is as likely as any other."""
+    chain = [graph]
+    while len(chain) < size:
+        table = one_edit_table(chain[-1], num_labels)
+        kind = rng.choice(np.unique(table.kind))
+        edit = table[int(rng.choice(np.flatnonzero(table.kind == kind)))]
+        chain.append(apply_edit(chain[-1], edit))
+    return [station.fresh() for station in chain]
+
+
+def local_counts(graphs: Sequence[Graph]) -> npt.NDArray[np.float32]:
+    """How often each pattern "a label beside a label" and each label occurs, `[len, width]`: a cheap sketch of a graph."""
+    num_labels = 1 + max(int(graph.labels.max()) for graph in graphs)
+    batch = GraphBatch.from_graphs(graphs)
+    owner = batch.graph_of_node()
+    neighbours, ptr = grouped_neighbours(batch)
+    counts = np.zeros((len(batch), num_labels * (num_labels + 1)), dtype=np.float32)
+    np.add.at(counts, (owner, batch.labels), 2.0)
+    node = np.repeat(np.arange(len(batch.labels)), np.diff(ptr))
+    np.add.at(counts, (owner[node], num_labels * (1 + batch.labels[node]) + batch.labels[neighbours]), 0.5)
+    return counts
+
+
+def _until(items: Iterable[_Item], deadline: float | None, *, least: int = 1) -> Iterator[_Item]:
+    """The items until the deadline has passed, but at least so many; none is asked for that is not given."""
+    if deadline is not None and least == 0 and time.monotonic() >= deadline:
+        return
+    for count, item in enumerate(items, start=1):
+        yield item
+        if deadline is not None and count >= least and time.monotonic() >= deadline:
+            return
+
+
+def _bounds(intervals: list[GEDInterval]) -> npt.NDArray[np.float32]:
+    return np.array([(interval.lower, interval.upper) for interval in intervals], dtype=np.float32).reshape(-1, 2)
+
+
+def _pack(
+    members: list[list[Graph]],
+    kinds: list[int],
+    pairs: list[list[tuple[int, int]]],
+    intervals: list[npt.NDArray[np.float32]],
+) -> LabelledGroups:
+    group_ptr = pointers([len(group) for group in members])
+    shifted = [
+        np.array(group, dtype=np.int64).reshape(-1, 2) + start for group, start in zip(pairs, group_ptr, strict=False)
+    ]
+    return LabelledGroups(
+        graphs=GraphBatch.from_graphs(
+            Graph.assemble(graph.labels, graph.edges, None, graph.ids, graph.next_id)
+            for group in members
+            for graph in group
+        ),
+        group_ptr=group_ptr,
+        pair_ptr=pointers([len(group) for group in pairs]),
+        pairs=np.concatenate(shifted),
+        intervals=np.concatenate(intervals),
+        kinds=np.array(kinds, dtype=np.int8),
+    )

@@ -1,0 +1,447 @@
+"""Training GREED on any dataset: split, label, fit, measure on graphs never trained on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from comrecgc.errors import InputError
+from comrecgc.graphs import Graph, GraphTensors, fingerprint, pointers
+from comrecgc.models.greed import Greed, load_embedder, save_embedder
+from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator
+from comrecgc.run import (
+    Engine,
+    LocalEngine,
+    check_output,
+    facts_path,
+    load_arrays,
+    one_thread,
+    only_writer_of,
+    read_json,
+    reason_of,
+    refusing_damage,
+    remove_parts,
+    save_arrays,
+    write_json,
+)
+
+Progress = Callable[[str, int, int, str], None]
+"""Called with what is being done, how much is done, how much there is, and a word on how it goes."""
+
+_SETTINGS = "settings.json"
+_FIT = "fit.npz"
+_SHARES = (0.4, 0.85, 0.95)  # of the time until a deadline: labels made, network fitted, errors measured
+_WARM_UP = 20  # steps whose time says how many more there is time for
+
+
+def partial_folder(out: Path) -> Path:
+    """The folder an unfinished training keeps beside its output."""
+    return out.with_suffix(".partial")
+
+
+class TrainingFolder:
+    """The folder of an unfinished training, `<out>.partial`; without an output nothing is kept.
+
+    Args:
+        out: Where the trained embedder shall go.
+        settings: What determines the result; a training resumes only with the very same.
+        progress: Called as work proceeds.
+        resume: Go on from what the folder holds; otherwise it is emptied.
+    """
+
+    def __init__(self, out: Path | None, settings: dict[str, Any], progress: Progress | None, *, resume: bool) -> None:
+        self.folder = None if out is None else partial_folder(out)
+        self.progress = progress
+        if self.folder is None:
+            return
+        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
+            raise InputError(f"Cannot write to {self.folder}: a training keeps its checkpoints in a folder, not a link")
+        plan = self.folder / _SETTINGS
+        if not resume or not plan.exists():
+            self._empty()  # without its settings nobody knows what the rest is of
+        elif read_json(plan) != as_stored(settings):
+            raise InputError(f"{self.folder} is of a training with other settings or data: start anew without resuming")
+        remove_parts(self.folder)
+        write_json(plan, settings)
+
+    def say(self, what: str, done: int, total: int, word: str = "") -> None:
+        """Tell how the work proceeds."""
+        if self.progress is not None:
+            self.progress(what, done, total, word)
+
+    def groups(
+        self,
+        name: str,
+        generator: PairGenerator,
+        graphs: Sequence[Graph],
+        num_labels: int,
+        seed: int,
+        deadline: float | None,
+    ) -> LabelledGroups:
+        """Labelled groups of the given graphs: made by the deadline, or read back if they are kept already."""
+        path = None if self.folder is None else self.folder / f"{name}.npz"
+        if path is not None and path.exists():
+            arrays, _ = load_arrays(path)
+            with refusing_damage(path):
+                return LabelledGroups.from_arrays(arrays)
+        groups = generator.generate(
+            graphs,
+            num_labels,
+            seed=seed,
+            progress=lambda what, done, total: self.say(f"{what}, {name}", done, total),
+            deadline=deadline,
+        )
+        if path is not None and (deadline is None or time.monotonic() < deadline):  # else they may not be all
+            save_arrays(path, groups.arrays(), {})
+        return groups
+
+    def save_fit(self, model: Greed, optimiser: torch.optim.AdamW, step: int) -> None:
+        """Keep model and optimiser as they are after so many steps."""
+        if self.folder is None:
+            return
+        state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+        for index, moments in optimiser.state_dict()["state"].items():
+            state |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
+        save_arrays(self.folder / _FIT, arrays, {"step": step})
+
+    def load_fit(self, model: Greed, optimiser: torch.optim.AdamW) -> int:
+        """Put model and optimiser back to where they were kept last; the number of steps done."""
+        if self.folder is None or not (self.folder / _FIT).exists():
+            return 0
+        arrays, facts = load_arrays(self.folder / _FIT)
+        with refusing_damage(self.folder / _FIT):
+            state = {name: torch.from_numpy(array) for name, array in arrays.items()}
+            model.load_state_dict({name: state[f"model.{name}"] for name in model.state_dict()})
+            moments: dict[int, dict[str, Tensor]] = {}
+            for name, tensor in state.items():
+                if name.startswith("optimiser."):
+                    _, index, moment = name.split(".")
+                    moments.setdefault(int(index), {})[moment] = tensor
+            optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
+            return int(facts["step"])
+
+    def clear(self) -> None:
+        """Drop everything kept."""
+        if self.folder is not None and self.folder.is_dir():
+            self._empty()
+            with suppress(OSError):  # somebody else's file is in it
+                self.folder.rmdir()
+
+    def _empty(self) -> None:
+        """Drop what is in the folder; what says whose the rest is goes last, in case of a kill."""
+        if self.folder is None or not self.folder.is_dir():
+            return
+        remove_parts(self.folder)
+        for name in (_FIT, "train.npz", "test.npz", _SETTINGS):
+            try:
+                (self.folder / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"Cannot remove {self.folder / name}: {reason_of(error)}") from error
+
+
+def as_stored(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as JSON gives them back: tuples are lists."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbedderTraining:
+    """How to train an embedder.
+
+    Args:
+        effort: Scales the number of labelled pairs and of steps; 1 takes minutes on AIDS-size data.
+        num_steps: Optimiser steps at effort 1.
+        learning_rate: Peak of the one-cycle schedule of AdamW.
+        weight_decay: Of AdamW.
+        groups_per_step: Groups drawn for a step, in the order of `KINDS`.
+        kind_weights: Weight of each kind's mean loss, in the order of `KINDS`.
+        held_out: Share of graphs kept for measuring.
+        width: Width of the network and of the embedding.
+        num_layers: GIN layers; fewer than the released eight fit as well and train and score in half the time.
+        head_widths: Widths of the head's hidden layers.
+        seed: Of everything random.
+        jobs: Threads for the edit distances; the answer does not depend on it.
+        checkpoint_every: Steps between checkpoints.
+    """
+
+    effort: float = 1.0
+    num_steps: int = 14_000
+    learning_rate: float = 3e-3
+    weight_decay: float = 0.02
+    groups_per_step: tuple[int, int, int, int] = (6, 6, 14, 4)
+    kind_weights: tuple[float, float, float, float] = (2.5, 1.5, 6.0, 0.3)
+    held_out: float = 0.2
+    width: int = 64
+    num_layers: int = 4
+    head_widths: tuple[int, ...] = (64,)
+    seed: int = 0
+    jobs: int = 1
+    checkpoint_every: int = 200
+
+    def __post_init__(self) -> None:
+        if not self.effort > 0:
+            raise InputError(f"effort must be positive (got {self.effort})")
+        if not 0 < self.held_out < 1:
+            raise InputError(f"held_out must lie between 0 and 1 (got {self.held_out})")
+
+    @property
+    def total_steps(self) -> int:
+        return max(1, round(self.num_steps * self.effort))
+
+    def generator(self, engine: Engine) -> PairGenerator:
+        """The pairs this effort asks for, labelled on an engine."""
+        scale = min(self.effort, 4.0) ** 0.7  # labels pay off more slowly than steps
+        plain = PairGenerator()
+        counts = {name: max(4, round(getattr(plain, name) * scale)) for name in _COUNTS}
+        return PairGenerator(**counts, engine=engine)
+
+
+_COUNTS = ("num_far", "num_near", "num_chains", "num_paths")
+
+
+def split_graphs(num_graphs: int, held_out: float, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Indices of the graphs to train on and of those to measure on."""
+    order = np.random.default_rng([seed, 0]).permutation(num_graphs)
+    num_test = min(max(2, round(held_out * num_graphs)), num_graphs - 2)
+    return np.sort(order[num_test:]), np.sort(order[:num_test])
+
+
+def train_embedder(
+    graphs: Sequence[Graph],
+    num_labels: int,
+    training: EmbedderTraining,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    facts: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+    deadline: float | None = None,
+    engine: Engine | None = None,
+) -> Greed:
+    """Train an embedder, and save it if asked.
+
+    Without a deadline, or with one far enough away, the same graphs and settings give the same weights.
+
+    Args:
+        graphs: The dataset's graphs.
+        num_labels: Size of their label alphabet.
+        training: How to train.
+        out: Where to save it, ending in `.safetensors`; while training, checkpoints go beside it.
+        resume: Go on from a checkpoint of the same training, if there is one.
+        facts: What else to save with it, such as label names.
+        progress: Called as work proceeds.
+        deadline: When to be done, in seconds of `time.monotonic`. Where time is short there are fewer labels and steps.
+        engine: Where edit distances are computed; None for `training.jobs` threads.
+
+    Returns:
+        The embedder in evaluation mode; `facts["held_out"]` has its errors on graphs never trained on, and
+        `facts["cut_short"]` says whether the deadline left out labels or steps.
+    """
+    if len(graphs) < 10:
+        raise InputError(f"Training an embedder needs at least 10 graphs (got {len(graphs)})")
+    out = None if out is None else Path(out)
+    if out is not None:
+        check_output(out)
+    with nullcontext() if out is None else only_writer_of(out, facts_path(out)):
+        engine = engine or LocalEngine(jobs=training.jobs)
+        return _trained(graphs, num_labels, training, out, facts or {}, progress, deadline, engine, resume=resume)
+
+
+def _trained(
+    graphs: Sequence[Graph],
+    num_labels: int,
+    training: EmbedderTraining,
+    out: Path | None,
+    facts: dict[str, Any],
+    progress: Progress | None,
+    deadline: float | None,
+    engine: Engine,
+    *,
+    resume: bool,
+) -> Greed:
+    plan = {**settings(training), "num_labels": num_labels, "graphs": fingerprint(graphs)}
+    if resume and out is not None and out.exists() and not partial_folder(out).exists():
+        finished = _finished(out, plan)
+        if deadline is not None or not finished.facts.get("cut_short"):
+            return finished
+    started = time.monotonic()
+    labelled, fitted, measured_by = (
+        None if deadline is None else started + share * (deadline - started) for share in _SHARES
+    )
+    train, test = split_graphs(len(graphs), training.held_out, training.seed)
+    folder = TrainingFolder(out, plan, progress, resume=resume)
+    groups = folder.groups(
+        "train", training.generator(engine), [graphs[i] for i in train], num_labels, training.seed, labelled
+    )
+    cut_short = labelled is not None and time.monotonic() >= labelled
+    with one_thread():
+        model, is_whole = _Fit(training, num_labels, groups, folder).run(fitted)
+    others = [graphs[i] for i in test]
+    measured = folder.groups("test", _measured(training, engine), others, num_labels, training.seed, measured_by)
+    model.facts = {
+        **facts,
+        "training": plan,
+        "train_graphs": train.tolist(),
+        "held_out": held_out_errors(model, measured),
+        "cut_short": cut_short or not is_whole,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    if out is not None:
+        save_embedder(model, out, model.facts)
+        folder.clear()
+    return model
+
+
+def _finished(out: Path, plan: dict[str, Any]) -> Greed:
+    """The embedder an earlier run of the very same training wrote."""
+    model = load_embedder(out)
+    if model.facts.get("training") != as_stored(plan):
+        raise InputError(f"{out} is of a training with other settings or data: choose another file or do not resume")
+    return model
+
+
+def _measured(training: EmbedderTraining, engine: Engine) -> PairGenerator:
+    """The pairs errors are measured on: the same for every effort from 1 on."""
+    share = min(1.0, max(0.05, training.effort))
+    counts = {"num_far": round(12 * share) or 1, "num_near": round(40 * share), "num_chains": round(60 * share)}
+    return PairGenerator(**counts, num_paths=0, far_size=10, near_size=5, chain_size=7, effort="normal", engine=engine)
+
+
+def held_out_errors(model: Greed, groups: LabelledGroups) -> dict[str, dict[str, float]]:
+    """Root mean square error and bias of predicted edit distances for each kind of pair.
+
+    Only pairs whose edit distance is known exactly count, and `known` says what share they are; pairs of equal graphs do
+    not count, they are right by construction.
+    """
+    embeddings = model.embed(groups.graphs)
+    predicted = np.linalg.norm(embeddings[groups.pairs[:, 0]] - embeddings[groups.pairs[:, 1]], axis=1)
+    lower, upper = groups.intervals.T
+    kinds = np.repeat(groups.kinds, np.diff(groups.pair_ptr))
+    result = {}
+    for index, kind in enumerate(KINDS):
+        differ = (kinds == index) & (upper > 0)
+        chosen = differ & (lower == upper)
+        if chosen.any():
+            error = predicted[chosen] - upper[chosen]
+            result[kind] = {
+                "rmse": round(float(np.sqrt((error**2).mean())), 4),
+                "bias": round(float(error.mean()), 4),
+                "mean_distance": round(float(upper[chosen].mean()), 4),
+                "pairs": int(chosen.sum()),
+                "known": round(float(chosen.sum() / differ.sum()), 4),
+            }
+    return result
+
+
+def interval_loss(distance: Tensor, intervals: Tensor) -> Tensor:
+    """Squared distance to the interval, `relu(lb−d)² + relu(d−ub)²`, for each pair."""
+    return (intervals[:, 0] - distance).relu() ** 2 + (distance - intervals[:, 1]).relu() ** 2
+
+
+class _Fit:
+    """The optimisation: every step draws its groups from a generator of its own, so that it can be resumed anywhere."""
+
+    def __init__(
+        self, training: EmbedderTraining, num_labels: int, groups: LabelledGroups, folder: TrainingFolder
+    ) -> None:
+        self.training = training
+        self.groups = groups
+        self.folder = folder
+        self.intervals = torch.from_numpy(groups.intervals)
+        self.pools = [groups.of_kind(kind) for kind in KINDS]
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(training.seed)
+            self.model = Greed(
+                num_labels,
+                num_layers=training.num_layers,
+                width=training.width,
+                output_width=training.width,
+                head_widths=training.head_widths,
+            )
+        self.optimiser = torch.optim.AdamW(
+            self.model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
+        )
+
+    def run(self, deadline: float | None = None) -> tuple[Greed, bool]:
+        """The fitted network, and whether all steps were done; where time is short the schedule has fewer."""
+        first, total = self.folder.load_fit(self.model, self.optimiser), self.training.total_steps
+        started, step = time.monotonic(), first
+        self.model.train()
+        smoothed: float | None = None
+        while step < total and (deadline is None or step == first or time.monotonic() < deadline):
+            loss = self._step(step, total)
+            step += 1
+            smoothed = loss if smoothed is None else 0.99 * smoothed + 0.01 * loss
+            if deadline is not None and step == first + _WARM_UP:
+                now = time.monotonic()
+                total = min(total, step + int(0.95 * (deadline - now) * _WARM_UP / (now - started)))
+            if step % 25 == 0 or step == total:
+                self.folder.say("training", step, total, f"loss {smoothed:.3f}")
+            if step % self.training.checkpoint_every == 0:
+                self.folder.save_fit(self.model, self.optimiser, step)
+        return self.model.eval(), step >= self.training.total_steps
+
+    def _step(self, step: int, total: int) -> float:
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.training.learning_rate * _one_cycle(step / total)
+        graphs, pairs, chosen, kinds = self._draw(np.random.default_rng([self.training.seed, 2, step]))
+        embeddings = self.model(graphs)
+        distance = torch.sqrt(((embeddings[pairs[:, 0]] - embeddings[pairs[:, 1]]) ** 2).sum(dim=1) + 1e-8)
+        losses = interval_loss(distance, self.intervals[chosen])
+        total_loss = losses.new_zeros(())
+        for kind, weight in enumerate(self.training.kind_weights):
+            of_kind = losses[kinds == kind]
+            if len(of_kind):
+                total_loss = total_loss + weight * of_kind.mean()
+        self.optimiser.zero_grad(set_to_none=True)
+        total_loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 10.0)
+        self.optimiser.step()
+        return float(total_loss.detach())
+
+    def _draw(self, rng: np.random.Generator) -> tuple[GraphTensors, Tensor, Tensor, Tensor]:
+        """The graphs of some groups, their pairs as rows of the batch, the pairs' indices, and their kinds."""
+        groups = self.groups
+        drawn = np.concatenate(
+            [
+                rng.choice(pool, min(count, len(pool)), replace=False)
+                for pool, count in zip(self.pools, self.training.groups_per_step, strict=True)
+            ]
+        )
+        members = _ranges(groups.group_ptr, drawn)
+        pairs = _ranges(groups.pair_ptr, drawn)
+        starts = pointers(np.diff(groups.group_ptr)[drawn])[:-1] - groups.group_ptr[drawn]
+        shift = np.repeat(starts, np.diff(groups.pair_ptr)[drawn])
+        kinds = np.repeat(groups.kinds[drawn], np.diff(groups.pair_ptr)[drawn])
+        return (
+            GraphTensors.from_batch(groups.graphs.select(members)),
+            torch.from_numpy(groups.pairs[pairs] + shift[:, None]),
+            torch.from_numpy(pairs),
+            torch.from_numpy(kinds),
+        )
+
+
+def _ranges(ptr: npt.NDArray[np.int64], chosen: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.arange(ptr[g], ptr[g + 1]) for g in chosen])
+
+
+def _one_cycle(share: float) -> float:
+    """Learning rate as a share of its peak: a linear rise over the first twentieth, then a half cosine to zero."""
+    rise = 0.05
+    return share / rise if share < rise else 0.5 * (1 + float(np.cos(np.pi * (share - rise) / (1 - rise))))
+
+
+def settings(training: EmbedderTraining) -> dict[str, Any]:
+    """What determines the result: everything but the number of jobs."""
+    names = [name for name in training.__dataclass_fields__ if name not in ("jobs", "checkpoint_every")]
+    return {name: getattr(training, name) for name in names}

@@ -1,0 +1,185 @@
+"""Any model of molecules as the classifier to be explained: a function of SMILES, of rdkit molecules, or a network with features of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from comrecgc.data import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.graphs import GraphBatch
+from comrecgc.models.adapter import choose_output, find_output, model_device, model_parameters, trial_graphs
+from comrecgc.models.classifier import FloatArray, check_labels
+from comrecgc.models.networks import evaluating
+from comrecgc.models.scores import ScoreReading, as_scores
+from comrecgc.molecules import canonical_smiles, sanitised
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
+
+_AT_ONCE = 1024  # molecules a model sees at once
+_REMEMBERED = 1_000_000  # answers kept
+_LONGEST_REASON = 200
+
+log = logging.getLogger("comrecgc")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MoleculeClassifier:
+    """A model of molecules. Made by `as_classifier`.
+
+    Every molecule is asked about once. A graph that is no molecule is not accepted. Nor is a molecule on which the model fails: what it says
+    is logged, and the others are not lost.
+
+    Args:
+        model: A function, or a torch module.
+        call: "smiles" or "molecules" for lists of these, or how a network takes what `featurise` makes.
+        label_names: Atom behind each node label.
+        featurise: PyG `Data` of an rdkit molecule, for networks.
+        output: Which of several outputs holds the scores.
+        kwargs: Further keyword arguments of every call.
+        num_scores: Scores per molecule.
+        reading: How the scores are read.
+        known: Answers so far, by canonical SMILES.
+        failures: What the model said where it failed, by SMILES.
+    """
+
+    model: Callable[..., Any]
+    call: str
+    label_names: tuple[str, ...]
+    featurise: Callable[[Any], Any] | None = None
+    output: int | str | None = None
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    num_scores: int | None = None
+    reading: ScoreReading = field(default_factory=ScoreReading)
+    known: dict[str, float] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def num_labels(self) -> int:
+        return len(self.label_names)
+
+    def accept_probability(self, batch: GraphBatch) -> FloatArray:
+        """Probability of the target class of every molecule, `[B]`; 0 for graphs that are none."""
+        check_labels(batch, self.num_labels)
+        molecules = [sanitised(graph, self.label_names) for graph in batch]
+        names = [None if molecule is None else canonical_smiles(molecule) for molecule in molecules]
+        new: dict[str, Mol] = {}
+        for name, molecule in zip(names, molecules, strict=True):
+            if name is not None and name not in self.known:
+                new.setdefault(name, molecule)
+        if len(self.known) + len(new) > _REMEMBERED:
+            self.known.clear()
+            new = {name: molecule for name, molecule in zip(names, molecules, strict=True) if name is not None}
+        todo = list(new.items())
+        for start in range(0, len(todo), _AT_ONCE):
+            self._ask(todo[start : start + _AT_ONCE])
+        return np.array([0.0 if name is None else self.known[name] for name in names])
+
+    def _ask(self, molecules: Sequence[tuple[str, Mol]]) -> None:
+        """Ask about molecules not known yet; where the model fails on some, the halves are asked."""
+        try:
+            scores = as_scores(choose_output(self.answer(molecules), self.output), len(molecules), 0, self.num_scores)
+            probability = self.reading.probability(scores)
+        except InputError as error:
+            if len(molecules) > 1:
+                middle = len(molecules) // 2
+                self._ask(molecules[:middle])
+                self._ask(molecules[middle:])
+                return
+            name = molecules[0][0]
+            self.failures[name] = str(error)
+            self.known[name] = 0.0
+            if len(self.failures) == 1:
+                log.warning("%s; it counts as not accepted, as do others on which the model fails", error)
+            return
+        self.known.update(zip((name for name, _ in molecules), probability.tolist(), strict=True))
+
+    def answer(self, molecules: Sequence[tuple[str, Mol]]) -> Any:
+        """Whatever the model answers."""
+        import torch
+
+        try:
+            if self.call == "smiles":
+                return self.model([name for name, _ in molecules], **self.kwargs)
+            if self.call == "molecules":
+                return self.model([molecule for _, molecule in molecules], **self.kwargs)
+            arguments, named = self._tensors([molecule for _, molecule in molecules])
+            if isinstance(self.model, torch.nn.Module):
+                with evaluating(self.model):
+                    return self.model(*arguments, **named, **self.kwargs)
+            return self.model(*arguments, **named, **self.kwargs)
+        except Exception as error:  # a model may fail in any way; whatever it says becomes one line
+            words = " ".join(str(error).split())[:_LONGEST_REASON]
+            which = molecules[0][0] if len(molecules) == 1 else f"{len(molecules)} molecules"
+            raise InputError(f"The model failed on {which}: {type(error).__name__}: {words}") from error
+
+    def _tensors(self, molecules: Sequence[Mol]) -> tuple[list[Any], dict[str, Any]]:
+        """What a network is called with."""
+        from torch_geometric.data import Batch
+
+        assert self.featurise is not None
+        data = [self.featurise(molecule) for molecule in molecules]
+        if self.call == "data_list":
+            return [data], {}
+        batch = Batch.from_data_list(data).to(model_device(self.model))
+        if self.call == "data":
+            return [batch], {}
+        named = {
+            name: batch[name]
+            for name in ("edge_attr", "batch")
+            if name in model_parameters(self.model) and name in batch
+        }
+        return [batch.x, batch.edge_index, *([] if "batch" in named else [batch.batch])], named
+
+
+def as_molecule_classifier(
+    model: Callable[..., Any],
+    dataset: GraphDataset,
+    *,
+    call: str,
+    featurise: Callable[[Any], Any] | None,
+    how: Mapping[str, Any],
+    output: int | str | None,
+    kwargs: Mapping[str, Any],
+) -> MoleculeClassifier:
+    """A model of molecules, tried on some of the data; `how` says how to read its scores, and the arguments are those of `as_classifier`."""
+    if not dataset.is_molecular:
+        raise InputError(f"Models of molecules need graphs of atoms (got labels {', '.join(dataset.label_names)[:80]})")
+    adapted = MoleculeClassifier(
+        model=model, call=call, label_names=dataset.label_names, featurise=featurise, output=output, kwargs=kwargs
+    )
+    molecules = [sanitised(graph, dataset.label_names) for graph in trial_graphs(dataset)]
+    trial = [(canonical_smiles(molecule), molecule) for molecule in molecules if molecule is not None]
+    if not trial:
+        raise InputError(
+            f"The model is tried on molecules of the dataset (got none that rdkit accepts in {dataset.name})"
+        )
+    answer, num = _first_answer(adapted, trial)
+    output = find_output(answer, num) if output is None else output
+    scores = as_scores(choose_output(answer, output), num, 0)
+    if how.get("source_class") is not None:
+        raise InputError("source_class is for models of graphs: leave other molecules out of the data (got one)")
+    return replace(adapted, output=output, num_scores=scores.shape[1], reading=ScoreReading.of(scores, **how))
+
+
+def _first_answer(adapted: MoleculeClassifier, trial: Sequence[tuple[str, Mol]]) -> tuple[Any, int]:
+    """The answer on the trial, without the molecules that the model fails on one by one, and how many it is about."""
+    try:
+        return adapted.answer(trial), len(trial)
+    except InputError as error:
+        complaint, good = error, []
+    for one in trial:
+        try:
+            adapted.answer([one])
+            good.append(one)
+        except InputError as error:
+            complaint = error
+    if not good:
+        raise complaint
+    return adapted.answer(good), len(good)

@@ -1,0 +1,362 @@
+"""A panel: other classifiers, trained afresh on the same labels, that are asked about counterfactuals too.
+
+A counterfactual that only the explained model accepts may be a quirk of one training run. One that most of a panel
+accept, of other seeds, splits and architectures, is about the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from platformdirs import user_cache_path
+
+from comrecgc.data import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.graphs import BoolArray, GraphBatch, fingerprint
+from comrecgc.models.checkpoint import load_classifier
+from comrecgc.models.classifier import Classifier, Predictions
+from comrecgc.models.networks import GraphClassifier
+from comrecgc.models.training import ClassifierTraining, EpochReport, split_dataset, train_classifier
+from comrecgc.run import Engine, LocalEngine, check_writable, facts_path, only_writer_of
+
+Progress = Callable[[str, int, int, str], None]
+
+_SEEDS_APART = 1000  # between panels; the seeds people give their own models are smaller
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelTraining:
+    """How the classifiers of a panel are trained: shorter than one to be explained, which costs a point of accuracy.
+
+    Args:
+        models: Architecture of each member.
+        epochs: Most epochs.
+        patience: Stop after so many epochs without a better validation accuracy.
+        learning_rate: Step size of Adam.
+        number: Which panel: panels of different numbers share no seed, so one can check what was chosen with another.
+    """
+
+    models: tuple[str, ...] = ("gcn", "gcn", "gin", "sage")
+    epochs: int = 200
+    patience: int = 80
+    learning_rate: float = 0.003
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise InputError("A panel needs at least one member (got none)")
+        if self.number < 0:
+            raise InputError(f"number must not be negative (got {self.number})")
+        self.members()  # checks the rest
+
+    def members(self) -> tuple[ClassifierTraining, ...]:
+        """The training of each member; its seed decides its split of the data too."""
+        return tuple(
+            ClassifierTraining(
+                model=model,
+                epochs=self.epochs,
+                patience=self.patience,
+                learning_rate=self.learning_rate,
+                seed=_SEEDS_APART * (self.number + 1) + place,
+            )
+            for place, model in enumerate(self.models)
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PanelMember:
+    """One classifier of a panel.
+
+    Args:
+        name: Its architecture and seed, or its file.
+        classifier: The model.
+        accuracy: Share of right answers on graphs it was not trained on; None if not known.
+    """
+
+    name: str
+    classifier: Classifier
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Classifiers that vote on graphs.
+
+    Args:
+        members: The classifiers.
+        unanimous: Whether all of them must accept, as where several models are explained at once; otherwise most.
+    """
+
+    members: tuple[PanelMember, ...]
+    unanimous: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise InputError("A panel needs at least one member (got none)")
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def majority(self) -> int:
+        """Votes that decide: most of the panel, so three of four, or all."""
+        return len(self.members) if self.unanimous else len(self.members) // 2 + 1
+
+    def votes(self, batch: GraphBatch) -> npt.NDArray[np.int8]:
+        """How many members accept each graph, `[B]`."""
+        votes = np.zeros(len(batch), dtype=np.int8)
+        for member in self.members:
+            votes += member.classifier.accept_probability(batch) > 0.5
+        return votes
+
+    def confirms(self, batch: GraphBatch) -> BoolArray:
+        """Whether most members accept each graph, `[B]`."""
+        confirmed: BoolArray = self.votes(batch) >= self.majority
+        return confirmed
+
+
+def load_panel(
+    files: Sequence[str | Path], *, label_names: Sequence[str] | None = None, unanimous: bool = False
+) -> Panel:
+    """A panel of classifiers from files.
+
+    Args:
+        files: Checkpoints, as `load_classifier` takes them.
+        label_names: Names of the data's node labels; a classifier for another alphabet is refused.
+        unanimous: Whether all of them must accept.
+    """
+    models = [(Path(path).name, load_classifier(path, label_names=label_names)) for path in files]
+    members = (
+        PanelMember(name=str(model.facts.get("name") or name), classifier=model, accuracy=_accuracy(model))
+        for name, model in models
+    )
+    return Panel(tuple(members), unanimous)
+
+
+def obtain_panel(
+    dataset: GraphDataset,
+    *,
+    files: Sequence[str | Path] = (),
+    training: PanelTraining | None = None,
+    has_classes: bool = True,
+    folder: Path | None = None,
+    engine: Engine | None = None,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[Panel | None, str]:
+    """The panel for a dataset, and a sentence on it; no panel where there are no labels or no time, and why.
+
+    A panel that was trained before is taken from the cache; one that was interrupted goes on from where it was.
+
+    Args:
+        dataset: Graphs with their classes.
+        files: Checkpoints of one's own panel, instead of training one.
+        training: How to train.
+        has_classes: Whether the classes are real; a panel trained on made-up ones would say nothing.
+        folder: Where trained members are kept, on the machine that trains them; None for the user's cache.
+        engine: Where members are trained, each in a process of its own; None for two at a time here. The panel does not depend on it.
+        deadline: When to give up, as `time.monotonic()` counts.
+        progress: Called with the stage, members trained, members in all, and a word on how it goes.
+    """
+    if files:
+        panel = load_panel(files, label_names=dataset.label_names)
+        return panel, f"A panel of {len(panel)} given classifiers was asked too."
+    members = (training or PanelTraining()).members()
+    try:
+        if not has_classes:
+            raise InputError("the graphs have no classes to train it on")
+        for member in members:
+            split_dataset(dataset, np.random.default_rng(member.seed))
+    except InputError as error:
+        return None, f"There is no panel: {_lower(str(error))}."
+    try:
+        panel = _trained(dataset, members, folder, engine or LocalEngine(jobs=2), deadline, progress)
+    except _OutOfTimeError:
+        return None, "There is no panel: there was no time to train it."
+    return panel, _sentence(panel, dataset)
+
+
+class _OutOfTimeError(Exception):
+    """The deadline came before a member was trained."""
+
+
+def _trained(
+    dataset: GraphDataset,
+    members: Sequence[ClassifierTraining],
+    folder: Path | None,
+    engine: Engine,
+    deadline: float | None,
+    progress: Progress | None,
+) -> Panel:
+    paths = [_cached(dataset, member, folder) for member in members]
+    if sum(path is None or not path.exists() for path in paths) < 2:
+        engine = LocalEngine()
+    # Machines agree on the time of day only.
+    until = None if deadline is None else time.time() + deadline - time.monotonic()
+    results = engine.map(_train, (dataset, folder, until), members, processes=True)
+    panel = []
+    for training, model in zip(members, results, strict=True):
+        name = f"{training.model} of seed {training.seed}"
+        panel.append(PanelMember(name=name, classifier=model, accuracy=_accuracy(model)))
+        if progress is not None:
+            progress("training the panel", len(panel), len(members), f"{name}: {panel[-1].accuracy:.1%}")
+    return Panel(tuple(panel))
+
+
+def _train(shared: tuple[GraphDataset, Path | None, float | None], training: ClassifierTraining) -> GraphClassifier:
+    """One member, trained now or before."""
+    dataset, folder, until = shared
+    path = _cached(dataset, training, folder)
+
+    def watch(_: EpochReport) -> None:
+        if until is not None and time.time() > until:
+            raise _OutOfTimeError
+
+    if until is not None and time.time() > until and (path is None or not path.exists()):
+        raise _OutOfTimeError
+    if path is None:
+        trained = train_classifier(dataset, training, progress=watch)
+        trained.model.facts = {"accuracy": trained.accuracy}
+        return trained.model
+    with only_writer_of(path.with_suffix(".turn"), wait=True):  # whoever trains the same elsewhere does it for both
+        try:
+            trained = train_classifier(dataset, training, out=path, resume=True, progress=watch)
+        except InputError:  # a damaged file: the cache can be made again
+            for stale in (path, facts_path(path), path.with_suffix(".training.safetensors")):
+                stale.unlink(missing_ok=True)
+            trained = train_classifier(dataset, training, out=path, progress=watch)
+    trained.model.facts = {"accuracy": trained.accuracy}
+    return trained.model
+
+
+def _cached(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> Path | None:
+    """Where a member is kept: a name that holds all that it depends on. None where nothing can be written."""
+    folder = user_cache_path("comrecgc") / "panels" if folder is None else folder
+    try:
+        check_writable(folder)
+    except InputError:
+        return None
+    digest = hashlib.sha256(f"{fingerprint(dataset.graphs)} {json.dumps(asdict(training))}".encode())
+    digest.update(json.dumps([dataset.name, dataset.label_names]).encode())
+    for array in (dataset.classes, dataset.features):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    name = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset.name)
+    return folder / f"{name}-{training.model}-{training.seed}-{digest.hexdigest()[:16]}.safetensors"
+
+
+def _accuracy(model: GraphClassifier) -> float | None:
+    accuracy = getattr(model, "facts", {}).get("accuracy")
+    test = accuracy.get("test") if isinstance(accuracy, dict) else None
+    return float(test) if isinstance(test, int | float) else None
+
+
+def _sentence(panel: Panel, dataset: GraphDataset) -> str:
+    known = [member.accuracy for member in panel.members if member.accuracy is not None]
+    commonest = max(float(dataset.classes.mean()), 1 - float(dataset.classes.mean()))
+    return (
+        f"A panel of {len(panel)} classifiers was trained on the same labels: right on {min(known):.0%} to "
+        f"{max(known):.0%} of graphs they were not trained on, where always the same answer would be on {commonest:.0%}."
+    )
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
+# How well a classifier knows the data it is explained on: an explanation of a bad model is about the model only.
+
+
+LEAST_BALANCED = 0.7
+"""Balanced accuracy below which a reader is warned."""
+
+_HARDLY = 0.1  # of the graphs of a class that are predicted so
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """Predictions against classes.
+
+    Args:
+        num_rejects: Graphs of the class reject.
+        num_accepts: Graphs of the class accept.
+        rejected: Rejects that the model rejects.
+        accepted: Accepts that it accepts.
+        class_names: What reject and accept mean.
+    """
+
+    num_rejects: int
+    num_accepts: int
+    rejected: int
+    accepted: int
+    class_names: tuple[str, str]
+
+    @classmethod
+    def of(cls, predictions: Predictions, dataset: GraphDataset) -> Agreement:
+        """How predictions on a dataset agree with its classes."""
+        is_accept = dataset.classes == 1
+        said = predictions.accepted
+        return cls(
+            num_rejects=int((~is_accept).sum()),
+            num_accepts=int(is_accept.sum()),
+            rejected=int((~is_accept & ~said).sum()),
+            accepted=int((is_accept & said).sum()),
+            class_names=dataset.class_names,
+        )
+
+    @property
+    def accuracy(self) -> float:
+        """Share of graphs that the model gets right."""
+        return (self.rejected + self.accepted) / max(self.num_rejects + self.num_accepts, 1)
+
+    @property
+    def recall_on_rejects(self) -> float:
+        """Share of rejects that the model rejects."""
+        return self.rejected / max(self.num_rejects, 1)
+
+    @property
+    def recall_on_accepts(self) -> float:
+        """Share of accepts that the model accepts."""
+        return self.accepted / max(self.num_accepts, 1)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of both recalls."""
+        return float(np.mean([self.recall_on_rejects, self.recall_on_accepts]))
+
+    @property
+    def has_both(self) -> bool:
+        return self.num_rejects > 0 and self.num_accepts > 0
+
+    @property
+    def sentence(self) -> str:
+        """What a reader should know, in one sentence."""
+        reject, accept = self.class_names
+        said = self.rejected + self.num_accepts - self.accepted
+        return (
+            f"The model gets {self.accuracy:.1%} of the graphs right, those it was trained on included: {self.recall_on_rejects:.0%} of the "
+            f"{self.num_rejects} of class {reject}, {self.recall_on_accepts:.0%} of the {self.num_accepts} of class {accept} (balanced accuracy "
+            f"{self.balanced_accuracy:.2f}). It rejects {said}, {self.rejected} of them rightly."
+        )
+
+    @property
+    def warning(self) -> str | None:
+        """Why an explanation may be about the model only; None where it need not be."""
+        if not self.has_both:
+            return None
+        recalls = (self.recall_on_rejects, self.recall_on_accepts)
+        for name, recall in zip(self.class_names, recalls, strict=True):
+            if recall < _HARDLY:
+                return f"The model hardly ever predicts {name}: it knows {recall:.0%} of them. What turns its answers says little about the data."
+        if self.balanced_accuracy < LEAST_BALANCED:
+            return (
+                f"The balanced accuracy of the model is {self.balanced_accuracy:.2f}, and a coin has 0.50: "
+                "what turns its answers says little about the data."
+            )
+        return None

@@ -1,0 +1,396 @@
+"""Training of the paper's classifiers (COMRECGC, section 4.2): Adam, 80/10/10 split, best validation epoch kept."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+import comrecgc
+from comrecgc.data import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.graphs import GraphBatch, LongArray
+from comrecgc.models import training_kernels
+from comrecgc.models.checkpoint import load_classifier, save_classifier
+from comrecgc.models.classifier import predict
+from comrecgc.models.gradients import Backprop, Float32Array
+from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier
+from comrecgc.models.states import ColouredGraphs
+from comrecgc.run import check_output, facts_path, load_arrays, only_writer_of, refusing_damage, save_arrays
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best:
+    """The best epoch so far by validation accuracy, ties by validation loss."""
+
+    epoch: int
+    accuracy: float
+    loss: float
+
+    def beaten_by(self, accuracy: float, loss: float) -> bool:
+        """Whether an epoch with these figures is better."""
+        return (accuracy, -loss) > (self.accuracy, -self.loss)
+
+
+class Run:
+    """Adam on mini-batches of the training graphs, with the best validation epoch kept.
+
+    Args:
+        model: The model to train, on the CPU; its parameters change in place.
+        graphs: All graphs of the dataset.
+        classes: Class of each, `[len(graphs)]`.
+        train: Indices of the training graphs.
+        validation: Indices of the validation graphs.
+        rng: Shuffles the training graphs.
+        balanced: Whether both classes count the same, however many graphs they have.
+    """
+
+    def __init__(
+        self,
+        model: GraphClassifier,
+        graphs: ColouredGraphs,
+        classes: LongArray,
+        *,
+        train: LongArray,
+        validation: LongArray,
+        rng: np.random.Generator,
+        balanced: bool = False,
+    ) -> None:
+        self.model, self.rng, self._balanced = model, rng, balanced
+        self.epoch, self.step = 0, 0
+        self.best = Best(epoch=0, accuracy=-1.0, loss=float("inf"))
+        self._graphs, self._classes, self._train, self._validation = graphs, classes, train, validation
+        self._backprop = Backprop(model, graphs.max_degree)
+        self._first, self._second = (np.zeros(len(self._backprop.parameters)) for _ in range(2))
+        self._validation_batch = graphs.select(validation)
+        self._best_state = self._state()
+
+    def advance(self, batch_size: int, learning_rate: float) -> tuple[float, float]:
+        """One epoch; its mean training loss and the validation accuracy after it."""
+        loss = 0.0
+        train = with_equal_classes(self._train, self._classes) if self._balanced else self._train
+        for chosen, batch in self._graphs.batches(self.rng.permutation(train), batch_size):
+            loss += self._backprop.loss(batch, self._classes[chosen]) * len(chosen)
+            self.step += 1
+            parameters, gradient = self._backprop.parameters, self._backprop.gradient
+            training_kernels.adam(parameters, gradient, self._first, self._second, self.step, learning_rate)
+        self.epoch += 1
+        accuracy, validation_loss = self._validate()
+        if self.best.beaten_by(accuracy, validation_loss):
+            self.best = Best(epoch=self.epoch, accuracy=accuracy, loss=validation_loss)
+            self._best_state = self._state()
+        return loss / len(train), accuracy
+
+    def take_best(self) -> None:
+        """Give the model the parameters of the best epoch."""
+        self._set(self._best_state)
+
+    def save(self, path: Path, facts: dict[str, Any]) -> None:
+        """Write everything the next epochs depend on, and facts that say which run this is, to one file."""
+        tensors: dict[str, npt.NDArray[Any]] = {f"now.{name}": value for name, value in self._state().items()}
+        tensors |= {f"best.{name}": value for name, value in self._best_state.items()}
+        tensors |= {"adam.first": self._first, "adam.second": self._second}
+        progress = {
+            "epoch": self.epoch,
+            "step": self.step,
+            "best": vars(self.best),
+            "rng": self.rng.bit_generator.state,
+        }
+        save_arrays(path, tensors, {"run": facts, **progress})
+
+    def load(self, path: Path, facts: dict[str, Any]) -> None:
+        """Go on from where `save` was; refuses a file of another run."""
+        tensors, written = load_arrays(path)
+        with refusing_damage(path):
+            theirs = dict(written["run"])
+        for name, value in facts.items():
+            if theirs.get(name) != value:
+                raise InputError(f"{path} belongs to another run: {name} must be {value!r} (got {theirs.get(name)!r})")
+        with refusing_damage(path):
+            self.epoch, self.step, self.best = written["epoch"], written["step"], Best(**written["best"])
+            self.rng.bit_generator.state = written["rng"]
+            self._first[:], self._second[:] = tensors["adam.first"], tensors["adam.second"]
+            self._set({name: tensors[f"now.{name}"] for name in self._best_state})
+            self._best_state = {name: tensors[f"best.{name}"] for name in self._best_state}
+
+    def _validate(self) -> tuple[float, float]:
+        logits = self._backprop.logits(self._validation_batch)
+        targets = self._classes[self._validation]
+        loss = float(training_kernels.cross_entropy(logits, targets, np.empty_like(logits)))
+        right = (logits[:, 1] > logits[:, 0]) == targets
+        if self._balanced:
+            return float(np.mean([right[targets == each].mean() for each in np.unique(targets)])), loss
+        return float(right.mean()), loss
+
+    def _state(self) -> dict[str, Float32Array]:
+        """A copy of the model's parameters and running moments."""
+        return {
+            name: value.numpy().copy()
+            for name, value in self.model.state_dict().items()
+            if not name.endswith("num_batches_tracked")
+        }
+
+    def _set(self, state: dict[str, Float32Array]) -> None:
+        # In place, because the model's tensors and the flat parameter vector share their memory.
+        ours = self.model.state_dict()
+        for name, value in state.items():
+            ours[name].copy_(torch.from_numpy(value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierTraining:
+    """How a classifier is trained; the defaults are the paper's, with early stopping added.
+
+    Args:
+        model: `gcn`, `gat`, `sage` or `gin`.
+        hidden: Width of every layer.
+        epochs: Most epochs.
+        patience: Stop after so many epochs without a better validation accuracy; None never stops early.
+        learning_rate: Step size of Adam.
+        batch_size: Graphs in a mini-batch.
+        seed: Decides the split, the first weights and the order of the graphs.
+        balanced: Whether both classes count the same: graphs of the smaller one are shown more often, and the best epoch is that of the best
+            balanced accuracy.
+    """
+
+    model: str = "gcn"
+    hidden: int = 20
+    epochs: int = 1000
+    patience: int | None = 200
+    learning_rate: float = 0.001
+    batch_size: int = 128
+    seed: int = 0
+    balanced: bool = False
+
+    def stated(self) -> dict[str, Any]:
+        """The settings as JSON values, as files state them."""
+        values = asdict(self)
+        if not self.balanced:
+            del values["balanced"]  # as in files from before there was a choice
+        return values
+
+    def __post_init__(self) -> None:
+        if self.model not in ARCHITECTURES:
+            raise InputError(f"model must be one of {', '.join(ARCHITECTURES)} (got {self.model!r})")
+        for name in ("hidden", "epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
+        if self.patience is not None and self.patience < 1:
+            raise InputError(f"patience must be at least 1, or None (got {self.patience})")
+        if not 0 < self.learning_rate < np.inf:
+            raise InputError(f"learning_rate must be positive (got {self.learning_rate})")
+        if self.seed < 0:
+            raise InputError(f"seed must not be negative (got {self.seed})")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Split:
+    """Indices of the training, validation and test graphs."""
+
+    train: LongArray
+    validation: LongArray
+    test: LongArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochReport:
+    """What a progress bar shows after an epoch; accuracies are on the validation graphs."""
+
+    epoch: int
+    epochs: int
+    loss: float
+    accuracy: float
+    best_accuracy: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrainedClassifier:
+    """A trained model and how it came about.
+
+    Args:
+        model: The model, with the weights of its best validation epoch.
+        accuracy: Share of right answers on the `train`, `validation` and `test` graphs.
+        best_epoch: The epoch the weights are of, counted from 1.
+        epochs: How many epochs were run.
+        split: Which graphs were used for what.
+    """
+
+    model: GraphClassifier
+    accuracy: dict[str, float]
+    best_epoch: int
+    epochs: int
+    split: Split
+
+
+def train_classifier(
+    dataset: GraphDataset,
+    training: ClassifierTraining,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: Callable[[EpochReport], None] | None = None,
+    checkpoint_seconds: float = 10.0,
+    deadline: float | None = None,
+) -> TrainedClassifier:
+    """Train a classifier on a dataset.
+
+    The same dataset and settings give the same weights, also when the run is killed and resumed, and whatever the number
+    of cores.
+
+    Args:
+        dataset: Graphs with their classes; both classes must occur.
+        training: The settings.
+        out: Where to write the result, ending in `.safetensors`; a JSON file of facts goes beside it, and while training
+            runs a file ending in `.training.npz` holds what is needed to resume.
+        resume: Go on from what an earlier run with the same `out` left; start afresh where it left nothing.
+        progress: Called after every epoch.
+        checkpoint_seconds: How often the run is written down.
+        deadline: When to be done, in seconds of `time.monotonic`; the best epoch until then is kept, of at least one.
+    """
+    out = None if out is None else Path(out)
+    if out is not None:
+        check_output(out)
+    with nullcontext() if out is None else only_writer_of(out, facts_path(out), _checkpoint_path(out)):
+        return _trained(dataset, training, out, progress, checkpoint_seconds, deadline, resume=resume)
+
+
+def _trained(
+    dataset: GraphDataset,
+    training: ClassifierTraining,
+    out: Path | None,
+    progress: Callable[[EpochReport], None] | None,
+    checkpoint_seconds: float,
+    deadline: float | None,
+    *,
+    resume: bool,
+) -> TrainedClassifier:
+    facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": training.stated()}
+    checkpoint = None if out is None else _checkpoint_path(out)
+    if resume and out is not None and checkpoint is not None and out.exists() and not checkpoint.exists():
+        return _finished(out, facts)
+    rng = np.random.default_rng(training.seed)
+    split = split_dataset(dataset, rng)
+    run = _start(dataset, training, split, rng)
+    if resume and checkpoint is not None and checkpoint.exists():
+        run.load(checkpoint, facts)
+    elif checkpoint is not None:
+        run.save(checkpoint, facts)  # from here on resuming means this run, not what an earlier one left
+    started = written = time.monotonic()
+    with threadpool_limits(limits=1, user_api="blas"):
+        while not _is_over(run, training) and (run.epoch == 0 or deadline is None or time.monotonic() < deadline):
+            loss, accuracy = run.advance(training.batch_size, training.learning_rate)
+            if checkpoint is not None and time.monotonic() - written >= checkpoint_seconds:
+                run.save(checkpoint, facts)
+                written = time.monotonic()
+            if progress is not None:
+                report = EpochReport(
+                    epoch=run.epoch,
+                    epochs=training.epochs,
+                    loss=loss,
+                    accuracy=accuracy,
+                    best_accuracy=run.best.accuracy,
+                )
+                progress(report)
+    run.take_best()
+    result = _result(run, dataset, split)
+    if out is not None and checkpoint is not None:
+        save_classifier(result.model, out, facts | _facts(result, dataset, time.monotonic() - started))
+        checkpoint.unlink(missing_ok=True)
+    return result
+
+
+def split_dataset(dataset: GraphDataset, rng: np.random.Generator) -> Split:
+    """A random split, 80% to train, 10% to validate, 10% to test."""
+    tenth = max(round(len(dataset) / 10), 1)
+    order = rng.permutation(len(dataset))
+    split = Split(train=order[2 * tenth :], validation=order[:tenth], test=order[tenth : 2 * tenth])
+    if len(split.train) == 0 or len(np.unique(dataset.classes[split.train])) < 2:
+        counts = np.bincount(dataset.classes, minlength=2)
+        raise InputError(
+            f"Training needs graphs of both classes among the 80% to train on "
+            f"(got {counts[0]} {dataset.class_names[0]} and {counts[1]} {dataset.class_names[1]} in all)"
+        )
+    return split
+
+
+def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rng: np.random.Generator) -> Run:
+    with torch.random.fork_rng(devices=[]):  # torch draws first weights from its global generator only
+        torch.manual_seed(int(rng.integers(2**63)))
+        model = GraphClassifier(training.model, dataset.features, hidden=training.hidden)
+    graphs = ColouredGraphs(GraphBatch.from_graphs(dataset), NUM_LAYERS)
+    classes = dataset.classes.astype(np.int64)
+    return Run(
+        model, graphs, classes, train=split.train, validation=split.validation, rng=rng, balanced=training.balanced
+    )
+
+
+def with_equal_classes(indices: LongArray, classes: LongArray) -> LongArray:
+    """Indices in which those of the smaller class are repeated, so that both are about as many."""
+    parts = [indices[classes[indices] == each] for each in (0, 1)]
+    small, large = sorted(parts, key=len)
+    times = max(round(len(large) / max(len(small), 1)), 1)
+    return np.concatenate([large, *([small] * times)])
+
+
+def _is_over(run: Run, training: ClassifierTraining) -> bool:
+    waited = run.epoch - run.best.epoch
+    return run.epoch >= training.epochs or (training.patience is not None and waited >= training.patience)
+
+
+def _result(run: Run, dataset: GraphDataset, split: Split) -> TrainedClassifier:
+    model = run.model.eval()
+    right = predict(model, dataset).accepted == dataset.classes
+    accuracy = {name: float(right[indices].mean()) for name, indices in vars(split).items()}
+    return TrainedClassifier(model=model, accuracy=accuracy, best_epoch=run.best.epoch, epochs=run.epoch, split=split)
+
+
+def _facts(result: TrainedClassifier, dataset: GraphDataset, seconds: float) -> dict[str, Any]:
+    return {
+        "label_names": list(dataset.label_names),
+        "class_names": list(dataset.class_names),
+        "accuracy": result.accuracy,
+        "best_epoch": result.best_epoch,
+        "epochs": result.epochs,
+        "seconds": round(seconds, 1),
+        "split": {name: indices.tolist() for name, indices in vars(result.split).items()},
+        "versions": {
+            "comrecgc": comrecgc.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+        },
+    }
+
+
+def _finished(out: Path, facts: dict[str, Any]) -> TrainedClassifier:
+    """The result an earlier run with the same settings wrote."""
+    model = load_classifier(out)
+    for name, value in facts.items():
+        if model.facts.get(name) != value:
+            raise InputError(f"{out} is of another run: {name} must be {value!r} (got {model.facts.get(name)!r})")
+    split = Split(**{name: np.array(indices) for name, indices in model.facts["split"].items()})
+    chosen = {name: model.facts[name] for name in ("accuracy", "best_epoch", "epochs")}
+    return TrainedClassifier(model=model, split=split, **chosen)
+
+
+def _checkpoint_path(out: Path) -> Path:
+    return out.with_suffix(".training.npz")
+
+
+def _fingerprint(dataset: GraphDataset) -> str:
+    """A hash of everything training sees."""
+    batch = GraphBatch.from_graphs(dataset)
+    digest = hashlib.sha256()
+    for array in (batch.labels, batch.edges, batch.node_ptr, dataset.classes, dataset.features):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]

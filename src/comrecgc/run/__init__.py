@@ -1,0 +1,34 @@
+"""comrecgc.run."""
+
+from comrecgc.run.arrays import (
+    Arrays,
+    check_pointers,
+    check_same_facts,
+    load_arrays,
+    refusing_damage,
+    require,
+    save_arrays,
+)
+from comrecgc.run.clock import Clock, Progress, one_thread, peak_memory, reproducible, versions
+from comrecgc.run.engine import Engine, LocalEngine, engine_of
+from comrecgc.run.files import (
+    FOLDER_LOCK,
+    check_writable,
+    only_writer_in,
+    only_writer_of,
+    read_json,
+    reason_of,
+    remove_parts,
+    write_atomically,
+    write_json,
+    write_text,
+)
+from comrecgc.run.weights import (
+    check_alphabet,
+    check_output,
+    facts_path,
+    load_checked,
+    load_state,
+    load_weights,
+    save_weights,
+)

@@ -1,0 +1,477 @@
+"""Changes of small graphs, made and unmade in place: what mining, scoring and building changed graphs have in common.
+
+A graph under change is a `Work`: one row of integers per node, with room for more neighbours and more nodes. `load` fills it, `carry_out`
+makes one change, `restore` puts back the rows that changes touched, so that a change costs what it touches and not the size of the graph.
+
+A change is four numbers:
+
+| kind    | first  | second              | value                      |
+|---------|--------|---------------------|----------------------------|
+| RELABEL | node   | -1                  | its new label              |
+| ATTACH  | anchor | -1                  | group                      |
+| DETACH  | anchor | root of its group   | -1                         |
+| SWAP    | anchor | root of its group   | group that takes its place |
+| JOIN    | node   | node                | label of the new edge      |
+| CUT     | node   | node                | -1                         |
+| REBOND  | node   | node                | new label of their edge    |
+| TIE     | anchor | anchor              | group of one node, tied to both by its bond |
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from comrecgc.graphs.graph_kernels import neighbour_term, node_hash
+
+NUM_KINDS = 8
+RELABEL, ATTACH, DETACH, SWAP, JOIN, CUT, REBOND, TIE = range(NUM_KINDS)
+
+MAX_GROUP = 8
+"""Nodes of a group at most."""
+MOST_ADDED = 64
+"""Nodes that the changes of one graph may add at most."""
+_ROOM = 8  # neighbours that a node may gain
+_CHARGED = 8  # half bonds of a charged nitrogen
+_AROMATIC = 3  # half bonds of an aromatic bond
+
+# Columns of a row; then neighbours and the labels of the edges to them, in turn.
+LABEL, DEGREE, ALIVE, MARK, USED, HYDROGENS, SEEN, FIRST = range(8)  # MARK: 1 touched, 2 relabelled as well
+# Columns of a group, after the labels of its nodes (-1 where there are no more).
+BOND, SIZE, OFFERED = MAX_GROUP, MAX_GROUP + 1, MAX_GROUP + 2
+# Rows of `Work.lists`, and what the last of them counts.
+TOUCHED, STACK, COUNTS = range(3)
+NODES, NUM_TOUCHED, LOADED = range(3)  # nodes now, touched ones, nodes of the graph as loaded
+
+
+class Work(NamedTuple):
+    """A graph under change. Nodes `0 … n-1` are those of the graph, later ones are new."""
+
+    rows: Any  # int32 [cap, FIRST + 2 * width]
+    base: Any  # the same, as loaded
+    lists: Any  # int32 [3, cap]
+
+
+class Groups(NamedTuple):
+    """Groups that changes speak of; the first node of each is the one that hangs on the anchor."""
+
+    table: Any  # int32 [G, MAX_GROUP + 3]: labels, bond to the anchor, nodes and edges with that bond, whether offered
+    edges: Any  # int32 [G, most, 3]: ends within the group and label; -1 where there are no more
+
+
+class Hydrogens(NamedTuple):
+    """How hydrogens follow the changes of other atoms; `label` is -1 where they do not."""
+
+    label: int
+    bond: int
+    orders: Any  # int32 [edge labels]: twice the bond order
+    valences: Any  # int32 [labels, 3]: twice the usual valences, increasing; 0 where there are no more
+
+
+class Bonds(NamedTuple):
+    """How many bonds an atom may carry; empty tables where graphs are no molecules."""
+
+    right: Any  # int8 [labels, halves]: by twice the sum of bond orders; 2 is right beside a charged atom only
+    charged: int  # label of the atom that is charged when it carries four bonds
+    most: Any  # int32 [labels]: twice what rdkit accepts
+
+
+def new_work(num_nodes: int, max_degree: int) -> Work:
+    """Room for any graph of at most that many nodes and neighbours, and for its changes."""
+    cap, width = num_nodes + MOST_ADDED, FIRST + 2 * (max_degree + _ROOM)
+    return Work(np.zeros((cap, width), np.int32), np.zeros((cap, width), np.int32), np.zeros((3, cap), np.int32))
+
+
+@numba.njit(cache=True, nogil=True)
+def load(w, labels, edges, bonds):  # type: ignore[no-untyped-def]
+    """Put a graph in."""
+    n, rows, counts = len(labels), w.rows, w.lists[COUNTS]
+    counts[NODES], counts[LOADED], counts[NUM_TOUCHED] = n, n, 0
+    for v in range(len(rows)):
+        for k in range(FIRST):
+            rows[v, k] = 0
+        if v < n:
+            rows[v, LABEL] = labels[v]
+            rows[v, ALIVE] = 1
+    for e in range(len(edges)):
+        for turn in range(2):
+            i, j = edges[e, turn], edges[e, 1 - turn]
+            place = FIRST + 2 * rows[i, DEGREE]
+            rows[i, place] = j
+            rows[i, place + 1] = bonds[e]
+            rows[i, DEGREE] += 1
+    w.base[:] = rows
+
+
+@numba.njit(cache=True, nogil=True)
+def restore(w):  # type: ignore[no-untyped-def]
+    """Undo every change since `load`."""
+    counts = w.lists[COUNTS]
+    for t in range(counts[NUM_TOUCHED]):
+        v = w.lists[TOUCHED, t]
+        for k in range(FIRST + 2 * max(w.rows[v, DEGREE], w.base[v, DEGREE])):
+            w.rows[v, k] = w.base[v, k]
+    counts[NUM_TOUCHED] = 0
+    counts[NODES] = counts[LOADED]
+
+
+@numba.njit(cache=True, nogil=True)
+def _touch(w, v):  # type: ignore[no-untyped-def]
+    if w.rows[v, MARK] == 0:
+        w.rows[v, MARK] = 1
+        counts = w.lists[COUNTS]
+        w.lists[TOUCHED, counts[NUM_TOUCHED]] = v
+        counts[NUM_TOUCHED] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def place_of(rows, u, v):  # type: ignore[no-untyped-def]
+    """Column of neighbour `v` in the row of `u`; -1 if it is none."""
+    for k in range(FIRST, FIRST + 2 * rows[u, DEGREE], 2):
+        if rows[u, k] == v:
+            return k
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def _drop(w, u, v):  # type: ignore[no-untyped-def]
+    """Take `v` out of the row of `u`."""
+    _touch(w, u)
+    rows = w.rows
+    k = place_of(rows, u, v)
+    rows[u, DEGREE] -= 1
+    last = FIRST + 2 * rows[u, DEGREE]
+    rows[u, k] = rows[u, last]
+    rows[u, k + 1] = rows[u, last + 1]
+
+
+@numba.njit(cache=True, nogil=True)
+def _tie(w, u, v, bond):  # type: ignore[no-untyped-def]
+    """Whether there was room for the edge, which is there now."""
+    rows = w.rows
+    for turn in range(2):
+        i, j = (u, v) if turn == 0 else (v, u)
+        _touch(w, i)
+        place = FIRST + 2 * rows[i, DEGREE]
+        if place >= rows.shape[1]:
+            return False
+        rows[i, place] = j
+        rows[i, place + 1] = bond
+        rows[i, DEGREE] += 1
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _add(w, label):  # type: ignore[no-untyped-def]
+    """A new node, taken; -1 if there is no room."""
+    counts = w.lists[COUNTS]
+    v = counts[NODES]
+    if v >= len(w.rows):
+        return -1
+    counts[NODES] = v + 1
+    w.rows[v, LABEL] = label
+    w.rows[v, ALIVE] = 1
+    w.rows[v, USED] = 1
+    _touch(w, v)
+    return v
+
+
+@numba.njit(cache=True, nogil=True)
+def side(w, anchor, root, most):  # type: ignore[no-untyped-def]
+    """Number of nodes of what hangs on `anchor` by the edge to `root`, left in the stack; 0 if too many or tied otherwise too."""
+    rows, stack = w.rows, w.lists[STACK]
+    size, done = 1, 0
+    stack[0] = root
+    rows[root, SEEN] = 1
+    fits = True
+    while done < size and fits:
+        v = stack[done]
+        done += 1
+        for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+            u = rows[v, k]
+            if u == anchor:
+                fits = fits and v == root
+            elif rows[u, SEEN] == 0:
+                if size == most:
+                    fits = False
+                    break
+                stack[size] = u
+                rows[u, SEEN] = 1
+                size += 1
+    for k in range(size):
+        rows[stack[k], SEEN] = 0
+    return size if fits else 0
+
+
+@numba.njit(cache=True, nogil=True)
+def carry_out(w, kind, first, second, value, groups, shared):  # type: ignore[no-untyped-def]
+    """Make a change; False if a change before it has taken its nodes, or there is no room. `shared`: the anchor may be taken."""
+    rows, stack = w.rows, w.lists[STACK]
+    if (rows[first, USED] and not shared) or rows[first, ALIVE] == 0:
+        return False
+    if second >= 0 and (rows[second, USED] or rows[second, ALIVE] == 0):
+        return False
+    rows[first, USED] = 1
+    _touch(w, first)
+    if kind == RELABEL:
+        rows[first, LABEL] = value
+        rows[first, MARK] = 2
+        return True
+    if kind in (DETACH, SWAP):
+        size = side(w, first, second, MAX_GROUP)
+        for k in range(size):
+            if rows[stack[k], USED]:
+                return False
+        for k in range(size):
+            v = stack[k]
+            _touch(w, v)
+            rows[v, USED] = 1
+            rows[v, ALIVE] = 0
+        _drop(w, first, second)
+        if size == 0 or kind == DETACH:
+            return size > 0
+    if kind in (ATTACH, SWAP):
+        start = w.lists[COUNTS, NODES]
+        for k in range(MAX_GROUP):
+            if groups.table[value, k] >= 0 and _add(w, groups.table[value, k]) < 0:
+                return False
+        for e in range(groups.edges.shape[1]):
+            i, j, bond = groups.edges[value, e, 0], groups.edges[value, e, 1], groups.edges[value, e, 2]
+            if i < 0:
+                i, j, bond = -1, 0, groups.table[value, BOND]  # last, the edge to the anchor
+            if not _tie(w, first if i < 0 else start + i, start + j, bond):
+                return False
+            if i < 0:
+                return True
+        return False
+    rows[second, USED] = 1
+    _touch(w, second)
+    if kind == TIE:
+        new, bond = _add(w, groups.table[value, 0]), groups.table[value, BOND]
+        return new >= 0 and _tie(w, first, new, bond) and _tie(w, second, new, bond)
+    place = place_of(rows, first, second)
+    if kind == JOIN:
+        return place < 0 and _tie(w, first, second, value)
+    if place < 0:
+        return False
+    if kind == CUT:
+        _drop(w, first, second)
+        _drop(w, second, first)
+    else:
+        rows[first, place + 1] = value
+        rows[second, place_of(rows, second, first) + 1] = value
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def hang_blank(w, anchor, label):  # type: ignore[no-untyped-def]
+    """Hang a node on another that is there for its degree only: it is not alive."""
+    v = _add(w, label)
+    _tie(w, anchor, v, 0)
+    w.rows[v, ALIVE] = 0
+    return v
+
+
+@numba.njit(cache=True, nogil=True)
+def _order(rows, v, orders):  # type: ignore[no-untyped-def]
+    """Twice the sum of the bond orders at a node."""
+    total = 0
+    for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+        total += orders[rows[v, k + 1]]
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def follow(w, hydrogens):  # type: ignore[no-untyped-def]
+    """Let hydrogens follow: an atom keeps its bonds, a relabelled one takes its usual number. False if that cannot be."""
+    if hydrogens.label < 0:
+        return True
+    rows = w.rows
+    for t in range(w.lists[COUNTS, NUM_TOUCHED]):  # atoms touched meanwhile are hydrogens, which need nothing
+        v = w.lists[TOUCHED, t]
+        if v >= w.lists[COUNTS, LOADED] or rows[v, ALIVE] == 0 or rows[v, LABEL] == hydrogens.label:
+            continue
+        now = _order(rows, v, hydrogens.orders)
+        wanted = _order(w.base, v, hydrogens.orders)
+        if rows[v, MARK] == 2:
+            heavy, wanted = now, -1
+            for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+                if rows[rows[v, k], LABEL] == hydrogens.label:
+                    heavy -= hydrogens.orders[rows[v, k + 1]]
+            for k in range(hydrogens.valences.shape[1]):
+                if wanted < 0 and hydrogens.valences[rows[v, LABEL], k] >= max(heavy, 1):
+                    wanted = hydrogens.valences[rows[v, LABEL], k]
+        if wanted < 0 or (now - wanted) % 2 != 0 or not _change_hydrogens(w, v, (wanted - now) // 2, hydrogens):
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _change_hydrogens(w, v, gained, hydrogens):  # type: ignore[no-untyped-def]
+    rows = w.rows
+    rows[v, HYDROGENS] = gained
+    for _ in range(gained):
+        u = _add(w, hydrogens.label)
+        if u < 0 or not _tie(w, v, u, hydrogens.bond):
+            return False
+    for _ in range(-gained):
+        found = -1
+        for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+            u = rows[v, k]
+            if (
+                rows[u, LABEL] == hydrogens.label
+                and not rows[u, USED]
+                and rows[u, DEGREE] == 1
+                and (found < 0 or u < found)
+            ):
+                found = u
+        if found < 0:
+            return False
+        _drop(w, v, found)
+        _drop(w, found, v)
+        rows[found, ALIVE] = 0
+        rows[found, USED] = 1
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def make(w, changes, groups, hydrogens):  # type: ignore[no-untyped-def]
+    """Make all changes of a row `[k, 4]` together, a kind of -1 being none; False if that cannot be done.
+
+    Two changes may share an anchor, not any other node. Where hydrogens follow they may not: what follows both is not what follows each.
+    """
+    for k in range(len(changes)):
+        kind, first = changes[k, 0], changes[k, 1]
+        if kind < 0:
+            continue
+        shared = False
+        for j in range(k):
+            if changes[j, 1] == first and 0 <= changes[j, 0] < JOIN and kind < JOIN and hydrogens.label < 0:
+                if kind == RELABEL and changes[j, 0] == RELABEL:
+                    return False
+                shared = True
+        if not carry_out(w, kind, first, changes[k, 2], changes[k, 3], groups, shared):
+            return False
+    return follow(w, hydrogens)
+
+
+@numba.njit(cache=True, nogil=True)
+def hash_of(rows, v):  # type: ignore[no-untyped-def]
+    """Hash of the surroundings of a node (`graph_kernels`)."""
+    total = np.uint64(0)
+    for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+        total += neighbour_term(rows[v, k + 1], rows[rows[v, k], LABEL])
+    return node_hash(rows[v, LABEL], total)
+
+
+@numba.njit(cache=True, nogil=True)
+def contains(table, value):  # type: ignore[no-untyped-def]
+    """Whether a `hash_table` holds a value."""
+    mask = np.uint64(len(table) - 1)
+    place = value & mask
+    while table[place] != np.uint64(0):
+        if table[place] == value:
+            return True
+        place = (place + np.uint64(1)) & mask
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def hash_table(values):  # type: ignore[no-untyped-def]
+    """An open-addressing table of values other than 0."""
+    size = 16
+    while size < 4 * len(values):
+        size *= 2
+    table = np.zeros(size, np.uint64)
+    mask = np.uint64(size - 1)
+    for value in values:
+        place = value & mask
+        while table[place] != np.uint64(0):
+            place = (place + np.uint64(1)) & mask
+        table[place] = value
+    return table
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_aromatic(rows, v, orders):  # type: ignore[no-untyped-def]
+    for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+        if orders[rows[v, k + 1]] == _AROMATIC:
+            return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def _has_right_bonds(w, v, orders, bonds):  # type: ignore[no-untyped-def]
+    rows = w.rows
+    if _is_aromatic(rows, v, orders):  # left to rdkit
+        return True
+    right = bonds.right[rows[v, LABEL], min(_order(rows, v, orders), bonds.right.shape[1] - 1)]
+    if right < 2:
+        return right == 1
+    for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+        if rows[rows[v, k], LABEL] == bonds.charged and _order(rows, rows[v, k], orders) == _CHARGED:
+            return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def overloaded(w, orders, bonds):  # type: ignore[no-untyped-def]
+    """How many atoms carry more bonds than any of their kind can."""
+    count = 0
+    if len(bonds.most):
+        for v in range(w.lists[COUNTS, NODES]):
+            if w.rows[v, ALIVE] and _order(w.rows, v, orders) > bonds.most[w.rows[v, LABEL]]:
+                count += not _is_aromatic(w.rows, v, orders)
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def is_familiar(w, familiar, orders, bonds):  # type: ignore[no-untyped-def]
+    """Whether every node that is new or has other surroundings than before has familiar ones, and right bonds."""
+    rows = w.rows
+    for t in range(w.lists[COUNTS, NUM_TOUCHED]):
+        v = w.lists[TOUCHED, t]
+        if rows[v, ALIVE] == 0:
+            continue
+        if not (
+            contains(familiar, hash_of(rows, v)) and (len(bonds.most) == 0 or _has_right_bonds(w, v, orders, bonds))
+        ):
+            if v >= w.lists[COUNTS, LOADED] or hash_of(rows, v) != hash_of(w.base, v):
+                return False  # it was not so before
+        if rows[v, MARK] == 2:
+            for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+                u = rows[v, k]
+                if rows[u, MARK] == 0 and hash_of(rows, u) != hash_of(w.base, u):
+                    if not contains(familiar, hash_of(rows, u)):
+                        return False
+                    if len(bonds.most) > 0 and not _has_right_bonds(w, u, orders, bonds):
+                        return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def num_components(w):  # type: ignore[no-untyped-def]
+    """Connected components of the graph as it stands."""
+    rows, stack, n = w.rows, w.lists[STACK], w.lists[COUNTS, NODES]
+    components = 0
+    for start in range(n):
+        if rows[start, ALIVE] == 0 or rows[start, SEEN]:
+            continue
+        components += 1
+        size, done = 1, 0
+        stack[0] = start
+        rows[start, SEEN] = 1
+        while done < size:
+            x = stack[done]
+            done += 1
+            for k in range(FIRST, FIRST + 2 * rows[x, DEGREE], 2):
+                y = rows[x, k]
+                if rows[y, SEEN] == 0:
+                    stack[size] = y
+                    rows[y, SEEN] = 1
+                    size += 1
+    for v in range(n):
+        rows[v, SEEN] = 0
+    return components

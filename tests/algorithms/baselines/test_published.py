@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from comrecgc.algorithms.baselines.frequencies import FrequencyTable
+from comrecgc.algorithms.baselines.published import PublishedState, PublishedWalk, PublishedWalker
+from comrecgc.algorithms.baselines.source import Counterfactuals
+from comrecgc.errors import InputError
+from comrecgc.graphs import apply_edit, apply_path, graph_key
+from tests.algorithms.baselines.subjects import Killed, killing, small_subject
+from tests.stubs import Histogram
+
+SUBJECT = small_subject()
+WALK = PublishedWalk(num_heads=3, num_steps=200, teleport=0.1, sample=40, capacity=500, identity="edit")
+
+
+def walker(walk: PublishedWalk = WALK) -> PublishedWalker:
+    return PublishedWalker(walk, SUBJECT, seed=0)
+
+
+def told(found: Counterfactuals) -> list[tuple[int | None, object, float]]:
+    return [(each.input, each.path, each.probability) for each in found.found]
+
+
+def test_heads_never_advance_so_all_is_one_edit_away() -> None:
+    walking = walker(replace(WALK, teleport=1e-9))
+    state = walking.begin(np.random.default_rng(0))
+    heads = list(state.heads)
+    for _ in range(100):
+        walking.step(state)
+    assert state.heads == heads
+    found = WALK.run(SUBJECT, np.random.default_rng(0))
+    assert found.found
+    for each in found.found:
+        assert each.input is not None
+        assert len(each.path) == 1
+        assert each.graph == apply_path(SUBJECT.inputs[each.input], each.path)
+        assert each.probability > 0.5
+
+
+def test_starts_are_recorded_once_and_as_not_accepted() -> None:
+    walking = walker()
+    state = walking.begin(np.random.default_rng(0))
+    for _ in range(5):
+        walking._restart(state)
+    assert set(state.table.frequencies.tolist()) == {2}
+    assert state.starts.sum() == 18
+    assert {at for _, at in state.origin.values()} == {-1}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_followers_take_the_nearest_recourse_and_every_visit_counts_once(seed: int) -> None:
+    walking = walker()
+    state = walking.begin(np.random.default_rng(seed))
+    before = dict(zip(state.table.keys, state.table.frequencies.tolist(), strict=True))
+    walking._choose(state)
+    new = [key for key in state.table.keys if key not in before]
+    measure = Histogram(3)
+    chosen: dict[int, int] = {}
+    vectors = {}
+    for place in set(state.heads):
+        start, table, numbers = (
+            SUBJECT.inputs[place],
+            walking.edits(place),
+            walking.around(state, place).numbers.tolist(),
+        )
+        vectors[place] = [measure.vector(start, apply_edit(start, table[i])) for i in numbers]
+        chosen |= {where: numbers.index(at) for where, at in map(state.origin.__getitem__, new) if where == place}
+
+    # Some head led: every other head's graph is then the nearest to it among all its neighbours.
+    def follows(lead: int) -> bool:
+        target = vectors[lead][chosen[lead]]
+        gaps = {place: np.linalg.norm(np.array(rows) - target, axis=1) for place, rows in vectors.items()}
+        return all(gaps[p][chosen[p]] <= gaps[p].min() + 1e-6 for p in chosen if p != lead)
+
+    leads = [place for place in chosen if follows(place)]
+    assert leads
+    counts = dict(zip(state.table.keys, state.table.frequencies.tolist(), strict=True))
+    times = Counter(state.heads)
+    for key in new:
+        place, _ = state.origin[key]
+        assert counts[key] <= 1 + (times[place] if key in state.accepted else 1)
+
+
+def test_the_lead_goes_by_probability_times_frequency() -> None:
+    walking = walker(replace(WALK, num_heads=1))
+    begun = walking.begin(np.random.default_rng(3))
+    place = begun.heads[0]
+    around = walking.around(begun, place)
+    known, rng = int(around.keys[0]), np.random.default_rng(0)
+    weights = around.probability * np.where(np.arange(len(around.keys)) == 0, 2, 1)
+    drawn = np.zeros(len(around.keys))
+    for _ in range(4000):
+        table = FrequencyTable(100)
+        table.visit(known, accepted=False)
+        state = PublishedState(rng, begun.starts, table, {known: (place, int(around.numbers[0]))}, heads=[place])
+        (choice,) = walking._choose(state)
+        drawn[around.numbers.tolist().index(choice.origin[1])] += 1
+    np.testing.assert_allclose(drawn / drawn.sum(), weights / weights.sum(), atol=0.025)
+
+
+@pytest.mark.parametrize("identity", ["graph", "edit", "restart"])
+def test_identity_says_how_often_a_graph_may_be_found(identity: str) -> None:
+    found = replace(WALK, identity=identity).run(SUBJECT, np.random.default_rng(1)).found
+    keys = [graph_key(each.graph) for each in found]
+    edits = [(each.input, each.path) for each in found]
+    if identity == "graph":
+        assert len(set(keys)) == len(keys)
+    assert (len(set(edits)) == len(edits)) is (identity != "restart")
+
+
+def test_a_restart_draws_the_neighbours_of_a_large_input_anew_unless_it_is_known_again() -> None:
+    for identity, is_anew in (("restart", True), ("edit", False)):
+        walking = walker(replace(WALK, identity=identity, sample=5))
+        state = walking.begin(np.random.default_rng(0))
+        before = walking.around(state, 0).numbers.tolist()
+        assert walking.around(state, 0).numbers.tolist() == before
+        walking._restart(state)
+        assert (walking.around(state, 0).numbers.tolist() != before) is is_anew
+
+
+def test_what_a_step_drops_from_a_full_table_comes_back_beyond_its_capacity() -> None:
+    walking = walker(replace(WALK, capacity=3))
+    state = walking.begin(np.random.default_rng(0))
+    for _ in range(50):
+        chosen = walking._choose(state)
+        kept = {visit.key for visit in walking._starts(state)} | {choice.key for choice in chosen}
+        assert kept <= set(state.table.keys)
+    assert len(state.table) > 3
+    assert set(state.table.keys) == set(state.origin)
+    assert state.accepted <= set(state.origin)
+
+
+def test_same_seed_same_answer_and_another_seed_another() -> None:
+    once, again, other = (WALK.run(SUBJECT, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert told(once) == told(again)
+    assert told(once) != told(other)
+
+
+def test_a_killed_walk_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = WALK.run(SUBJECT, np.random.default_rng(0))
+    monkeypatch.setattr("comrecgc.algorithms.baselines.source.CHECKPOINT_SECONDS", 0.0)
+    with pytest.raises(Killed):
+        WALK.run(SUBJECT, np.random.default_rng(0), progress=killing, checkpoint=tmp_path)
+    rest = WALK.run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+    assert rest.complete
+    assert told(rest) == told(whole)
+    with pytest.raises(InputError, match="other parameters"):
+        replace(WALK, num_heads=2).run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+
+
+def test_no_time_is_an_incomplete_answer() -> None:
+    assert not WALK.run(SUBJECT, np.random.default_rng(0), deadline=time.monotonic() - 1).complete
+
+
+def test_nothing_rejected_is_an_empty_answer() -> None:
+    assert len(WALK.run(replace(SUBJECT, inputs=[]), np.random.default_rng(0))) == 0
+
+
+@pytest.mark.parametrize("options", [{"num_heads": 0}, {"teleport": 1.0}, {"identity": "bytes"}])
+def test_bad_options_are_one_line(options: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="got"):
+        PublishedWalk(**options)  # type: ignore[arg-type]

@@ -1,0 +1,274 @@
+"""Choice of rules: greedy, its guarantee and its bound, wishes, held-out figures, intervals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from comrecgc.algorithms.rules.choice import SLACK, Wishes, choose, held_out, held_out_success, wilson_interval
+from comrecgc.algorithms.rules.groups import Group
+from comrecgc.algorithms.rules.table import RuleTable
+from comrecgc.errors import InputError
+
+seeds = st.integers(0, 10**6)
+LEAF = Group((0,), (), (), 0)
+
+
+def table_of(turns: Any, can: Any = None, **columns: Any) -> RuleTable:
+    """A table of single relabellings that turn the given inputs, `[K, N]`."""
+    turns = np.asarray(turns, bool)
+    can = turns if can is None else np.asarray(can, bool)
+    num_rules, num_inputs = turns.shape
+    entries = int(turns.sum())
+    change = np.full((entries, 3, 4), -1, np.int16)
+    change[:, 0] = (0, 0, -1, 1)
+    values: dict[str, Any] = {
+        "key": np.arange(1, num_rules + 1, dtype=np.uint64),
+        "general": np.arange(1, num_rules + 1, dtype=np.uint64),
+        "radius": np.zeros(num_rules, np.int8),
+        "kinds": np.tile(np.array([0, -1, -1], np.int8), (num_rules, 1)),
+        "cost": np.ones(num_rules, np.int32),
+        "adds": np.zeros((num_rules, 3), bool),
+        "removes": np.zeros((num_rules, 3), bool),
+        "votes": np.full(entries, -1, np.int8),
+        "majority": 0,
+    }
+    return RuleTable(
+        applicable=np.packbits(can, axis=1),
+        ptr=np.concatenate([[0], turns.sum(axis=1).cumsum()]).astype(np.int64),
+        input=np.flatnonzero(turns.ravel()).astype(np.int32) % num_inputs,
+        change=change,
+        margin=np.ones(entries, np.float32),
+        base=-np.ones(num_inputs),
+        random_success=np.zeros(num_rules, np.float32),
+        groups=(LEAF,),
+        **(values | columns),
+    )
+
+
+def random_table(rng: np.random.Generator, num_rules: int = 7, num_inputs: int = 9) -> RuleTable:
+    turns = rng.random((num_rules, num_inputs)) < rng.uniform(0.1, 0.6)
+    turns[:, 0] |= ~turns.any(axis=1)
+    return table_of(turns, turns | (rng.random(turns.shape) < 0.3), cost=rng.integers(1, 9, num_rules).astype(np.int32))
+
+
+@given(seeds, st.integers(1, 4), st.booleans())
+def test_greedy_keeps_its_guarantee_and_its_bound(seed: int, num_rules: int, reliable: bool) -> None:
+    table = random_table(np.random.default_rng(seed))
+    turns = table.incidence().toarray()
+    if reliable:
+        table = table_of(turns)
+    optimum = max(turns[list(rows)].any(axis=0).sum() for rows in combinations(range(len(turns)), num_rules))
+    chosen = choose(table, num_rules)
+    covered = int(chosen.gains.sum())
+    assert covered <= optimum <= chosen.bound
+    # A step may add less than the best does, by the slack.
+    assert covered >= (1 - np.exp(-(1 - SLACK))) * optimum
+    exact = choose(table, num_rules, seconds=5)
+    assert exact.bound >= optimum
+    if exact.bound_by == "optimum":
+        assert exact.bound == optimum
+
+
+@given(seeds)
+def test_gains_are_what_each_adds(seed: int) -> None:
+    table = random_table(np.random.default_rng(seed))
+    turns = table.incidence().toarray()
+    chosen = choose(table, 4)
+    covered = np.zeros(table.num_inputs, bool)
+    for place, (rule, gain) in enumerate(zip(chosen.rules, chosen.gains, strict=True)):
+        open_ = turns[:, ~covered].sum(axis=1)
+        assert gain == open_[rule]
+        assert gain >= (1 - SLACK) * open_.max()
+        covered |= turns[rule]
+        assert chosen.curve[place] == pytest.approx(covered.mean())
+    assert chosen.coverage == pytest.approx(covered.mean())
+    assert len(chosen.rules) == 4 or turns[:, ~covered].sum() == 0
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"can": [[1, 1, 1, 1], [1, 1, 1, 0]]},  # success
+        {"cost": np.array([3, 2], np.int32)},
+        {"kinds": np.array([[0, 4, -1], [0, -1, -1]], np.int8)},
+        {"radius": np.array([1, 0], np.int8)},
+    ],
+    ids=["success", "cost", "changes", "context"],
+)
+def test_of_rules_that_add_the_same_the_better_is_chosen(columns: dict[str, Any]) -> None:
+    chosen = choose(table_of([[1, 1, 0, 0], [1, 1, 0, 0]], **columns), 1)
+    assert chosen.rules.tolist() == [1]
+
+
+def test_fewer_changes_come_before_a_slightly_higher_success() -> None:
+    turns = np.ones((2, 40), bool)
+    turns[1, 0] = False
+    table = table_of(turns, np.ones((2, 40)), kinds=np.array([[0, 4, -1], [0, -1, -1]], np.int8))
+    assert choose(table, 1).rules.tolist() == [1]
+
+
+TURNS = [[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 0, 1]]
+WISHED = table_of(
+    TURNS,
+    [[1, 1, 1, 1, 1, 1], [1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 1]],
+    cost=np.array([5, 1, 3, 2], np.int32),
+    kinds=np.array([[3, -1, -1], [0, -1, -1], [1, 4, -1], [2, 0, 5]], np.int8),
+    radius=np.array([0, 1, 0, 0], np.int8),
+    adds=np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 0]], bool),
+    removes=np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]], bool),
+)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "allowed"),
+    [
+        (Wishes(), [0, 1, 2, 3]),
+        (Wishes(min_success=0.6), [0, 1, 3]),
+        (Wishes(min_success=1.0), [1, 3]),
+        (Wishes(min_support=2), [0, 1, 2]),
+        (Wishes(max_cost=2), [1, 3]),
+        (Wishes(max_changes=1), [0, 1]),
+        (Wishes(max_changes=2), [0, 1, 2]),
+        (Wishes(radii=(1,)), [1]),
+        (Wishes(forbidden_kinds=("relabel",)), [0, 2]),
+        (Wishes(forbidden_kinds=("join", "swap")), [1, 3]),
+        (Wishes(forbidden_labels=(0,)), [1, 2, 3]),
+        (Wishes(protected_labels=(0, 2)), [0, 3]),
+        (Wishes(forbidden_groups=(1,)), [1, 3]),
+        (Wishes(forbidden_groups=(7,)), [0, 1, 2, 3]),
+    ],
+)
+def test_wishes(wishes: Wishes, allowed: list[int]) -> None:
+    assert np.flatnonzero(wishes.allowed(WISHED)).tolist() == allowed
+    assert set(choose(WISHED, 4, wishes).rules.tolist()) <= set(allowed)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "words"),
+    [
+        ({"min_success": 1.5}, r"min_success must lie in \[0, 1\] \(got 1.5\)"),
+        ({"min_support": 0}, "min_support must be at least 1"),
+        ({"max_cost": 0}, "max_cost must be at least 1"),
+        ({"max_changes": 4}, "max_changes must be"),
+        ({"forbidden_kinds": ("paint",)}, "got 'paint'"),
+    ],
+)
+def test_wishes_that_make_no_sense(wishes: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Wishes(**wishes)
+
+
+def test_at_least_one_rule() -> None:
+    with pytest.raises(InputError, match=r"num_recourses must be at least 1 \(got 0\)"):
+        choose(WISHED, 0)
+
+
+def test_nothing_is_chosen_where_nothing_is_allowed() -> None:
+    chosen = choose(WISHED, 3, Wishes(min_support=9), seconds=1)
+    assert len(chosen.rules) == 0
+    assert chosen.coverage == 0
+    assert chosen.bound == 0
+
+
+def test_confirmed_counts_only_what_most_of_the_panel_accept() -> None:
+    table = table_of([[1, 1, 1], [1, 1, 0]], votes=np.array([1, 0, 0, 2, 3], np.int8), majority=2)
+    assert choose(table, 1).rules.tolist() == [0]
+    chosen = choose(table, 1, Wishes(confirmed=True))
+    assert chosen.rules.tolist() == [1]
+    assert chosen.gains.tolist() == [2]
+
+
+@given(seeds)
+def test_held_out_figures_are_measured_on_the_other_fifth(seed: int) -> None:
+    table = random_table(np.random.default_rng(seed), num_inputs=15)
+    wishes = Wishes(min_success=0.4, min_support=2)
+    measured = held_out(table, 2, wishes, np.random.default_rng(seed))
+    assert measured is not None
+    folds = np.arange(15) % 5
+    np.random.default_rng(seed).shuffle(folds)
+    turns = table.incidence().toarray()
+    can = np.array([table.can_be_carried_out(rule) for rule in range(len(table))])
+    unseen, seen_share, success = [], [], []
+    for fold in range(5):
+        seen = folds != fold
+        part = table_of(turns[:, seen], can[:, seen], cost=table.cost)
+        rules = choose(part, 2, wishes).rules
+        unseen.append(turns[rules][:, ~seen].any(axis=0).mean())
+        seen_share.append(turns[rules][:, seen].any(axis=0).mean())
+        success.append(turns[rules][:, ~seen].sum() / max(can[rules][:, ~seen].sum(), 1))
+    assert measured.coverage == pytest.approx(np.mean(unseen))
+    assert measured.seen_coverage == pytest.approx(np.mean(seen_share))
+    assert measured.success == pytest.approx(np.mean(success))
+
+
+def test_held_out_needs_ten_inputs() -> None:
+    assert held_out(WISHED, 2, None, np.random.default_rng(0)) is None
+
+
+@given(seeds)
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+def test_held_out_success_of_a_rule(seed: int) -> None:
+    table = random_table(np.random.default_rng(seed), num_inputs=15)
+    folds = np.arange(15) % 5
+    np.random.default_rng(seed).shuffle(folds)
+    found = held_out_success(table, range(len(table)), np.random.default_rng(seed))
+    for rule, (seen, unseen) in enumerate(found):
+        can, turned = table.can_be_carried_out(rule), table.incidence().toarray()[rule]
+        for value, is_seen in ((seen, True), (unseen, False)):
+            masks = [can & ((folds != fold) == is_seen) for fold in range(5)]
+            rates = [turned[mask].mean() for mask in masks if mask.any()]
+            assert value == pytest.approx(np.mean(rates), nan_ok=True)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_wilson_interval_equals_scipy(successes: int, failures: int) -> None:
+    trials = successes + failures
+    if trials == 0:
+        assert wilson_interval(0, 0) == (0.0, 1.0)
+        return
+    wanted = binomtest(successes, trials).proportion_ci(0.95, method="wilson")
+    assert wilson_interval(successes, trials) == pytest.approx((wanted.low, wanted.high), abs=1e-4)
+
+
+def test_choice_does_not_depend_on_the_order_of_rules() -> None:
+    table = random_table(np.random.default_rng(8), num_rules=12, num_inputs=20)
+    turns, can = table.incidence().toarray(), [table.can_be_carried_out(rule) for rule in range(12)]
+    order = np.random.default_rng(9).permutation(12)
+    other = table_of(turns[order], np.array(can)[order], cost=table.cost[order], key=table.key[order])
+    one, two = choose(table, 5), choose(other, 5)
+    assert table.key[one.rules].tolist() == other.key[two.rules].tolist()
+    assert replace(two, rules=one.rules).gains.tolist() == one.gains.tolist()
+
+
+def spelt_out_table(*, misses: int = 0) -> RuleTable:
+    """A general rule, two that say where and turn what it turns (but for a few inputs), and another rule."""
+    turns = np.zeros((4, 20), bool)
+    turns[0, :12] = turns[1, :6] = turns[2, 6 : 12 - misses] = turns[3, 12:15] = True
+    can = turns.copy()
+    can[0, 15] = True
+    return table_of(
+        turns, can, general=np.array([1, 1, 1, 4], np.uint64), radius=np.array([0, 1, 1, 0], np.int8)
+    )  # fmt: skip
+
+
+def test_with_room_to_spare_a_general_rule_gives_way_to_those_that_say_where() -> None:
+    table = spelt_out_table()
+    assert table.general_row.tolist() == [-1, 0, 0, -1]
+    assert choose(table, 2).rules.tolist() == [0, 3]  # no room
+    spelt_out = choose(table, 3)
+    assert sorted(spelt_out.rules.tolist()) == [1, 2, 3]
+    assert spelt_out.gains.tolist() == [6, 6, 3]
+    assert spelt_out.coverage == choose(table, 2).coverage
+
+
+def test_a_general_rule_stays_where_specific_ones_would_lose_inputs_or_are_not_wished() -> None:
+    assert choose(spelt_out_table(misses=1), 5).rules.tolist()[0] == 0
+    assert choose(spelt_out_table(), 5, Wishes(radii=(0,))).rules.tolist() == [0, 3]

@@ -1,0 +1,153 @@
+"""Changes made together are one rule: what is read from them does what they do, whatever their order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comrecgc.algorithms.rules import composition_kernels
+from comrecgc.algorithms.rules.composition import composite_keys
+from comrecgc.algorithms.rules.mining import Acceptance, Changes, Workshop
+from comrecgc.algorithms.rules.reading import read_rule
+from comrecgc.graphs import Rung, Surroundings, carry_out, find_sites
+from tests.algorithms.rules import oracles
+from tests.stubs import Always
+
+seeds = st.integers(0, 10**6)
+MODEL = Always(0.3, 3)
+
+
+def combined(seed: int, *, edge_labels: bool, number: int) -> tuple[Workshop, Changes, np.ndarray, np.ndarray]:
+    """Changes of random graphs, and rows of them that can be made together, with whom they change."""
+    rng = np.random.default_rng(seed)
+    data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=8)
+    inputs = [oracles.small_graph(rng, edge_labels=edge_labels) for _ in range(2)]
+    inputs += [oracles.permuted(graph, rng) for graph in inputs]
+    workshop = Workshop(inputs=inputs, vocabulary=oracles.small_vocabulary(data, Rung(seed % 2), 0.3))
+    changes = workshop.changes(Acceptance(classifier=MODEL))
+    if not len(changes):
+        return workshop, changes, np.zeros((0, number), np.int64), np.zeros(0, np.int32)
+    rows = rng.integers(0, len(changes), (1500, number))
+    same = (changes.input[rows] == changes.input[rows[:, :1]]).all(axis=1)
+    rows = rows[same]
+    inputs_of = changes.input[rows[:, 0]]
+    margin = workshop.margins(MODEL, inputs_of, changes.change[rows, 0])
+    made = np.flatnonzero(np.isfinite(margin))[:120]
+    return workshop, changes, rows[made], inputs_of[made]
+
+
+@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("edge_labels", [False, True])
+@given(seed=seeds)
+@settings(max_examples=5, deadline=None)
+def test_changes_made_together_are_the_rule_that_is_read(number: int, edge_labels: bool, seed: int) -> None:
+    workshop, changes, rows, inputs = combined(seed, edge_labels=edge_labels, number=number)
+    batch, origins = workshop.built(inputs, changes.change[rows, 0])
+    for i, row, changed, origin in zip(inputs, rows, batch, origins, strict=True):
+        graph = workshop.inputs[i]
+        rule, site = read_rule(
+            graph, changed, origin.tolist(), changes.change[row, 0], workshop.vocabulary.groups, radius=0
+        )
+        result = carry_out(rule, graph, site)
+        assert oracles.same(oracles.to_networkx(result), oracles.to_networkx(changed))
+        assert rule.cost == changes.cost[row].sum()
+        assert rule.grown == changes.grown[row].sum() == changed.size - graph.size
+        assert len(set(site)) == len(site)
+        assert site in set(find_sites(rule, Surroundings(graph), frozenset(site)))
+        assert rule.num_changes == number
+
+
+@pytest.mark.parametrize("number", [2, 3])
+@given(seed=seeds)
+@settings(max_examples=5, deadline=None)
+def test_the_order_of_changes_does_not_matter(number: int, seed: int) -> None:
+    workshop, changes, rows, inputs = combined(seed, edge_labels=True, number=number)
+    keys = composite_keys(changes.rule[rows, 0], changes.change[rows, 0])
+    turned = np.random.default_rng(seed).permutation(number)
+    other = rows[:, turned]
+    assert np.array_equal(composite_keys(changes.rule[other, 0], changes.change[other, 0]), keys)
+    margin = workshop.margins(MODEL, inputs, changes.change[other, 0])
+    assert np.isfinite(margin).all()
+
+
+@pytest.mark.parametrize("edge_labels", [False, True])
+@given(seed=seeds)
+@settings(max_examples=5, deadline=None)
+def test_composite_keys_are_equal_only_where_rules_are(edge_labels: bool, seed: int) -> None:
+    workshop, changes, rows, inputs = combined(seed, edge_labels=edge_labels, number=2)
+    batch, origins = workshop.built(inputs, changes.change[rows, 0])
+    keys = composite_keys(changes.rule[rows, 0], changes.change[rows, 0])
+    kinds = oracles.Kinds()
+    number_of: dict[int, int] = {}
+    for key, i, row, changed, origin in zip(keys.tolist(), inputs, rows, batch, origins, strict=True):
+        rule, _ = read_rule(
+            workshop.inputs[i], changed, origin.tolist(), changes.change[row, 0], workshop.vocabulary.groups, radius=0
+        )
+        number = kinds.number(oracles.rule_graph(rule))
+        assert number_of.setdefault(key, number) == number
+
+
+@given(seed=seeds, same=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_worth_of_pairs_is_the_weight_of_what_they_should_turn(seed: int, same: bool) -> None:
+    rng = np.random.default_rng(seed)
+    a, b, n = 4, 4 if same else 3, 6
+    rise = [rng.normal(size=(k, n)).astype(np.float32) for k in (a, b)]
+    rise[0][rng.random((a, n)) < 0.2] = -np.inf
+    cost = [rng.integers(1, 8, (k, n)).astype(np.int32) for k in (a, b)]
+    grown = [rng.integers(-5, 6, (k, n)).astype(np.int32) for k in (a, b)]
+    if same:
+        rise[1], cost[1], grown[1] = rise[0], cost[0], grown[0]
+    need, weight = rng.random(n).astype(np.float32), rng.random(n).astype(np.float32)
+    size = rng.integers(20, 60, n)
+    worth = composition_kernels.pair_worth(
+        rise[0], cost[0], grown[0], rise[1], cost[1], grown[1], need, size, 0.1, weight, same
+    )
+    for i in range(a):
+        for j in range(b):
+            wanted = sum(
+                weight[k]
+                for k in range(n)
+                if rise[0][i, k] + rise[1][j, k] > need[k]
+                and cost[0][i, k] + cost[1][j, k] <= 0.1 * (2 * size[k] + grown[0][i, k] + grown[1][j, k])
+            )
+            assert worth[i, j] == pytest.approx(0 if same and j < i else wanted, rel=1e-5)
+
+
+@given(seed=seeds, same=st.booleans(), further=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_places_tried_together_are_the_best_and_then_others(seed: int, same: bool, further: bool) -> None:
+    rng = np.random.default_rng(seed)
+    rules, inputs = 3, 4
+    num = rng.integers(0, 6, (2, rules, inputs)).astype(np.int32)
+    num[1] = num[0] if same else num[1]
+    first = np.stack([(np.cumsum(part) - part.ravel()).reshape(rules, inputs) for part in num]).astype(np.int32)
+    rise = [rng.normal(size=int(part.sum())).astype(np.float32) for part in num]
+    rise[1] = rise[0] if same else rise[1]
+    pairs = np.array([(a, b) for a in range(rules) for b in range(a if same else 0, rules)])
+    where, least = rng.random((len(pairs), inputs)) < 0.7, rng.normal(-1, 1, inputs).astype(np.float32)
+
+    def tried(most: int) -> list[tuple[int, int, int]]:
+        found = composition_kernels.place_pairs(
+            pairs, where, first[0], num[0], rise[0], first[1], num[1], rise[1], least, most, further, same
+        )
+        return list(zip(*(column.tolist() for column in found), strict=True))
+
+    wanted = {
+        (p, int(first[0, a, i] + x), int(first[1, b, i] + y))
+        for p, (a, b) in enumerate(pairs.tolist())
+        for i in np.flatnonzero(where[p]).tolist()
+        for x in range(num[0, a, i])
+        for y in range(num[1, b, i])
+        if ((x + y > 1 and min(x, y) < 3) if further else x + y <= 1)
+        and not (same and a == b and x >= y)
+        and rise[0][first[0, a, i] + x] + rise[1][first[1, b, i] + y] > least[i]
+    }
+    every = tried(1000)
+    assert len(every) == len(set(every))
+    assert set(every) == wanted
+    few = tried(2)
+    assert set(few) <= wanted
+    assert all(few.count(row) == 1 for row in few)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comrecgc.algorithms.rules.files import load_table, save_table
+from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.algorithms.rules.table import RuleTable
+from comrecgc.errors import InputError
+from comrecgc.explainer import CommonRecourseExplainer
+from tests.stubs import AvoidsLabel, small_dataset
+
+DATASET = small_dataset(30)
+
+
+@pytest.fixture(scope="module")
+def mined() -> MinedRules:
+    made = CommonRecourseExplainer(AvoidsLabel(2, 3), theta=0.3, max_changes=2, panel=False, jobs=1).fit(DATASET)
+    assert made.mined_ is not None
+    return made.mined_
+
+
+def read(path: Path, mined: MinedRules) -> RuleTable:
+    return load_table(path, mined.rejects.graphs, num_labels=3)[0]
+
+
+def test_a_table_survives_a_file(mined: MinedRules, tmp_path: Path) -> None:
+    save_table(tmp_path / "rules.npz", mined.table, mined.rejects.graphs, complete=False)
+    again, complete = load_table(tmp_path / "rules.npz", mined.rejects.graphs, num_labels=3)
+    assert not complete
+    assert len(again) > 10
+    for name in RuleTable.__dataclass_fields__:
+        one, other = getattr(mined.table, name), getattr(again, name)
+        if isinstance(one, np.ndarray):
+            assert one.dtype == other.dtype, name
+            np.testing.assert_array_equal(one, other)
+        else:
+            assert one == other, name
+
+
+def test_a_table_of_another_dataset_is_refused_in_one_line(mined: MinedRules, tmp_path: Path) -> None:
+    path = tmp_path / "rules.npz"
+    save_table(path, mined.table, mined.rejects.graphs, complete=True)
+    with pytest.raises(InputError, match=r"rules\.npz is a rule table of another dataset") as refusal:
+        load_table(path, mined.rejects.graphs[1:], num_labels=3)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("key", lambda table: table.key[::-1].copy()),
+        ("radius", lambda table: table.radius + 3),
+        ("kinds", lambda table: np.full_like(table.kinds, 7)),
+        ("kinds", lambda table: table.kinds[:, :2]),
+        ("cost", lambda table: 0 * table.cost),
+        ("adds", lambda table: table.adds[:, :2]),
+        ("applicable", lambda table: 0 * table.applicable),
+        ("applicable", lambda table: table.applicable | 255),
+        ("ptr", lambda table: table.ptr[::-1].copy()),
+        ("ptr", lambda table: table.ptr[:-1]),
+        ("input", lambda table: table.input + 1000),
+        ("input", lambda table: 0 * table.input - 1),
+        ("change", lambda table: table.change + np.array([0, 100, 0, 0], np.int16)),
+        (
+            "change",
+            lambda table: table.change * np.array([1, 1, 1, 100], np.int16) + np.array([0, 0, 0, 100], np.int16),
+        ),
+        ("margin", lambda table: table.margin[1:]),
+        ("margin", lambda table: np.full_like(table.margin, np.nan)),
+        ("votes", lambda table: table.votes - 5),
+        ("base", lambda table: table.base[1:]),
+        ("random_success", lambda table: table.random_success + 2),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(name: str, wrong: Any, mined: MinedRules, tmp_path: Path) -> None:
+    path = tmp_path / "rules.npz"
+    save_table(path, replace(mined.table, **{name: wrong(mined.table)}), mined.rejects.graphs, complete=True)
+    with pytest.raises(InputError, match=r"rules\.npz is damaged"):
+        read(path, mined)

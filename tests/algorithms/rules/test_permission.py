@@ -1,0 +1,148 @@
+"""Which changes of molecules count: what is let through unseen is what a look at every molecule lets through."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import numpy as np
+import pytest
+
+from comrecgc.algorithms.rules.groups import Group
+from comrecgc.algorithms.rules.mining import Acceptance, Workshop
+from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
+from comrecgc.algorithms.rules.vocabulary import Vocabulary
+from comrecgc.data import GraphDataset
+from comrecgc.graphs import Graph, Rung
+from comrecgc.molecules import BOND_NAMES, MolecularChemistry, SmartsWishes, parse_molecule, read_smiles, sanitised
+from comrecgc.molecules.atoms import atom_of
+from comrecgc.scoring import change_kernels
+from tests.molecules.druglike import drug_like
+from tests.stubs import Always
+
+pytest.importorskip("rdkit", reason="permission needs rdkit")
+
+NUM_INPUTS, NUM_ROWS = 12, 600
+
+
+@cache
+def dataset() -> GraphDataset:
+    parsed = [parse_molecule(read_smiles(smiles)) for smiles in drug_like(150, seed=3) if "." not in smiles]
+    names = tuple(sorted({atom for each in parsed for atom in each.atoms}))
+    graphs = [Graph([names.index(atom) for atom in atoms], bonds, kinds) for atoms, bonds, kinds in parsed]
+    return GraphDataset(
+        name="drugs", graphs=tuple(graphs), classes=np.zeros(len(graphs), np.int8), label_names=names, edge_label_names=BOND_NAMES
+    )  # fmt: skip
+
+
+@cache
+def workshop() -> Workshop:
+    vocabulary = Vocabulary.of(dataset(), rung=Rung.PLAUSIBLE, theta=0.15, min_seen=2)
+    return Workshop(inputs=dataset().graphs[:NUM_INPUTS], vocabulary=vocabulary)
+
+
+def permission(*, avoid_alerts: bool = False, wishes: SmartsWishes | None = None) -> MolecularPermission:
+    chemistry = workshop().vocabulary.ladder.chemistry
+    assert isinstance(chemistry, MolecularChemistry)
+    return MolecularPermission(chemistry=chemistry, avoid_alerts=avoid_alerts, wishes=wishes or SmartsWishes())
+
+
+def net_charge(graph: Graph) -> int:
+    return sum(atom_of(dataset().label_names[label]).charge for label in graph.labels.tolist())
+
+
+def same_bond(graph: Graph, change: list[int]) -> bool:
+    """Whether a change is no swap, or one of groups that hang on the same kind of bond."""
+    kind, first, second, value = change
+    if kind != change_kernels.SWAP:
+        return True
+    assert graph.edge_labels is not None
+    bonds = {frozenset(pair): bond for pair, bond in zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True)}
+    return bool(bonds[frozenset((first, second))] == workshop().vocabulary.groups[value].bond)
+
+
+def test_groups_take_the_place_of_others_on_the_same_bond() -> None:
+    singles = workshop().changes(Acceptance(classifier=Always(1.0, dataset().num_labels)))
+    graphs = workshop().inputs
+    other = [
+        row
+        for row in np.flatnonzero(singles.change[:, 0, 0] == change_kernels.SWAP).tolist()
+        if not same_bond(graphs[singles.input[row]], singles.change[row, 0].tolist())
+    ][:200]
+    assert other  # "=O by propyl" can be made,
+    assert not permission().allowed(workshop(), singles.input[other], singles.change[other]).any()  # and does not count
+
+
+def test_what_is_not_looked_at_is_right() -> None:
+    singles = workshop().changes(Acceptance(classifier=Always(1.0, dataset().num_labels)))
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.permutation(len(singles))[:NUM_ROWS])
+    inputs, changes = singles.input[rows], singles.change[rows]
+    allowed = permission().allowed(workshop(), inputs, changes)
+    batch, _ = workshop().built(inputs, changes)
+    for k, graph in enumerate(batch):
+        right = sanitised(graph, dataset().label_names) is not None
+        right &= abs(net_charge(graph)) <= abs(net_charge(workshop().inputs[inputs[k]]))
+        right &= same_bond(workshop().inputs[inputs[k]], changes[k, 0].tolist())
+        assert allowed[k] == right
+    assert 0 < allowed.sum() < len(allowed)
+
+
+def test_mining_keeps_what_is_permitted() -> None:
+    always = Always(1.0, dataset().num_labels)
+    some = Workshop(inputs=dataset().graphs[:4], vocabulary=workshop().vocabulary)
+    told: list[tuple[str, int, int, str]] = []
+    every, permitted = (
+        some.changes(Acceptance(classifier=always, permission=each), lambda *row: told.append(row))
+        for each in (None, permission(avoid_alerts=True))
+    )
+    assert [row[1:3] for row in told if row[0] == "checking molecules"] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert 0 < permitted.accepted.sum() < every.accepted.sum()
+    batch, _ = some.built(permitted.input[permitted.accepted], permitted.change[permitted.accepted])
+    assert all(sanitised(graph, dataset().label_names) is not None for graph in batch)
+
+
+def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
+    always = Always(1.0, dataset().num_labels)
+    some = Workshop(inputs=dataset().graphs[:4], vocabulary=workshop().vocabulary)
+    acceptance = Acceptance(classifier=always, permission=permission())
+    assert some.changes(acceptance, deadline=time.monotonic() + 1000).accepted.any()
+    assert not some.changes(acceptance, deadline=time.monotonic() - 1).accepted.any()
+
+
+def test_wishes_limit_what_is_mined() -> None:
+    from rdkit import Chem
+
+    wishes = SmartsWishes(forbid=("[#9,#17]",), protect=("a",))
+    some = Workshop(inputs=dataset().graphs[:4], vocabulary=workshop().vocabulary)
+    singles = some.changes(
+        Acceptance(classifier=Always(1.0, dataset().num_labels), permission=permission(wishes=wishes))
+    )
+    rows = np.flatnonzero(singles.accepted)
+    assert len(rows) > 0
+    batch, _ = some.built(singles.input[rows], singles.change[rows])
+    halogen, aromatic = Chem.MolFromSmarts("[#9,#17]"), Chem.MolFromSmarts("a")
+    names = dataset().label_names
+    for k, graph in enumerate(batch):
+        before, after = sanitised(some.inputs[singles.input[rows[k]]], names), sanitised(graph, names)
+        assert before is not None
+        assert after is not None
+        assert len(after.GetSubstructMatches(halogen)) <= len(before.GetSubstructMatches(halogen))
+        assert len(after.GetSubstructMatches(aromatic)) >= len(before.GetSubstructMatches(aromatic))
+
+
+def test_rare_atoms_are_not_offered() -> None:
+    offered = workshop().vocabulary.offered_labels
+    assert offered is not None
+    counts = [sum(label in graph.labels for graph in dataset()) for label in range(dataset().num_labels)]
+    assert offered.tolist() == [count >= 2 for count in counts]
+
+
+def test_groups_that_are_alerts() -> None:
+    names = ("C", "c", "N+", "O", "O-", "Cl")
+    nitro = Group((2, 3, 4), ((0, 1), (0, 2)), (1, 0), 0)
+    assert is_alert(nitro, names)
+    assert is_alert(Group((0, 5), ((0, 1),), (0,), 0), names)  # chloromethyl
+    assert not is_alert(Group((5,), (), (), 0), names, on_aromatic=True)
+    assert is_alert(Group((5,), (), (), 0), names)
+    assert not is_alert(Group((3,), (), (), 0), names)

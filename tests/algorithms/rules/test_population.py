@@ -1,0 +1,127 @@
+"""Many graphs through a sample: the same answer in one run, interrupted, on threads, and as the sample of all would give."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import comrecgc
+from comrecgc.algorithms.rules import population as census
+from comrecgc.algorithms.rules.census import Census
+from comrecgc.algorithms.rules.population import BLOCK_FILES, Shard
+from comrecgc.data import GraphDataset, load_planted
+from comrecgc.errors import InputError
+from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.graphs import GraphBatch, GraphPacker
+from comrecgc.run import write_text
+from tests.stubs import AvoidsLabel
+
+NITROGEN = 2
+
+
+@pytest.fixture(scope="module")
+def data() -> GraphDataset:
+    return load_planted(num_graphs=400)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_blocks() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(census, "BLOCK", 60)
+        yield
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a run that was stopped when all blocks were counted."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture(scope="module")
+def fitted(data: GraphDataset, kept: Path) -> CommonRecourseExplainer:
+    return explainer().fit(data, checkpoint=kept)
+
+
+def explainer(**options: object) -> CommonRecourseExplainer:
+    model = AvoidsLabel(label=NITROGEN, num_labels=7)
+    return CommonRecourseExplainer(model, max_changes=1, panel=False, sample=100, jobs=1, **options)  # type: ignore[arg-type]
+
+
+def test_rules_of_a_sample_are_carried_out_on_all(data: GraphDataset, fitted: CommonRecourseExplainer) -> None:
+    found, mined = fitted.explanation_, fitted.mined_
+    with_nitrogen = [index for index, graph in enumerate(data.graphs) if NITROGEN in graph.labels]
+    assert mined is not None
+    assert mined.census is not None
+    assert found.metrics["population_inputs"] == mined.census.num_inputs == len(with_nitrogen)
+    assert set(found.inputs) < set(with_nitrogen)
+    assert all(found.inputs[index].graph == data.graphs[index] for index in found.inputs)
+    assert "sample" in found.notes[-2] + found.notes[-1]
+    # On all graphs at once the same rules turn as many.
+    whole = explainer().set_params(sample=1000).fit(data).mined_
+    assert whole is not None
+    assert whole.census is None
+    place = np.searchsorted(whole.table.key, mined.table.key).clip(max=len(whole.table) - 1)
+    both = whole.table.key[place] == mined.table.key
+    assert both.mean() > 0.9
+    assert (mined.census.num_accepted[both] <= whole.table.num_accepted[place[both]]).all()
+    first = found.recourses[0].statistics
+    assert first is not None
+    assert first["population"]["accepted"] >= first["accepted"]
+
+
+def test_packed_graphs_give_the_same(data: GraphDataset, fitted: CommonRecourseExplainer) -> None:
+    with ExitStack() as stack:
+        packer = GraphPacker(stack)
+        for start in range(0, len(data), 90):
+            packer.add(data.batch(start, start + 90))
+        packed = dataclasses.replace(data, graphs=packer.packed())
+    assert explainer().fit(packed).explanation_ == fitted.explanation_
+
+
+def test_another_choice_is_made_on_all(fitted: CommonRecourseExplainer, tmp_path: Path) -> None:
+    found = fitted.explanation_
+    found.save(tmp_path)
+    again = comrecgc.load_explanation(tmp_path)
+    assert again.choose(num_recourses=1).metrics == found.choose(num_recourses=1).metrics
+    assert again.choose(num_recourses=1).notes == found.notes
+
+
+def test_an_interrupted_census_goes_on(
+    data: GraphDataset, fitted: CommonRecourseExplainer, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = sorted(kept.glob(BLOCK_FILES))
+    assert len(blocks) == -(-len(data) // census.BLOCK)
+    blocks[2].unlink()
+    counted = []
+    count_block = census.count_block
+
+    def noted(work: census.CensusWork, batch: GraphBatch) -> Census:
+        counted.append(len(batch))
+        return count_block(work, batch)
+
+    monkeypatch.setattr(census, "count_block", noted)
+    assert explainer().fit(data, checkpoint=kept, resume=True).explanation_ == fitted.explanation_
+    assert counted == [census.BLOCK]
+    write_text(blocks[2], "not a block")
+    with pytest.raises(InputError, match="is damaged"):
+        explainer().fit(data, checkpoint=kept, resume=True)
+
+
+@pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "a/b", "1/0", "-1/2"])
+def test_what_is_no_shard(text: str) -> None:
+    with pytest.raises(InputError, match="A shard is i/n"):
+        Shard.parse(text)
+
+
+def test_the_bound_on_what_a_sample_loses(fitted: CommonRecourseExplainer) -> None:
+    assert fitted.mined_ is not None
+    table = fitted.mined_.table
+    share = table.most_left_out / table.num_inputs
+    assert share < census.most_lost(table) <= 1
+    known = dataclasses.replace(table, base=np.zeros(2500), num_left_out=37050, most_left_out=82)
+    assert census.most_lost(known) == pytest.approx(82 / 2500 + np.sqrt(np.log((len(known) + 37050) / 0.05) / 5000))

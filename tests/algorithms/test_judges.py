@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from comrecgc.algorithms.settings import Settings
+from comrecgc.errors import InputError
+from comrecgc.evidence import evaluate_run
+from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.explanation import Explanation
+from comrecgc.graphs import ChangedGraphs, GraphBatch, Rung
+from comrecgc.models import ClassifierTraining, EmbedderTraining, Panel, PanelMember, train_classifier, train_embedder
+from comrecgc.molecules import ladder_facts, ladder_from_facts, ladder_of
+from comrecgc.runs import apply_run, explain_dataset
+from tests.stubs import AvoidsLabel, Histogram, small_dataset
+
+DATASET = small_dataset(60)
+LADDER = ladder_of(DATASET, DATASET.label_names)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Accepts graphs of at most so many nodes."""
+
+    nodes: int
+    num_labels: int = 3
+
+    def accept_probability(self, batch: GraphBatch) -> npt.NDArray[np.float64]:
+        return np.where(batch.node_counts() <= self.nodes, 0.9, 0.1)
+
+
+PANEL = Panel(tuple(PanelMember(name=str(nodes), classifier=AtMost(nodes)) for nodes in (4, 5, 5)))
+
+
+def found(**options: Any) -> Explanation:
+    asked: dict[str, Any] = {"recourse": "vectors", "num_recourses": 5, "theta": 0.3, "jobs": 1} | options
+    return CommonRecourseExplainer(AvoidsLabel(2, 3), Histogram(3), **asked).fit(DATASET).explanation_
+
+
+def rungs(explanation: Explanation) -> npt.NDArray[np.int8]:
+    members = [member for recourse in explanation.recourses for member in recourse.covered]
+    before = [explanation.inputs[member.input].graph for member in members]
+    return LADDER.rungs(ChangedGraphs.from_graphs(before, [member.counterfactual for member in members]))
+
+
+def test_any_change_says_where_it_stands() -> None:
+    explanation = found(changes="any")
+    reached = rungs(explanation)
+    assert explanation.changes == "any"
+    assert explanation.metrics["share_connected"] == pytest.approx((reached >= Rung.CONNECTED).mean())
+    assert explanation.metrics["share_plausible"] == pytest.approx((reached >= Rung.PLAUSIBLE).mean())
+    assert "share_confirmed" not in explanation.metrics
+    assert set(explanation.recourses[0].statistics or {}) == {"share_connected", "share_plausible"}
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+@pytest.mark.parametrize("rung", [Rung.CONNECTED, Rung.PLAUSIBLE])
+def test_every_counterfactual_is_on_the_rung(rung: Rung, preset: str) -> None:
+    explanation = found(changes=str(rung), preset=preset, num_steps=300, delta=0.05)
+    assert explanation.changes == str(rung)
+    assert explanation.recourses
+    assert (rungs(explanation) >= rung).all()
+    assert explanation.metrics[f"share_{rung}"] == 1.0
+
+
+def test_a_panel_decides_what_is_confirmed() -> None:
+    explanation = found(changes="confirmed", panel=PANEL)
+    sizes = [member.counterfactual.num_nodes for recourse in explanation.recourses for member in recourse.covered]
+    assert sizes
+    assert max(sizes) <= 5  # two of three accept no more
+    assert explanation.metrics["share_confirmed"] == 1.0
+    assert explanation.metrics["confirmed_coverage"] == explanation.coverage
+    assert "A panel of 3 given classifiers was asked too." in explanation.notes
+
+
+def test_a_panel_is_asked_on_lower_rungs_too() -> None:
+    explanation = found(changes="connected", panel=PANEL)
+    sizes = [member.counterfactual.num_nodes for recourse in explanation.recourses for member in recourse.covered]
+    share = sum(size <= 5 for size in sizes) / len(explanation.inputs)
+    assert explanation.metrics["confirmed_coverage"] == pytest.approx(share)
+    assert 0 < share < explanation.coverage
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InputError, match=r"changes must be one of any, connected, plausible, confirmed \(got 'sane'\)"):
+        found(changes="sane")
+    with pytest.raises(InputError, match=r"changes='confirmed' needs a panel\. There is no panel"):
+        found(changes="confirmed", panel=False)
+    with pytest.raises(InputError, match="must be as a run stores it"):
+        ladder_from_facts({"known": "xyz"}, DATASET.label_names)
+
+
+def test_a_ladder_survives_a_file() -> None:
+    again = ladder_from_facts(ladder_facts(LADDER), DATASET.label_names)
+    assert repr(again) == repr(LADDER)
+    assert again.familiarity.known.tolist() == LADDER.familiarity.known.tolist()
+
+
+def test_a_run_keeps_its_rung_and_its_panel(tmp_path: Path) -> None:
+    files = {name: tmp_path / f"{name}.safetensors" for name in ("classifier", "embedder", "other")}
+    for name, seed in (("classifier", 0), ("other", 1)):
+        train_classifier(DATASET, ClassifierTraining(epochs=30, seed=seed), out=files[name])
+    train_embedder(DATASET.graphs, 3, EmbedderTraining(effort=0.01), out=files["embedder"])
+    settings = Settings(recourse="vectors", theta=0.5, jobs=1, changes="plausible", num_recourses=3)
+    run = tmp_path / "run"
+    explanation = explain_dataset(
+        DATASET, run, settings, classifier=files["classifier"], embedder=files["embedder"], panel=[files["other"]]
+    )
+    figures = {figure.name: figure for figure in evaluate_run(run)}
+    for name in ("share_connected", "share_plausible", "share_confirmed", "confirmed_coverage"):
+        assert figures[name].stored == pytest.approx(explanation.metrics[name])
+        assert figures[name].recomputed == figures[name].stored
+    applied = apply_run(run, DATASET, jobs=1)
+    assert applied.changes == "plausible"
+    assert (rungs(applied) >= Rung.PLAUSIBLE).all()

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import DBSCAN
+
+from comrecgc.cover import RecourseClustering, RecoursePairs, cover_of, pairs_within
+from comrecgc.cover.clusters import build_tree, dbscan, mark_owners
+from comrecgc.cover.metrics import coverage
+from comrecgc.cover.pairs import product_slack
+from comrecgc.cover.tree_kernels import LEAF, neighbours_up_to
+from comrecgc.cover.vector_kernels import distance
+from comrecgc.data import load_dataset
+from comrecgc.errors import InputError
+from comrecgc.graphs import GraphBatch
+from comrecgc.models import load_classifier, load_embedder, predict
+from tests.cover.instances import random_pairs
+
+
+def literal(pairs: RecoursePairs, theta: float, delta: float, budget: int) -> list[list[float]]:
+    """Algorithm 1 word for word, on scikit-learn's clusters."""
+    vectors = pairs.vectors().astype(np.float64)
+    labels = DBSCAN(eps=delta, min_samples=2).fit(vectors).labels_
+    clusters = []
+    for label in range(labels.max() + 1):
+        members = np.flatnonzero(labels == label)
+        centroid = vectors[members].mean(axis=0).astype(np.float32)
+        near = np.flatnonzero(np.linalg.norm(vectors - centroid, axis=1) <= delta)
+        if np.linalg.norm(centroid) < theta:
+            clusters.append((centroid, set(pairs.inputs[near].tolist())))
+    chosen: list[list[float]] = []
+    covered: set[int] = set()
+    for _ in range(budget):
+        gains = [len(inputs - covered) for _, inputs in clusters]
+        if not gains or max(gains) == 0:
+            break
+        centroid, inputs = clusters[int(np.argmax(gains))]
+        chosen.append(centroid.tolist())
+        covered |= inputs
+    return chosen
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_equals_the_algorithm_word_for_word(seed: int) -> None:
+    pairs = random_pairs(seed, num_inputs=20, num_candidates=120)
+    clustering = RecourseClustering(theta=0.25, delta=0.025, num_recourses=4)
+    cover = clustering.run(pairs)
+    expected = literal(pairs, 0.25, 0.025, 4)
+    assert len(expected) > 1
+    np.testing.assert_allclose(cover.centres, expected, rtol=1e-6)
+    np.testing.assert_array_equal(cover.pairs, cover_of(pairs, cover.centres, 0.025).pairs)
+
+
+def shared(directions: int, per_direction: int) -> RecoursePairs:
+    """Every input has one counterfactual, along one of a few far-apart directions."""
+    count = directions * per_direction
+    origins = 100 * np.arange(count, dtype=np.float32)[:, None] * np.ones((1, directions), dtype=np.float32)
+    ends = origins + np.eye(directions, dtype=np.float32)[np.arange(count) % directions]
+    return pairs_within(origins, [5] * count, ends, [5] * count, 0.1)
+
+
+def test_finds_the_shared_directions() -> None:
+    cover = RecourseClustering(theta=0.2, delta=0.02, num_recourses=2).run(shared(4, 6))
+    assert coverage(cover) == 0.5
+    np.testing.assert_allclose(np.linalg.norm(cover.centres, axis=1), 0.1, rtol=1e-4)
+    everything = RecourseClustering(theta=0.2, delta=0.02, num_recourses=100).run(shared(4, 6))
+    assert len(everything) == 4
+    assert coverage(everything) == 1
+
+
+def test_a_centroid_must_be_shorter_than_theta() -> None:
+    assert len(RecourseClustering(theta=0.09, delta=0.02).run(shared(4, 6))) == 0
+
+
+def test_too_few_alike_make_no_cluster() -> None:
+    assert len(RecourseClustering(theta=0.2, delta=0.02).run(shared(4, 1))) == 0
+    assert len(RecourseClustering(theta=0.2, delta=0.02).run(shared(4, 2))) == 4
+    assert len(RecourseClustering(theta=0.2, delta=0.02, min_samples=3).run(shared(4, 2))) == 0
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_no_pairs_and_one(rows: int) -> None:
+    cover = RecourseClustering(theta=0.2, delta=0.02).run(shared(4, 6).subset(slice(0, rows)))
+    assert cover.pairs.shape == (0, 24)
+
+
+def test_a_sample_of_the_vectors_is_seeded_and_counted_over_all_pairs() -> None:
+    pairs = shared(4, 30)
+    draws = [RecourseClustering(theta=0.2, delta=0.02, max_vectors=40, seed=seed) for seed in (1, 1, 2)]
+    covers = [clustering.run(pairs) for clustering in draws]
+    assert [coverage(cover) for cover in covers] == [1, 1, 1]
+    np.testing.assert_array_equal(covers[0].centres, covers[1].centres)
+    rows = [clustering._rows(len(pairs)) for clustering in draws]
+    assert len(set(map(str, rows))) == 2
+    assert all(len(row) == 40 for row in rows if not isinstance(row, slice))
+
+
+@pytest.mark.parametrize("name", ["theta", "delta", "num_recourses", "min_samples", "max_vectors", "num_threads"])
+def test_bad_parameters_are_named(name: str) -> None:
+    with pytest.raises(InputError, match=name):
+        RecourseClustering(**{"theta": 0.1, "delta": 0.02, name: 0})  # type: ignore[arg-type]
+
+
+def reference(vectors: npt.NDArray[np.float32], eps: float, min_samples: int) -> npt.NDArray[np.int64]:
+    labels: npt.NDArray[np.int64] = DBSCAN(eps=eps, min_samples=min_samples).fit(vectors.astype(np.float64)).labels_
+    return labels
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    size=st.integers(1, 700),
+    width=st.integers(1, 20),
+    eps=st.floats(0.02, 2.0),
+    min_samples=st.integers(1, 5),
+    copies=st.integers(0, 30),
+)
+def test_labels_are_those_of_scikit_learn(
+    seed: int, size: int, width: int, eps: float, min_samples: int, copies: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(size, width)).astype(np.float32)
+    vectors[:copies] = vectors[size // 2]
+    np.testing.assert_array_equal(dbscan(vectors, eps, min_samples), reference(vectors, eps, min_samples))
+
+
+@pytest.mark.parametrize(("size", "width", "eps"), [(5000, 2, 0.03), (4000, 3, 0.15), (3000, 64, 3.5), (4000, 2, 9.0)])
+def test_many_clusters_one_cluster_and_dense_ones(size: int, width: int, eps: float) -> None:
+    rng = np.random.default_rng(size)
+    middles = rng.normal(size=(50, width))
+    vectors = (middles[rng.integers(50, size=size)] + 0.3 * rng.normal(size=(size, width))).astype(np.float32)
+    labels = dbscan(vectors, eps)
+    assert labels.max() >= 0
+    np.testing.assert_array_equal(labels, reference(vectors, eps, 3))
+    np.testing.assert_array_equal(labels, dbscan(vectors, eps, num_threads=2))
+
+
+def test_toy_with_border_noise_and_boundary() -> None:
+    """A vector exactly `eps` from a core vector of two clusters on a line: the one numbered first has it."""
+    line = np.array([2.5, 2.75, 3.0, 3.1, 0.0, -0.25, 0.5, 0.4, 1.5, 9.0], dtype=np.float32)[:, None]
+    assert dbscan(line, 1.0, 4).tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 0, -1]
+    assert dbscan(line, float(np.nextafter(1.0, 0)), 4).tolist() == [0, 0, 0, 0, 1, 1, 1, 1, -1, -1]
+    assert dbscan(line, 1.0, 3).tolist() == [0] * 9 + [-1]  # now it is core itself and joins the two
+    assert dbscan(line[::-1], 1.0, 4).tolist() == [-1, 0, 0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_all_alike_none_and_one() -> None:
+    alike = np.ones((500, 8), dtype=np.float32)
+    assert dbscan(alike, 0.1).tolist() == [0] * 500
+    assert dbscan(np.zeros((0, 8), dtype=np.float32), 0.1).tolist() == []
+    assert dbscan(alike[:1], 0.1).tolist() == [-1]
+    assert dbscan(alike[:1], 0.1, 1).tolist() == [0]
+
+
+def test_input_is_not_modified() -> None:
+    vectors = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
+    before = vectors.copy()
+    dbscan(vectors, 0.5)
+    np.testing.assert_array_equal(vectors, before)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"eps": 0.0}, "eps"), ({"min_samples": 0}, "min_samples"), ({"num_threads": 0}, "num_threads")],
+)
+def test_bad_arguments_are_named(change: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        dbscan(np.zeros((1, 1), dtype=np.float32), **{"eps": 1.0, **change})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="one row each"):
+        dbscan(np.zeros(3, dtype=np.float32), 1.0)
+
+
+def test_real_recourse_vectors(data_root: Path, checkpoint_root: Path) -> None:
+    """Accepted AIDS graphs as counterfactuals of rejected ones, at a radius where both noise and clusters occur."""
+    dataset = load_dataset("aids", root=data_root)
+    rejects = predict(load_classifier(checkpoint_root / "aids" / "classifier.pth"), dataset).rejects
+    accepted = np.setdiff1d(np.arange(len(dataset)), rejects)
+    embeddings = load_embedder(checkpoint_root / "aids" / "greed.pt").embed(GraphBatch.from_graphs(list(dataset)))
+    sizes = np.array([graph.size for graph in dataset])
+    pairs = pairs_within(embeddings[rejects], sizes[rejects], embeddings[accepted], sizes[accepted], 0.35)
+    vectors = pairs.vectors(slice(0, 6000))
+    labels = dbscan(vectors, 0.08)
+    assert labels.max() > 5
+    assert (labels < 0).any()
+    np.testing.assert_array_equal(labels, reference(vectors, 0.08, 3))
+
+
+@pytest.mark.parametrize(
+    ("size", "width", "radius"), [(1, 3, 1.0), (LEAF, 2, 0.3), (LEAF + 1, 1, 0.1), (3000, 40, 7.5)]
+)
+def test_neighbours_equal_brute_force(size: int, width: int, radius: float) -> None:
+    vectors = np.random.default_rng(size).normal(size=(size, width)).astype(np.float32)
+    tree = build_tree(vectors)
+    found, counts = np.full((size, size), -1, dtype=np.int32), np.zeros(size, dtype=np.int32)
+    neighbours_up_to(vectors, tree, radius, size, 0, len(tree.sketch), found, counts)
+    for i in range(0, size, 7):
+        near = np.flatnonzero(np.linalg.norm(vectors.astype(np.float64) - vectors[i], axis=1) <= radius)
+        assert sorted(found[i, : counts[i]].tolist()) == near.tolist()
+    assert counts.min() >= 1
+    few = np.full((size, 2), -1, dtype=np.int32), np.zeros(size, dtype=np.int32)
+    neighbours_up_to(vectors, tree, radius, 2, 0, len(tree.sketch), *few)
+    np.testing.assert_array_equal(few[1], np.minimum(counts, 2))
+
+
+def test_every_vector_has_one_place_and_lies_in_its_boxes() -> None:
+    vectors = np.random.default_rng(0).normal(size=(1000, 20)).astype(np.float32)
+    tree = build_tree(vectors)
+    assert sorted(tree.order.tolist()) == list(range(1000))
+    assert (tree.stops - tree.starts)[len(tree.starts) // 2 :].max() <= LEAF
+    assert (tree.low[0] <= tree.low.min(axis=0)).all()
+    assert (tree.high[0] >= tree.high.max(axis=0)).all()
+
+
+def test_single_precision_products_stay_within_their_slack() -> None:
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=(500, 64)).astype(np.float32)
+    second = (first + 1e-3 * rng.normal(size=first.shape)).astype(np.float32)
+    squares = [np.square(z, dtype=np.float64).sum(axis=1) for z in (first, second)]
+    estimate = squares[0] + squares[1] - 2 * np.diag(first @ second.T).astype(np.float64)
+    truth = np.array([distance(a, b) ** 2 for a, b in zip(first, second, strict=True)])
+    np.testing.assert_allclose(truth, np.square(first.astype(np.float64) - second).sum(axis=1), rtol=1e-12)
+    assert (np.abs(estimate - truth) <= product_slack(64) * (squares[0] + squares[1])).all()
+
+
+@pytest.mark.parametrize(("size", "width", "radius"), [(1, 3, 1.0), (LEAF + 1, 2, 0.3), (2000, 30, 6.0)])
+def test_owners_near_points_equal_brute_force(size: int, width: int, radius: float) -> None:
+    rng = np.random.default_rng(size)
+    vectors = rng.normal(size=(size, width)).astype(np.float32)
+    owners = rng.integers(0, 150, size).astype(np.int32)
+    points = np.stack([vectors[rng.integers(0, size, 3)].mean(axis=0) for _ in range(60)])
+    marks = np.zeros((60, 3), dtype=np.uint64)
+    mark_owners(points, vectors, build_tree(vectors), radius, owners, marks)
+    bits = np.unpackbits(marks.view(np.uint8), axis=1, bitorder="little")
+    near = np.linalg.norm(vectors.astype(np.float64) - points[:, None].astype(np.float64), axis=2) <= radius
+    assert near.any()
+    for point, row in enumerate(bits):
+        assert np.flatnonzero(row).tolist() == sorted(set(owners[near[point]].tolist()))

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comrecgc.data.tu import LabelMaps, parse_label_maps, read_tu
+from comrecgc.errors import InputError
+from comrecgc.graphs import Graph
+
+WriteTU = Callable[..., Path]
+
+
+def test_toy_dataset(write_tu: WriteTU) -> None:
+    data = read_tu(write_tu())
+    assert data.name == "TINY"
+    assert list(data.batch) == [Graph([0, 1, 0], [(0, 1), (1, 2)]), Graph([2], [])]
+    assert data.label_values.tolist() == [[5], [6], [8]]
+    assert data.targets.tolist() == [7, 3]
+    assert data.batch[0].edge_labels is not None
+    assert data.batch[0].edge_labels.tolist() == [0, 1]
+    assert data.edge_label_values is not None
+    assert data.edge_label_values.tolist() == [[0], [1]]
+    assert data.maps == LabelMaps()
+    assert data.notes == ()
+
+
+def test_zip_equals_folder(
+    write_tu: WriteTU, write_zip: Callable[[Mapping[str, str]], Path], tiny_members: dict[str, str]
+) -> None:
+    from_folder, from_zip = read_tu(write_tu()), read_tu(write_zip(tiny_members))
+    assert list(from_folder.batch) == list(from_zip.batch)
+    assert from_folder.targets.tolist() == from_zip.targets.tolist()
+
+
+def test_optional_files_may_be_missing(write_tu: WriteTU) -> None:
+    data = read_tu(write_tu(node_labels=None, edge_labels=None))
+    assert data.batch.labels.tolist() == [0, 0, 0, 0]
+    assert data.label_values.shape == (1, 0)
+    assert data.batch.edge_labels is None
+    assert data.edge_label_values is None
+
+
+def test_labels_of_several_components(write_tu: WriteTU) -> None:
+    data = read_tu(write_tu(node_labels="1,0\n0,1\n1,0\n1,1\n"))
+    assert data.batch.labels.tolist() == [1, 0, 1, 2]
+    assert data.label_values.tolist() == [[0, 1], [1, 0], [1, 1]]
+
+
+def test_graphs_without_edges(write_tu: WriteTU) -> None:
+    data = read_tu(write_tu(A="", edge_labels=""))
+    assert [graph.num_edges for graph in data.batch] == [0, 0]
+
+
+def test_blank_lines_carriage_returns_and_byte_order_marks_do_no_harm(write_tu: WriteTU) -> None:
+    data = read_tu(write_tu(A="\ufeff1,2\r\n 2 , 1\r\n\r\n2,3\r\n3,2\r\n\n", node_labels="5\n6\n5\n8"))
+    assert list(data.batch) == [Graph([0, 1, 0], [(0, 1), (1, 2)]), Graph([2], [])]
+
+
+def test_repeated_and_one_way_edges_are_repaired_and_noted(write_tu: WriteTU) -> None:
+    data = read_tu(write_tu(A="1, 2\n1, 2\n2, 1\n3, 2\n", edge_labels="0\n0\n0\n1\n"))
+    assert list(data.batch) == [Graph([0, 1, 0], [(0, 1), (1, 2)]), Graph([2], [])]
+    assert data.notes == (
+        "1 of 4 rows of edges repeated an earlier row and were merged.",
+        "1 of 2 edges were listed in one direction only and taken as undirected.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("replaced", "message"),
+    [
+        ({"A": None}, r"with files NAME_A\.txt, .* \(got no file ending in _A\.txt\)"),
+        ({"graph_indicator": None}, r"must hold a file TINY_graph_indicator\.txt"),
+        ({"graph_labels": None}, r"must hold a file TINY_graph_labels\.txt"),
+        ({"graph_labels": ""}, r"TINY_graph_labels\.txt must not be empty"),
+        ({"graph_labels": "7\n3\n1\n"}, r"every graph needs a node \(got none for graph 3\); .* has 3 graphs"),
+        ({"graph_labels": "7\n"}, r"graph_labels\.txt must have one line per graph, 2 \(got 1\)"),
+        ({"graph_labels": "7, 1\n3, 1\n"}, r"graph_labels\.txt line 1: must hold 1 .* integer\(s\) \(got '7, 1'\)"),
+        ({"graph_labels": "7\n3.5\n"}, r"graph_labels\.txt line 2: must hold 1 .* \(got '3\.5'\)"),
+        ({"graph_labels": "7\n3.0\n"}, r"graph_labels\.txt line 2: must hold 1 .* \(got '3\.0'\)"),
+        ({"graph_labels": "7\nnan\n"}, r"graph_labels\.txt line 2: .* \(got 'nan'\)"),
+        ({"node_labels": "5\n6\n5\n"}, r"node_labels\.txt must have one line per node, 4 \(got 3\)"),
+        ({"node_labels": "5\n6\n\n5\nC\n"}, r"node_labels\.txt line 5: must hold 1 .* \(got 'C'\)"),
+        ({"node_labels": "5\n6\n5\n99999999999999999999\n"}, r"node_labels\.txt line 4: .* \(got '9{20}'\)"),
+        ({"node_labels": "5\n6,1\n5\n8\n"}, r"node_labels\.txt line 2: must hold 1 .* \(got '6,1'\)"),
+        ({"edge_labels": "0\n0\n1\n"}, r"edge_labels\.txt must have one line per line of TINY_A\.txt, 4 \(got 3\)"),
+        ({"edge_labels": "0\n1\n1\n1\n"}, r"edge_labels\.txt line 2: an edge must have one label .* in row 1\)"),
+        ({"graph_indicator": "1\n1\n2\n1\n"}, r"graph_indicator\.txt line 4: .* never decrease \(got 1\)"),
+        (
+            {"graph_indicator": "1\n1\n1\n3\n"},
+            r"graph_indicator\.txt line 4: every graph needs a node \(got none for graph 2\)",
+        ),
+        ({"graph_indicator": "2\n2\n2\n3\n"}, r"line 1: every graph needs a node \(got none for graph 1\)"),
+        ({"graph_indicator": "0\n0\n0\n1\n"}, r"line 1: graph numbers must start at 1 .* \(got 0\)"),
+        ({"A": "1, 2\n2, 5\n", "edge_labels": None}, r"_A\.txt line 2: nodes must lie in 1…4 \(got 2, 5\)"),
+        ({"A": "0, 2\n", "edge_labels": None}, r"_A\.txt line 1: nodes must lie in 1…4 \(got 0, 2\)"),
+        ({"A": "1, 2\n3, 4\n", "edge_labels": None}, r"line 2: an edge must join .* \(got nodes of graphs 1 and 2\)"),
+        ({"A": "1, 2\n\n3, 3\n", "edge_labels": None}, r"line 3: self-loops are not allowed \(got one at node 3\)"),
+        ({"A": "1 2\n"}, r"_A\.txt line 1: must hold 2 comma-separated integer\(s\) \(got '1 2'\)"),
+        ({"A": "1, 2, 3\n"}, r"_A\.txt line 1: must hold 2 .* \(got '1, 2, 3'\)"),
+        ({"A": "1, 2\n2, 1\n2, 3\n3, x\n"}, r"_A\.txt line 4: must hold 2 .* \(got 'x'\)"),
+        ({"A": "1, 2\n2, \n"}, r"_A\.txt line 2: must hold 2 .* \(got ''\)"),
+        ({"A": "1, ²\n"}, r"_A\.txt line 1: must hold 2 .* \(got '\\\\xc2\\\\xb2'\)"),
+    ],
+)
+def test_each_broken_rule_is_named_in_one_line(
+    write_tu: WriteTU, replaced: dict[str, str | None], message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_tu(write_tu(**replaced))
+    assert "\n" not in str(caught.value)
+
+
+def test_one_of_several_datasets_is_chosen_by_name(write_tu: WriteTU) -> None:
+    folder = write_tu()
+    (folder / "OTHER_A.txt").write_text("")
+    assert read_tu(folder).name == "TINY"  # that of the folder
+    moved = folder.rename(folder.with_name("both"))
+    assert read_tu(moved, "tiny").name == "TINY"
+    with pytest.raises(InputError, match=r"must hold one dataset .* \(got OTHER, TINY\)"):
+        read_tu(moved)
+
+
+def graphs() -> st.SearchStrategy[Graph]:
+    """Graphs of up to five nodes with node labels 0…2 and edge labels 0…1."""
+
+    @st.composite
+    def draw_graph(draw: st.DrawFn) -> Graph:
+        labels = draw(st.lists(st.integers(0, 2), min_size=1, max_size=5))
+        pairs = [(i, j) for j in range(len(labels)) for i in range(j)]
+        edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+        return Graph(labels, edges, draw(st.lists(st.integers(0, 1), min_size=len(edges), max_size=len(edges))))
+
+    return draw_graph()
+
+
+@settings(max_examples=40)
+@given(st.lists(graphs(), min_size=1, max_size=5), st.integers(0, 999))
+def test_what_was_written_is_read(originals: list[Graph], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows: list[tuple[int, int, int]] = []
+    start = 1
+    for graph in originals:
+        assert graph.edge_labels is not None
+        for (i, j), label in zip((graph.edges + start).tolist(), graph.edge_labels.tolist(), strict=True):
+            directions = [[(i, j)], [(j, i)], [(i, j), (j, i)], [(i, j), (i, j)]][rng.integers(4)]
+            rows.extend((a, b, label) for a, b in directions)
+        start += graph.num_nodes
+    rng.shuffle(rows)
+    texts = {
+        "A": [f"{i}, {j}" for i, j, _ in rows],
+        "edge_labels": [str(label) for *_, label in rows],
+        "graph_indicator": [str(g) for g, graph in enumerate(originals, start=1) for _ in range(graph.num_nodes)],
+        "graph_labels": ["0"] * len(originals),
+        "node_labels": [str(label) for graph in originals for label in graph.labels],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for part, lines in texts.items():
+            (Path(folder) / f"X_{part}.txt").write_text("\n".join(lines))
+        data = read_tu(folder)
+    assert data.edge_label_values is not None
+    for original, graph in zip(originals, data.batch, strict=True):
+        assert graph.edges.tolist() == original.edges.tolist()
+        assert data.label_values[graph.labels, 0].tolist() == original.labels.tolist()
+        assert graph.edge_labels is not None
+        assert original.edge_labels is not None
+        assert data.edge_label_values[graph.edge_labels, 0].tolist() == original.edge_labels.tolist()
+
+
+def test_any_changed_byte_is_read_or_refused_in_one_line(write_tu: WriteTU) -> None:
+    folder = write_tu()
+    num_read, refusals = 0, []
+    for path in sorted(folder.iterdir()):
+        original = path.read_bytes()
+        for place in range(len(original)):
+            for byte in b"09,.-\n\r\x00\xff x":
+                path.write_bytes(original[:place] + bytes([byte]) + original[place + 1 :])
+                try:
+                    read_tu(folder)
+                except InputError as error:
+                    refusals.append(str(error))
+                else:
+                    num_read += 1
+        path.write_bytes(original)
+    assert num_read > 20
+    assert len(refusals) > 100
+    assert all("TINY_" in refusal and "\n" not in refusal for refusal in refusals)
+
+
+README = """Node labels:		[symbol]
+
+Node labels were converted to integer values using this map:
+
+Component 0:
+	0	C  
+	1	Cl 
+
+Component 1:
+	0	ring
+	1	chain
+
+Edge labels were converted to integer values using this map:
+
+Component 0:
+	0	1
+	1	2
+
+Class labels were converted to integer values using this map:
+
+	0	mutagen
+	1	nonmutagen
+"""  # noqa: W291
+
+
+def test_maps_of_nodes_edges_and_classes() -> None:
+    assert parse_label_maps(README.encode()) == LabelMaps(
+        nodes=({0: "C", 1: "Cl"}, {0: "ring", 1: "chain"}),
+        edges=({0: "1", 1: "2"},),
+        classes={0: "mutagen", 1: "nonmutagen"},
+    )
+
+
+def test_names_may_stand_first() -> None:
+    text = b"=== Node Label Conversion ===\nNode labels were converted to integer values using this map:\n\nComponent 0:\nO 0\nN 1\n"
+    assert parse_label_maps(text).nodes == ({0: "O", 1: "N"},)
+
+
+def test_a_new_heading_ends_a_map() -> None:
+    text = b"Node labels were converted to integer values\n0 C\n=== References ===\n1 Author\n"
+    assert parse_label_maps(text).nodes == ({0: "C"},)
+
+
+def test_prose_is_no_map() -> None:
+    assert parse_label_maps(b"README for dataset X\n\nn = total number of nodes\n1 one\n") == LabelMaps()
+    assert parse_label_maps(b"") == LabelMaps()
+    assert parse_label_maps(b"\xff\xfe\x00" * 50) == LabelMaps()

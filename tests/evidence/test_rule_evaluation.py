@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from comrecgc.algorithms.settings import Settings
+from comrecgc.evidence import evaluate_run
+from comrecgc.evidence.rule_evaluation import all_places, as_networkx, carried_out, is_place, is_same
+from comrecgc.explanation import StoredRule, load_explanation
+from comrecgc.explanation.records import RuleSide
+from comrecgc.graphs import Graph
+from comrecgc.models import ClassifierTraining, train_classifier
+from comrecgc.runs import explain_dataset
+from tests.stubs import small_dataset
+
+DATASET = small_dataset(60)
+# Take a leaf B off an A that has another neighbour A, which must not be closed.
+RULE = StoredRule(
+    before=RuleSide(labels=(0, 1, 0), edges=((0, 1), (0, 2)), closed=(False, True, False)),
+    after=RuleSide(labels=(0, 0), edges=((0, 1),)),
+    kept=((0, 0), (2, 1)),
+)
+
+
+def test_places_are_those_of_the_words() -> None:
+    graph = as_networkx(Graph([0, 1, 0, 1, 1], [[0, 1], [0, 2], [2, 3], [3, 4]]))
+    assert list(all_places(RULE, graph)) == [{0: 0, 1: 1, 2: 2}]  # node 3 has a neighbour more
+    assert not is_place(RULE, graph, {0: 2, 1: 3, 2: 0})
+    assert not is_place(RULE, graph, {0: 0, 1: 1, 2: 0})
+    outcome = carried_out(RULE, graph, {0: 0, 1: 1, 2: 2})
+    assert outcome.cost == 2
+    labels, edges, ids = (
+        np.array(values, np.int32) for values in ([0, 0, 1, 1], [[0, 1], [1, 2], [2, 3]], [0, 2, 3, 4])
+    )
+    assert is_same(outcome.graph, Graph.assemble(labels, edges, None, ids, 5))
+    assert not is_same(outcome.graph, Graph.assemble(labels, edges, None, np.array([0, 1, 3, 4], np.int32), 5))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    train_classifier(DATASET, ClassifierTraining(epochs=100, seed=1), out=folder / "classifier.safetensors")
+    settings = Settings(theta=0.3, num_recourses=4, jobs=1)
+    explain_dataset(DATASET, folder / "run", settings, classifier=folder / "classifier.safetensors", panel=False)
+    return folder / "run"
+
+
+def test_an_honest_run_agrees(run: Path) -> None:
+    figures = evaluate_run(run)
+    assert all(figure.agrees for figure in figures), [figure for figure in figures if not figure.agrees]
+    names = [figure.name for figure in figures]
+    assert any("that it turns" in name for name in names)
+    assert any("can be carried out on" in name for name in names)
+
+
+def test_dishonest_runs_do_not(run: Path, tmp_path: Path) -> None:
+    honest = load_explanation(run)
+    first = honest.recourses[0]
+    member = first.covered[0]
+    lies = [
+        replace(first, covered=(replace(member, probability=member.probability / 2), *first.covered[1:])),
+        replace(first, covered=(replace(member, distance=member.distance / 2), *first.covered[1:])),
+        replace(first, covered=(replace(member, cost=7), *first.covered[1:])),
+        replace(first, statistics={**(first.statistics or {}), "interval": [0.99, 1.0]}),
+    ]
+    for place, lie in enumerate(lies):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        replace(honest, recourses=(lie, *honest.recourses[1:])).save(folder)
+        assert not all(figure.agrees for figure in evaluate_run(folder)), place

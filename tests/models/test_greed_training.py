@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from comrecgc.data import load_planted
+from comrecgc.errors import InputError
+from comrecgc.graphs import GraphBatch
+from comrecgc.models import EmbedderTraining, Greed, load_embedder, train_embedder
+from comrecgc.models.greed_pairs import PairGenerator
+from comrecgc.models.greed_training import held_out_errors, interval_loss, split_graphs
+
+TINY = EmbedderTraining(effort=0.002, num_layers=2, width=16, head_widths=(16,), checkpoint_every=5)
+GRAPHS = load_planted().graphs[:40]
+NUM_LABELS = load_planted().num_labels
+
+
+class Interrupted(Exception):
+    """Stands for a kill."""
+
+
+def weights(model: Greed) -> dict[str, list[float]]:
+    return {name: tensor.ravel().tolist() for name, tensor in model.state_dict().items()}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted() -> Greed:
+    return train_embedder(GRAPHS, NUM_LABELS, TINY)
+
+
+def test_interval_loss_is_zero_inside_and_square_outside() -> None:
+    distance = torch.tensor([1.0, 3.0, 6.0])
+    intervals = torch.tensor([[2.0, 4.0]]).expand(3, 2)
+    assert interval_loss(distance, intervals).tolist() == [1.0, 0.0, 4.0]
+
+
+def test_split_keeps_some_of_both() -> None:
+    for number in (10, 11, 1000):
+        train, test = split_graphs(number, 0.2, 0)
+        assert sorted([*train, *test]) == list(range(number))
+        assert len(test) >= 2
+        assert len(train) >= 2
+
+
+def test_training_lowers_the_held_out_error() -> None:
+    training = EmbedderTraining(effort=0.02, num_layers=2, width=16, head_widths=(16,), seed=1)
+    trained = train_embedder(GRAPHS, NUM_LABELS, training)
+    _, test = split_graphs(len(GRAPHS), training.held_out, training.seed)
+    groups = PairGenerator(num_far=4, num_near=4, num_chains=4, num_paths=0).generate(
+        [GRAPHS[i] for i in test], NUM_LABELS, seed=5
+    )
+    torch.manual_seed(1)
+    before = held_out_errors(Greed(NUM_LABELS, num_layers=2, width=16, output_width=16), groups)
+    after = held_out_errors(trained, groups)
+    assert after["far"]["rmse"] < 0.6 * before["far"]["rmse"]
+    assert trained.facts["held_out"].keys() == {"far", "near", "chain"}
+
+
+def test_same_seed_same_weights(uninterrupted: Greed) -> None:
+    assert weights(train_embedder(GRAPHS, NUM_LABELS, TINY)) == weights(uninterrupted)
+
+
+@pytest.mark.parametrize("stop_after", [1, 6, 13, 23])
+def test_a_killed_training_resumes_to_the_same_weights(tmp_path: Path, uninterrupted: Greed, stop_after: int) -> None:
+    calls = 0
+
+    def kill(what: str, done: int, _total: int, _word: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == stop_after or (what == "training" and done >= stop_after):
+            raise Interrupted
+
+    out = tmp_path / "embedder.safetensors"
+    with pytest.raises(Interrupted):
+        train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, progress=kill)
+    assert not out.exists()
+    resumed = train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True)
+    assert weights(resumed) == weights(uninterrupted)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["embedder.json", "embedder.safetensors"]
+    again = train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True)
+    assert weights(again) == weights(load_embedder(out)) == weights(uninterrupted)
+
+
+def test_resuming_with_other_settings_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "embedder.safetensors"
+    train_embedder(GRAPHS, NUM_LABELS, TINY, out=out)
+    other = EmbedderTraining(**{**TINY.__dict__, "seed": 7})
+    with pytest.raises(InputError, match="other settings or data"):
+        train_embedder(GRAPHS, NUM_LABELS, other, out=out, resume=True)
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(InputError, match="effort must be positive"):
+        EmbedderTraining(effort=0)
+    with pytest.raises(InputError, match="held_out must lie"):
+        EmbedderTraining(held_out=1.0)
+    with pytest.raises(InputError, match="at least 10 graphs"):
+        train_embedder(GRAPHS[:5], NUM_LABELS, TINY)
+
+
+def test_input_graphs_are_untouched(uninterrupted: Greed) -> None:
+    fresh = load_planted().graphs[:40]
+    assert list(GRAPHS) == list(fresh)
+    assert all(np.array_equal(a.ids, b.ids) for a, b in zip(GRAPHS, fresh, strict=True))
+    assert not uninterrupted.training
+
+
+@pytest.mark.parametrize("seconds", [0.0, 4.0])
+def test_a_deadline_is_kept_with_a_usable_embedder(seconds: float) -> None:
+    train_embedder(GRAPHS, NUM_LABELS, TINY)  # whatever has to be compiled is
+    started = time.process_time()  # of this process alone: a busy machine is not the training's fault
+    model = train_embedder(GRAPHS, NUM_LABELS, EmbedderTraining(), deadline=time.monotonic() + seconds)
+    assert time.process_time() - started < 1.1 * seconds + 4.0
+    assert model.facts["cut_short"]
+    embeddings = model.embed(GraphBatch.from_graphs(GRAPHS[:5]))
+    assert np.isfinite(embeddings).all()
+    assert len(np.unique(embeddings.round(4), axis=0)) > 1
+
+
+def test_a_distant_deadline_changes_nothing(uninterrupted: Greed) -> None:
+    model = train_embedder(GRAPHS, NUM_LABELS, TINY, deadline=time.monotonic() + 3600)
+    assert weights(model) == weights(uninterrupted)
+    assert not model.facts["cut_short"]
+
+
+def test_what_was_cut_short_is_not_taken_for_finished(tmp_path: Path, uninterrupted: Greed) -> None:
+    out = tmp_path / "greed.safetensors"
+    train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, deadline=time.monotonic())
+    assert train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True, deadline=0.0).facts["cut_short"]
+    assert weights(train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True)) == weights(uninterrupted)

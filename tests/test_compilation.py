@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from comrecgc import compilation
+from comrecgc import runs as run
+from comrecgc.compilation import Compilation
+
+
+def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    begun: list[Any] = []
+
+    class Process:
+        def __init__(self, *, target: Any, daemon: bool) -> None:
+            assert daemon
+            self.target, self.waited = target, False
+
+        def start(self) -> None:
+            begun.append(self.target)
+
+        def is_alive(self) -> bool:
+            return not self.waited
+
+        def join(self) -> None:
+            self.waited = True
+
+    context = SimpleNamespace(Process=Process)
+    monkeypatch.setattr("comrecgc.compilation.multiprocessing.get_context", lambda _: context)
+    monkeypatch.setattr("comrecgc.compilation.os.sched_getaffinity", lambda _: {0})
+    assert Compilation.start().process is None  # one core: compiling elsewhere gains nothing
+    monkeypatch.setattr("comrecgc.compilation.os.sched_getaffinity", lambda _: {0, 1})
+    compiling = Compilation.start()
+    assert len(begun) == 1
+    said: list[str] = []
+    after = run._after_compiling(lambda _: (None, "no panel"), compiling, lambda stage, *_: said.append(stage))
+    assert after is not None
+    assert not said
+    assert after(None) == (None, "no panel")
+    assert said == ["compiling, once per machine, about a minute"]
+    assert not compiling.is_busy
+    process: Any = compiling.process
+    assert process.waited
+    compilation._stamp().touch()
+    assert Compilation.start().process is None
+    assert len(begun) == 1
