@@ -7,7 +7,7 @@ this gives one feature column per remaining label, in the order of the raw label
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ from comrecgc.data.dataset import (
 from comrecgc.data.pyg import Ranges, find_columns
 from comrecgc.data.tu import TUData, read_tu
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, Graph, GraphBatch, IntArray, LongArray
+from comrecgc.graphs import BoolArray, IntArray, LongArray, PackedGraphs
 from comrecgc.molecules import BOND_NAMES, atomic_numbers_as_names
 
 
@@ -52,6 +52,7 @@ class TUMeaning:
 
 
 _RARE = 50
+_SAMPLE = 10_000  # graphs that tell whether numbers are atomic numbers
 
 # The archive of NCI1 names nothing. The collection numbers elements in the order the screening data first shows them,
 # here from 1 (its MOLT-4, from the same source, spells out the like order), and degrees agree: O at most 2, F always 1,
@@ -163,24 +164,17 @@ def make_dataset(
     class_of = np.full(len(data.targets), -1, dtype=np.int8)
     class_of[chosen.kept] = chosen.classes
     kept_graphs = kept_graphs[class_of[kept_graphs] >= 0]
-    new_label = np.cumsum(kept_labels, dtype=np.int32) - 1
+    new_label = np.maximum(
+        np.cumsum(kept_labels, dtype=np.int32) - 1, 0
+    )  # a dropped label only occurs in dropped graphs
     bonds, edge_label_names = _edge_labels(data)
+    graphs = data.graphs.relabel(new_label, bonds)
     names = tuple(label for label, kept in zip(names, kept_labels, strict=True) if kept)
-    graphs: Sequence[Graph]
-    if data.packed is not None:
-        _, _, more = _with_attributes(data, np.zeros(0, np.int32), names, {})
-        graphs = data.packed.relabelled(np.maximum(new_label, 0), bonds)
-        graphs = graphs if len(kept_graphs) == len(graphs) else graphs.subset(kept_graphs)
-    else:
-        batch = data.batch
-        labels = np.maximum(new_label[batch.labels], 0)  # a dropped label only occurs in dropped graphs
-        labels, names, more = _with_attributes(data, labels, names, reading.bins)
-        edge_labels = None if batch.edge_labels is None or bonds is None else bonds[batch.edge_labels]
-        batch = GraphBatch(labels, batch.edges, batch.node_ptr, batch.edge_ptr, edge_labels)
-        graphs = tuple(batch[graph] for graph in kept_graphs.tolist())
+    graphs, names, more = _with_attributes(data, graphs, names, reading.bins)
+    graphs = graphs if len(kept_graphs) == len(graphs) else graphs.subset(kept_graphs)
     return GraphDataset(
         name=name,
-        graphs=graphs,
+        graphs=graphs.unpack(),
         classes=class_of[kept_graphs],
         label_names=names,
         class_names=chosen.class_names,
@@ -217,35 +211,33 @@ def _classes(
 
 
 def _with_attributes(
-    data: TUData, labels: IntArray, names: tuple[str, ...], bins: Mapping[str, int]
-) -> tuple[IntArray, tuple[str, ...], tuple[str, ...]]:
-    """Labels that say in which range each chosen attribute of a node lies, their names, and a note on attributes left out."""
+    data: TUData, graphs: PackedGraphs, names: tuple[str, ...], bins: Mapping[str, int]
+) -> tuple[PackedGraphs, tuple[str, ...], tuple[str, ...]]:
+    """The graphs with labels that say in which range each chosen attribute of a node lies, the names of those labels, and a
+    note on attributes that were left out."""
     num_columns = data.attributes.shape[1]
     given = data.maps.attributes
     titles = given if len(given) == num_columns else tuple(f"attribute {place + 1}" for place in range(num_columns))
     columns = find_columns(bins, titles, data.name)
     for column, count in columns.items():
         ranges = Ranges.of(data.attributes[:, column], count, titles[column])
-        pairs = labels.astype(np.int64) * len(ranges.names) + ranges.range_of
-        used, index = np.unique(pairs, return_inverse=True)
-        labels = index.astype(np.int32)
+        labels = graphs.label_of[graphs.labels].astype(np.int64) * len(ranges.names) + ranges.range_of
+        used, index = np.unique(labels, return_inverse=True)
         split = [divmod(value, len(ranges.names)) for value in used.tolist()]
         names = tuple(f"{names[old]}, {ranges.names[place]}" for old, place in split)
         if len(names) > MAX_LABELS:
             raise InputError(
-                f"bins must leave at most {MAX_LABELS} node labels (got {len(names)}): cut fewer, or coarser"
+                f"bins must leave at most {MAX_LABELS} node labels (got {len(names)}): use fewer or wider ranges"
             )
+        graphs = replace(graphs, labels=index.astype(np.uint16), label_of=np.arange(len(used), dtype=np.int32))
     left_out = [title for column, title in enumerate(titles) if column not in columns]
     if not left_out:
-        return labels, names, ()
+        return graphs, names, ()
     shown = ", ".join(left_out[:4]) + (", …" if len(left_out) > 4 else "")
     what = f"{len(left_out)} node attribute{'s were' if len(left_out) > 1 else ' was'} left out ({shown})"
     example = left_out[0] if given else left_out[0].removeprefix("attribute ")
-    return (
-        labels,
-        names,
-        (f"{what}, since rules need labels of a finite alphabet. --bin {example}=4 cuts one into four ranges.",),
-    )
+    note = f"{what}, since rules need labels of a finite alphabet. --bin {example}=4 cuts one into four ranges."
+    return graphs, names, (note,)
 
 
 def _without_rare(
@@ -254,12 +246,12 @@ def _without_rare(
     """Mask of labels kept, indices of graphs without any other, and a note on what was dropped."""
     if at_most is None:
         return np.ones(len(names), bool), np.arange(len(data.targets)), ()
-    counts = np.sum([np.bincount(batch.labels, minlength=len(names)) for batch in data.batches()], axis=0)
+    counts = np.sum([np.bincount(batch.labels, minlength=len(names)) for batch in data.graphs.batches()], axis=0)
     kept = counts > at_most
     if kept.all():
         return kept, np.arange(len(data.targets)), ()
     num_rare = np.concatenate(
-        [np.add.reduceat(~kept[batch.labels], batch.node_ptr[:-1], dtype=np.int64) for batch in data.batches()]
+        [np.add.reduceat(~kept[batch.labels], batch.node_ptr[:-1], dtype=np.int64) for batch in data.graphs.batches()]
     )
     graphs = np.flatnonzero(num_rare == 0)
     if len(graphs) == 0:
@@ -275,7 +267,7 @@ def _label_names(data: TUData, names: Mapping[int, str] | None) -> tuple[str, ..
     if names is not None or not data.maps.nodes:
         return _names(data.label_values, () if names is None else (names,))
     named = _names(data.label_values, data.maps.nodes)
-    return atomic_numbers_as_names(named, data.batch) or named
+    return atomic_numbers_as_names(named, data.graphs.batch(0, min(len(data.graphs), _SAMPLE))) or named
 
 
 def _names(values: LongArray, maps: Sequence[Mapping[int, str]]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """comrecgc.graphs."""
 
-from comrecgc.graphs.batch import GraphBatch, LongArray, grouped_neighbours, pointers
+from comrecgc.graphs.batch import GraphBatch, GraphPacker, LongArray, PackedGraphs, grouped_neighbours, pointers
 from comrecgc.graphs.constraints import (
     AllOf,
     AllowKinds,
@@ -43,7 +43,6 @@ from comrecgc.graphs.graph import (
 from comrecgc.graphs.identity import KeyArray, batch_keys, fingerprint, graph_key, written_pattern
 from comrecgc.graphs.ladder import ChangedGraphs, Familiarity, Ladder, Rung, graphs_with, rung_shares
 from comrecgc.graphs.layout import Point, centred, layout_change
-from comrecgc.graphs.packed import GraphPacker, PackedGraphs
 from comrecgc.graphs.rewriting import (
     Pattern,
     Rule,
@@ -56,4 +55,3 @@ from comrecgc.graphs.rewriting import (
     find_sites,
     is_site,
 )
-from comrecgc.graphs.tensors import GraphTensors

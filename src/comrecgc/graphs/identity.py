@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.graphs import graph_kernels
-from comrecgc.graphs.batch import GraphBatch
+from comrecgc.graphs.batch import GraphBatch, PackedGraphs
 from comrecgc.graphs.graph import Graph
-from comrecgc.graphs.packed import PackedGraphs
 from comrecgc.graphs.rewriting import Edge, Pattern
 
 KeyArray = npt.NDArray[np.uint64]
