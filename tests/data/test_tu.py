@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comrecgc.data import GraphDataset, load_planted, tu
-from comrecgc.data.benchmarks import from_tu_folder
+from comrecgc.data.loading import from_tu_folder
 from comrecgc.data.tu import LabelMaps, parse_label_maps, read_tu
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, PackedGraphs, batch, fingerprint

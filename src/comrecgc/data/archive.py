@@ -77,7 +77,8 @@ class FileSet:
             if not self.zipped:
                 return (self.path / self.members[name]).open("rb")
             # Lines of a member are read byte by byte in Python unless buffered.
-            return io.BufferedReader(zipfile.ZipFile(self.path).open(self.members[name]), _BUFFER)
+            member = zipfile.ZipFile(self.path).open(self.members[name])  # noqa: SIM115
+            return io.BufferedReader(member, _BUFFER)  # type: ignore[type-var]
 
     def size(self, name: str) -> int:
         """Bytes of a file, unpacked."""

@@ -16,8 +16,22 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data.dataset import GraphDataset
-from comrecgc.data.tables import Table, find_names, find_smiles, is_blank, is_large, read_table, stem_of, table_blocks
-from comrecgc.data.targets import HIGHER, LOWER, Accepting, find_numbers, find_target, other_targets
+from comrecgc.data.tables import (
+    HIGHER,
+    LOWER,
+    Accepting,
+    Table,
+    find_names,
+    find_numbers,
+    find_smiles,
+    find_target,
+    is_blank,
+    is_large,
+    other_targets,
+    read_table,
+    stem_of,
+    table_blocks,
+)
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, GraphPacker
 from comrecgc.molecules import BOND_NAMES, Parsed, Standardiser, canonical_smiles, parse_molecule, read_smiles
