@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle  # only to show that worker processes can be handed graphs
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -146,3 +148,9 @@ def test_edge_labels_follow_their_edges() -> None:
     after = apply_path(CHAIN, (Edit(EditKind.REMOVE_NODE, 0),))
     assert edge_labels_by_id(after) == {(1, 2): 1, (2, 3): 2}
     assert edge_labels_by_id(Graph([0, 0], [[0, 1]])) == {}
+
+
+def test_graphs_are_imported_without_what_is_heavy() -> None:
+    heavy = {"networkx", "rdkit", "sklearn", "torch", "torch_geometric"}
+    code = f"import sys; from comrecgc.graphs import Graph; print(*({heavy!r} & sys.modules.keys()))"
+    assert not subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
