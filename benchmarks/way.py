@@ -104,7 +104,7 @@ def explain(trace: Trace, arguments: Sequence[str]) -> None:
             raise
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
 
 def show(name: str, calls: Sequence[tuple[str, str, str]], steps: set[tuple[str, str]]) -> None:
