@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import os
 import re
@@ -210,6 +211,31 @@ def test_commands_that_are_shown_exist(path: Path) -> None:
     for line in lines:
         if line.startswith("comrecgc "):
             parse(shlex.split(line)[1:])
+
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_files_that_are_named_exist(path: Path) -> None:
+    """Paths of Python files in backticks, from the root of the repository or of the package."""
+    named = re.findall(r"`(?:python )?([a-z_]+(?:/[a-z_]+)+\.py|[a-z]{3,}/)", path.read_text(encoding="utf-8"))
+    roots = (ROOT, ROOT / "src" / "comrecgc", ROOT / "src", ROOT / "reproduction")
+    missing = [name for name in named if name not in MADE and not any((root / name).exists() for root in roots)]
+    assert not missing
+
+
+MADE = {"site/", "dist/", "run/", "shards/"}  # by commands
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_names_that_are_imported_exist(path: Path) -> None:
+    for line in re.findall(
+        r"^ *from (comrecgc[a-z_.]*) import ([\w, ]+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE
+    ):
+        module = importlib.import_module(line[0])
+        missing = [name for name in line[1].replace(" ", "").split(",") if name and not hasattr(module, name)]
+        assert not missing, line[0]
 
 
 def parse(arguments: list[str]) -> None:
