@@ -26,7 +26,7 @@ from torch_geometric.data import Batch
 
 import released
 from comrecgc.algorithms.baselines.gcf_walk import GcfWalker
-from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer
+from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
 from comrecgc.algorithms.baselines.registry import BASELINES, make_baseline
 from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, embedded
 from comrecgc.algorithms.baselines.summary import summarise
@@ -137,7 +137,7 @@ def summary(subject: Subject, found: Counterfactuals) -> dict[str, Any]:
 def print_speed(subject: Subject, seed: int, steps: int = 300) -> None:
     """Steps per second of GCFExplainer's walk, on one thread, against making one `Data` of every neighbour."""
     with reproducible():
-        walker = GcfWalker(GcfExplainer(), subject, seed)
+        walker = GcfWalker(GCFExplainer(), subject, seed)
         state = walker.begin(np.random.default_rng(seed))
         for _ in range(30):
             walker.step(state)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer
+from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
 from comrecgc.algorithms.settings import Settings
 from comrecgc.errors import InputError
 from comrecgc.sources import source_settings
@@ -12,7 +12,7 @@ SHARED = Settings(recourse="vectors", changes="any", delta=0.02, num_recourses=7
 
 def test_each_row_is_asked_in_its_own_way() -> None:
     gcf = source_settings("gcfexplainer", {"alpha": 0.2}, SHARED, summary=3)
-    assert gcf.baseline == GcfExplainer(alpha=0.2)
+    assert gcf.baseline == GCFExplainer(alpha=0.2)
     assert (gcf.summary, gcf.resolved().selection) == (3, "dbscan")
     vectors = source_settings("vectors", {}, SHARED, min_samples=3, summary=3)
     assert (vectors.baseline, vectors.summary, vectors.resolved().selection) == (None, None, "ball")
