@@ -11,9 +11,11 @@ import resource
 from pathlib import Path
 
 from comrecgc.data import load_dataset
-from comrecgc.evidence import Evidence, load_evidence, run_evidence
+from comrecgc.evidence import Evidence, load_evidence
 from comrecgc.evidence.known_truth import kazius_groups, published_changes
 from comrecgc.explanation import Explanation
+from comrecgc.run import RunContext
+from comrecgc.runs import open_run
 
 COLUMNS = (
     "coverage",
@@ -39,7 +41,9 @@ def main() -> None:
         evidence = load_evidence(run) if options.kept else None
         if evidence is None:
             dataset = load_dataset(options.dataset or explanation.dataset)
-            evidence = run_evidence(run, dataset, jobs=options.jobs, with_controls=not options.no_controls)
+            evidence = open_run(run).evidence(
+                dataset, with_controls=not options.no_controls, context=RunContext(jobs=options.jobs)
+            )
         show(evidence, seconds() - started)
         if explanation.dataset == "mutagenicity":
             show_published(explanation)

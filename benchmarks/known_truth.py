@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import time
 
+from comrecgc.algorithms.registry import Rules
 from comrecgc.evidence.gathering import gather
 from comrecgc.evidence.known_truth import DIFFICULTIES, PlantedTruth, compare_with_planted, planted
 from comrecgc.evidence.subject import Subject
 from comrecgc.evidence.verdict import Verdict
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.models import ClassifierTraining, PanelTraining, obtain_panel, train_classifier
-from comrecgc.run import LocalEngine
+from comrecgc.run import LocalEngine, RunContext
 
 
 def main() -> None:
@@ -32,7 +33,11 @@ def main() -> None:
         panels = [PanelTraining(epochs=100, patience=40, number=number) for number in (0, 1)]
         first, _ = obtain_panel(dataset, training=panels[0], engine=LocalEngine(jobs=options.jobs))
         explainer = CommonRecourseExplainer(
-            trained.model, panel=first, max_changes=options.max_changes, num_recourses=8, jobs=options.jobs
+            trained.model,
+            Rules(max_changes=options.max_changes),
+            panel=first,
+            num_recourses=8,
+            context=RunContext(jobs=options.jobs),
         ).fit(dataset)
         evidence = gather(
             Subject.of(explainer), second_panel=panels[1], with_controls=False, engine=LocalEngine(jobs=options.jobs)

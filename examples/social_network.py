@@ -36,9 +36,9 @@ trained = train_classifier(dataset, ClassifierTraining(model="gin", epochs=150, 
 print({part: f"{share:.0%}" for part, share in trained.accuracy.items()})
 
 # %% Explain: plausible changes are those after which everybody looks like somebody in the data
-from comrecgc import CommonRecourseExplainer
+from comrecgc import CommonRecourseExplainer, Rules
 
-explainer = CommonRecourseExplainer(trained.model, num_recourses=3, max_changes=1, theta=0.2, panel=False)
+explainer = CommonRecourseExplainer(trained.model, Rules(max_changes=1), num_recourses=3, theta=0.2, panel=False)
 explanation = explainer.fit(dataset).explanation_
 print(explanation)
 for recourse in explanation.recourses:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from comrecgc.run import RunContext
     from comrecgc.runs import Run, open_run
 
+__version__ = "0.1.0"
+
 _PACKAGES = {
     "algorithms.registry": "CFF CFGNNExplainer DatasetCounterfactuals GCFExplainer GCFNearest LocalWalk PaperWalk PublishedWalk RCExplainer Rules Vectors",
     "models": "ClassifierTraining EmbedderTraining PanelTraining as_classifier load_classifier load_embedder train_classifier train_embedder",
@@ -55,7 +57,8 @@ _PACKAGES = {
 }
 _HOME = {name: package for package, names in _PACKAGES.items() for name in names.split()}
 
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__"]
+__all__ += list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from comrecgc.cli.options import _parse_bins
 
 from comrecgc import __version__
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.algorithms.vectors.search import DirectedSearch
-from comrecgc.cli.options import _parse_bins
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
@@ -27,6 +28,7 @@ from comrecgc.models import (
     train_classifier,
 )
 from comrecgc.models.greed import save_embedder
+from comrecgc.run import RunContext
 from tests.cli.command import run
 from tests.stubs import small_dataset
 
@@ -101,12 +103,10 @@ def test_the_command_and_the_class_agree_whatever_the_jobs(
     assert (other / "explanation.json").read_text() == text
     explainer = CommonRecourseExplainer(
         load_classifier(models[1]),
-        load_embedder(models[3]),
-        recourse="vectors",
-        changes="any",
+        Vectors(embedder=load_embedder(models[3]), changes="any"),
         theta=0.2,
         num_recourses=4,
-        jobs=1,
+        context=RunContext(jobs=1),
     )
     assert explainer.fit(DATASET[:40]).explanation_.to_json() == text
 

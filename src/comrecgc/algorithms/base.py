@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -125,11 +125,10 @@ class Task(Generic[A_co]):
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        given: object = self.algorithm
-        if not isinstance(given, Algorithm):
-            raise InputError(f"algorithm must be one of comrecgc's, as comrecgc.Rules() (got {given!r:.80})")
+        if not isinstance(cast("object", self.algorithm), Algorithm):
+            raise InputError(f"algorithm must be one of comrecgc's, as comrecgc.Rules() (got {self.algorithm!r:.80})")
         check_positive("theta", self.theta)
-        if self.num_recourses is None:
+        if cast("int | None", self.num_recourses) is None:
             object.__setattr__(self, "num_recourses", self.algorithm.default_recourses)
         check_count("num_recourses", self.num_recourses, least=1)
         check_count("random_state", self.random_state, least=0)

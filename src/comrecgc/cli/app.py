@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 class _Commands(TyperGroup):
     """Commands, one of which is built only when it is called: its options need all algorithms, which take seconds to import."""
 
-    def resolve_command(
-        self, ctx: Any, args: list[str]
-    ) -> tuple[str | None, Any, list[str]]:
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         if name == "explain":
             from comrecgc.cli.explain import explain_command
