@@ -18,8 +18,7 @@ import torch
 from chemprop import data, models, nn
 from lightning import pytorch as lightning
 
-from comrecgc.algorithms.registry import Rules
-from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import from_smiles_table
 from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 

@@ -4,8 +4,8 @@ Cells begin with `# %%`: open it as a notebook in any editor that knows them, or
 """
 
 # %% Data and two models: molecules made by code, of which half carry a toxic group; a GCN and a GIN trained on the same classes
-from comrecgc import ClassifierTraining
-from comrecgc import CommonRecourseExplainer, Rules
+from comrecgc import ClassifierTraining, Rules
+from comrecgc import CommonRecourseExplainer
 from comrecgc import compare
 from comrecgc import train_classifier
 from comrecgc.data import load_planted

@@ -5,8 +5,8 @@ training are kept short; the paper takes 50,000 steps.
 """
 
 # %% Data and model: molecules made by code, of which half carry a toxic group
-from comrecgc import ClassifierTraining
-from comrecgc import CommonRecourseExplainer, PaperWalk, RunContext
+from comrecgc import ClassifierTraining, PaperWalk, RunContext
+from comrecgc import CommonRecourseExplainer
 from comrecgc import EmbedderTraining
 from comrecgc import train_classifier
 from comrecgc.data import load_planted

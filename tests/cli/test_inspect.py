@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from comrecgc.explanation import load_explanation
 from comrecgc.algorithms.registry import Rules
 from comrecgc.data import load_dataset
 from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.explanation import load_explanation
 from comrecgc.run import RunContext
 from tests.cli.command import run
 from tests.stubs import AvoidsLabel

@@ -14,7 +14,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import comrecgc
@@ -22,6 +21,7 @@ from comrecgc.errors import InputError
 from comrecgc.terminal import Progress, bars
 
 if TYPE_CHECKING:
+    import torch
     from distributed import Client
 
     from comrecgc.run.engine import Engine
@@ -198,6 +198,8 @@ def one_thread() -> Iterator[None]:
     For work made of many small products a second thread costs more than it brings, and the last bits of a sum depend on
     how it is split, so results do not depend on the machine's cores.
     """
+    import torch  # seconds to import
+
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -219,5 +221,7 @@ def reproducible() -> Iterator[None]:
 
 def use_one_thread() -> None:
     """Torch and BLAS on one thread each from now on, for worker processes."""
+    import torch
+
     torch.set_num_threads(1)
     threadpool_limits(limits=1, user_api="blas")
