@@ -59,7 +59,7 @@ def score(molecules: list[str]) -> np.ndarray:
 
 # %% Explain; every changed molecule is asked about once
 from comrecgc.models import as_classifier
-from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc import CommonRecourseExplainer, Rules
 
 classifier = as_classifier(score, dataset, call="smiles", return_type="probs")
 explainer = CommonRecourseExplainer(classifier, Rules(max_changes=1), num_recourses=10, panel=len(sys.argv) > 1)

@@ -433,7 +433,7 @@ def test_a_model_of_several_classes_is_explained_from_one_to_another() -> None:
     assert list(fitted.explanation_.inputs) == [index for index, label in enumerate(truth) if label == 2]
     assert fitted.explanation_.coverage == 1.0
     assert fitted.explanation_.facts.model_accuracy == 1.0  # its classes are those of y, the target against the rest
-    with pytest.raises(InputError, match="target_class must choose the class to reach"):
+    with pytest.raises(InputError, match="accept must choose the class to reach"):
         CommonRecourseExplainer(first_label).fit(graphs)
     with pytest.raises(InputError, match="accept is for models that are not a Classifier yet"):
         explainer(accept=1).fit(DATASET)

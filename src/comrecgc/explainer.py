@@ -254,15 +254,11 @@ class CommonRecourseExplainer:
             model = load_classifier(Path(model), label_names=dataset.label_names)
         if isinstance(model, torch.nn.Module):
             model.to(self.context.device)
-        is_side = isinstance(self.accept, str)
         given = {name: getattr(self, name) for name in ("accept", "reject", "threshold")}
         if isinstance(model, Classifier) and any(value is not None for value in given.values()):
             name = next(name for name, value in given.items() if value is not None)
             raise InputError(f"{name} is for models that are not a Classifier yet: give it to as_classifier (got both)")
-        return as_classifier(
-            model, dataset, target_class=None if is_side else self.accept, source_class=self.reject,  # type: ignore[arg-type]
-            threshold=self.threshold, accept=self.accept if is_side else None,  # type: ignore[arg-type]
-        )  # fmt: skip
+        return as_classifier(model, dataset, **given)
 
     def _population(self, task: Task[Any]) -> Population | None:
         """All graphs, where there are so many that rules are mined on a sample."""

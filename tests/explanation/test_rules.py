@@ -56,7 +56,7 @@ def test_rules_are_what_a_run_finds() -> None:
 
 
 def test_a_strangers_model_of_three_classes_gets_rules() -> None:
-    model = as_classifier(ThreeClasses(), DATASET, target_class=2)
+    model = as_classifier(ThreeClasses(), DATASET, accept=2)
     made = CommonRecourseExplainer(
         model,
         Rules(changes="connected", max_changes=1),

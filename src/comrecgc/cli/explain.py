@@ -108,7 +108,9 @@ def _by_value(texts: dict[str, str], everyone: int) -> str:
         text, owners = next(iter(groups.items()))
         few = len(owners) < everyone and len(owners) < 9
         return f"{text} ({', '.join(owners)})" if few and text else text
-    return "; ".join(f"{', '.join(owners)}: {text}" for text, owners in groups.items())
+    *few_of_them, (most, most_owners) = sorted(groups.items(), key=lambda group: len(group[1]))
+    named = [f"{', '.join(owners)}: {text}" for text, owners in few_of_them]
+    return "; ".join([*named, f"otherwise {most}" if len(most_owners) > 1 else f"{most_owners[0]}: {most}"])
 
 
 def _shown(value: Any) -> str:
