@@ -57,12 +57,12 @@ CASES = (
         "explain --dataset planted {models} --no-panel --max-changes 2 --theta 0.1 --recourses 8 --out {out}/run",
     ),
     Case(
-        "explain --recourse vectors",
-        "explain --dataset planted {models} --recourse vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
+        "explain --algorithm vectors",
+        "explain --dataset planted {models} --algorithm vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
     ),
     Case(
-        "explain --preset paper",
-        "explain --dataset planted {models} --preset paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",
+        "explain --algorithm paper",
+        "explain --dataset planted {models} --algorithm paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",
         workers=True,
     ),
     Case("train classifier", "train classifier --dataset planted --epochs {epochs} --out {out}/classifier.safetensors"),

@@ -56,7 +56,7 @@ def test_groups_are_forbidden_by_name(
         (["--forbid-group", "unobtainium"], "A group must be one of the data"),
         (["--forbid-label", "Xx"], "Node labels are"),
         (["--forbid-kind", "explode"], "Kinds of change are"),
-        (["--min-success", 2], "min_success must lie in [0, 1] (got 2.0)"),
+        (["--min-success", 2], "min_success must be a number at least 0 and at most 1 (got 2.0)"),
         (["--confirmed"], "confirmed needs a panel"),
     ],
 )
