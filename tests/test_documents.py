@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import importlib.util
 import os
@@ -20,6 +21,7 @@ from torch import Tensor
 from torch_geometric.nn import GCNConv, global_add_pool
 from typer.testing import CliRunner
 
+from comrecgc.algorithms.registry import ALGORITHMS
 from comrecgc.cli.app import app
 from comrecgc.data import load_planted
 
@@ -238,6 +240,15 @@ def test_names_that_are_imported_exist(path: Path) -> None:
         assert not missing, line[0]
 
 
+def test_the_architecture_page_names_what_there_is() -> None:
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([A-Za-z_.]+)`", re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE))
+    parts = {part for name in named if "/" not in name and not name.endswith(".py") for part in name.split(".")}
+    assert {"RuleTable", "CommonRecourse"} <= parts
+    assert not [part for part in parts if not re.search(rf"\b{part}\b", source) and part != "package"]
+
+
 def parse(arguments: list[str]) -> None:
     """Parse a command without running it."""
     command: Any = typer.main.get_command(app)
@@ -292,6 +303,15 @@ def test_the_command_line_reference_has_every_command() -> None:
     assert "comrecgc explain" in reference.on_page_markdown(page)
 
 
+def test_the_reference_of_algorithms_has_every_option() -> None:
+    reference = command_line_reference()
+    page = (DOCS / "reference" / "algorithms.md").read_text(encoding="utf-8")
+    sections = reference.on_page_markdown(page).split("## comrecgc.")[1:]
+    assert [section.split("\n", 1)[0] for section in sections] == [made.__name__ for made in ALGORITHMS.values()]
+    for section, algorithm in zip(sections, ALGORITHMS.values(), strict=True):
+        assert all(f"| `{option.name}` |" in section for option in dataclasses.fields(algorithm) if option.metadata)
+
+
 def command_line_reference() -> ModuleType:
     spec = importlib.util.spec_from_file_location("command_line", DOCS / "command_line.py")
     assert spec is not None
@@ -302,7 +322,5 @@ def command_line_reference() -> ModuleType:
 
 
 def test_every_public_package_has_a_page() -> None:
-    for name in (
-        "baselines classifiers datasets embedding evidence explainer explanation graphs metrics neighbourhood recourse report search walk"
-    ).split():
+    for name in ("cover data evidence explainer explanation graphs models molecules report scoring wording").split():
         assert f"::: comrecgc.{name}\n" in (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
