@@ -109,6 +109,65 @@ def read_rule(
     return rule, tuple(nodes)
 
 
+def rule_isomorphism(rule: Rule, other: Rule) -> tuple[int, ...] | None:
+    """Node of `other.before` for each node of `rule.before` if both are the same rule up to the order of nodes; None otherwise.
+
+    Both sides and the kept nodes must agree, edge labels and closed nodes included. It decides whether changes that share a key
+    carry out the same rule: keys are hashes of surroundings and may coincide.
+    """
+    if rule == other:
+        return tuple(range(len(rule.before.labels)))
+    (colours, around), (other_colours, other_around) = _glued(rule), _glued(other)
+    if sorted(colours) != sorted(other_colours):
+        return None
+    rare = {colour: colours.count(colour) for colour in set(colours)}
+    order: list[int] = []
+    while len(order) < len(colours):  # connected where possible, from the rarest colour
+        beside = {j for i in order for j in around[i]} - set(order) or set(range(len(colours))) - set(order)
+        order.append(min(beside, key=lambda i: (rare[colours[i]], i)))
+    image: dict[int, int] = {}
+
+    def extend(depth: int) -> bool:
+        if depth == len(order):
+            return True
+        node = order[depth]
+        for target in range(len(other_colours)):
+            if other_colours[target] != colours[node] or target in image.values():
+                continue
+            if all(around[node].get(i) == other_around[target].get(j) for i, j in image.items()):
+                image[node] = target
+                if extend(depth + 1):
+                    return True
+                del image[node]
+        return False
+
+    return tuple(image[i] for i in range(len(rule.before.labels))) if extend(0) else None
+
+
+def _glued(rule: Rule) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
+    """Both sides of a rule as one graph: a colour of every node, nodes of `before` first, and its neighbours with both edge labels."""
+    back = {j: i for i, j in rule.kept}
+    size = len(rule.before.labels)
+    new = [j for j in range(len(rule.after.labels)) if j not in back]
+    name = back | {j: size + k for k, j in enumerate(new)}
+    labels = [[label, -1, int(closed)] for label, closed in zip(rule.before.labels, rule.closed, strict=True)]
+    labels += [[-1, -1, 0] for _ in new]
+    for j, label in enumerate(rule.after.labels):
+        labels[name[j]][1] = label
+    around: list[dict[int, tuple[int, int]]] = [{} for _ in labels]
+    joined = dict.fromkeys({*rule.before.bonds, *(_edge(name[i], name[j]) for i, j in rule.after.edges)})
+    after = {_edge(name[i], name[j]): bond for (i, j), bond in rule.after.bonds.items()}
+    for i, j in joined:
+        around[i][j] = around[j][i] = (rule.before.bonds.get((i, j), -1), after.get((i, j), -1))
+    colours = [hash(tuple(label)) for label in labels]
+    for _ in range(2):
+        colours = [
+            hash((colour, tuple(sorted((bonds, colours[j]) for j, bonds in around[i].items()))))
+            for i, colour in enumerate(colours)
+        ]
+    return colours, around
+
+
 def _merged(
     graph: Graph,
     bonds: dict[Edge, int],
