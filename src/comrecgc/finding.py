@@ -33,6 +33,7 @@ from comrecgc.explanation import (
     RuleChooser,
     Verified,
     assemble,
+    count_chosen,
     explain_recourses,
     explain_rules,
     stamped,
@@ -135,7 +136,9 @@ def find_recourses(
         clock.lap("panel")
     if not rejects:
         resolved, nothing = settings.resolved(), Verified.nothing(0)
-        explanation = assemble(resolved, rejects, nothing, judges, warnings=warnings, notes=notes)
+        explanation = assemble(
+            resolved, rejects, judges, parameters=resolved.parameters(), warnings=warnings, notes=notes
+        )
         explanation = stamped(explanation, clock, seed=settings.seed, model_accuracy=accuracy)
         models = ModelPair(classifier)
         return Found(
@@ -214,6 +217,10 @@ def _find_rules(
             *notes,
             f"The time budget of {settings.time_budget:g} s ended the search for rules of several changes.",
         ]
+    mined = count_chosen(
+        settings, mined, judges, classifier, deadline=clock.search_deadline(len(rejects)), progress=progress
+    )
+    clock.lap("counting")
     explanation = explain_rules(settings, mined, judges, classifier=classifier, warnings=warnings, notes=notes)
     chooser = RuleChooser(
         settings=settings,

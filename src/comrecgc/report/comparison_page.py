@@ -61,7 +61,7 @@ def render_comparison(comparison: Comparison) -> str:
 def _row(comparison: Comparison, one: ComparedRecourse) -> dict[str, Any]:
     explanation, rule = comparison.runs[0].explanation, one.recourse.rule
     picture = None if rule is None else draw_rule(
-        rule.rewriting, explanation.label_names, edge_label_names=explanation.edge_label_names,
+        rule, explanation.label_names, edge_label_names=explanation.edge_label_names,
         is_molecular=explanation.is_molecular, title=f"Before and after: {one.recourse.summary}",
     )  # fmt: skip
     return {

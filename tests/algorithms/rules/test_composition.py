@@ -131,7 +131,10 @@ def test_the_same_rule_is_found_under_any_order_of_nodes(seed: int) -> None:
                 moved = carry_out(one, graph, tuple(site[node] for node in order))
                 straight = carry_out(other, graph, site)
                 assert oracles.same(oracles.to_networkx(moved), oracles.to_networkx(straight))
-                kept = [oracles.to_networkx(each).subgraph(np.flatnonzero(each.ids < graph.next_id)) for each in (moved, straight)]
+                kept = [
+                    oracles.to_networkx(each).subgraph(np.flatnonzero(each.ids < graph.next_id))
+                    for each in (moved, straight)
+                ]
                 assert nx.utils.graphs_equal(*kept)
 
 

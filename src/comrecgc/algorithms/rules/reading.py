@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.algorithms.rules.groups import Group, common_nodes
 from comrecgc.graphs import Graph, Pattern, Rule, Site, Surroundings
@@ -16,21 +18,67 @@ if TYPE_CHECKING:
 
 
 Edge = tuple[int, int]
+IntArray = npt.NDArray[np.int32]
 
 _ATTACH, _SWAP, _JOIN, _TIE = 1, 3, 4, 7
 
 
-def read_rules(table: RuleTable, workshop: Workshop, rows: Sequence[int]) -> list[tuple[Rule, Site]]:
-    """Rules of a table, each read off the first input that it turns, and where it is carried out there."""
-    entries = table.ptr[np.asarray(rows, np.int64)]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MinedRule:
+    """A rule of the table.
+
+    Args:
+        row: Its row of the table.
+        rule: Its pattern before and after.
+        site: Where it is carried out in the first input that it turns.
+        change: The changes that do so, `[m, 4]` (`change_kernels`).
+        ends: For each change, the nodes of `rule.before` that it names first and second; -1 where it names none.
+    """
+
+    row: int
+    rule: Rule
+    site: Site
+    change: IntArray
+    ends: tuple[tuple[int, int], ...]
+
+    def changes_at(self, sites: IntArray) -> IntArray:
+        """The changes that carry the rule out at sites `[S, n]`, `[S, m, 4]`."""
+        rows = np.repeat(self.change[None], len(sites), axis=0)
+        for place, ends in enumerate(self.ends):
+            for which, node in enumerate(ends):
+                if node >= 0:
+                    rows[:, place, 1 + which] = sites[:, node]
+        return rows
+
+
+def read_rules(table: RuleTable, workshop: Workshop, rows: Sequence[int]) -> list[MinedRule]:
+    """Rules of a table, each read off the first input that it turns."""
+    found = []
+    for row, (rule, site) in zip(rows, read_entries(table, workshop, table.ptr[np.asarray(rows, int)]), strict=True):
+        change = table.change[table.ptr[row]].astype(np.int32)
+        change = change[change[:, 0] >= 0]
+        rank = {node: k for k, node in enumerate(site)}
+        ends = tuple((rank[one], rank.get(other, -1)) for _, one, other, _ in change.tolist())
+        found.append(MinedRule(row=row, rule=rule, site=site, change=change, ends=ends))
+    return found
+
+
+def read_entries(table: RuleTable, workshop: Workshop, entries: npt.NDArray[np.int64]) -> list[tuple[Rule, Site]]:
+    """The rule that each entry of a table carries out, as its own place shows it, and that place."""
     batch, origins = workshop.built(table.input[entries], table.change[entries].astype(np.int32))
     return [
         read_rule(
             workshop.inputs[table.input[entry]], batch[k], origins[k].tolist(), table.change[entry], table.groups,
-            int(table.radius[row]),
+            int(table.radius[table.rule[entry]]),
         )
-        for k, (row, entry) in enumerate(zip(rows, entries.tolist(), strict=True))
+        for k, entry in enumerate(entries.tolist())
     ]  # fmt: skip
+
+
+def entry_sites(table: RuleTable, workshop: Workshop, rule: Rule, entries: npt.NDArray[np.int64]) -> list[Site | None]:
+    """Where entries of a table carry a rule out, in the order of its nodes; None where the pattern there is another."""
+    orders = [(rule_isomorphism(rule, read), site) for read, site in read_entries(table, workshop, entries)]
+    return [None if order is None else tuple(site[node] for node in order) for order, site in orders]
 
 
 def read_rule(
