@@ -56,7 +56,7 @@ class Sentences(Protocol):
 class RuleAt(NamedTuple):
     """A rule, and where it was carried out.
 
-    Args:
+    Attributes:
         rule: The rule.
         places: Graphs with the places there, if known: a pattern with single and double bonds cannot tell an aromatic carbon from
             that of an alkene, but the molecules can.
