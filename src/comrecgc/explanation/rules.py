@@ -107,14 +107,17 @@ def count_chosen(
     """
     oracle, wishes = acceptance_of(settings, classifier, judges), settings.wishes()
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
+    counted: set[int] = set()
     for _ in range(_MOST_ROUNDS):
-        rows = choose_rules(settings, mined, wishes).rows
-        if mined.table.exact[rows].all():
+        rows = set(choose_rules(settings, mined, wishes).rows) - counted
+        if mined.table.exact[list(rows)].all():
             break
-        counted = count_rules_exactly(mined, rows, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress)
-        if counted is mined:
+        before, counted = mined, counted | rows
+        mined = count_rules_exactly(
+            mined, sorted(rows), oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
+        )
+        if mined is before:
             break
-        mined = counted
     return mined
 
 

@@ -14,6 +14,7 @@ from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, IntArray, Progress
 from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rule, rule_isomorphism
 from comrecgc.algorithms.rules.table import RuleTable
+from comrecgc.graphs import ChangedGraphs, GraphBatch, Rule, Rung, carry_out
 
 MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""
@@ -45,6 +46,7 @@ def count_rules_exactly(
     table, matcher = mined.table, Holders(mined.rejects.graphs)
     open_rows = [row for row in rows if not table.exact[row]]
     parts: dict[int, _Entries] = {}
+    exact: dict[int, bool] = {}
     asked_before = acceptance.tally.graphs
     for done, row in enumerate(open_rows):
         if deadline is not None and time.monotonic() > deadline:
@@ -52,14 +54,14 @@ def count_rules_exactly(
         counted = _count(mined, mined.rules([row])[0], matcher, acceptance, most_nodes, deadline)
         if counted is None:
             break
-        parts[row], shown = counted
+        parts[row], shown, exact[row] = counted
         most_nodes -= shown
         if progress is not None:
             progress("counting chosen rules", done + 1, len(open_rows), "")
     if not parts:
         return mined
     asked = acceptance.tally.graphs - asked_before
-    table = _with_entries(table, parts, table.num_scored + asked if table.num_scored else 0)
+    table = _with_entries(table, parts, exact, table.num_scored + asked if table.num_scored else 0)
     return replace(mined, table=table, records={row: it for row, it in mined.records.items() if row not in parts})
 
 
@@ -74,8 +76,8 @@ def _count(
     acceptance: Acceptance,
     most_nodes: float,
     deadline: float | None,
-) -> tuple[_Entries, float] | None:
-    """The entries of a rule, and the nodes that the model was shown; None if there are too many sites, or no time for all."""
+) -> tuple[_Entries, float, bool] | None:
+    """The entries of a rule, the nodes that the model was shown, and whether that is all; None if there are too many sites, or no time."""
     table, row, workshop = mined.table, record.row, mined.workshop
     entries = np.arange(table.ptr[row], table.ptr[row + 1])
     if record.rule.radius > (1 if record.rule.num_changes == 1 else 0):  # keys of less say all of the pattern
@@ -85,7 +87,7 @@ def _count(
     asked[table.input[entries]] = False
     sizes = np.array([graph.num_nodes for graph in workshop.inputs])
     found: list[tuple[int, IntArray, float]] = []
-    shown = 0.0
+    shown, is_exact = 0.0, True
     places = np.flatnonzero(asked)
     for start in range(0, len(places), _INPUTS_AT_ONCE):
         block = np.zeros(len(asked), bool)
@@ -98,7 +100,10 @@ def _count(
         if shown > most_nodes or (deadline is not None and time.monotonic() > deadline):
             return None
         margin, goal = acceptance.judge(workshop, inputs, changes, deadline=deadline)
-        found += _best(mined, record, inputs, changes, margin, goal)
+        best = _best(mined, record, inputs, changes, margin, goal)
+        impossible = np.isnan(margin) & ~np.isin(inputs, [place for place, _, _ in best])
+        is_exact &= not _turns_where_parts_touch(mined, record.rule, inputs[impossible], sites[impossible], acceptance)
+        found += best
     new_inputs = np.array([place for place, _, _ in found], np.int32)
     new_changes = np.full((len(found), *table.change.shape[1:]), -1, np.int16)
     for k, (_, change, _) in enumerate(found):
@@ -106,12 +111,13 @@ def _count(
     votes = acceptance.votes(workshop, new_inputs, new_changes[:, : len(record.change)].astype(np.int32))
     inputs = np.concatenate([table.input[entries], new_inputs])
     order = np.argsort(inputs, kind="stable")
-    return (
+    counted = (
         inputs[order],
         np.concatenate([table.change[entries], new_changes])[order],
         np.concatenate([table.margin[entries], np.array([each[2] for each in found], np.float32)])[order],
         np.concatenate([table.votes[entries], votes])[order],
-    ), shown
+    )
+    return counted, shown, is_exact
 
 
 def _best(
@@ -144,10 +150,34 @@ def _carries_out(mined: MinedRules, record: MinedRule, place: int, change: IntAr
     return rule_isomorphism(record.rule, rule) is not None
 
 
-def _with_entries(table: RuleTable, parts: dict[int, _Entries], num_scored: int) -> RuleTable:
+def _turns_where_parts_touch(
+    mined: MinedRules, rule: Rule, inputs: IntArray, sites: IntArray, acceptance: Acceptance
+) -> bool:
+    """Whether a rule turns an input at a site where a closed node has more neighbours in the map than `before` says.
+
+    The pattern fits there, as where a chain fits a ring, but no changes of groups do the same; the table has no entry for it.
+    """
+    closed = [node for node, is_closed in enumerate(rule.closed) if is_closed]
+    degrees = [mined.workshop.inputs[place].degrees() for place in inputs.tolist()]
+    usual = sum(len(rule.before.neighbours[node]) for node in closed)
+    rows = [k for k, degree in enumerate(degrees) if degree[sites[k, closed]].sum() > usual]
+    if not rows:
+        return False
+    vocabulary, graphs = mined.workshop.vocabulary, [mined.workshop.inputs[inputs[k]] for k in rows]
+    results = [carry_out(rule, graph, tuple(sites[k].tolist())) for k, graph in zip(rows, graphs, strict=True)]
+    distance = [rule.distance(graph, result) for graph, result in zip(graphs, results, strict=True)]
+    accepted = acceptance.classifier.accept_probability(GraphBatch.from_graphs(results)) > 0.5
+    rungs = vocabulary.ladder.rungs(ChangedGraphs.from_graphs(graphs, results))
+    holds = accepted & (np.array(distance) <= vocabulary.theta) & (rungs >= min(vocabulary.rung, Rung.PLAUSIBLE))
+    return bool(holds.any())
+
+
+def _with_entries(
+    table: RuleTable, parts: dict[int, _Entries], is_exact: dict[int, bool], num_scored: int
+) -> RuleTable:
     """The table with the entries of some rules replaced."""
     exact = table.exact.copy()
-    exact[list(parts)] = True
+    exact[list(parts)] = list(is_exact.values())
     columns = [
         parts.get(row, (table.input[part], table.change[part], table.margin[part], table.votes[part]))
         for row in range(len(table))
