@@ -18,7 +18,7 @@ from comrecgc.report import compare
 from comrecgc.report.comparison import Comparison
 from tests.explanations import explain, planted_explanation, planted_rules
 from tests.report.live import chooser_of
-from tests.report.test_page import HOSTILE, Page
+from tests.report.test_pages import HOSTILE, Page
 from tests.stubs import AvoidsLabel, small_dataset
 
 DATASET = small_dataset(60)
