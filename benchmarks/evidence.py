@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from comrecgc.data import load_dataset
-from comrecgc.evidence import Evidence, load_evidence, run_evidence
+from comrecgc.evidence import Evidence, load_evidence
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph
 from comrecgc.molecules import to_rdkit
+from comrecgc.run import RunContext
+from comrecgc.runs import open_run
 
 COLUMNS = (
     "coverage",
@@ -45,7 +47,9 @@ def main() -> None:
         evidence = load_evidence(run) if options.kept else None
         if evidence is None:
             dataset = load_dataset(options.dataset or explanation.dataset)
-            evidence = run_evidence(run, dataset, jobs=options.jobs, with_controls=not options.no_controls)
+            evidence = open_run(run).evidence(
+                dataset, with_controls=not options.no_controls, context=RunContext(jobs=options.jobs)
+            )
         show(evidence, seconds() - started)
         if explanation.dataset == "mutagenicity":
             show_published(explanation)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from comrecgc.algorithms.registry import Rules
 from comrecgc.data import PlantedDataset, find_toxicophores, load_planted
 from comrecgc.errors import InputError
 from comrecgc.evidence.gathering import gather
@@ -24,7 +25,7 @@ from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph
 from comrecgc.models import ClassifierTraining, PanelTraining, obtain_panel, train_classifier
-from comrecgc.run import LocalEngine
+from comrecgc.run import LocalEngine, RunContext
 
 Difficulty = Literal["plain", "overlap", "decoy", "noise"]
 DIFFICULTIES: tuple[Difficulty, ...] = ("plain", "overlap", "decoy", "noise")
@@ -173,7 +174,11 @@ def main() -> None:
         panels = [PanelTraining(epochs=100, patience=40, number=number) for number in (0, 1)]
         first, _ = obtain_panel(dataset, training=panels[0], engine=LocalEngine(jobs=options.jobs))
         explainer = CommonRecourseExplainer(
-            trained.model, panel=first, max_changes=options.max_changes, num_recourses=8, jobs=options.jobs
+            trained.model,
+            Rules(max_changes=options.max_changes),
+            panel=first,
+            num_recourses=8,
+            context=RunContext(jobs=options.jobs),
         ).fit(dataset)
         evidence = gather(
             Subject.of(explainer), second_panel=panels[1], with_controls=False, engine=LocalEngine(jobs=options.jobs)

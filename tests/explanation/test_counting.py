@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.rules import composition
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import choose
 from comrecgc.algorithms.rules.matcher import Holders
 from comrecgc.data import GraphDataset
@@ -47,7 +48,7 @@ def fitted() -> CommonRecourseExplainer:
         label_names=("X", "Y", "Z"), edge_label_names=("-", "="),
     )  # fmt: skip
     explainer = CommonRecourseExplainer(
-        LikesBonds(), changes="connected", theta=THETA, max_changes=2, num_recourses=12, panel=False, jobs=1
+        LikesBonds(), Rules(changes="connected"), theta=THETA, num_recourses=12, panel=False
     )
     with pytest.MonkeyPatch.context() as patch:  # as with graphs of many places
         patch.setattr(composition, "_PLACES", 1)
@@ -150,8 +151,8 @@ def test_with_a_census_everything_speaks_of_the_rules_that_were_chosen(tmp_path:
         graphs = tuple(oracles.small_graph(rng, edge_labels=False, most_nodes=8) for _ in range(300))
         dataset = GraphDataset(name="many", graphs=graphs, classes=np.zeros(300, np.int8), label_names=("X", "Y", "Z"))
         explainer = CommonRecourseExplainer(
-            LikesBonds(), changes="connected", theta=THETA, max_changes=1, num_recourses=3, panel=False, jobs=1,
-            sample=30, random_state=seed,
+            LikesBonds(), Rules(changes="connected", max_changes=1, sample=30), theta=THETA, num_recourses=3, panel=False,
+            random_state=seed,
         )  # fmt: skip
         explanation, mined = explainer.fit(dataset).explanation_, explainer.mined_
         assert mined is not None

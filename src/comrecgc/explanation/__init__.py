@@ -1,7 +1,7 @@
 """comrecgc.explanation."""
 
 from comrecgc.explanation.application import apply_recourses
-from comrecgc.explanation.assembly import assemble, stamped
+from comrecgc.explanation.assembly import explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.folder import csv_text
@@ -13,7 +13,7 @@ from comrecgc.explanation.stored import (
     load_explanation,
     rule_chooser,
     stored_rejects,
-    stored_settings,
+    stored_task,
     stored_wishes,
 )
 from comrecgc.explanation.vectors import Verified, distances, explain_recourses, run_figures

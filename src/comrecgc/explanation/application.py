@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import torch
 
+from comrecgc.algorithms.base import SHOWN, Task, VectorTask, accepted
 from comrecgc.algorithms.inputs import ModelPair, Rejects
 from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mined import permission_of
-from comrecgc.algorithms.settings import SHOWN, ResolvedSettings, Settings, accepted
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble, stamped
@@ -20,7 +21,7 @@ from comrecgc.explanation.rules import success_figures
 from comrecgc.explanation.vectors import apply_vectors
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, Site, Surroundings, carry_out, distinct_sites
 from comrecgc.models import Classifier, predict
-from comrecgc.run import Clock, Progress
+from comrecgc.run import RunContext
 
 MOST_PLACES = 64
 """Places of a rule in an unseen graph that are tried at most."""
@@ -31,11 +32,11 @@ def apply_rules(
     rejects: Rejects,
     classifier: Classifier,
     judges: Judges,
-    settings: Settings,
+    settings: Task[Rules],
+    context: RunContext,
     *,
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
-    progress: Progress | None = None,
 ) -> Explanation:
     """Carry the rules of an explanation out on other graphs.
 
@@ -45,12 +46,12 @@ def apply_rules(
         classifier: The model.
         judges: The ladder that the rules were found with, and the panel.
         settings: Limits that hold for these graphs too.
+        context: Time and progress.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
-        progress: Called as work proceeds.
     """
     rules = [recourse.rule for recourse in explanation.recourses if recourse.rule is not None]
-    rung, permission = Rung.parse(settings.changes), permission_of(settings, judges.ladder)
+    rung, permission = Rung.parse(settings.changes), permission_of(settings.algorithm, judges.ladder)
     turned: list[dict[int, VerifiedCounterfactual]] = [{} for _ in rules]
     can = np.zeros((len(rules), len(rejects)), bool)
     reasons: dict[int, Reason] = {}
@@ -70,8 +71,7 @@ def apply_rules(
         if tried:
             results = [result for _, _, result in tried]
             reasons[place] = _first_members(turned, rules, place, graph, tried, results, classifier, judges, rung)
-        if progress is not None:
-            progress("applying rules", place + 1, len(rejects), "")
+        context.tell("applying rules", place + 1, len(rejects))
     first: dict[int, VerifiedCounterfactual] = {}
     for found in turned:
         for place, it in found.items():
@@ -124,25 +124,20 @@ def apply_recourses(
     explanation: Explanation,
     dataset: GraphDataset,
     models: ModelPair,
-    settings: ResolvedSettings,
+    settings: Task[Any],
     judges: Judges,
-    *,
-    device: torch.device | str = "cpu",
-    progress: Progress | None = None,
+    context: RunContext,
 ) -> Explanation:
     """The recourses of an explanation with the rejects of another dataset that each covers."""
-    clock = Clock(settings.time_budget)
     predictions = predict(models.classifier, dataset)
     warnings = [predictions.warning] if predictions.warning else []
     notes = [*dataset.notes, f"The recourses were found on {explanation.dataset}."]
     rejects = Rejects.of(dataset, predictions)
     if explanation.recourse == "rules":
         applied = apply_rules(
-            explanation, rejects, models.classifier, judges, settings, warnings=warnings, notes=notes, progress=progress
+            explanation, rejects, models.classifier, judges, settings, context, warnings=warnings, notes=notes
         )
     else:
-        applied = apply_vectors(
-            explanation, rejects, models, settings, judges, clock,
-            device=device, warnings=warnings, notes=notes, progress=progress,
-        )  # fmt: skip
-    return stamped(applied, clock, seed=settings.seed)
+        assert isinstance(settings, VectorTask)
+        applied = apply_vectors(explanation, rejects, models, settings, judges, context, warnings=warnings, notes=notes)
+    return stamped(applied, context.clock, seed=settings.random_state)

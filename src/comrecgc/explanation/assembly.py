@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import RejectPlace, Rejects
-from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.settings import Settings
+from comrecgc.algorithms.judges import Judges, Verdicts
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -71,9 +71,9 @@ class VerifiedCounterfactual:
 
 
 def assemble(
-    settings: Settings,
+    settings: Task[Any],
     rejects: Rejects,
-    judges: Judges,
+    judges: Judges | None,
     recourses: Sequence[CommonRecourse] = (),
     shown: Sequence[VerifiedCounterfactual] = (),
     turned: Sequence[Iterable[int]] = (),
@@ -89,7 +89,7 @@ def assemble(
     Args:
         settings: What is asked.
         rejects: The inputs.
-        judges: The ladder of changes and the panel.
+        judges: The ladder of changes and the panel; None where there is nothing to judge.
         recourses: The recourses in order, with their words and statistics, without inputs.
         shown: Counterfactuals, one of each covered input.
         turned: Places of all inputs that each recourse covers, whether or not an earlier one does.
@@ -103,7 +103,9 @@ def assemble(
     known = (
         np.array([bool(it.confirmed) for it in shown], bool) if any(it.confirmed is not None for it in shown) else None
     )
-    verdicts = judges.judge([rejects.graphs[it.place] for it in shown], [it.graph for it in shown], known)
+    verdicts = Verdicts(np.zeros(0, np.int8), None)
+    if judges is not None:
+        verdicts = judges.judge([rejects.graphs[it.place] for it in shown], [it.graph for it in shown], known)
     if settings.recourse == "rules":
         assert (verdicts.rungs >= Rung.parse(settings.changes)).all(), "a counterfactual is off the rung of the run"
     positions = map_positions([it.vector for it in shown if it.vector is not None]) or [(0.0, 0.0)] * len(shown)
@@ -164,6 +166,13 @@ def assemble(
         recourse=settings.recourse,
         changes=settings.changes,
     )
+
+
+def explain_nothing(
+    settings: Task[Any], rejects: Rejects, *, warnings: Sequence[str], notes: Sequence[str]
+) -> Explanation:
+    """The explanation where the model rejects no graph."""
+    return assemble(settings, rejects, None, parameters=settings.parameters(), warnings=warnings, notes=notes)
 
 
 def _covered_input(it: VerifiedCounterfactual, rejects: Rejects, position: tuple[float, float]) -> CoveredInput:

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from comrecgc.algorithms.base import SHOWN, Task, accepted
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleChoice, Wishes, choose, held_out, held_out_success, wilson_interval
 from comrecgc.algorithms.rules.counting import count_rules_exactly
 from comrecgc.algorithms.rules.mined import MinedRules, acceptance_of, most_nodes_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
 from comrecgc.algorithms.rules.population import Whole, sample_note
 from comrecgc.algorithms.rules.reading import MinedRule
-from comrecgc.algorithms.settings import SHOWN, Settings, accepted
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
@@ -36,7 +37,7 @@ from comrecgc.graphs import (
 )
 from comrecgc.models import Classifier
 from comrecgc.molecules import SmartsWishes, smirks_of
-from comrecgc.run import Progress
+from comrecgc.run import RunContext
 from comrecgc.wording import RuleAt, Words, describe_rules
 
 SECONDS_FOR_BOUND = 5.0
@@ -66,7 +67,7 @@ class ChosenRules:
         return rows
 
 
-def choose_rules(settings: Settings, mined: MinedRules, wishes: Wishes, *, seconds: float = 0.0) -> ChosenRules:
+def choose_rules(settings: Task[Rules], mined: MinedRules, wishes: Wishes, *, seconds: float = 0.0) -> ChosenRules:
     """Choose rules from a table; for all inputs where there is a census of them.
 
     Args:
@@ -85,13 +86,11 @@ def choose_rules(settings: Settings, mined: MinedRules, wishes: Wishes, *, secon
 
 
 def count_chosen(
-    settings: Settings,
+    settings: Task[Rules],
     mined: MinedRules,
     judges: Judges,
     classifier: Classifier,
-    *,
-    deadline: float | None = None,
-    progress: Progress | None = None,
+    context: RunContext,
 ) -> MinedRules:
     """The same table in which the rules that are chosen are counted at all of their sites.
 
@@ -102,10 +101,10 @@ def count_chosen(
         mined: The table and what it was mined from.
         judges: The ladder and the panel.
         classifier: The model.
-        deadline: When to stop, as `time.monotonic()` counts.
-        progress: Called as work proceeds.
+        context: Time and progress.
     """
-    oracle, wishes = acceptance_of(settings, classifier, judges), settings.wishes()
+    deadline = context.clock.search_deadline(len(mined.rejects))
+    oracle, wishes = acceptance_of(settings, classifier, judges), settings.algorithm.wishes()
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     counted: set[int] = set()
     for _ in range(_MOST_ROUNDS):
@@ -114,7 +113,7 @@ def count_chosen(
             break
         before, counted = mined, counted | rows
         mined = count_rules_exactly(
-            mined, sorted(rows), oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
+            mined, sorted(rows), oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
         )
         if mined is before:
             break
@@ -122,7 +121,7 @@ def count_chosen(
 
 
 def explain_rules(
-    settings: Settings,
+    settings: Task[Rules],
     mined: MinedRules,
     judges: Judges,
     wishes: Wishes | None = None,
@@ -145,7 +144,7 @@ def explain_rules(
         notes: What the run did, one sentence each.
     """
     table, rejects = mined.table, mined.rejects
-    wishes = settings.wishes() if wishes is None else wishes
+    wishes = settings.algorithm.wishes() if wishes is None else wishes
     chosen = choose_rules(settings, mined, wishes, seconds=seconds)
     records = mined.rules(chosen.rows)
     shown = _first_counterfactuals(mined, records, wishes)
@@ -238,15 +237,15 @@ def success_figures(applicable: int, turned: int, rule: Rule) -> dict[str, Any]:
     }
 
 
-def _statistics(mined: MinedRules, records: Sequence[MinedRule], settings: Settings) -> list[dict[str, Any]]:
+def _statistics(mined: MinedRules, records: Sequence[MinedRule], settings: Task[Rules]) -> list[dict[str, Any]]:
     table = mined.table
-    rng = np.random.default_rng([settings.seed, 11])
+    rng = np.random.default_rng([settings.random_state, 11])
     unseen = held_out_success(table, [record.row for record in records], rng)
     found = []
     for record, (seen, held) in zip(records, unseen, strict=True):
         entries = slice(int(table.ptr[record.row]), int(table.ptr[record.row + 1]))
         inputs = table.input[entries]
-        applicable = _num_applicable(mined, record, settings.smarts())
+        applicable = _num_applicable(mined, record, settings.algorithm.smarts())
         before = 1 / (1 + np.exp(-table.base[inputs]))
         after = 1 / (1 + np.exp(-table.margin[entries].astype(np.float64)))
         found.append(
@@ -276,14 +275,14 @@ def _num_applicable(mined: MinedRules, record: MinedRule, wishes: SmartsWishes) 
     )
 
 
-def _figures(mined: MinedRules, chosen: RuleChoice, settings: Settings, wishes: Wishes) -> dict[str, float | None]:
+def _figures(mined: MinedRules, chosen: RuleChoice, settings: Task[Rules], wishes: Wishes) -> dict[str, float | None]:
     """Figures of the whole choice."""
     table, num = mined.table, settings.num_recourses
-    measured = held_out(table, num, wishes, np.random.default_rng([settings.seed, 10]))
+    measured = held_out(table, num, wishes, np.random.default_rng([settings.random_state, 10]))
     names = {1: "one", 2: "two", 3: "three"}
     frontier = {
         f"coverage_up_to_{names[most]}_changes": choose(table, num, wishes.limited(most)).coverage
-        for most in range(1, min(wishes.max_changes, settings.max_changes) + 1)
+        for most in range(1, min(wishes.max_changes, settings.algorithm.max_changes) + 1)
     }
     costs = table.cost[chosen.rules]
     return {

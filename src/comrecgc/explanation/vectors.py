@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
+from comrecgc.algorithms.base import CHOSEN, CLAIMED, SHOWN, VectorTask, accepted, inside
 from comrecgc.algorithms.inputs import ModelPair, RejectPlace, Rejects, Scores
 from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.settings import CHOSEN, CLAIMED, SHOWN, ResolvedSettings, accepted, inside
-from comrecgc.algorithms.vectors.candidates import Candidates, Chosen, find_candidates
+from comrecgc.algorithms.vectors.candidates import Candidates, Chosen, search_candidates
 from comrecgc.cover import (
     BallCover,
     Cover,
@@ -33,7 +32,7 @@ from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse
 from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path
-from comrecgc.run import Clock, Progress
+from comrecgc.run import Clock, RunContext
 from comrecgc.wording import Words, describe_recourse
 
 LARGE_TRIVIAL_COVERAGE = 0.1
@@ -41,7 +40,7 @@ LARGE_TRIVIAL_COVERAGE = 0.1
 
 
 def explain_recourses(
-    settings: ResolvedSettings,
+    settings: VectorTask,
     rejects: Rejects,
     candidates: Candidates,
     chosen: Chosen,
@@ -56,7 +55,7 @@ def explain_recourses(
     """The explanation that chosen vectors give, every claim in it confirmed by a plain forward pass.
 
     Args:
-        settings: Resolved settings.
+        settings: What is asked.
         rejects: The inputs, embedded.
         candidates: What was found around them, by whatever method.
         chosen: The chosen recourses, in order, and the pairs that may be used to cover inputs.
@@ -83,7 +82,7 @@ def explain_recourses(
 
 
 def _assembled(
-    settings: ResolvedSettings,
+    settings: VectorTask,
     rejects: Rejects,
     verified: Verified,
     judges: Judges,
@@ -131,7 +130,7 @@ def run_figures(cover: Cover, delta: float, trivial_coverage: float) -> dict[str
 
 
 def reasons_for(
-    settings: ResolvedSettings, pairs: RecoursePairs, covered: npt.NDArray[np.bool_], *, complete: bool
+    settings: VectorTask, pairs: RecoursePairs, covered: npt.NDArray[np.bool_], *, complete: bool
 ) -> list[Reason | None]:
     """Why each input is not covered; None for one that is.
 
@@ -139,7 +138,7 @@ def reasons_for(
     recourses. One that an unfinished search found no counterfactual of fell to the budget of time.
 
     Args:
-        settings: Resolved settings.
+        settings: What is asked.
         pairs: All pairs the search found.
         covered: Which inputs are covered, `[num_inputs]`.
         complete: Whether the search ended of itself.
@@ -155,7 +154,7 @@ def reasons_for(
             num_seeds=1024,
             num_starts=8,
         )
-        centres = more.centres(open_pairs, np.random.default_rng([settings.seed, 3]))
+        centres = more.centres(open_pairs, np.random.default_rng([settings.random_state, 3]))
         further = cover_of(open_pairs, centres, settings.delta)
     state = Cover(np.zeros((1, pairs.width), np.float32), np.where(covered, 0, -1)[None, :])
     reasons = metrics.why_not_covered(state, pairs, further)
@@ -174,7 +173,7 @@ def _words(members: Sequence[VerifiedCounterfactual], rejects: Rejects) -> Words
     )
 
 
-def _trivial_warning(figures: dict[str, float | int], settings: ResolvedSettings) -> tuple[str, ...]:
+def _trivial_warning(figures: dict[str, float | int], settings: VectorTask) -> tuple[str, ...]:
     share = figures["trivial_coverage"]
     if share <= LARGE_TRIVIAL_COVERAGE:
         return ()
@@ -226,7 +225,7 @@ class Verified:
 
 def verify(
     candidates: Candidates, pairs: RecoursePairs, centres: FloatArray, rejects: Rejects, models: ModelPair,
-    settings: ResolvedSettings, *, keep_all: bool = False,
+    settings: VectorTask, *, keep_all: bool = False,
 ) -> Verified:  # fmt: skip
     """Confirm what the recourses cover."""
     with_zero = np.concatenate([centres, np.zeros((1, pairs.width), np.float32)])
@@ -287,7 +286,7 @@ def distances(first: FloatArray, second: FloatArray) -> npt.NDArray[np.float64]:
 
 def first_counterfactuals(
     verified: Verified, candidates: Candidates, rejects: Rejects, models: ModelPair,
-    settings: ResolvedSettings, *, keep_all: bool = False,
+    settings: VectorTask, *, keep_all: bool = False,
 ) -> tuple[Verified, list[VerifiedCounterfactual]]:  # fmt: skip
     """Every covered input with the edits that show it, each confirmed on the graph that the edits lead to.
 
@@ -341,7 +340,7 @@ def _entries(
     ]
 
 
-def _hold(entries: Sequence[VerifiedCounterfactual], centres: FloatArray, settings: ResolvedSettings) -> BoolArray:
+def _hold(entries: Sequence[VerifiedCounterfactual], centres: FloatArray, settings: VectorTask) -> BoolArray:
     vectors = np.stack([entry.vector for entry in entries if entry.vector is not None])
     chosen = centres[[entry.recourse for entry in entries]]
     near = distances(vectors, chosen) <= inside(settings.delta, SHOWN)
@@ -363,14 +362,12 @@ def apply_vectors(
     explanation: Explanation,
     rejects: Rejects,
     models: ModelPair,
-    settings: ResolvedSettings,
+    settings: VectorTask,
     judges: Judges,
-    clock: Clock,
+    context: RunContext,
     *,
-    device: torch.device | str = "cpu",
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
-    progress: Progress | None = None,
 ) -> Explanation:
     """The vectors of an explanation on other graphs: the search for recourses, with vectors that are known and do not move.
 
@@ -378,13 +375,11 @@ def apply_vectors(
         explanation: The vectors.
         rejects: The graphs.
         models: Classifier and embedder.
-        settings: Resolved settings.
+        settings: What is asked.
         judges: The ladder of changes and the panel.
-        clock: Times the stages.
-        device: Where torch models run.
+        context: Time, progress and device.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
-        progress: Called as work proceeds.
     """
     rejects = rejects.embedded(models)
     width = rejects.scores.embedding.shape[1]
@@ -395,14 +390,12 @@ def apply_vectors(
             got = len(recourse.vector)
             raise InputError(f"Recourses must be vectors of the embedder's width, {width} (got {got} numbers)")
         centres[place] = recourse.vector
-    candidates = find_candidates(
-        settings, judges.scorer(models, rejects.dataset, settings, device), rejects,
-        given=centres, deadline=clock.search_deadline(len(rejects)), progress=progress,
-    )  # fmt: skip
-    clock.lap("search")
+    scorer = judges.scorer(models, rejects.dataset, settings.algorithm, context)
+    candidates = search_candidates(settings, scorer, rejects, context, given=centres)
+    context.clock.lap("search")
     candidates = judges.confirmed(candidates, settings)
     applied, _ = explain_recourses(
-        settings, rejects, candidates, Chosen(centres=centres, pairs=candidates.pairs), models, judges, clock,
+        settings, rejects, candidates, Chosen(centres=centres, pairs=candidates.pairs), models, judges, context.clock,
         words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
         warnings=warnings, notes=notes,
     )  # fmt: skip
