@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.evidence.random_rules import random_rules
 from comrecgc.evidence.subject import Subject
 from comrecgc.graphs import GraphBatch
@@ -63,7 +64,7 @@ def test_random_places_are_taken_whatever_the_model_says(subject: Subject) -> No
 
 
 def test_vectors_are_compared_with_as_many_random_edits() -> None:
-    subject = subject_of(trees(40), Shortcut(), recourse="vectors", embedder=Histogram(4), delta=0.05, num_recourses=3)
+    subject = subject_of(trees(40), Shortcut(), kind=Vectors, embedder=Histogram(4), delta=0.05, num_recourses=3)
     control = random_rules(subject)
     assert control is not None
     for like, recourse, pairs in zip(control.like, subject.explanation.recourses, control.results, strict=True):
