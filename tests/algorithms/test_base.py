@@ -86,7 +86,7 @@ def test_a_task_fills_in_what_is_usual_and_checks_the_rest() -> None:
         ({"algorithm": "rules"}, r"algorithm must be one of comrecgc's"),
     ):
         with pytest.raises(InputError, match=message):
-            Task(**{"algorithm": Rules(), **options})  # type: ignore[type-var]
+            Task(**{"algorithm": Rules(), **options})  # type: ignore[arg-type, type-var]
 
 
 @pytest.mark.parametrize("algorithm", [Vectors(), PaperWalk(), GCFExplainer(), Vectors(delta=0.3, directional=True)])
