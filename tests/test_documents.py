@@ -254,7 +254,7 @@ def parse(arguments: list[str]) -> None:
     command: Any = typer.main.get_command(app)
     context = None
     while hasattr(command, "commands"):
-        if arguments[0] == "--help":
+        if "--help" in arguments:
             return
         context = command.make_context("comrecgc", list(arguments), parent=context)
         _, command, arguments = command.resolve_command(context, list(arguments))
