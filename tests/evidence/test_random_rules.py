@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from comrecgc.algorithms.registry import Vectors
-from comrecgc.evidence.random_rules import random_rules
+from comrecgc.evidence.controls import random_rules
 from comrecgc.evidence.subject import Subject
 from comrecgc.graphs import GraphBatch
 from tests.evidence.scenes import Shortcut, subject_of, trees
