@@ -50,7 +50,7 @@ def test_fields_are_checked_by_what_is_written_of_them(options: dict[str, Any], 
 
 
 def test_a_field_is_documented_stored_and_frozen() -> None:
-    toy = Toy(names="x", share=0.5, count=5)
+    toy = Toy(names="x", share=0.5, count=5)  # type: ignore[arg-type]
     assert toy.names == ("x",)
     assert toy.parameters() == {"count": 5, "share": 0.5, "kind": "a", "quick": True, "names": ["x"]}
     assert "count: How many." in (Toy.__doc__ or "")
@@ -86,7 +86,7 @@ def test_a_task_fills_in_what_is_usual_and_checks_the_rest() -> None:
         ({"algorithm": "rules"}, r"algorithm must be one of comrecgc's"),
     ):
         with pytest.raises(InputError, match=message):
-            Task(**{"algorithm": Rules(), **options})  # type: ignore[arg-type]
+            Task(**{"algorithm": Rules(), **options})  # type: ignore[arg-type, type-var]
 
 
 @pytest.mark.parametrize("algorithm", [Vectors(), PaperWalk(), GCFExplainer(), Vectors(delta=0.3, directional=True)])

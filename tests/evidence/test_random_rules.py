@@ -26,7 +26,7 @@ def test_random_rules_are_of_the_same_kind_and_do_worse(subject: Subject) -> Non
     for like, recourse in zip(control.like, subject.explanation.recourses, strict=True):
         assert like.rules > 0
         assert recourse.rule is not None
-        assert abs(like.mean_cost - recourse.rule.rewriting.cost) <= 2
+        assert abs(like.mean_cost - recourse.rule.cost) <= 2
         assert recourse.statistics is not None
         assert like.success is None or like.success <= recourse.statistics["success"]
     assert control.coverage <= subject.explanation.coverage
@@ -47,7 +47,7 @@ def test_random_rules_make_as_many_changes() -> None:
     subject = subject_of(trees(60), WantsTwo(), max_changes=2, num_recourses=4)
     control = random_rules(subject)
     assert control is not None
-    wanted = [recourse.rule.rewriting.num_changes for recourse in subject.explanation.recourses if recourse.rule]
+    wanted = [recourse.rule.num_changes for recourse in subject.explanation.recourses if recourse.rule]
     assert 2 in wanted
     for rules, num_changes in zip(control.drawn, wanted, strict=True):
         assert {rule.num_changes for rule in rules} == {num_changes}
