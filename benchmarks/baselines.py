@@ -25,8 +25,7 @@ import torch
 from torch_geometric.data import Batch
 
 import released
-from comrecgc.algorithms.baselines.gcf_walk import GcfWalker
-from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer
+from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer, GcfWalker
 from comrecgc.algorithms.baselines.registry import BASELINES, make_baseline
 from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, embedded
 from comrecgc.algorithms.baselines.summary import summarise

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from comrecgc.algorithms.baselines.registry import baseline_name
 from comrecgc.algorithms.baselines.source import Counterfactual, Subject, embedded
 from comrecgc.algorithms.baselines.summary import GlobalSummary, summarise
+from comrecgc.algorithms.checkpoint import Reached
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.paper.shards import ShardedWalk
-from comrecgc.algorithms.paper.walk import Candidate, MultiHeadWalk
+from comrecgc.algorithms.paper.walk import MultiHeadWalk
 from comrecgc.algorithms.settings import CHOSEN, ResolvedSettings, inside
 from comrecgc.algorithms.vectors.search import DirectedSearch
 from comrecgc.algorithms.vectors.state import SearchProgress, SearchState
@@ -47,7 +48,6 @@ _ENOUGH = 0.9  # share of the inputs that one edit must turn into accepted ones 
 _LOOKED_AT = 200  # of so many inputs
 _MAX_CANDIDATES = 100_000
 _NUM_SHARDS = 2
-_CHECKPOINT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,7 +118,6 @@ def find_candidates(
         progress=_reporter(progress),
         checkpoint=None if checkpoint is None else checkpoint / "search.npz",
         resume=resume,
-        checkpoint_seconds=_CHECKPOINT_SECONDS,
     )
     return _searched(state, rejects.graphs)
 
@@ -196,7 +195,7 @@ def _walked(
     resume: bool,
 ) -> Candidates:
     """The paper's walk; every input is paired with every candidate within θ, whoever it was reached from."""
-    inputs, found = rejects.graphs, list[Candidate]()
+    inputs, found = rejects.graphs, list[Reached]()
     if inputs:
         walk = MultiHeadWalk(
             num_heads=min(settings.num_heads, len(inputs)),
@@ -208,9 +207,7 @@ def _walked(
         )
         shards = min(_NUM_SHARDS, settings.num_steps)
         sharded = ShardedWalk(walk=walk, num_shards=shards, seed=settings.seed, checkpoint=checkpoint)
-        found = list(
-            sharded.run(scorer, inputs, jobs=settings.num_jobs, resume=resume, deadline=deadline, bar=progress)
-        )
+        found = sharded.run(scorer, inputs, jobs=settings.num_jobs, resume=resume, deadline=deadline, bar=progress)
     assert scorer.embedder is not None
     ends = scorer.embedder.embed(GraphBatch.from_graphs(candidate.graph for candidate in found))
     sizes = [candidate.graph.size for candidate in found]
