@@ -17,7 +17,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GINEConv, global_add_pool
 from torch_geometric.utils import from_rdmol
 
-from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import from_smiles_table
 from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 

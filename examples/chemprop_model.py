@@ -18,7 +18,7 @@ import torch
 from chemprop import data, models, nn
 from lightning import pytorch as lightning
 
-from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import from_smiles_table
 from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 

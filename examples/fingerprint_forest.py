@@ -15,7 +15,7 @@ from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
 from sklearn.ensemble import RandomForestClassifier
 
-from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import from_smiles_table
 from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 

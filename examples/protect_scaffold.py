@@ -12,7 +12,7 @@ from pathlib import Path
 from comrecgc import ClassifierTraining
 from comrecgc import CommonRecourseExplainer
 from comrecgc import train_classifier
-from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import from_smiles_table
 from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 

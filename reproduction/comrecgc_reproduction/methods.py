@@ -1,4 +1,4 @@
-"""The methods that tables compare. Each turns a ground and a seed into figures: coverage, length, the curve over R."""
+"""The methods that tables compare. Each turns a setup and a seed into figures: coverage, length, the curve over R."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.models import predict
 from comrecgc.run import reproducible
 from comrecgc.scoring import NeighbourhoodScorer
-from comrecgc_reproduction.grounds import Ground
+from comrecgc_reproduction.setups import Setup
 
 MOST_RECOURSES = 100
 _WALKS = ("published", "gcfexplainer", "gcf-nearest", "local-walk")
@@ -53,45 +53,45 @@ class Method:
     num_graphs: int = 0
     searched_by: Method | None = None
 
-    def cell(self, ground: Ground, seed: int) -> str:
+    def cell(self, setup: Setup, seed: int) -> str:
         """The name of the cell: all that the figures depend on."""
-        theta = self.theta or paper_theta(ground.name)
-        return f"{self.name} theta {theta:g} {ground.name} {ground.model} seed {seed} {ground.scale}"
+        theta = self.theta or paper_theta(setup.name)
+        return f"{self.name} theta {theta:g} {setup.name} {setup.model} seed {seed} {setup.scale}"
 
-    def figures(self, ground: Ground, seed: int, kept: Path | None = None) -> dict[str, Any]:
+    def figures(self, setup: Setup, seed: int, kept: Path | None = None) -> dict[str, Any]:
         """Explain, and what came of it.
 
         Args:
-            ground: The dataset and its models.
+            setup: The dataset and its models.
             seed: Of all that is random.
             kept: Folder that keeps the search; what `searched_by` left there is not searched for again.
         """
         if self.num_graphs:
-            return self._summarised(ground, seed, kept)
+            return self._summarised(setup, seed, kept)
         options = dict(self.options)
         if self.baseline is not None:
-            options["baseline"] = self._made(ground)
+            options["baseline"] = self._made(setup)
             if self.baseline in _WALKS:
-                options.setdefault("min_samples", _MIN_SAMPLES.get(ground.name, 2))
+                options.setdefault("min_samples", _MIN_SAMPLES.get(setup.name, 2))
         if options.get("preset") == "paper":
-            options["num_steps"] = ground.scale.moving_steps
+            options["num_steps"] = setup.scale.moving_steps
         needs_embedder = options.get("recourse") != "rules"
         if needs_embedder and self.baseline is None and "preset" not in options:
-            options["time_budget"] = ground.scale.search_seconds
+            options["time_budget"] = setup.scale.search_seconds
         explainer = CommonRecourseExplainer(
-            ground.classifier,
-            ground.embedder if needs_embedder else None,
-            theta=self.theta or paper_theta(ground.name),
+            setup.classifier,
+            setup.embedder if needs_embedder else None,
+            theta=self.theta or paper_theta(setup.name),
             panel=False,
-            jobs=ground.jobs,
+            jobs=setup.jobs,
             random_state=seed,
             **options,
         )
-        if options.get("preset") == "paper" and ground.scale.moving_steps < _WORTH_WORKERS:
+        if options.get("preset") == "paper" and setup.scale.moving_steps < _WORTH_WORKERS:
             explainer.jobs = 1
         keeps = kept if self.baseline is not None or "preset" in options else None
         resume = self.searched_by is not None
-        explainer.fit(ground.dataset, progress=ground.progress, checkpoint=keeps, resume=resume)
+        explainer.fit(setup.dataset, progress=setup.progress, checkpoint=keeps, resume=resume)
         explanation = explainer.explanation_
         metrics = explanation.metrics
         return {
@@ -105,11 +105,11 @@ class Method:
             "stages": dict(explanation.facts.seconds),
         }
 
-    def _summarised(self, ground: Ground, seed: int, kept: Path | None) -> dict[str, Any]:
+    def _summarised(self, setup: Setup, seed: int, kept: Path | None) -> dict[str, Any]:
         """A few graphs of the baseline for all inputs; all it found, where they are fewer."""
-        subject = subject_of(ground)
+        subject = subject_of(setup)
         with reproducible():
-            found = self._made(ground).run(
+            found = self._made(setup).run(
                 subject, np.random.default_rng(seed), checkpoint=kept, resume=self.searched_by is not None
             )
         count = min(self.num_graphs, len(found))
@@ -121,26 +121,26 @@ class Method:
             "curve": [] if chosen is None else list(chosen.curve),
         }
 
-    def _made(self, ground: Ground) -> Baseline:
+    def _made(self, setup: Setup) -> Baseline:
         assert self.baseline is not None
-        given = {"num_steps": ground.scale.num_steps} if self.baseline in _WALKS else {}
-        if self.baseline == "published" and ground.name in _CAPACITY:
-            given["capacity"] = _CAPACITY[ground.name]
+        given = {"num_steps": setup.scale.num_steps} if self.baseline in _WALKS else {}
+        if self.baseline == "published" and setup.name in _CAPACITY:
+            given["capacity"] = _CAPACITY[setup.name]
         return make_baseline(self.baseline, **{**given, **self.baseline_options})
 
 
-def subject_of(ground: Ground) -> Subject:
+def subject_of(setup: Setup) -> Subject:
     """What a baseline explains: the rejected graphs, and the models."""
-    dataset = ground.dataset
-    inputs = Rejects.of(dataset, predict(ground.classifier, dataset)).graphs
-    scorer = NeighbourhoodScorer(ground.classifier, ground.embedder, dataset.num_labels, num_threads=ground.jobs)
+    dataset = setup.dataset
+    inputs = Rejects.of(dataset, predict(setup.classifier, dataset)).graphs
+    scorer = NeighbourhoodScorer(setup.classifier, setup.embedder, dataset.num_labels, num_threads=setup.jobs)
     return Subject(scorer=scorer, inputs=inputs, graphs=dataset.graphs)
 
 
-def in_common_without_clusters(ground: Ground, seed: int) -> dict[str, Any]:
+def in_common_without_clusters(setup: Setup, seed: int) -> dict[str, Any]:
     """Coverage of a hundred recourses as the published walk meets them: each step's lead, and the heads within Δ of it."""
-    subject, theta = subject_of(ground), paper_theta(ground.name)
-    walk = PublishedWalk(num_steps=ground.scale.num_steps)
+    subject, theta = subject_of(setup), paper_theta(setup.name)
+    walk = PublishedWalk(num_steps=setup.scale.num_steps)
     with reproducible():
         sets = steps_in_common(walk, subject, np.random.default_rng(seed), theta=theta, delta=0.02)
     incidence = np.zeros((max(len(sets), 1), len(subject.inputs)), dtype=bool)

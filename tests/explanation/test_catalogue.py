@@ -11,7 +11,7 @@ from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation, RuleChooser, catalogue_of
 from comrecgc.models import as_classifier
 from comrecgc.molecules import are_types, canonical_smiles, read_smiles, to_rdkit, to_smiles
-from comrecgc.molecules.smirks import run_smirks
+from comrecgc.molecules.smarts import run_smirks
 
 Chem = pytest.importorskip("rdkit.Chem")
 rdBase = pytest.importorskip("rdkit.rdBase")

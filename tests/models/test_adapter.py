@@ -19,7 +19,7 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import GraphClassifier, as_classifier, predict
 from comrecgc.models.adapter import AdaptedClassifier
-from comrecgc.models.scores import as_scores, check_target_class, class_probability, detect_return_type
+from comrecgc.models.classifier import as_scores, check_target_class, class_probability, detect_return_type
 from tests.models.data import marked_dataset
 
 DATASET = marked_dataset(30)

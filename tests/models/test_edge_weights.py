@@ -11,7 +11,7 @@ from torch import Tensor
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import ARCHITECTURES, GraphClassifier, as_classifier, check_edge_weights, weighted_graphs
-from comrecgc.models.scores import ScoreReading
+from comrecgc.models.classifier import ScoreReading
 from tests.models.data import Stranger, marked_dataset, random_batch
 
 DATASET = marked_dataset()

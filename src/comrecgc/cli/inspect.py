@@ -25,7 +25,6 @@ from comrecgc.cli.options import (
     Threshold,
     load_table_or_dataset,
 )
-from comrecgc.cli.summary import print_evidence
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, out
 
@@ -243,6 +242,8 @@ def evaluate(
         table.add_row(figure.name, stored, recomputed, verdict)
     out.print(table)
     if gathered is not None:
+        from comrecgc.cli.summary import print_evidence
+
         print_evidence(gathered)
     if not all(figure.agrees for figure in figures):
         raise typer.Exit(1)

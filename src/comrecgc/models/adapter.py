@@ -16,9 +16,16 @@ import torch
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, to_data
-from comrecgc.models.classifier import CHUNK_NODES, Classifier, FloatArray, check_labels
+from comrecgc.models.classifier import (
+    CHUNK_NODES,
+    RETURN_TYPES,
+    Classifier,
+    FloatArray,
+    ScoreReading,
+    as_scores,
+    check_labels,
+)
 from comrecgc.models.networks import GraphClassifier, evaluating
-from comrecgc.models.scores import RETURN_TYPES, ScoreReading, as_scores
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data

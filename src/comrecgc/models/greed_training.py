@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphTensors, fingerprint, pointers
+from comrecgc.graphs import Graph, fingerprint, pointers
 from comrecgc.models.greed import Greed, load_embedder, save_embedder
 from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator
+from comrecgc.models.networks import GraphTensors
 from comrecgc.run import (
     Engine,
     LocalEngine,

@@ -13,9 +13,8 @@ from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from comrecgc.models.adapter import choose_output, find_output, model_device, model_parameters, trial_graphs
-from comrecgc.models.classifier import FloatArray, check_labels
+from comrecgc.models.classifier import FloatArray, ScoreReading, as_scores, check_labels
 from comrecgc.models.networks import evaluating
-from comrecgc.models.scores import ScoreReading, as_scores
 from comrecgc.molecules import canonical_smiles, sanitised
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from comrecgc.algorithms.rules.choice import KINDS, MOST_PARTS, NUM_SPLITS, SLAC
 from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import Reason
-from comrecgc.drawing import induced
+from comrecgc.drawing import depict, induced
 from comrecgc.evidence import Evidence
 from comrecgc.explanation import CataloguedRule, CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
-from comrecgc.molecules import charge_sign, depict, read_atom
+from comrecgc.molecules import charge_sign, read_atom
 from comrecgc.report.rule_views import property_words
 from comrecgc.report.views import clipped
 from comrecgc.wording import describe_group

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 
-import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import comrecgc
@@ -104,6 +103,8 @@ def one_thread() -> Iterator[None]:
     For work made of many small products a second thread costs more than it brings, and the last bits of a sum depend on
     how it is split, so results do not depend on the machine's cores.
     """
+    import torch  # seconds to import
+
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -125,5 +126,7 @@ def reproducible() -> Iterator[None]:
 
 def use_one_thread() -> None:
     """Torch and BLAS on one thread each from now on, for processes whose threads all do such work."""
+    import torch
+
     torch.set_num_threads(1)
     threadpool_limits(limits=1, user_api="blas")

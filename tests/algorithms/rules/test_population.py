@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -75,11 +74,10 @@ def test_rules_of_a_sample_are_carried_out_on_all(data: GraphDataset, fitted: Co
 
 
 def test_packed_graphs_give_the_same(data: GraphDataset, fitted: CommonRecourseExplainer) -> None:
-    with ExitStack() as stack:
-        packer = GraphPacker(stack)
+    with GraphPacker() as packer:
         for start in range(0, len(data), 90):
             packer.add(data.batch(start, start + 90))
-        packed = dataclasses.replace(data, graphs=packer.packed())
+        packed = dataclasses.replace(data, graphs=packer.finish())
     assert explainer().fit(packed).explanation_ == fitted.explanation_
 
 

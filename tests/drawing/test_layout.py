@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from comrecgc.graphs import Edit, EditKind, Graph, Point, apply_path, layout_change
-from comrecgc.graphs.layout import layout
-from comrecgc.molecules import depict
+from comrecgc.drawing import Point, depict, layout_change
+from comrecgc.drawing.layout import layout
+from comrecgc.graphs import Edit, EditKind, Graph, apply_path
 from comrecgc.molecules.smiles import from_smiles
 
 ELEMENTS = ("C", "O", "N")

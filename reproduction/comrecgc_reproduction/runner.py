@@ -1,4 +1,4 @@
-"""Where experiments are carried out: grounds made once, cells kept, one row of a table after the other."""
+"""Runs experiments in a folder: setups are made once, results are cached, tables are filled row by row."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from comrecgc import __version__
-from comrecgc_reproduction.cells import Cell, CellStore, Scale, file_name
-from comrecgc_reproduction.grounds import Ground, Progress
 from comrecgc_reproduction.methods import Method
 from comrecgc_reproduction.paper import DATASETS, Line
+from comrecgc_reproduction.results import CachedResult, ResultStore, Scale, file_name
+from comrecgc_reproduction.setups import Progress, Setup
 from comrecgc_reproduction.tables import Entry, Row
 
 KEPT = "Seconds and peak memory of every figure: `cells.csv`."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Laboratory:
+class Runner:
     """Carries out experiments in a folder.
 
     Args:
@@ -40,14 +40,14 @@ class Laboratory:
     jobs: int = 1
     computes: bool = True
     progress: Progress | None = None
-    _grounds: dict[tuple[str, str, bool], Ground] = field(default_factory=dict, repr=False)
+    _setups: dict[tuple[str, str, bool], Setup] = field(default_factory=dict, repr=False)
 
     @property
-    def cells(self) -> CellStore:
+    def cells(self) -> ResultStore:
         """The cells of all tables."""
-        return CellStore(folder=self.folder / "cells", computes=self.computes, progress=self.progress)
+        return ResultStore(folder=self.folder / "cells", computes=self.computes, progress=self.progress)
 
-    def ground(self, dataset: str, model: str = "gcn", *, trained: bool = False) -> Ground:
+    def setup(self, dataset: str, model: str = "gcn", *, trained: bool = False) -> Setup:
         """A dataset and its models; made once.
 
         Args:
@@ -56,8 +56,8 @@ class Laboratory:
             trained: Whether to leave released models aside and train.
         """
         key = (dataset, model, trained)
-        if key not in self._grounds:
-            self._grounds[key] = Ground(
+        if key not in self._setups:
+            self._setups[key] = Setup(
                 name=dataset,
                 model=model,
                 scale=self.scale,
@@ -67,27 +67,29 @@ class Laboratory:
                 jobs=self.jobs,
                 progress=self.progress,
             )
-        return self._grounds[key]
+        return self._setups[key]
 
-    def results(self, method: Method, dataset: str, model: str = "gcn") -> list[Cell | None]:
+    def results(self, method: Method, dataset: str, model: str = "gcn") -> list[CachedResult | None]:
         """What a method comes to, one a seed; None for one that was not run."""
-        ground = self.ground(dataset, model)
+        setup = self.setup(dataset, model)
         seeds = range(self.scale.num_seeds if method.random else 1)
-        return [self._result(method, ground, seed) for seed in seeds]
+        return [self._result(method, setup, seed) for seed in seeds]
 
-    def _result(self, method: Method, ground: Ground, seed: int) -> Cell | None:
+    def _result(self, method: Method, setup: Setup, seed: int) -> CachedResult | None:
         """One cell. That of the method whose search it shares comes first, so that seconds say which of them searched."""
         if method.searched_by is not None:
-            self._result(method.searched_by, ground, seed)
-        searched = file_name((method.searched_by or method).cell(ground, seed))
+            self._result(method.searched_by, setup, seed)
+        searched = file_name((method.searched_by or method).cell(setup, seed))
         kept = self.folder / "searches" / searched
-        return self.cells.value(method.cell(ground, seed), lambda: method.figures(ground, seed, kept))
+        return self.cells.value(method.cell(setup, seed), lambda: method.figures(setup, seed, kept))
 
-    def seeded(self, name: str, compute: Callable[[Ground, int], dict[str, Any]], dataset: str) -> list[Cell | None]:
+    def seeded(
+        self, name: str, compute: Callable[[Setup, int], dict[str, Any]], dataset: str
+    ) -> list[CachedResult | None]:
         """Cells of something else than a method, one a seed; None for one that was not run."""
-        ground = self.ground(dataset)
+        setup = self.setup(dataset)
         return [
-            self.cells.value(f"{name} {dataset} gcn seed {seed} {self.scale}", lambda seed=seed: compute(ground, seed))  # type: ignore[misc]
+            self.cells.value(f"{name} {dataset} gcn seed {seed} {self.scale}", lambda seed=seed: compute(setup, seed))  # type: ignore[misc]
             for seed in range(self.scale.num_seeds)
         ]
 
@@ -122,7 +124,7 @@ class Laboratory:
 
     def notes(self, datasets: Sequence[str] = DATASETS, models: Sequence[str] = ("gcn",)) -> tuple[str, ...]:
         """What a reader must know of every table: the scale, where models come from, versions."""
-        provenance = [self.ground(name, model).provenance for model in models for name in datasets]
+        provenance = [self.setup(name, model).provenance for model in models for name in datasets]
         return (f"{self.scale.sentence}", "Models: " + "; ".join(provenance) + ".", versions(), KEPT)
 
 

@@ -6,7 +6,7 @@ from comrecgc.graphs import Edit, EditKind, Graph
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.molecules.smiles import from_smiles
 from comrecgc.wording import describe_path, describe_recourse, pattern_of, representatives
-from comrecgc.wording.words import Pattern
+from comrecgc.wording.recourses import Pattern
 
 ELEMENTS = ("C", "N", "O", "H")
 C, N, O, H = range(4)

@@ -1,4 +1,4 @@
-"""Cells: the units of work of all tables. Each is computed once, kept as a file, and found again by whatever table needs it."""
+"""Cached results of the cells of all tables: each is computed once and kept as a file, which several tables may use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from comrecgc.errors import InputError
 from comrecgc.run import read_json, write_json
 
 Progress = Callable[[str, int, int, str], None]
-Cell = dict[str, Any]
+CachedResult = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def scale_of(name: str) -> Scale:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellStore:
+class ResultStore:
     """Results of cells, one JSON file each, written whole or not at all; those there are not computed again.
 
     Args:
@@ -96,11 +96,11 @@ class CellStore:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody computed anything."""
+        """Whether the folder has no results."""
         return not any(self.folder.glob("*.json"))
 
-    def value(self, name: str, compute: Callable[[], Mapping[str, Any]]) -> Cell | None:
-        """What a cell holds, computed if nobody did; None if it is not there and nothing is to be computed.
+    def value(self, name: str, compute: Callable[[], Mapping[str, Any]]) -> CachedResult | None:
+        """The result of a cell, computed unless it is stored; None if it is not stored and `computes` is False.
 
         Args:
             name: What the result depends on, in words; it becomes the file's name.
@@ -114,7 +114,7 @@ class CellStore:
         if self.progress is not None:
             self.progress(name, 0, 1, "")
         started, busy = time.monotonic(), time.process_time()
-        value: Cell = {
+        value: CachedResult = {
             "cell": name,
             "version": __version__,
             **compute(),
@@ -147,7 +147,7 @@ def file_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")
 
 
-def _read(path: Path, name: str) -> Cell:
+def _read(path: Path, name: str) -> CachedResult:
     value = read_json(path)
     if not isinstance(value, dict) or value.get("cell") != name:
         raise InputError(f"{path} must hold the cell {name!r} (got another): delete it and run again")

@@ -1,7 +1,7 @@
-"""Where to draw the nodes of a graph, and of the graph it is edited into, so that what stays stays in place.
+"""Positions of the nodes of a graph, and of the graph it is edited into, for drawing; and the symbols written at atoms.
 
-Molecules take rdkit's depiction where rdkit is installed; anything else is laid out so that distances on paper follow
-distances in the graph. Positions depend on the graph alone: no random start. An edge is about 1 long.
+Molecules take rdkit's depiction where rdkit is installed. Other graphs are laid out so that distances on paper follow
+distances in the graph. Positions depend on the graph alone: there is no random start. An edge is about 1 long.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs.graph import Graph, components, neighbours_by_id
+from comrecgc.errors import InputError
+from comrecgc.graphs import Graph, components, edge_labels_by_id, labels_by_id, neighbours_by_id
+from comrecgc.molecules import are_types, charge_sign, count_hydrogens, element_of, read_atom, to_rdkit
 
 Point = tuple[float, float]
 _FloatArray = npt.NDArray[np.float64]
@@ -19,6 +21,8 @@ _FloatArray = npt.NDArray[np.float64]
 _ROUNDS = 60
 _GAP = 1.6  # between parts that are not connected
 _CLEARANCE = 0.72
+_RDKIT_BOND = 1.5
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def layout(graph: Graph) -> dict[int, Point]:
@@ -134,3 +138,52 @@ def _upright(positions: _FloatArray) -> _FloatArray:
     turned = centred @ axes[:, ::-1]
     skew = (turned**3).sum(axis=0)
     return np.asarray(turned * np.where(skew < 0, -1.0, 1.0))
+
+
+def atom_symbols(graph: Graph, label_names: Sequence[str], edge_label_names: Sequence[str] | None) -> dict[int, str]:
+    """What to write for each atom, by id: "C", "NH₂", "O⁻"; hydrogens where they are no nodes and bonds are known.
+
+    Args:
+        graph: The molecule.
+        label_names: Atom behind each label.
+        edge_label_names: Name of each edge label ("single", "double" …), if edges have labels.
+    """
+    names = {node: label_names[label] for node, label in labels_by_id(graph).items()}
+    hydrogens: dict[int, int] = {}
+    if edge_label_names and ("H" not in label_names or are_types(label_names)):
+        bonds: dict[tuple[int, int], str | None] = {
+            edge: edge_label_names[label] for edge, label in edge_labels_by_id(graph).items()
+        }
+        hydrogens = count_hydrogens(names, bonds, {}, fill=True)
+    return {node: _symbol(name, hydrogens.get(node, 0)) for node, name in names.items()}
+
+
+def _symbol(name: str, hydrogens: int) -> str:
+    atom = read_atom(name)
+    element = element_of(name)
+    if atom is None or element == "C":
+        hydrogens = 0
+    count = "" if not hydrogens else "H" if hydrogens == 1 else f"H{hydrogens}".translate(_SUBSCRIPTS)
+    return f"{element}{count}{charge_sign(atom.charge) if atom else ''}"
+
+
+def depict(graph: Graph, label_names: Sequence[str]) -> dict[int, Point] | None:
+    """A position for every atom, by id, a bond being 1 long; None where rdkit is not installed or will not draw the graph.
+
+    Args:
+        graph: The molecule.
+        label_names: Element behind each label.
+    """
+    try:
+        from rdkit import Chem
+        from rdkit.Chem import rdDepictor
+
+        molecule = to_rdkit(graph, label_names)
+        molecule.UpdatePropertyCache(strict=False)
+        Chem.GetSymmSSSR(molecule)
+        rdDepictor.Compute2DCoords(molecule, canonOrient=True)
+        points = np.array(molecule.GetConformer().GetPositions()[:, :2], dtype=np.float64) / _RDKIT_BOND
+    except (ImportError, InputError, RuntimeError, ValueError):
+        return None
+    points[:, 1] *= -1  # y grows downwards on a screen
+    return centred(graph, points) if np.isfinite(points).all() else None

@@ -18,7 +18,7 @@ from comrecgc.models import (
     obtain_classifier,
     obtain_embedder,
 )
-from comrecgc_reproduction.cells import Scale
+from comrecgc_reproduction.results import Scale
 
 Progress = Callable[[str, int, int, str], None]
 
@@ -26,7 +26,7 @@ _SEED = 0  # of what is trained here
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ground:
+class Setup:
     """A dataset and the models of an experiment.
 
     Args:

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from comrecgc.data import GraphDataset
-from comrecgc.data.benchmarks import BENCHMARKS, TUMeaning, from_tu_folder, load_benchmark
+from comrecgc.data import GraphDataset, PlantedDataset, load_dataset
+from comrecgc.data.loading import BENCHMARKS, TUMeaning, from_tu_folder, load_benchmark
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
 
@@ -232,7 +232,7 @@ def test_classes_may_be_negative(write_tu: WriteTU) -> None:
 def test_numbers_of_graphs_become_classes_by_a_threshold(write_tu: WriteTU) -> None:
     folder = write_tu(graph_attributes="0.5, 3\n2.5, 1\n")
     (folder / "TINY_graph_labels.txt").unlink()
-    with pytest.raises(InputError, match="has numbers and no classes: threshold must say from where they are high"):
+    with pytest.raises(InputError, match="has numbers instead of classes"):
         from_tu_folder(folder)
     assert from_tu_folder(folder, threshold=2.5).classes.tolist() == [0, 1]
     assert from_tu_folder(folder, threshold=1, accept="lower").classes.tolist() == [1, 0]
@@ -259,9 +259,7 @@ def test_attributes_are_noted_or_cut_into_ranges(write_tu: WriteTU) -> None:
         from_tu_folder(folder, bins={"size": 3})
     (folder / "TINY_node_attributes.txt").write_text("0.0, x\n")
     assert from_tu_folder(folder).num_labels == plain.num_labels  # what is not used may be damaged
-    with pytest.raises(
-        InputError, match=r"node_attributes\.txt must hold as many comma-separated numbers in every line"
-    ):
+    with pytest.raises(InputError, match=r"node_attributes\.txt line 1: must hold 2 comma-separated number"):
         from_tu_folder(folder, bins={"all": 3})
 
 
@@ -278,3 +276,52 @@ def test_names_of_labels_are_read_from_the_readme_of_the_archive(write_tu: Write
 def test_meaning_checks_itself() -> None:
     with pytest.raises(InputError, match="rare"):
         TUMeaning(reject={0}, class_names=("a", "b"), rare=-1)
+
+
+def test_a_folder_or_archive(
+    write_tu: Callable[..., Path], write_zip: Callable[[Mapping[str, str]], Path], tiny_members: dict[str, str]
+) -> None:
+    assert list(load_dataset(str(write_tu()))) == list(load_dataset(write_zip(tiny_members)))
+
+
+def test_a_table(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="SMILES need rdkit")
+    (tmp_path / "mine.csv").write_text("smiles,class\nCCO,1\nCC,0\n")
+    assert load_dataset(tmp_path / "mine.csv").name == "mine"
+
+
+def test_planted_in_any_case() -> None:
+    assert isinstance(load_dataset("Planted"), PlantedDataset)
+
+
+def test_a_benchmark_in_any_case(data_root: Path) -> None:
+    assert load_dataset("AIDS", data_root).name == "aids"
+
+
+def test_a_path_with_the_name_of_a_benchmark_is_a_path(
+    write_tu: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(write_tu("planted").parent)
+    assert len(load_dataset(Path("planted"))) == len(load_dataset("./planted")) == 2
+    assert len(load_dataset("planted")) == 600
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("mutagenity", "did you mean mutagenicity?"),
+        ("imdb", "did you mean imdb-multi or imdb-binary?"),
+        ("qqq", "'qqq')"),
+    ],
+)
+def test_unknown_names_get_the_nearest(name: str, hint: str) -> None:
+    with pytest.raises(InputError, match=r"^A dataset is one of aids, .*, planted, or the path") as caught:
+        load_dataset(name)
+    assert hint in str(caught.value)
+    assert ("did you mean" in str(caught.value)) == (name != "qqq")
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "missing.zip", "missing.smi"])
+def test_missing_files_are_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=name):
+        load_dataset(tmp_path / name)

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from comrecgc.graphs import Graph, GraphBatch, GraphTensors, grouped_neighbours
+from comrecgc.graphs import Graph, GraphBatch, grouped_neighbours
+from comrecgc.models.networks import GraphTensors
 from tests.graphs.strategies import random_graph
 
 

@@ -1,21 +1,90 @@
-"""The functional groups that a rule changes: from its pattern where that shows them whole, else from the molecules it was carried out on."""
+"""Groups and families of compounds that a rule changes, by name: from its pattern where that shows them whole, else from the molecules
+it was carried out on.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from comrecgc.graphs import Graph
-from comrecgc.molecules import BOND_NAMES, Molecule, Substituent, element_of, family_of, read_atom
-from comrecgc.wording.changed_molecule import ChangedMolecule
-from comrecgc.wording.difference import Pair, pair_of
-from comrecgc.wording.english import listed, plural, several, with_article
-from comrecgc.wording.molecule_groups import bond_order
+from comrecgc.molecules import (
+    BOND_NAMES,
+    CHARGED_NITROGEN,
+    Molecule,
+    Substituent,
+    bond_order,
+    charge_sign,
+    element_of,
+    family_of,
+    read_atom,
+)
+from comrecgc.wording.difference import ChangedMolecule, Pair, pair_of
+from comrecgc.wording.english import listed, number, plural, several, with_article
 
-_CHARGED_NITROGEN = 4
+# Atoms and bonds in words and formulas.
+
+
+ELEMENTS = {
+    "H": "hydrogen", "B": "boron", "C": "carbon", "N": "nitrogen", "O": "oxygen", "F": "fluorine", "Na": "sodium",
+    "Mg": "magnesium", "Si": "silicon", "P": "phosphorus", "S": "sulfur", "Cl": "chlorine", "K": "potassium",
+    "Ca": "calcium", "Zn": "zinc", "As": "arsenic", "Se": "selenium", "Br": "bromine", "Sn": "tin", "I": "iodine",
+    "Hg": "mercury", "Pb": "lead", "Cu": "copper", "Fe": "iron", "Pt": "platinum", "Li": "lithium", "Al": "aluminium",
+    "*": "unknown atom",
+}  # fmt: skip
+
+
+def element_word(name: str) -> str:
+    """An atom in a word: "carbon", "charged nitrogen"."""
+    atom = read_atom(name)
+    symbol = element_of(name)
+    return ("charged " if atom and atom.charge else "") + ELEMENTS.get(symbol, symbol)
+
+
+def symbol_of(name: str) -> str:
+    """An atom in a formula: "C", "N⁺"."""
+    atom = read_atom(name)
+    return element_of(name) + (charge_sign(atom.charge) if atom else "")
+
+
+def is_aromatic(name: str) -> bool:
+    """Whether an atom type is that of an aromatic ring."""
+    atom = read_atom(name)
+    return atom is not None and atom.is_aromatic
+
+
+Wordiness = Literal["full", "long", "middle", "short"]
+"""How much of the surroundings a sentence describes."""
+
+
+def written_groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
+    """Groups as the sentence calls them: "nitro (–NO2)", "a nitro group (–NO2)", "two –F"."""
+    texts = []
+    for group, count in Counter(groups).items():
+        if group.is_atom and group.formula in ELEMENTS:
+            texts.append(several(element_word(group.formula), count))
+        elif group.is_ring and group.name and wordiness in ("middle", "short"):
+            texts.append(group.name if count == 1 else f"{number(count)} {group.name}")
+        elif group.name is None or wordiness in ("middle", "short"):
+            texts.append(group.formula if count == 1 else f"{number(count)} {group.formula}")
+        elif wordiness == "full":
+            texts.append(f"{several(f'{group.name} group', count)} ({group.formula})")
+        else:
+            texts.append(f"{group.name if count == 1 else f'{number(count)} {group.name}'} ({group.formula})")
+    return listed(texts) if texts else ""
+
+
+def noted(text: str, note: str) -> str:
+    """Groups with a note on them, in one pair of brackets: "oxiranyl (–C2H3O, an epoxide)"."""
+    if not note:
+        return text
+    return f"{text.removesuffix(')')}, {note})" if text.endswith(")") and " (" in text else f"{text} ({note})"
+
+
 _MOST_SHARE = 0.6  # of the places that have a group, for it to be named
 _LEAST_SHARE = 0.1  # of the places that have one of two groups, for both to be named
 _FEWEST_PLACES = 5  # to say that all of them have a group
@@ -127,7 +196,7 @@ class FunctionalGroups:
         for nitrogen in (other for other in d.around[node] if d.old.get(other) == "N"):
             bonds = {sum(pair) - nitrogen: bond for pair, bond in d.old_bonds.items() if nitrogen in pair}
             single = [other for other, bond in bonds.items() if d.old[other] == "O" and bond == "single"]
-            if single == [node] and sum(map(bond_order, bonds.values())) == _CHARGED_NITROGEN:
+            if single == [node] and sum(map(bond_order, bonds.values())) == CHARGED_NITROGEN:
                 return True
         return False
 

@@ -8,11 +8,11 @@ import pytest
 
 from comrecgc.errors import InputError
 from comrecgc_reproduction import scale_of
-from comrecgc_reproduction.cells import CellStore, file_name
+from comrecgc_reproduction.results import ResultStore, file_name
 
 
 def test_a_cell_is_computed_once(tmp_path: Path) -> None:
-    store, calls = CellStore(folder=tmp_path / "cells"), []
+    store, calls = ResultStore(folder=tmp_path / "cells"), []
 
     def compute() -> dict[str, float]:
         calls.append(1)
@@ -20,7 +20,7 @@ def test_a_cell_is_computed_once(tmp_path: Path) -> None:
 
     assert store.is_empty
     first = store.value("published 5 heads aids seed 0", compute)
-    again = CellStore(folder=tmp_path / "cells").value("published 5 heads aids seed 0", compute)
+    again = ResultStore(folder=tmp_path / "cells").value("published 5 heads aids seed 0", compute)
     assert len(calls) == 1
     assert first is not None
     assert first == again
@@ -29,14 +29,14 @@ def test_a_cell_is_computed_once(tmp_path: Path) -> None:
 
 
 def test_nothing_is_computed_where_cells_are_only_read(tmp_path: Path) -> None:
-    reader = CellStore(folder=tmp_path, computes=False)
+    reader = ResultStore(folder=tmp_path, computes=False)
     assert reader.value("a", _fail) is None
-    written = CellStore(folder=tmp_path).value("a", lambda: {"x": 1})
+    written = ResultStore(folder=tmp_path).value("a", lambda: {"x": 1})
     assert reader.value("a", _fail) == written
 
 
 def test_what_fails_leaves_no_cell(tmp_path: Path) -> None:
-    store = CellStore(folder=tmp_path)
+    store = ResultStore(folder=tmp_path)
     with pytest.raises(RuntimeError):
         store.value("a", _fail)
     assert store.is_empty
@@ -48,7 +48,7 @@ def _fail() -> dict[str, float]:
 
 
 def test_damaged_and_foreign_cells_are_named(tmp_path: Path) -> None:
-    store = CellStore(folder=tmp_path)
+    store = ResultStore(folder=tmp_path)
     (tmp_path / "a.json").write_text('{"cell": "b"}')
     with pytest.raises(InputError, match="must hold the cell 'a'"):
         store.value("a", dict)
