@@ -29,9 +29,8 @@ from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer, GcfWalker
 from comrecgc.algorithms.baselines.registry import BASELINES, make_baseline
 from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, embedded
 from comrecgc.algorithms.baselines.summary import summarise
-from comrecgc.algorithms.vectors.candidates import few_counterfactuals
 from comrecgc.cli.baseline import parse_options
-from comrecgc.cover import PublishedClustering, RecoursePairs, pairs_within, with_counterfactuals
+from comrecgc.cover import PublishedClustering, RecoursePairs, few_counterfactuals, pairs_within, with_counterfactuals
 from comrecgc.graphs import GraphBatch, apply_edit, one_edit_table, to_data
 from comrecgc.run import reproducible
 from comrecgc.scoring import NeighbourhoodScorer

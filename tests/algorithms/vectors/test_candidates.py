@@ -6,12 +6,11 @@ import pytest
 from comrecgc.algorithms.settings import Settings
 from comrecgc.algorithms.vectors.candidates import (
     ball_cover,
-    few_counterfactuals,
     mapped_path,
     max_walk_cost,
     shorter_path,
 )
-from comrecgc.cover import with_counterfactuals
+from comrecgc.cover import few_counterfactuals, with_counterfactuals
 from comrecgc.graphs import Edit, EditKind, EditPath, Graph, GraphBatch, apply_path
 from comrecgc.graphs.constraints import AllowKinds
 from comrecgc.models.classifier import FloatArray

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from comrecgc.algorithms.baselines.registry import baseline_name
 from comrecgc.algorithms.baselines.source import Counterfactual, Subject, embedded
@@ -27,9 +26,8 @@ from comrecgc.cover import (
     RecourseClustering,
     RecoursePairs,
     cover_of,
-    greedy_cover,
+    few_counterfactuals,
     nearest_counterfactuals,
-    nearest_of_all,
     normalised_distances,
     pairs_within,
     with_counterfactuals,
@@ -390,32 +388,6 @@ def _chosen_as_published(settings: ResolvedSettings, pairs: RecoursePairs) -> Ch
 def _min_samples(settings: ResolvedSettings) -> int:
     """Vectors that make a cluster: as asked for, as the baseline has it, or 2."""
     return settings.min_samples or int(getattr(settings.baseline, "min_samples", 2))
-
-
-def few_counterfactuals(pairs: RecoursePairs, how: str, seed: int = 0) -> npt.NDArray[np.int64]:
-    """The counterfactuals that the FC rows of the paper's tables use, no more than there are inputs unless all are taken.
-
-    Args:
-        pairs: All pairs within θ.
-        how: "nearest" to some input, however far; "greedy", by the inputs within θ, going on at no gain; or "all".
-        seed: Of which copy of a graph is nearest, where there are several.
-    """
-    from scipy.sparse import csr_array
-
-    everything = np.arange(pairs.num_candidates)
-    if how == "all" or len(everything) <= pairs.num_inputs:
-        return everything
-    if how == "nearest":
-        return nearest_of_all(
-            pairs.input_embeddings,
-            pairs.input_sizes,
-            pairs.candidate_embeddings,
-            pairs.candidate_sizes,
-            rng=np.random.default_rng(seed),
-        ).astype(np.int64)
-    cells = (np.ones(len(pairs), dtype=np.bool_), (pairs.candidates, pairs.inputs))
-    order = greedy_cover(csr_array(cells, shape=(len(everything), pairs.num_inputs)), pairs.num_inputs).order
-    return np.concatenate([order, np.setdiff1d(everything, order)[: pairs.num_inputs - len(order)]])
 
 
 def _clustered(settings: ResolvedSettings, pairs: RecoursePairs) -> FloatArray:
