@@ -33,7 +33,7 @@ import comrecgc.runs  # what commands import when they are called, imported befo
 from comrecgc.algorithms import checkpoint
 from comrecgc.cli import main as command_line
 from comrecgc.data import GraphDataset, load_planted
-from comrecgc.models import ClassifierTraining, EmbedderTraining, train_classifier, train_embedder
+from comrecgc.models import ClassifierTraining, EmbedderTraining, greed_training, train_classifier, train_embedder
 from comrecgc.run import files
 
 KILLS_A_TRIAL = 2
@@ -56,12 +56,12 @@ CASES = (
         "explain --dataset planted {models} --no-panel --max-changes 2 --theta 0.1 --recourses 8 --out {out}/run",
     ),
     Case(
-        "explain --recourse vectors",
-        "explain --dataset planted {models} --recourse vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
+        "explain --algorithm vectors",
+        "explain --dataset planted {models} --algorithm vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
     ),
     Case(
-        "explain --preset paper",
-        "explain --dataset planted {models} --preset paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",
+        "explain --algorithm paper",
+        "explain --dataset planted {models} --algorithm paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",
         workers=True,
     ),
     Case("train classifier", "train classifier --dataset planted --epochs {epochs} --out {out}/classifier.safetensors"),
@@ -119,7 +119,7 @@ def quicken(dataset: GraphDataset) -> None:
     comrecgc.data.load_dataset = lambda *_, **__: dataset
     checkpoint.SECONDS = 0.1
     defaults(train_classifier)["checkpoint_seconds"] = 0.1
-    defaults(EmbedderTraining.__init__)["checkpoint_every"] = 5
+    greed_training.CHECKPOINT_EVERY = 5
 
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
