@@ -1,3 +1,5 @@
+"""Tests of comrecgc.algorithms.rules.algorithm, comrecgc.explanation.stored."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,8 @@
+"""Tests of comrecgc.explainer.
+
+Also tests comrecgc.algorithms.inputs, comrecgc.explanation.application.
+"""
+
 from __future__ import annotations
 
 import time

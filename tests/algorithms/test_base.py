@@ -1,4 +1,7 @@
-"""Algorithms as configurations: their fields are checked, documented and stored from one place (`base.py`, `registry.py`)."""
+"""Algorithms as configurations: their fields are checked, documented and stored from one place (`base.py`, `registry.py`).
+
+Also tests comrecgc.algorithms.registry.
+"""
 
 from __future__ import annotations
 

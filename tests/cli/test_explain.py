@@ -1,3 +1,8 @@
+"""Tests of comrecgc.cli.explain.
+
+Also tests comrecgc.cli.app, comrecgc.cli.summary, comrecgc.errors.
+"""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,8 @@
+"""Tests of comrecgc.evidence.gathering.
+
+Also tests comrecgc.evidence.records.
+"""
+
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,3 +1,5 @@
+"""Tests of comrecgc.evidence.gathering."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,8 @@
+"""Tests of comrecgc.explanation.rules.
+
+Also tests comrecgc.explanation.assembly.
+"""
+
 from __future__ import annotations
 
 import time

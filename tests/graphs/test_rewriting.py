@@ -1,4 +1,7 @@
-"""Rules as patterns: places and results equal a literal reading of what a rule means."""
+"""Rules as patterns: places and results equal a literal reading of what a rule means.
+
+Also tests comrecgc.graphs.matching_kernels.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
+"""Tests of comrecgc.report.pages.
+
+Also tests comrecgc.report.views.
+"""
+
 from __future__ import annotations
 
 import base64

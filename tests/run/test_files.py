@@ -1,3 +1,8 @@
+"""Tests of comrecgc.run.files.
+
+Also tests comrecgc.run.arrays, comrecgc.run.weights.
+"""
+
 from __future__ import annotations
 
 from pathlib import Path

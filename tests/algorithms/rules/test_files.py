@@ -1,3 +1,8 @@
+"""Tests of comrecgc.algorithms.rules.files.
+
+Also tests comrecgc.algorithms.rules.mined.
+"""
+
 from __future__ import annotations
 
 from dataclasses import replace

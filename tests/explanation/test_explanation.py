@@ -1,3 +1,8 @@
+"""An explanation as a record, as files, in notebooks and as PyG's own.
+
+Also tests comrecgc.explanation.document, comrecgc.explanation.folder, comrecgc.explanation.records, comrecgc.explanation.molecule_table, comrecgc.explanation.notebook, comrecgc.explanation.plot, comrecgc.explanation.pyg.
+"""
+
 from __future__ import annotations
 
 import csv

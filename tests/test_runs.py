@@ -1,3 +1,5 @@
+"""Run folders: what is written, resumed, refused and opened again."""
+
 from __future__ import annotations
 
 import json
