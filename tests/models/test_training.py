@@ -112,9 +112,9 @@ def test_resume_refuses_another_run_and_a_damaged_file(tmp_path: Path) -> None:
     dataset, out = marked_dataset(), tmp_path / "m.safetensors"
     with pytest.raises(Killed):
         train_classifier(dataset, QUICK, out=out, progress=kill_at(2), checkpoint_seconds=0)
-    with pytest.raises(InputError, match="belongs to another run: fingerprint must be"):
+    with pytest.raises(InputError, match="belongs to another run"):
         train_classifier(marked_dataset(seed=1), QUICK, out=out, resume=True)
-    with pytest.raises(InputError, match="belongs to another run: training must be"):
+    with pytest.raises(InputError, match="belongs to another run"):
         train_classifier(dataset, replace(QUICK, hidden=9), out=out, resume=True)
     (tmp_path / "m.training.npz").write_bytes(b"rubbish")
     with pytest.raises(InputError, match="is damaged") as caught:
@@ -166,7 +166,7 @@ def test_split_is_a_partition_in_tenths() -> None:
 
 
 def test_data_that_cannot_be_learned_from_is_refused() -> None:
-    with pytest.raises(InputError, match=r"graphs of both classes .* \(got 1 reject and 1 accept in all\)"):
+    with pytest.raises(InputError, match="graphs of both classes"):
         train_classifier(marked_dataset(300).subset([0, _first_reject()]), QUICK)
     accepted = marked_dataset(300)
     accepted = accepted.subset(np.flatnonzero(accepted.classes == 1).tolist())
