@@ -19,7 +19,7 @@ STATIONS = [
     ("classifiers", "one forward pass; not accepted, so the graph is an input; a panel is trained", "Rejects, Panel"),
     ("graphs, molecules", "which surroundings and groups occur in the data", "Ladder, Vocabulary"),
     ("rules: mining", "every change at every place, on its rung and within θ, scored once by kernels", "Changes"),
-    ("rules: composition", "two or three changes together, where the single ones raise the score", "Made"),
+    ("rules: composition", "two or three changes together, where the single ones raise the score", "CompositeChanges"),
     ("rules: table", "one row per rule: which inputs hold it, which it turns, who agrees", "RuleTable"),
     ("rules: choice, selection", "at most R rules that turn the most inputs, with a bound", "RuleChoice"),
     ("pipeline, wording", "a plain forward pass checks every claim; the rule gets its words", "Explanation"),

@@ -1,6 +1,6 @@
 """COMRECGC (ICML 2025), section 3.2 and Algorithm 5: the multi-head vertex-reinforced random walk.
 
-Heads walk in the space of graphs, one edit a step. A lead, drawn anew each step, goes where acceptance is likely and
+Heads walk in the space of graphs, one edit a step. A lead, drawn anew each step, goes where oracle is likely and
 where heads have been before; the others follow it, each taking the edit (or none) that makes its own recourse most like the
 lead's. Every accepted graph a head stands on is a candidate. Now and then all heads go back to input graphs.
 """

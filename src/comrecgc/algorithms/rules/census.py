@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import enumeration_kernels
-from comrecgc.algorithms.rules.composition import Composition, Made, composite_keys
-from comrecgc.algorithms.rules.matcher import Holders
-from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Workshop
+from comrecgc.algorithms.rules.composition import CompositeChanges, Composition, composite_keys
+from comrecgc.algorithms.rules.matcher import PatternMatcher
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle
 from comrecgc.algorithms.rules.reading import read_rules
 from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, packed
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
@@ -28,7 +28,7 @@ Keys = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Recipes:
+class RuleIndex:
     """What it takes to carry the rules of a table out elsewhere.
 
     Args:
@@ -50,13 +50,13 @@ class Recipes:
     triples: Keys
 
     @classmethod
-    def of(cls, table: RuleTable, workshop: Workshop) -> Recipes:
-        """The recipes of a table, read off the inputs it was mined from."""
+    def of(cls, table: RuleTable, scorer: ChangeScorer) -> RuleIndex:
+        """The index of a table, read off the inputs it was mined from."""
         size = table.num_changes
         entries = np.concatenate([table.ptr[:-1], np.flatnonzero(size[table.rule] == MOST_CHANGES)])
         rule = np.concatenate([np.arange(len(table)), table.rule[entries[len(table) :]]])
         change = table.change[entries].astype(np.int32)
-        members = _keys_of(table.input[entries], change, workshop)  # [V, 3, 2]: radius 0 and 1
+        members = _keys_of(table.input[entries], change, scorer)  # [V, 3, 2]: radius 0 and 1
         radius = np.minimum(table.radius[rule], 1).astype(np.int64)
         two, three = (np.flatnonzero(size[rule] == count) for count in (2, 3))
         general, inner = members[:, :, 0], np.concatenate([two, three])
@@ -67,7 +67,7 @@ class Recipes:
         every = np.unique(np.concatenate([general_rules, general[two, :2].ravel(), general[three].ravel()]))
         return cls(
             key=table.key,
-            rules=tuple(record.rule for record in read_rules(table, workshop, range(len(table)))),
+            rules=tuple(record.rule for record in read_rules(table, scorer, range(len(table)))),
             general=every,
             exact=np.unique(members[exact, 0, 1]),
             narrow=np.union1d(every, general[exact, 0]),
@@ -82,12 +82,12 @@ class Recipes:
         return enumeration_kernels.Wanted(*tables)
 
 
-def _keys_of(inputs: npt.NDArray[np.int32], changes: npt.NDArray[np.int32], workshop: Workshop) -> Keys:
+def _keys_of(inputs: npt.NDArray[np.int32], changes: npt.NDArray[np.int32], scorer: ChangeScorer) -> Keys:
     """Keys of the single rule that each change carries out, at radius 0 and 1, `[V, 3, 2]`."""
     keys = np.zeros((len(inputs), MOST_CHANGES, 2), np.uint64)
     for input_ in np.unique(inputs).tolist():
         rows = np.flatnonzero(inputs == input_)
-        where = {tuple(row): key for row, key in zip(*workshop.enumerated(input_), strict=True)}
+        where = {tuple(row): key for row, key in zip(*scorer.enumerated(input_), strict=True)}
         for row in rows.tolist():
             for place, change in enumerate(map(tuple, changes[row].tolist())):
                 if change[0] >= 0:
@@ -130,49 +130,49 @@ class Census:
 
 
 def count_rules(
-    recipes: Recipes, inputs: Sequence[Graph], base: FloatArray, vocabulary: Vocabulary, acceptance: Acceptance
+    index: RuleIndex, inputs: Sequence[Graph], base: FloatArray, vocabulary: Vocabulary, oracle: Oracle
 ) -> Census:
     """Carry rules out on some inputs.
 
     Args:
-        recipes: The rules.
+        index: The rules.
         inputs: The graphs.
         base: Log-odds of accept of each, `[N]`.
         vocabulary: What the rules were mined with.
-        acceptance: Who was asked.
+        oracle: Who was asked.
     """
-    workshop = Workshop(inputs=inputs, vocabulary=vocabulary)
-    singles = workshop.changes(acceptance, wanted=recipes.wanted)
-    composites: list[Made] = []
-    if len(recipes.pairs) and len(singles):
+    scorer = ChangeScorer(inputs=inputs, vocabulary=vocabulary)
+    singles = scorer.changes(oracle, wanted=index.wanted)
+    composites: list[CompositeChanges] = []
+    if len(index.pairs) and len(singles):
         composites = Composition().carry_out(
-            recipes.pairs, recipes.triples, singles, acceptance.log_odds(inputs, base), workshop, acceptance
+            index.pairs, index.triples, singles, oracle.log_odds(inputs, base), scorer, oracle
         )
-    shape = (len(recipes.key), len(inputs))
+    shape = (len(index.key), len(inputs))
     turned = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
-    for key, input_ in _accepted_keys(singles, composites, workshop, recipes):
-        place = np.searchsorted(recipes.key, key)
-        listed = recipes.key[np.minimum(place, shape[0] - 1)] == key if shape[0] else np.zeros(len(key), bool)
+    for key, input_ in _accepted_keys(singles, composites, scorer, index):
+        place = np.searchsorted(index.key, key)
+        listed = index.key[np.minimum(place, shape[0] - 1)] == key if shape[0] else np.zeros(len(key), bool)
         turned |= packed(place[listed], input_[listed], shape)
     known = np.unpackbits(turned, axis=1, count=len(inputs)).astype(bool)
-    holds = Holders(inputs).hold(recipes.rules, known)
+    holds = PatternMatcher(inputs).hold(index.rules, known)
     return Census(turned=turned, num_applicable=holds.sum(axis=1, dtype=np.int64), num_inputs=len(inputs))
 
 
 def _accepted_keys(
-    singles: Changes, composites: Sequence[Made], workshop: Workshop, recipes: Recipes
+    singles: Changes, composites: Sequence[CompositeChanges], scorer: ChangeScorer, index: RuleIndex
 ) -> Iterator[tuple[Keys, IntArray]]:
     """Rules of every radius that are accepted somewhere, and the inputs where that is: keys and inputs, in pairs."""
     rows = np.flatnonzero(singles.accepted)
     narrow, exact = singles.rule[rows].T
     yield narrow, singles.input[rows]
     yield exact, singles.input[rows]
-    rows = rows[np.isin(exact, recipes.exact)]
+    rows = rows[np.isin(exact, index.exact)]
     yield (
-        workshop.widened_keys(singles.input[rows], singles.change[rows, 0], singles.rule[rows, 1]),
+        scorer.widened_keys(singles.input[rows], singles.change[rows, 0], singles.rule[rows, 1]),
         singles.input[rows],
     )
     for made in composites:
         rows = np.flatnonzero(made.goal > ACCEPTED)
         yield made.rule[rows], made.input[rows]
-        yield workshop.exact_keys(made.input[rows], made.change[rows], made.exact[rows]), made.input[rows]
+        yield scorer.exact_keys(made.input[rows], made.change[rows], made.exact[rows]), made.input[rows]

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.rules.matcher import Holders
+from comrecgc.algorithms.rules.matcher import PatternMatcher
 from comrecgc.algorithms.rules.mined import MinedRules
-from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, IntArray, Progress
+from comrecgc.algorithms.rules.mining import ACCEPTED, IntArray, Oracle, Progress
 from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rule, rule_isomorphism
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Rule, Rung, carry_out
@@ -25,7 +25,7 @@ _INPUTS_AT_ONCE = 128
 def count_rules_exactly(
     mined: MinedRules,
     rows: Sequence[int],
-    acceptance: Acceptance,
+    oracle: Oracle,
     *,
     most_nodes: float = np.inf,
     deadline: float | None = None,
@@ -38,20 +38,20 @@ def count_rules_exactly(
     Args:
         mined: The table and what it was mined from.
         rows: Rules to count; those that are exact already are left as they are.
-        acceptance: Who is asked.
+        oracle: Who is asked.
         most_nodes: Nodes of changed graphs that the model is shown; rules beyond are not counted.
         deadline: When to stop, as `time.monotonic()` counts; rules that are left are not counted.
         progress: Called as work proceeds.
     """
-    table, matcher = mined.table, Holders(mined.rejects.graphs)
+    table, matcher = mined.table, PatternMatcher(mined.rejects.graphs)
     open_rows = [row for row in rows if not table.exact[row]]
     parts: dict[int, _Entries] = {}
     exact: dict[int, bool] = {}
-    asked_before = acceptance.tally.graphs
+    asked_before = oracle.tally.graphs
     for done, row in enumerate(open_rows):
         if deadline is not None and time.monotonic() > deadline:
             break
-        counted = _count(mined, mined.rules([row])[0], matcher, acceptance, most_nodes, deadline)
+        counted = _count(mined, mined.rules([row])[0], matcher, oracle, most_nodes, deadline)
         if counted is None:
             break
         parts[row], shown, exact[row] = counted
@@ -60,7 +60,7 @@ def count_rules_exactly(
             progress("counting chosen rules", done + 1, len(open_rows), "")
     if not parts:
         return mined
-    asked = acceptance.tally.graphs - asked_before
+    asked = oracle.tally.graphs - asked_before
     table = _with_entries(table, parts, exact, table.num_scored + asked if table.num_scored else 0)
     return replace(mined, table=table, records={row: it for row, it in mined.records.items() if row not in parts})
 
@@ -72,20 +72,22 @@ _Entries = tuple[IntArray, npt.NDArray[np.int16], npt.NDArray[np.float32], npt.N
 def _count(
     mined: MinedRules,
     record: MinedRule,
-    matcher: Holders,
-    acceptance: Acceptance,
+    matcher: PatternMatcher,
+    oracle: Oracle,
     most_nodes: float,
     deadline: float | None,
 ) -> tuple[_Entries, float, bool] | None:
     """The entries of a rule, the nodes that the model was shown, and whether that is all; None if there are too many sites, or no time."""
-    table, row, workshop = mined.table, record.row, mined.workshop
+    table, row, scorer = mined.table, record.row, mined.scorer
     entries = np.arange(table.ptr[row], table.ptr[row + 1])
     if record.rule.radius > (1 if record.rule.num_changes == 1 else 0):  # keys of less say all of the pattern
-        same = [site is not None for site in entry_sites(table, workshop, record.rule, entries)]
+        same = [site is not None for site in entry_sites(table, scorer, record.rule, entries)]
         entries = entries[np.array(same, bool)]
     asked = table.can_be_carried_out(row)
     asked[table.input[entries]] = False
-    sizes = np.array([graph.num_nodes for graph in workshop.inputs])
+    total = np.array([2 * graph.size + record.rule.grown for graph in scorer.inputs])
+    asked &= record.rule.cost <= scorer.vocabulary.theta * total
+    sizes = np.array([graph.num_nodes for graph in scorer.inputs])
     found: list[tuple[int, IntArray, float]] = []
     shown, is_exact = 0.0, True
     places = np.flatnonzero(asked)
@@ -96,19 +98,19 @@ def _count(
         changes = record.changes_at(sites)
         _, first = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_index=True)
         inputs, sites, changes = inputs[first], sites[first], changes[first]
-        shown += float(sizes[inputs].sum()) if acceptance.is_asked else 0.0
+        shown += float(sizes[inputs].sum()) if oracle.is_asked else 0.0
         if shown > most_nodes or (deadline is not None and time.monotonic() > deadline):
             return None
-        margin, goal = acceptance.judge(workshop, inputs, changes, deadline=deadline)
+        margin, goal = oracle.judge(scorer, inputs, changes, deadline=deadline)
         best = _best(mined, record, inputs, changes, margin, goal)
         impossible = np.isnan(margin) & ~np.isin(inputs, [place for place, _, _ in best])
-        is_exact &= not _turns_where_parts_touch(mined, record.rule, inputs[impossible], sites[impossible], acceptance)
+        is_exact &= not _turns_where_parts_touch(mined, record.rule, inputs[impossible], sites[impossible], oracle)
         found += best
     new_inputs = np.array([place for place, _, _ in found], np.int32)
     new_changes = np.full((len(found), *table.change.shape[1:]), -1, np.int16)
     for k, (_, change, _) in enumerate(found):
         new_changes[k, : len(change)] = change
-    votes = acceptance.votes(workshop, new_inputs, new_changes[:, : len(record.change)].astype(np.int32))
+    votes = oracle.votes(scorer, new_inputs, new_changes[:, : len(record.change)].astype(np.int32))
     inputs = np.concatenate([table.input[entries], new_inputs])
     order = np.argsort(inputs, kind="stable")
     counted = (
@@ -144,29 +146,27 @@ def _best(
 
 def _carries_out(mined: MinedRules, record: MinedRule, place: int, change: IntArray) -> bool:
     """Whether changes of an input are the rule."""
-    graph = mined.workshop.inputs[place]
-    batch, origin = mined.workshop.changed(place, change[None])
+    graph = mined.scorer.inputs[place]
+    batch, origin = mined.scorer.changed(place, change[None])
     rule, _ = read_rule(graph, batch[0], origin.tolist(), change, mined.table.groups, record.rule.radius)
     return rule_isomorphism(record.rule, rule) is not None
 
 
-def _turns_where_parts_touch(
-    mined: MinedRules, rule: Rule, inputs: IntArray, sites: IntArray, acceptance: Acceptance
-) -> bool:
+def _turns_where_parts_touch(mined: MinedRules, rule: Rule, inputs: IntArray, sites: IntArray, oracle: Oracle) -> bool:
     """Whether a rule turns an input at a site where a closed node has more neighbours in the map than `before` says.
 
     The pattern fits there, as where a chain fits a ring, but no changes of groups do the same; the table has no entry for it.
     """
     closed = [node for node, is_closed in enumerate(rule.closed) if is_closed]
-    degrees = [mined.workshop.inputs[place].degrees() for place in inputs.tolist()]
+    degrees = [mined.scorer.inputs[place].degrees() for place in inputs.tolist()]
     usual = sum(len(rule.before.neighbours[node]) for node in closed)
     rows = [k for k, degree in enumerate(degrees) if degree[sites[k, closed]].sum() > usual]
     if not rows:
         return False
-    vocabulary, graphs = mined.workshop.vocabulary, [mined.workshop.inputs[inputs[k]] for k in rows]
+    vocabulary, graphs = mined.scorer.vocabulary, [mined.scorer.inputs[inputs[k]] for k in rows]
     results = [carry_out(rule, graph, tuple(sites[k].tolist())) for k, graph in zip(rows, graphs, strict=True)]
     distance = [rule.distance(graph, result) for graph, result in zip(graphs, results, strict=True)]
-    accepted = acceptance.classifier.accept_probability(GraphBatch.from_graphs(results)) > 0.5
+    accepted = oracle.classifier.accept_probability(GraphBatch.from_graphs(results)) > 0.5
     rungs = vocabulary.ladder.rungs(ChangedGraphs.from_graphs(graphs, results))
     holds = accepted & (np.array(distance) <= vocabulary.theta) & (rungs >= min(vocabulary.rung, Rung.PLAUSIBLE))
     return bool(holds.any())

@@ -13,7 +13,7 @@ from comrecgc.graphs import Graph, GraphBatch, Rule, matching_kernels
 BoolArray = npt.NDArray[np.bool_]
 
 
-class Holders:
+class PatternMatcher:
     """Graphs in which rules are looked for."""
 
     def __init__(self, graphs: Sequence[Graph]) -> None:

@@ -16,8 +16,8 @@ from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.census import Census
 from comrecgc.algorithms.rules.composition import Composition
 from comrecgc.algorithms.rules.files import load_table
-from comrecgc.algorithms.rules.matcher import Holders
-from comrecgc.algorithms.rules.mining import Acceptance, Workshop, log_odds
+from comrecgc.algorithms.rules.matcher import PatternMatcher
+from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle, log_odds
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rules
 from comrecgc.algorithms.rules.table import RuleTable, tabulate
@@ -52,7 +52,7 @@ class MinedRules:
 
     Args:
         table: The rules and the inputs each turns.
-        workshop: Carries out changes.
+        scorer: Carries out changes.
         rejects: The inputs.
         complete: Whether there was time for all that was to be tried.
         census: What the rules do to all inputs, where those here are a sample; None where they are all.
@@ -60,7 +60,7 @@ class MinedRules:
     """
 
     table: RuleTable
-    workshop: Workshop
+    scorer: ChangeScorer
     rejects: Rejects
     complete: bool = True
     census: Census | None = None
@@ -70,13 +70,13 @@ class MinedRules:
         """Rules of the table by their rows; None for all."""
         rows = range(len(self.table)) if rows is None else rows
         new = [row for row in rows if row not in self.records]
-        self.records.update(zip(new, read_rules(self.table, self.workshop, new), strict=True))
+        self.records.update(zip(new, read_rules(self.table, self.scorer, new), strict=True))
         return [self.records[row] for row in rows]
 
     def sites(self, row: int, inputs: Sequence[int]) -> list[Site]:
         """Where a rule is carried out in inputs that it turns, in the order of its nodes: the very places of the table."""
         entries = np.array([self.table.entry(row, place) for place in inputs], np.int64)
-        found = entry_sites(self.table, self.workshop, self.rules([row])[0].rule, entries)
+        found = entry_sites(self.table, self.scorer, self.rules([row])[0].rule, entries)
         assert all(site is not None for site in found), "the entries of a counted rule carry out its pattern"
         return [site for site in found if site is not None]
 
@@ -104,33 +104,33 @@ def mine_rules(
         most_rules: Rules that the table keeps.
     """
     deadline, progress = context.clock.search_deadline(len(rejects)), context.report
-    acceptance = acceptance_of(task, classifier, judges)
-    workshop = workshop_of(task, rejects, judges.ladder, context.num_jobs)
+    oracle = oracle_of(task, classifier, judges)
+    scorer = change_scorer_of(task, rejects, judges.ladder, context.num_jobs)
     base = log_odds(rejects.scores.probability)
-    counting = acceptance.log_odds(rejects.graphs, base)
-    most_nodes = most_nodes_of(acceptance, rejects, deadline)
-    singles = workshop.changes(acceptance, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
+    counting = oracle.log_odds(rejects.graphs, base)
+    most_nodes = most_nodes_of(oracle, rejects, deadline)
+    singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
     composites, complete = Composition(most_changes=task.algorithm.max_changes).search(
-        singles, counting, workshop, acceptance, most_nodes=most_nodes, deadline=deadline, progress=progress
+        singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
     )
     chemistry = _typed_chemistry(judges.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
-        singles, composites, workshop, base, acceptance=acceptance, most_rules=most_rules,
+        singles, composites, scorer, base, oracle=oracle, most_rules=most_rules,
         definite=None if chemistry is None else chemistry.aromatic, least_confirmed=0.0 if chemistry is None else LEAST_CONFIRMED,
     )  # fmt: skip
-    mined = MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+    mined = MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete)
     return _exactly_applicable(mined, context.num_jobs)
 
 
-def most_nodes_of(acceptance: Acceptance, rejects: Rejects, deadline: float | None) -> float:
+def most_nodes_of(oracle: Oracle, rejects: Rejects, deadline: float | None) -> float:
     """Nodes of changed graphs that the model can be shown; with a deadline, as its speed allows. No limit for the package's own networks."""
-    if not acceptance.is_asked:
+    if not oracle.is_asked:
         return np.inf
     if deadline is None or not len(rejects):
         return MOST_ASKED
     sample = GraphBatch.from_graphs(rejects.graphs[:: -(-len(rejects) // _TIMED)])
     begun = time.monotonic()
-    acceptance.classifier.accept_probability(sample)
+    oracle.classifier.accept_probability(sample)
     now = time.monotonic()
     per_second = len(sample.labels) / max(now - begun, 1e-3)
     return min(MOST_ASKED, _SHARE_OF_SINGLES * max(deadline - now, 0.0) * per_second)
@@ -142,7 +142,7 @@ def _exactly_applicable(mined: MinedRules, jobs: int) -> MinedRules:
     Mining knows where each of its changes can be made. Together they may need more room, and nodes that a rule finds may be joined otherwise too.
     """
     rules = [record.rule for record in mined.rules()]
-    held = Holders(mined.rejects.graphs).hold(rules, mined.table.incidence().toarray(), jobs)
+    held = PatternMatcher(mined.rejects.graphs).hold(rules, mined.table.incidence().toarray(), jobs)
     return replace(mined, table=replace(mined.table, applicable=np.packbits(held, axis=1)))
 
 
@@ -152,14 +152,14 @@ def _typed_chemistry(ladder: Ladder) -> MolecularChemistry | None:
     return chemistry if isinstance(chemistry, MolecularChemistry) and chemistry.has_types else None
 
 
-def workshop_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: int) -> Workshop:
+def change_scorer_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: int) -> ChangeScorer:
     """Makes and scores changes of the inputs."""
     rung = Rung.parse(task.changes)
     vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=task.theta, ladder=ladder)
-    return Workshop(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
+    return ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
 
 
-def acceptance_of(task: Task[Rules], classifier: Classifier, judges: Judges) -> Acceptance:
+def oracle_of(task: Task[Rules], classifier: Classifier, judges: Judges) -> Oracle:
     """Who is asked about changed inputs."""
     confirm = Rung.parse(task.changes) == Rung.CONFIRMED
     panel = () if judges.panel is None else tuple(member.classifier for member in judges.panel.members)
@@ -167,7 +167,7 @@ def acceptance_of(task: Task[Rules], classifier: Classifier, judges: Judges) -> 
         raise InputError(f"changes='confirmed' needs a panel. {judges.why_no_panel}")
     needed = None if judges.panel is None else judges.panel.majority
     permission = permission_of(task.algorithm, judges.ladder)
-    return Acceptance(classifier=classifier, panel=panel, confirm=confirm, needed=needed, permission=permission)
+    return Oracle(classifier=classifier, panel=panel, confirm=confirm, needed=needed, permission=permission)
 
 
 def permission_of(rules: Rules, ladder: Ladder) -> MolecularPermission | None:
@@ -210,5 +210,5 @@ def stored_rules(task: Task[Rules], rejects: Rejects, ladder: Ladder, path: Path
         num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-"), ladder=ladder, bonding=bonding,
         offered=np.ones(len(table.groups), bool),
     )  # fmt: skip
-    workshop = Workshop(inputs=rejects.graphs, vocabulary=vocabulary)
-    return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+    scorer = ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary)
+    return MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete)

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task
-from comrecgc.algorithms.rules.census import Census, Recipes, count_rules
-from comrecgc.algorithms.rules.choice import RuleChoice, Wishes, choose_for_all, wilson_interval
-from comrecgc.algorithms.rules.mining import Acceptance, log_odds
+from comrecgc.algorithms.rules.census import Census, RuleIndex, count_rules
+from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose_for_all, wilson_interval
+from comrecgc.algorithms.rules.mining import Oracle, log_odds
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
@@ -44,7 +44,7 @@ _KINDS = {"turned": "u2", "num_applicable": "i1"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Population:
+class FullDataset:
     """All graphs, where only a sample of them is studied.
 
     Args:
@@ -68,7 +68,7 @@ def first_sample(dataset: GraphDataset, sample: int, seed: int) -> GraphDataset:
     return dataset.subset(np.sort(_shuffled(dataset, seed)[:sample]).tolist())
 
 
-def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, seed: int) -> Population | None:
+def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, seed: int) -> FullDataset | None:
     """The dataset and a sample of it; None where the sample is all.
 
     The first graphs of a shuffle are the sample, and more of them until half as many are rejected.
@@ -87,7 +87,7 @@ def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, se
         part = order[size : size + sample]
         rejected += len(predict(classifier, [dataset.graphs[i] for i in part.tolist()]).rejects)
         size += len(part)
-    return Population(dataset=dataset, studied=np.sort(order[:size]))
+    return FullDataset(dataset=dataset, studied=np.sort(order[:size]))
 
 
 def _shuffled(dataset: GraphDataset, seed: int) -> npt.NDArray[np.int64]:
@@ -99,27 +99,27 @@ class CensusWork:
     """What every block needs.
 
     Args:
-        recipes: The rules.
+        index: The rules.
         vocabulary: What they were mined with.
-        acceptance: Who is asked; its panel must reject inputs too where all are explained together.
+        oracle: Who is asked; its panel must reject inputs too where all are explained together.
         unanimous: Whether that is so.
     """
 
-    recipes: Recipes
+    index: RuleIndex
     vocabulary: Vocabulary
-    acceptance: Acceptance
+    oracle: Oracle
     unanimous: bool = False
 
 
 def count_block(work: CensusWork, batch: GraphBatch) -> Census:
     """The census of one block: its rejected graphs and the rules that turn each."""
-    probability = np.asarray(work.acceptance.classifier.accept_probability(batch), np.float64)
+    probability = np.asarray(work.oracle.classifier.accept_probability(batch), np.float64)
     rejected = probability <= 0.5
-    for member in work.acceptance.panel if work.unanimous else ():
+    for member in work.oracle.panel if work.unanimous else ():
         rejected &= member.accept_probability(batch) <= 0.5
     places = np.flatnonzero(rejected)
     graphs = [batch[place] for place in places.tolist()]
-    return count_rules(work.recipes, graphs, log_odds(probability[places]), work.vocabulary, work.acceptance)
+    return count_rules(work.index, graphs, log_odds(probability[places]), work.vocabulary, work.oracle)
 
 
 def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) -> Census:
@@ -130,7 +130,7 @@ def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) ->
         dataset: All graphs.
         context: Where blocks are counted, and the folder that keeps a file for every block.
     """
-    folder, key = context.folder, work.recipes.key
+    folder, key = context.folder, work.index.key
     blocks = range(num_blocks_of(len(dataset)))
     kept: dict[int, Census] = {}
     if folder is not None and context.resume:
@@ -189,7 +189,7 @@ def _name(key: npt.NDArray[np.uint64], block: int | None) -> list[Any]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Whole:
+class FullChoice:
     """A choice of rules for all inputs, of which a sample is shown.
 
     Args:
@@ -206,8 +206,8 @@ class Whole:
 
     @classmethod
     def chosen(
-        cls, census: Census, table: RuleTable, task: Task[Any], wishes: Wishes, *, on_sample: RuleChoice
-    ) -> Whole | None:
+        cls, census: Census, table: RuleTable, task: Task[Any], wishes: RuleFilter, *, on_sample: RuleChoice
+    ) -> FullChoice | None:
         """What is chosen under some wishes; None where the panel's consent counts and only the sample was asked for it."""
         if wishes.confirmed and task.changes != str(Rung.CONFIRMED):
             return None
