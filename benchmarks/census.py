@@ -29,8 +29,8 @@ from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules import population as census
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.census import Census, RuleIndex
 from comrecgc.algorithms.rules.mined import COUNTED_RULES, change_scorer_of, mine_rules, oracle_of
+from comrecgc.algorithms.rules.population import Census, RuleIndex
 from comrecgc.cover import packed_cover
 from comrecgc.cover.greedy import two_round_cover
 from comrecgc.data import GraphDataset, load_dataset, paper_theta

@@ -13,8 +13,7 @@ from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose, held_out, held_out_success, wilson_interval
-from comrecgc.algorithms.rules.counting import count_rules_exactly
-from comrecgc.algorithms.rules.mined import MinedRules, most_nodes_of, oracle_of
+from comrecgc.algorithms.rules.mined import MinedRules, count_rules_exactly, most_nodes_of, oracle_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
 from comrecgc.algorithms.rules.population import FullChoice, sample_note
 from comrecgc.algorithms.rules.reading import MinedRule

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.rules.census import Census, RuleIndex, count_rules
 from comrecgc.algorithms.rules.choice import RuleFilter, choose, choose_for_all
 from comrecgc.algorithms.rules.matcher import PatternMatcher
 from comrecgc.algorithms.rules.mining import Oracle
+from comrecgc.algorithms.rules.population import Census, RuleIndex, count_rules
 from comrecgc.algorithms.rules.reading import read_rules
 from comrecgc.graphs import can_be_carried_out
 from tests.algorithms.rules.test_matcher import fits

@@ -133,8 +133,8 @@ def test_where_there_is_no_time_for_all_places_every_exact_rule_keeps_some() -> 
     data = oracles.small_data(rng, edge_labels=False, num_graphs=12)
     scorer = ChangeScorer(inputs=data.graphs, vocabulary=oracles.small_vocabulary(data, Rung.ANY, 0.4))
     oracle = Oracle(classifier=Hidden(random_network("gcn", rng), 3))
-    assert oracle.is_asked
-    assert not Oracle(classifier=random_network("gcn", rng)).is_asked
+    assert oracle.sees_graphs
+    assert not Oracle(classifier=random_network("gcn", rng)).sees_graphs
     whole = scorer.changes(oracle)
     assert whole.num_untried == 0
     nodes = np.array([graph.num_nodes for graph in data.graphs])

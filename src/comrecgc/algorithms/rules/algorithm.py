@@ -8,7 +8,6 @@ from typing import ClassVar
 from comrecgc.algorithms.base import Algorithm, Task, option
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.rules.census import RuleIndex
 from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.algorithms.rules.files import save_table
 from comrecgc.algorithms.rules.mined import (
@@ -20,7 +19,7 @@ from comrecgc.algorithms.rules.mined import (
     oracle_of,
     stored_rules,
 )
-from comrecgc.algorithms.rules.population import CensusWork, FullDataset, take_census
+from comrecgc.algorithms.rules.population import CensusWork, FullDataset, RuleIndex, take_census
 from comrecgc.models import Classifier
 from comrecgc.molecules import SmartsWishes
 from comrecgc.run import RunContext

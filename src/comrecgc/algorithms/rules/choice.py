@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.rules.census import Census
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import exact_cover, greedy_cover, lp_bound, packed_cover
 from comrecgc.errors import InputError
+
+if TYPE_CHECKING:
+    from comrecgc.algorithms.rules.population import Census
 
 KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond", "tie")
 """Kinds of change, by their number in `change_kernels`."""
@@ -28,7 +30,7 @@ MOST_PARTS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class RuleFilter:
-    """What rules must be like to be chosen.
+    """Conditions that a rule must meet to be chosen.
 
     Args:
         min_success: Least share of the inputs a rule can be carried out on that it turns.

@@ -185,8 +185,8 @@ class Composition:
         Args:
             singles: Single changes, scored.
             base: Log-odds of what counts, of every input as it is.
-            scorer: Makes and scores changes.
-            oracle: Who is asked.
+            scorer: Carries out and scores changes.
+            oracle: The models that decide.
             most_nodes: Nodes of all graphs made of two changes, and as many again of three; where there would be more, fewer places are tried.
             deadline: When to stop, as `time.monotonic()` counts.
             progress: Called as work proceeds.
@@ -216,8 +216,8 @@ class Composition:
             triples: Keys of pairs, and a single rule to be carried out beside each, `[T, 2]`.
             singles: Single changes, scored.
             base: Log-odds of what counts, of every input as it is.
-            scorer: Makes and scores changes.
-            oracle: Who is asked.
+            scorer: Carries out and scores changes.
+            oracle: The models that decide.
         """
         state = _Search(self, singles, base, scorer, oracle)
         parts = np.unique(np.concatenate([pairs.ravel(), triples[:, 1]]))

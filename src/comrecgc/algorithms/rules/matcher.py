@@ -14,7 +14,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 class PatternMatcher:
-    """Graphs in which rules are looked for."""
+    """Finds the sites of rules in some graphs."""
 
     def __init__(self, graphs: Sequence[Graph]) -> None:
         batch = GraphBatch.from_graphs(graphs)

@@ -78,7 +78,7 @@ class Changes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChangeScorer:
-    """Makes and scores changes of some inputs.
+    """Enumerates, carries out and scores changes of some inputs.
 
     Args:
         inputs: The graphs.
@@ -114,7 +114,7 @@ class ChangeScorer:
         """Every single change of every input that stays within θ and on the rung, scored.
 
         Args:
-            oracle: Who is asked.
+            oracle: The models that decide.
             progress: Called as work proceeds.
             wanted: Only changes of these rules, as `enumeration_kernels.Wanted`; None for all.
             base: Log-odds of what counts, of every input as it is, `[N]`; of very many changes only those that raise them are kept.
@@ -366,7 +366,7 @@ class Tally:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Oracle:
-    """Who is asked about changed graphs.
+    """The models that decide whether a changed graph is accepted.
 
     Args:
         classifier: The explained model.
@@ -385,7 +385,7 @@ class Oracle:
     tally: Tally = field(default_factory=Tally)
 
     @property
-    def is_asked(self) -> bool:
+    def sees_graphs(self) -> bool:
         """Whether the explained model must be shown every changed graph; the package's own networks are recomputed where a change reaches."""
         return compiled_network(self.classifier) is None
 

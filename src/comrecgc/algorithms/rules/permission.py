@@ -51,7 +51,7 @@ class Permission(Protocol):
         """Mask of the rows `[V]`.
 
         Args:
-            scorer: Makes changes.
+            scorer: Carries out changes.
             inputs: Whom each row changes, `[V]`, not decreasing.
             changes: The changes, `[V, k, 4]`.
             deadline: When to stop, as `time.monotonic()` counts; what was not looked at by then is not allowed.

@@ -180,7 +180,7 @@ def tabulate(
         composites: Several made together.
         scorer: What they were mined with.
         base: Log-odds of accept of every input as it is.
-        oracle: Who was asked; its panel is asked about what is kept.
+        oracle: The models that decided; its panel is asked about what is kept.
         most_rules: Rules to keep: those that turn the most inputs, and a third for those that do so nearly wherever they can be carried out.
         least_inputs: Rules that turn fewer inputs are left out.
         definite: Labels that say enough of a node for a group to be exchanged there, `[L]`; all other changes are then made only in their exact
