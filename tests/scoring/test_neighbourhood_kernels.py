@@ -28,7 +28,7 @@ def colours_by_hand(graph: Graph, num_rounds: int) -> list[list[Colour]]:
 
 
 @dataclass
-class RuleIndex:
+class Recipes:
     """All blocks of a graph's edits, gathered."""
 
     rows: list[IntArray] = field(default_factory=list)  # of each edited graph, [R+1, nodes]
@@ -49,25 +49,25 @@ class RuleIndex:
                 self.rounds[row], self.origins[row] = r, int(block.origins[r, k])
 
 
-def recipes_of(graph: Graph, table: EditTable, num_rounds: int, dirt: int = 0) -> RuleIndex:
-    """The index, computed in memory that holds `dirt`."""
+def recipes_of(graph: Graph, table: EditTable, num_rounds: int, dirt: int = 0) -> Recipes:
+    """The recipes, computed in memory that holds `dirt`."""
     base = base_colours(graph.labels, graph.edges, num_rounds)
     size = min(len(table), 1024 // (graph.num_nodes + 1))
     shapes = block_shapes(graph.num_nodes, graph.num_edges, size, num_rounds)
     block = Block(**{name: np.full(shape, dirt, np.int32) for name, shape in shapes.items()})
     rows = np.zeros((1 << (2 * (len(table) + 1) * (graph.num_nodes + 1) * num_rounds).bit_length(), 2), np.uint64)
     scratch = make_scratch(base)
-    index = RuleIndex()
+    recipes = Recipes()
     used = compress_base(base, scratch, rows, block, NUM_LABELS)
-    index.take(block, 1)
+    recipes.take(block, 1)
     base_rows, size = block.rows[:, 0].copy(), block.rows.shape[1]
     for start in range(0, len(table), size):
         stop = min(start + size, len(table))
         edits = (table.kind, table.first, table.second, start, stop)
         used = compress(base, scratch, rows, base_rows, *edits, block, used)
-        index.take(block, stop - start)
-    assert used == NUM_LABELS + len(index.members)
-    return index
+        recipes.take(block, stop - start)
+    assert used == NUM_LABELS + len(recipes.members)
+    return recipes
 
 
 def one(graph: Graph, kind: EditKind, first: int, second: int) -> EditTable:
@@ -77,10 +77,10 @@ def one(graph: Graph, kind: EditKind, first: int, second: int) -> EditTable:
 
 def test_toy() -> None:
     graph = Graph([0, 1], [])
-    index = recipes_of(graph, one(graph, EditKind.ADD_EDGE, 0, 1), 1)
+    recipes = recipes_of(graph, one(graph, EditKind.ADD_EDGE, 0, 1), 1)
     # rows 0 to 2 are the labels, 3 and 4 the lone nodes before the edit, 5 and 6 the tied ones after it
-    assert [rows.tolist() for rows in index.rows] == [[[0, 1], [3, 4]], [[0, 1], [5, 6]]]
-    assert index.members == {3: [0], 4: [1], 5: [0, 1], 6: [1, 0]}
+    assert [rows.tolist() for rows in recipes.rows] == [[[0, 1], [3, 4]], [[0, 1], [5, 6]]]
+    assert recipes.members == {3: [0], 4: [1], 5: [0, 1], 6: [1, 0]}
 
 
 def test_a_removed_node_is_nowhere() -> None:
@@ -96,9 +96,9 @@ def test_rows_are_exactly_the_colours(num_nodes: int, density: float) -> None:
     graph = random_graph(np.random.default_rng(1), num_nodes, 2, density)
     table = allowed_edits(graph, 2)
     table = table.select(np.arange(0, len(table), 1 + len(table) // 150))
-    index = recipes_of(graph, table, 3)
+    recipes = recipes_of(graph, table, 3)
     row_of: dict[tuple[int, Colour], int] = {}
-    for edited, rows in zip([graph, *edited_batch(graph, table)], index.rows, strict=True):
+    for edited, rows in zip([graph, *edited_batch(graph, table)], recipes.rows, strict=True):
         assert rows[0].tolist() == edited.labels.tolist()
         rounds = colours_by_hand(edited, 3)
         for r in range(1, 4):
@@ -111,12 +111,12 @@ def test_rows_are_exactly_the_colours(num_nodes: int, density: float) -> None:
                     for u in range(edited.num_nodes)
                     if (edited.edges == (min(u, v), max(u, v))).all(1).any()
                 ]
-                assert index.members[row][0] == rows[r - 1, v]
-                assert sorted(index.members[row][1:]) == sorted(before)
+                assert recipes.members[row][0] == rows[r - 1, v]
+                assert sorted(recipes.members[row][1:]) == sorted(before)
                 assert len(beside) == len(before)  # type: ignore[arg-type]
                 assert own == rounds[r - 1][v]
-                assert r == 1 or index.origins[row] == rows[r - 2, v]
-    assert len(set(row_of.values())) == len(row_of) == len(index.members)
+                assert r == 1 or recipes.origins[row] == rows[r - 2, v]
+    assert len(set(row_of.values())) == len(row_of) == len(recipes.members)
 
 
 def test_a_recipe_does_not_depend_on_who_shows_it_first() -> None:
@@ -127,9 +127,9 @@ def test_a_recipe_does_not_depend_on_who_shows_it_first() -> None:
     found = []
     for each in (graph, other):
         table = allowed_edits(each, 3)
-        index = recipes_of(each, table.select(table.of_kind(EditKind.RELABEL)), 2)
-        second = [row for row, r in index.rounds.items() if r == 2]
-        found.append({tuple(tuple(index.members[beside]) for beside in index.members[row]) for row in second})
+        recipes = recipes_of(each, table.select(table.of_kind(EditKind.RELABEL)), 2)
+        second = [row for row, r in recipes.rounds.items() if r == 2]
+        found.append({tuple(tuple(recipes.members[beside]) for beside in recipes.members[row]) for row in second})
     assert found[0] == found[1]
 
 

@@ -6,7 +6,7 @@ of, its own first, then those of its neighbours. Neighbours stand in the order o
 the colour alone and not on the graph that happened to show it first. The rows of round 0 are the labels.
 
 Edited graphs come in *blocks*, few enough that what is computed of a block is still in the cache of a core when it is
-used. Rows are remembered from block to block; a block brings index for its *fresh* rows, those not met before."""
+used. Rows are remembered from block to block; a block brings recipes for its *fresh* rows, those not met before."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IntArray = npt.NDArray[np.int32]
 
 
 class Block(NamedTuple):
-    """Up to `B` edited graphs of one graph of `n` nodes, and the index of their fresh rows.
+    """Up to `B` edited graphs of one graph of `n` nodes, and the recipes of their fresh rows.
 
     Args:
         rows: Row of each node after each round, `[R+1, B, n+2]`; -1 where there is no such node.
@@ -149,7 +149,7 @@ def _assign(  # type: ignore[no-untyped-def]
     base_ptr, neighbours, r, pair, active, count, colour, room, table,
     rows, b, num_fresh, fresh, ptr, members, origins, used,
 ):  # fmt: skip
-    """Find the rows of the active nodes in round `r + 1` by their colours; write the index of those not met before."""
+    """Find the rows of the active nodes in round `r + 1` by their colours; write the recipes of those not met before."""
     i, j, sign, gone = pair
     made = num_fresh[r + 1]
     place = ptr[r + 1, made] if made else np.int32(0)

@@ -69,7 +69,7 @@ class GCFExplainer(Baseline):
     capacity: int = option(100_000, "Graphs the table of visits holds.", least=1)
     sample: int | None = option(10_000, "Edits scored of a graph that has more; all without a limit.", least=1)
     reinforcement: bool = option(True, "Whether visits count; without, all graphs are as if never seen.")
-    importance: bool = option(True, "Whether oracle and coverage count; without, only visits do.")
+    importance: bool = option(True, "Whether acceptance and coverage count; without, only visits do.")
     dynamic_teleport: bool = option(True, "Whether inputs that few counterfactuals cover are gone back to more often.")
     lazy: bool = option(True, "Whether to look at some of many options only.")
     identity: str = option(

@@ -203,7 +203,7 @@ class Searcher:
     def _plan(self, covers: BoolArray, *, nothing_found: bool) -> list[Task]:
         """Uncovered inputs aim at all centres, those that only a late centre covers at the first tenth.
 
-        Where nothing was found at all there is nothing to aim at; inputs then go where oracle is likeliest.
+        Where nothing was found at all there is nothing to aim at; inputs then go where acceptance is likeliest.
         """
         num_centres, num_inputs = covers.shape
         head = -(-num_centres // 10)
