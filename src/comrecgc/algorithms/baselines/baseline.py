@@ -16,14 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
-from comrecgc.algorithms.baselines.source import Counterfactual, Counterfactuals, Subject, embedded
+from comrecgc.algorithms.baselines.source import Counterfactual, Counterfactuals, Subject
 from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.vectors.candidates import Candidates, Stands, mapped_path, shorter_path
-from comrecgc.cover import pairs_within
+from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
 from comrecgc.errors import InputError
-from comrecgc.graphs import EditPath, Graph
+from comrecgc.graphs import Graph
 from comrecgc.run import Progress, RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
@@ -86,25 +85,12 @@ class Baseline(VectorAlgorithm):
         )  # fmt: skip
         if stands is not None:
             found = replace(found, found=self._standing(found.found, inputs, stands))
-        graphs = [each.graph for each in found.found]
-        ends, sizes = embedded(subject, graphs) if graphs else (rejects.scores.embedding[:0], rejects.scores.sizes[:0])
-        pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, ends, sizes, task.theta)
-        if stands is not None:
-            starts = np.array([each.input for each in found.found], dtype=np.int64)
-            pairs = pairs.subset(starts[pairs.candidates] == pairs.inputs)
-
-        def path(index: int, candidate: int) -> EditPath:
-            reached = found.found[candidate]
-            if reached.input == index:
-                return shorter_path(inputs[index], reached.path)
-            return mapped_path(inputs[index], reached.graph.fresh())
-
+        rows = [(each.graph, each.input, each.path) for each in found.found]
+        candidates = pair_candidates(rejects, subject.embedder, rows, task.theta, own_only=stands is not None)
         summary = None
         if self.summary is not None:
             summary = summarise(found, subject, num_graphs=self.summary, theta=task.theta)
-        return Candidates(
-            pairs=pairs, graph=lambda candidate: graphs[candidate], path=path, complete=found.complete, summary=summary
-        )
+        return replace(candidates, complete=found.complete, summary=summary)
 
     def _standing(
         self, found: Sequence[Counterfactual], inputs: Sequence[Graph], stands: Stands
