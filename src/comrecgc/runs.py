@@ -239,7 +239,7 @@ def explain_dataset(
     request = asked | {
         "dataset": dataset.name,
         "data": data_fingerprint(dataset),
-        "classifier": classifier_training.stated() if classifier is None else checksum(classifier),
+        "classifier": asdict(classifier_training) if classifier is None else checksum(classifier),
         "embedder": _asked_of_embedder(settings, embedder, embedder_training),
         "constraint": None if settings.constraint is None else repr(settings.constraint),
         "baseline": settings.baseline_facts(),

@@ -245,7 +245,7 @@ def simplify_path(graph: Graph, path: Sequence[Edit]) -> EditPath:
     A removed and an added node with the same neighbours count as one node relabelled, so "remove O, add N in its
     place" becomes "relabel O to N". The order of steps may change; what is already as short stays as it is.
     """
-    shorter = _net_path(Change.between(graph, _merged(graph, apply_path(graph, path))))
+    shorter = edits_between(graph, _merge_twins(graph, apply_path(graph, path)))
     # What was merged may let more be merged.
     return simplify_path(graph, shorter) if len(shorter) < len(path) else tuple(path)
 
@@ -300,11 +300,14 @@ class Change:
         return self.removed | self.added | self.relabelled | ends
 
 
-def _net_path(change: Change) -> EditPath:
-    """A path that makes a change which keeps at least one node: removals, then relabels, then additions."""
-    labels = labels_by_id(change.after)
+def edits_between(graph: Graph, changed: Graph) -> EditPath:
+    """Edits that lead from a graph to another, a node being the same where its id is: relabels, then removals, then additions.
+
+    Edge labels are not compared. The graphs must share a node. New nodes keep their ids if each has a neighbour among those before it.
+    """
+    change, labels = Change.between(graph, changed), labels_by_id(changed)
     relabels = [Edit(EditKind.RELABEL, node, labels[node]) for node in sorted(change.relabelled)]
-    return (*_removals(change), *relabels, *_additions(change))
+    return (*relabels, *_removals(change), *_additions(change))
 
 
 def _removals(change: Change) -> list[Edit]:
@@ -342,7 +345,7 @@ def _additions(change: Change) -> list[Edit]:
     return path + [Edit(EditKind.ADD_EDGE, renamed[i], renamed[j]) for i, j in sorted(missing)]
 
 
-def _merged(start: Graph, end: Graph) -> Graph:
+def _merge_twins(start: Graph, end: Graph) -> Graph:
     """`end` with added nodes taking the ids of removed ones that had the same neighbours."""
     old, new = labels_by_id(start), labels_by_id(end)
     old_neighbours, new_neighbours = neighbours_by_id(start), neighbours_by_id(end)

@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.edits import Edit, EditKind, EditPath
 from comrecgc.graphs.graph import Graph
 
 Edge = tuple[int, int]
@@ -228,47 +227,6 @@ def carry_out(rule: Rule, graph: Graph, site: Site) -> Graph:
 
 def _edge(i: int, j: int) -> Edge:
     return (i, j) if i < j else (j, i)
-
-
-def edits_between(graph: Graph, changed: Graph) -> EditPath:
-    """Edits that lead from a graph to one whose kept nodes have the same ids; edge labels are not looked at.
-
-    Labels change first, then edges and nodes go, then come. Every new node must have a neighbour among those before it.
-    """
-    old, new = _by_id(graph), _by_id(changed)
-    edits = [Edit(EditKind.RELABEL, node, label) for node, label in new[0].items() if old[0].get(node, label) != label]
-    edges = set(old[1])
-    gone = [node for node in old[0] if node not in new[0]]
-    for i, j in sorted(edges - new[1]):
-        if i in new[0] and j in new[0]:
-            edits.append(Edit(EditKind.REMOVE_EDGE, i, j))
-            edges.discard((i, j))
-    while gone:
-        degree = {node: [edge for edge in edges if node in edge] for node in gone}
-        node = min(gone, key=lambda one: (len(degree[one]), one))
-        for i, j in sorted(degree[node])[1:]:
-            edits.append(Edit(EditKind.REMOVE_EDGE, i, j))
-        edits.append(Edit(EditKind.REMOVE_NODE, node))
-        edges -= set(degree[node])
-        gone.remove(node)
-    present = set(old[0]) & set(new[0])
-    for node, label in new[0].items():
-        if node in present:
-            continue
-        beside = sorted(i if j == node else j for i, j in new[1] if node in (i, j))
-        anchor = next((other for other in beside if other in present), -1)
-        edits.append(Edit(EditKind.ADD_NODE, anchor, label))
-        present.add(node)
-        if anchor >= 0:
-            edges.add(_edge(node, anchor))
-    edits += [Edit(EditKind.ADD_EDGE, i, j) for i, j in sorted(new[1] - edges)]
-    return tuple(edits)
-
-
-def _by_id(graph: Graph) -> tuple[dict[int, int], set[Edge]]:
-    """Label of every node, and the edges, by ids."""
-    ids = graph.ids.tolist()
-    return dict(zip(ids, graph.labels.tolist(), strict=True)), {_edge(ids[i], ids[j]) for i, j in graph.edges.tolist()}
 
 
 # Where a rule can be carried out: a search through the places of a graph, one node of the rule after the other.

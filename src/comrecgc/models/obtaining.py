@@ -111,7 +111,7 @@ def obtain_classifier(
 
     return _trained(
         f"{dataset.name}-{training.model}",
-        [data_fingerprint(dataset), training.stated()],
+        [data_fingerprint(dataset), asdict(training)],
         folder / "classifier.safetensors",
         lambda out: train_classifier(dataset, training, out=out, resume=True, progress=report, deadline=deadline).model,
         deadline,

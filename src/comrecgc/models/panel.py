@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,10 +22,8 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, fingerprint
 from comrecgc.models.classifier import Classifier, Predictions
 from comrecgc.models.networks import GraphClassifier, load_classifier
-from comrecgc.models.training import ClassifierTraining, EpochReport, split_dataset, train_classifier
-from comrecgc.run import Engine, LocalEngine, check_writable, facts_path, only_writer_of
-
-Progress = Callable[[str, int, int, str], None]
+from comrecgc.models.training import ClassifierTraining, EpochReport, checkpoint_path, split_dataset, train_classifier
+from comrecgc.run import Engine, LocalEngine, Progress, check_writable, facts_path, only_writer_of
 
 _SEEDS_APART = 1000  # between panels; the seeds people give their own models are smaller
 
@@ -228,7 +226,7 @@ def _train(shared: tuple[GraphDataset, Path | None, float | None], training: Cla
         try:
             trained = train_classifier(dataset, training, out=path, resume=True, progress=watch)
         except InputError:  # a damaged file: the cache can be made again
-            for stale in (path, facts_path(path), path.with_suffix(".training.safetensors")):
+            for stale in (path, facts_path(path), checkpoint_path(path)):
                 stale.unlink(missing_ok=True)
             trained = train_classifier(dataset, training, out=path, progress=watch)
     trained.model.facts = {"accuracy": trained.accuracy}
