@@ -89,7 +89,7 @@ def test_other_data_and_damaged_files_are_one_line(run: Path, dataset: GraphData
 def test_the_command_prints_verdicts_and_json(
     run: Path, dataset: GraphDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("comrecgc.data.loading.load_dataset", lambda *_, **__: dataset)
+    monkeypatch.setattr("comrecgc.data.load_dataset", lambda *_, **__: dataset)
     monkeypatch.setattr("comrecgc.models.panel.user_cache_path", lambda name: tmp_path / name)
     monkeypatch.setattr("comrecgc.evidence.run_evidence.SECOND_PANEL", QUICK)
     folder = tmp_path / "run"
