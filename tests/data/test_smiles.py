@@ -11,7 +11,7 @@ from comrecgc.data import TableReading, load_dataset
 from comrecgc.data.smiles import from_smiles_table
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
-from comrecgc.molecules import canonical_smiles, sanitised, to_smiles
+from comrecgc.molecules import canonical_smiles, sanitise, to_smiles
 from comrecgc.molecules.smiles import from_smiles
 
 Chem = pytest.importorskip("rdkit.Chem", reason="SMILES need rdkit")
@@ -351,7 +351,7 @@ def test_a_table_of_drugs_as_it_is(data_root: Path) -> None:
     assert {"C", "c", "[nH]", "N+", "O-"} < set(dataset.label_names)
     assert not {"Na+", "Cl-"} & set(dataset.label_names)
     for graph in dataset.graphs:
-        molecule = sanitised(graph, dataset.label_names)
+        molecule = sanitise(graph, dataset.label_names)
         assert molecule is not None
         smiles = canonical_smiles(molecule)
         assert from_smiles(smiles, dataset.label_names).num_nodes == graph.num_nodes

@@ -59,7 +59,7 @@ def test_node_order_does_not_matter() -> None:
     model, _ = model_and_batch()
     rng = np.random.default_rng(1)
     graph = random_graph(rng, 12, 4, 0.3)
-    both = model.embed(GraphBatch.from_graphs([graph, graph.permuted(rng.permutation(12))]))
+    both = model.embed(GraphBatch.from_graphs([graph, graph.permute(rng.permutation(12))]))
     np.testing.assert_allclose(both[0], both[1], atol=1e-5)
 
 

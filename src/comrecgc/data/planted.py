@@ -15,7 +15,7 @@ import numpy as np
 from comrecgc.data.dataset import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, graph_key
-from comrecgc.molecules import BOND_NAMES, Group, Molecule
+from comrecgc.molecules import BOND_NAMES, FunctionalGroup, Molecule
 
 # How the molecules of the planted dataset are put together.
 
@@ -173,7 +173,7 @@ class PlantedDataset(GraphDataset):
         toxicophores: The toxic groups of each graph; none in an accepted one.
     """
 
-    toxicophores: tuple[tuple[Group, ...], ...]
+    toxicophores: tuple[tuple[FunctionalGroup, ...], ...]
 
     def subset(self, indices: Iterable[int]) -> PlantedDataset:
         """The graphs at the given indices, in that order."""
@@ -203,7 +203,7 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
         raise InputError(f"num_graphs must be at least 2 (got {num_graphs})")
     rng = np.random.default_rng(seed)
     graphs: list[Graph] = []
-    toxicophores: list[tuple[Group, ...]] = []
+    toxicophores: list[tuple[FunctionalGroup, ...]] = []
     seen: set[int] = set()
     while len(graphs) < num_graphs:
         toxic = len(graphs) % 2 == 0
@@ -224,31 +224,31 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
     )
 
 
-def find_toxicophores(graph: Graph) -> tuple[Group, ...]:
+def find_toxicophores(graph: Graph) -> tuple[FunctionalGroup, ...]:
     """Every nitro group, epoxide and nitrosamine in a graph over the planted dataset's elements, in node ids, sorted."""
     return tuple(sorted(group for group in Molecule(graph, ELEMENTS).groups if group.name in KINDS))
 
 
-def true_recourses(toxicophore: Group) -> dict[str, tuple[Edit, ...]]:
+def true_recourses(toxicophore: FunctionalGroup) -> dict[str, tuple[Edit, ...]]:
     """Ways to remove a toxic group and leave a valid molecule: what is done, and the edits that do it.
 
     Done to every toxic group of a planted molecule, in any combination, they leave none.
     """
     remove, relabel, cut = EditKind.REMOVE_NODE, EditKind.RELABEL, EditKind.REMOVE_EDGE
     match toxicophore:
-        case Group("nitro", (nitrogen, first, second)):
+        case FunctionalGroup("nitro", (nitrogen, first, second)):
             return {
                 "remove the nitro group": (Edit(remove, first), Edit(remove, second), Edit(remove, nitrogen)),
                 "make it a carboxylic acid": (Edit(relabel, nitrogen, C),),
             }
-        case Group("epoxide", (oxygen, first, second)):
+        case FunctionalGroup("epoxide", (oxygen, first, second)):
             return {
                 "open the ring": (Edit(cut, first, oxygen),),
                 "open the ring on the other side": (Edit(cut, second, oxygen),),
                 "make it a cyclopropane": (Edit(relabel, oxygen, C),),
                 "remove the oxygen": (Edit(cut, first, oxygen), Edit(remove, oxygen)),
             }
-        case Group("nitrosamine", (_, nitrogen, oxygen)):
+        case FunctionalGroup("nitrosamine", (_, nitrogen, oxygen)):
             return {
                 "remove the nitroso group": (Edit(remove, oxygen), Edit(remove, nitrogen)),
                 "make it a formamide": (Edit(relabel, nitrogen, C),),

@@ -155,7 +155,7 @@ def from_pyg_file(path: str | Path, *, need_classes: bool = True, **options: Any
         **options: Arguments of `from_pyg`.
     """
     path = Path(path)
-    graphs = _separated(_load(path), path)
+    graphs = _separate(_load(path), path)
     if not need_classes:
         options = options | {"classes": [0] * len(graphs)}
     return from_pyg(graphs, **{"name": path.stem} | options)
@@ -177,7 +177,7 @@ def _load(path: Path) -> Any:
         raise InputError(f"{path} {rule} ({type(error).__name__})") from error
 
 
-def _separated(loaded: Any, path: Path) -> list[Any]:
+def _separate(loaded: Any, path: Path) -> list[Any]:
     """The graphs in what a file holds: a list, or the collated graphs and slices of an in-memory dataset."""
     from torch_geometric.data import Data
     from torch_geometric.data.separate import separate
@@ -241,7 +241,7 @@ def _alphabet(
         return np.zeros(sum(counts), dtype=np.int32), np.eye(1, dtype=np.float32), ["node"], ()
     for index, graph in enumerate(graphs):
         if (graph.x is None) != (graphs[0].x is None):
-            raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_presence(graph.x)})")
+            raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_none_or_one(graph.x)})")
     rows = np.concatenate([_features(graph, index, graphs[0]) for index, graph in enumerate(graphs)])
     if known is not None:
         if known.shape[1] != rows.shape[1]:
@@ -250,7 +250,7 @@ def _alphabet(
     if ((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all():
         width = rows.shape[1]
         return rows.argmax(axis=1).astype(np.int32), np.eye(width, dtype=np.float32), list(map(str, range(width))), ()
-    rows, notes = (rows, ()) if bins is None else _coarser(rows, bins)
+    rows, notes = (rows, ()) if bins is None else _bin_columns(rows, bins)
     labels, features = _distinct_rows(rows)
     if len(features) > MAX_LABELS:
         rule = f"x must be one-hot or have at most {MAX_LABELS} distinct rows in all, as labels are a finite alphabet"
@@ -259,7 +259,7 @@ def _alphabet(
     return labels, features, _row_names(features), notes
 
 
-def _coarser(rows: FloatArray, bins: int) -> tuple[FloatArray, tuple[str, ...]]:
+def _bin_columns(rows: FloatArray, bins: int) -> tuple[FloatArray, tuple[str, ...]]:
     """The rows with every column of many values cut into ranges, each node at the median of its range."""
     rows, cut = rows.copy(), []
     for column in range(rows.shape[1]):
@@ -319,7 +319,7 @@ def _features(graph: Any, index: int, first: Any) -> FloatArray:
     return x.astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one label
 
 
-def _presence(value: object) -> str:
+def _none_or_one(value: object) -> str:
     return "none" if value is None else "one"
 
 

@@ -90,7 +90,7 @@ class Table:
 
     def counts_rows(self, column: int) -> bool:
         """Whether the name of a column says that its numbers only tell rows apart."""
-        return _plain(self.header[column]) in (*_ID_NAMES, *_COUNTERS)
+        return _normalise(self.header[column]) in (*_ID_NAMES, *_COUNTERS)
 
 
 def is_blank(cell: str) -> bool:
@@ -124,12 +124,12 @@ def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Table:
         case ".sdf":
             return _read_sdf(path)
         case ".parquet":
-            return _joined(list(_parquet_blocks(path)))
+            return _concatenate(list(_parquet_blocks(path)))
         case ".smi":
             blocks = list(_blocks(path, _blank_rows(_read_text(path).splitlines()), is_smiles))
         case _:
             blocks = list(_blocks(path, _csv_rows(path, _read_text(path).splitlines(keepends=True)), is_smiles))
-    return _joined(blocks)
+    return _concatenate(blocks)
 
 
 def is_large(path: Path) -> bool:
@@ -148,7 +148,7 @@ def table_blocks(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table
                 yield from _blocks(path, _blank_rows(file) if ending == ".smi" else _csv_rows(path, file), is_smiles)
 
 
-def _joined(blocks: Sequence[Table]) -> Table:
+def _concatenate(blocks: Sequence[Table]) -> Table:
     """Blocks as one table."""
     lines = [line for block in blocks for line in block.lines]
     return replace(blocks[0], rows=[row for block in blocks for row in block.rows], lines=lines)
@@ -162,7 +162,7 @@ def _blocks(path: Path, rows: Iterator[tuple[list[str], int]], is_smiles: Callab
         part = [first, *part]
         header = [f"column {i}" for i in range(1, len(first[0]) + 1)]
     else:
-        header = _checked_header(path, first[0])
+        header = _check_header(path, first[0])
     while True:
         yield Table(path, header, [row for row, _ in part], [line for _, line in part])
         part = list(islice(rows, _BLOCK))
@@ -172,7 +172,7 @@ def _blocks(path: Path, rows: Iterator[tuple[list[str], int]], is_smiles: Callab
 
 def _is_row(first: Sequence[str], rows: Sequence[Sequence[str]], is_smiles: Callable[[str], bool]) -> bool:
     places = [place for place, cell in enumerate(first) if len(cell.strip()) > _LONG and is_smiles(cell.strip())]
-    return any(_holds([row[k].strip() for row in rows[:_TRIED] if k < len(row)], is_smiles) for k in places)
+    return any(_are_smiles([row[k].strip() for row in rows[:_TRIED] if k < len(row)], is_smiles) for k in places)
 
 
 def _csv_rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
@@ -216,7 +216,7 @@ def _parquet_blocks(path: Path) -> Iterator[Table]:
     done = 0
     try:
         with parquet.ParquetFile(path) as file:
-            header = _checked_header(path, list(file.schema_arrow.names))
+            header = _check_header(path, list(file.schema_arrow.names))
             for batch in file.iter_batches(_BLOCK):
                 cells = [
                     ["" if value is None else str(value) for value in column.to_pylist()] for column in batch.columns
@@ -240,7 +240,9 @@ def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
     exact = [name for name in table.header if name.lower() in ("smiles", "smi")]
     found = exact or [name for name in table.header if "smiles" in name.lower()]
     if not found:
-        found = [name for place, name in enumerate(table.header) if _holds(table.values(place)[:_TRIED], is_smiles)]
+        found = [
+            name for place, name in enumerate(table.header) if _are_smiles(table.values(place)[:_TRIED], is_smiles)
+        ]
     if len(found) != 1:
         rule = f"{table.path} must have one column of SMILES, or smiles (--smiles) must name it"
         raise InputError(
@@ -249,7 +251,7 @@ def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
     return found[0]
 
 
-def _holds(cells: Sequence[str], is_smiles: Callable[[str], bool]) -> bool:
+def _are_smiles(cells: Sequence[str], is_smiles: Callable[[str], bool]) -> bool:
     """Whether most cells are SMILES, and of more than one kind and letter: a column of `C` and `N` is none."""
     read = [cell for cell in cells if is_smiles(cell)]
     long = sum(len(cell) > _LONG for cell in read)
@@ -258,11 +260,11 @@ def _holds(cells: Sequence[str], is_smiles: Callable[[str], bool]) -> bool:
 
 def find_names(table: Table, others: Sequence[int | None]) -> int | None:
     """Place of a column that names molecules, by its own name; None if there is none."""
-    named = [place for place, name in enumerate(table.header) if _plain(name) in _ID_NAMES and place not in others]
-    return min(named, key=lambda place: _ID_NAMES.index(_plain(table.header[place])), default=None)
+    named = [place for place, name in enumerate(table.header) if _normalise(name) in _ID_NAMES and place not in others]
+    return min(named, key=lambda place: _ID_NAMES.index(_normalise(table.header[place])), default=None)
 
 
-def _plain(name: str) -> str:
+def _normalise(name: str) -> str:
     return name.lower().replace(" ", "_")
 
 
@@ -279,7 +281,7 @@ def _reading_text(path: Path) -> Iterator[None]:
 
 def _read_text(path: Path) -> str:
     with _reading_text(path):
-        contents = _unpacked(path) if path.suffix.lower() == _PACKED else path.read_bytes()
+        contents = _gunzip(path) if path.suffix.lower() == _PACKED else path.read_bytes()
         wide = contents.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         text = contents.decode("utf-16" if wide else "utf-8-sig")
     if not text.strip():
@@ -287,7 +289,7 @@ def _read_text(path: Path) -> str:
     return text
 
 
-def _unpacked(path: Path) -> bytes:
+def _gunzip(path: Path) -> bytes:
     contents = bytearray()
     try:
         with gzip.open(path) as file:
@@ -304,7 +306,7 @@ def _delimiter(line: str) -> str:
     return max(",;\t", key=line.count)
 
 
-def _checked_header(path: Path, cells: list[str]) -> list[str]:
+def _check_header(path: Path, cells: list[str]) -> list[str]:
     if not cells:
         raise InputError(f"{path} must not be empty")
     header = [cell.strip() for cell in cells]
@@ -411,7 +413,7 @@ def _columns_of_numbers(table: Table, smiles: int) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accepting:
+class TargetColumn:
     """Which values of the target mean accept."""
 
     column: int
@@ -422,7 +424,7 @@ class Accepting:
     values: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: Table, column: int, *, accept: int | str | None, threshold: float | None) -> Accepting:
+    def of(cls, table: Table, column: int, *, accept: int | str | None, threshold: float | None) -> TargetColumn:
         """What a table and a user say of it.
 
         Args:

@@ -20,7 +20,7 @@ from comrecgc.explanation.assembly import TurnedInput, covered_input, explanatio
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse
 from comrecgc.explanation.vectors import explain_recourses
-from comrecgc.graphs import Graph, GraphBatch, Rung, Site, Surroundings, carry_out, distinct_sites
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rung, Site, carry_out, distinct_sites
 from comrecgc.models import Classifier, predict
 from comrecgc.run import Clock, Progress
 from comrecgc.wording import Words
@@ -61,7 +61,7 @@ def apply_rules(
     can = np.zeros((len(rules), len(rejects)), bool)
     reasons: dict[int, Reason] = {}
     for place, graph in enumerate(rejects.graphs):
-        where, tried, far = Surroundings(graph), [], False
+        where, tried, far = NeighbourIndex(graph), [], False
         for number, rule in enumerate(rules):
             sites = distinct_sites(rule, where, MOST_PLACES)
             made = [(number, site, carry_out(rule, graph, site)) for site in sites]

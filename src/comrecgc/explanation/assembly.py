@@ -35,7 +35,9 @@ class TurnedInput:
 def covered_input(member: TurnedInput, rejects: Rejects, rule: Rule) -> CoveredInput:
     """An input under a rule, as an explanation holds it."""
     graph = rejects.graphs[member.place]
-    cost = rule.cost + graph.size + rule.grown - member.counterfactual.size  # with edges that go with removed nodes
+    cost = (
+        rule.cost + graph.size + rule.size_change - member.counterfactual.size
+    )  # with edges that go with removed nodes
     return CoveredInput(
         input=rejects.index(RejectPlace(member.place)),
         probability=member.probability,

@@ -9,7 +9,7 @@ import numpy as np
 
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.cover import Reason
-from comrecgc.graphs import ChangedGraphs, Graph, Ladder, Rule, Rung, Site, Surroundings, carry_out, distinct_sites
+from comrecgc.graphs import ChangedGraphs, Graph, Ladder, NeighbourIndex, Rule, Rung, Site, carry_out, distinct_sites
 
 _MOST_TRIED = 12  # inputs looked at for each rule
 _MOST_PLACES = 6
@@ -77,7 +77,7 @@ def _tries(mined: MinedRules, row: int, rule: Rule, theta: float, num_each: int)
         graph = graphs[place]
         results = [
             (place, site, carry_out(rule, graph, site))
-            for site in distinct_sites(rule, Surroundings(graph), _MOST_PLACES)
+            for site in distinct_sites(rule, NeighbourIndex(graph), _MOST_PLACES)
         ]
         near = [result for result in results if rule.distance(graph, result[2]) <= theta]
         found += near

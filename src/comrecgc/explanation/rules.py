@@ -22,7 +22,7 @@ from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import TurnedInput, covered_input, explanation_of, share_valid
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse, StoredRule
-from comrecgc.graphs import Graph, GraphBatch, Rule, Site, Surroundings, carry_out, find_sites, graph_key
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rule, Site, carry_out, find_sites, graph_key
 from comrecgc.models import Classifier
 from comrecgc.molecules import SmartsWishes, property_changes, smirks_of
 from comrecgc.wording import RuleAt, Words, describe_rules
@@ -159,7 +159,7 @@ def _site(mined: MinedRules, entry: int, rule: Rule) -> tuple[Site, Graph]:
     built, origin = _built(mined, entry)
     _, nodes = read_rule(graph, built, origin, table.change[entry], table.groups, rule.radius)
     wanted = graph_key(built)
-    for site in find_sites(rule, Surroundings(graph), frozenset(nodes), distinct=True):
+    for site in find_sites(rule, NeighbourIndex(graph), frozenset(nodes), distinct=True):
         changed = carry_out(rule, graph, site)
         if graph_key(changed) == wanted:
             return site, changed

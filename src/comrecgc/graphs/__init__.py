@@ -9,7 +9,7 @@ from comrecgc.graphs.batch import (
     batch_keys,
     fingerprint,
     graph_key,
-    grouped_neighbours,
+    group_neighbours,
     pointers,
 )
 from comrecgc.graphs.constraints import (
@@ -56,10 +56,10 @@ from comrecgc.graphs.graph import (
 )
 from comrecgc.graphs.ladder import ChangedGraphs, Familiarity, Ladder, Rung, graphs_with, rung_shares
 from comrecgc.graphs.rewriting import (
+    NeighbourIndex,
     Pattern,
     Rule,
     Site,
-    Surroundings,
     can_be_carried_out,
     carry_out,
     distinct_sites,

@@ -25,7 +25,7 @@ from comrecgc.models.classifier import (
     as_scores,
     check_labels,
 )
-from comrecgc.models.networks import GraphClassifier, evaluating
+from comrecgc.models.networks import GraphClassifier, evaluation_mode
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data
@@ -87,13 +87,13 @@ class AdaptedClassifier:
 
     def answer(self, batch: GraphBatch) -> Any:
         """Whatever the model answers; a module is in evaluation mode meanwhile, and without gradients."""
-        context = evaluating(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
+        context = evaluation_mode(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
         with context:
             if self.traced_graphs is None:
-                return self._asked(batch)
+                return self._call(batch)
             starts = range(0, len(batch), self.traced_graphs)
             parts = [batch.select(np.arange(len(batch))[start : start + self.traced_graphs]) for start in starts]
-            return torch.cat([self._asked(part)[: len(part)] for part in parts])
+            return torch.cat([self._call(part)[: len(part)] for part in parts])
 
     @property
     def takes_edge_weights(self) -> bool:
@@ -108,11 +108,11 @@ class AdaptedClassifier:
             batch: The graphs.
             edge_weight: Weight of each entry of `batch.edge_index()`, `[2M]`.
         """
-        scores = choose_output(self._asked(batch, edge_weight.to(model_device(self.model))), self.output)
+        scores = choose_output(self._call(batch, edge_weight.to(model_device(self.model))), self.output)
         assert isinstance(scores, torch.Tensor)
         return scores.reshape(len(batch), -1)
 
-    def _asked(self, batch: GraphBatch, edge_weight: torch.Tensor | None = None) -> Any:
+    def _call(self, batch: GraphBatch, edge_weight: torch.Tensor | None = None) -> Any:
         arguments, named = self._arguments(batch)
         if edge_weight is not None and self.call == "data":
             arguments[0].edge_weight = edge_weight
@@ -225,7 +225,7 @@ def as_classifier(
         **kwargs: Further arguments of every call of the model.
     """
     if isinstance(model, Classifier) and not kwargs:
-        return _checked(model, dataset)
+        return _check_alphabet(model, dataset)
     if not callable(model):
         raise InputError(f"The model must be a torch module, a function or a Classifier (got {type(model).__name__})")
     for name, value, allowed in (("return_type", return_type, RETURN_TYPES), ("call", call, CALLS)):
@@ -338,7 +338,7 @@ def _edge_weights(
     return np.ones(1 if table is None else len(table), dtype=np.float32)
 
 
-def _checked(classifier: Classifier, dataset: GraphDataset) -> Classifier:
+def _check_alphabet(classifier: Classifier, dataset: GraphDataset) -> Classifier:
     if classifier.num_labels != dataset.num_labels:
         raise InputError(
             f"The classifier must know the {dataset.num_labels} node labels of {dataset.name} (got {classifier.num_labels})"

@@ -100,7 +100,7 @@ def ged_interval(
     pair = [(source, target)]
     start = time.perf_counter()
     result = ged_intervals(pair, effort=effort, seed=seed)[0]
-    spent, budget = time.perf_counter() - start, named_effort(effort)
+    spent, budget = time.perf_counter() - start, effort_by_name(effort)
     while seconds is not None and not result.is_exact and time.perf_counter() - start + _GROWTH * spent < seconds:
         begun = time.perf_counter()
         budget, seed = budget.times(_GROWTH), seed + 1
@@ -128,19 +128,19 @@ def ged_intervals(
         jobs: Threads to use, -1 for one per processor.
         progress: Called with the number of pairs finished since the last call.
     """
-    checked = [_checked_pair(index, pair) for index, pair in enumerate(pairs)]
-    budget = named_effort(effort)
+    checked = [_check_pair(index, pair) for index, pair in enumerate(pairs)]
+    budget = effort_by_name(effort)
     threads = _num_threads(jobs)
     swapped = [_order(source) > _order(target) for source, target in checked]
     ordered = [(pair[1], pair[0]) if swap else pair for pair, swap in zip(checked, swapped, strict=True)]
-    lower, upper, images = _bracket(ordered, budget, _checked_seed(seed), threads, progress)
+    lower, upper, images = _bracket(ordered, budget, _check_seed(seed), threads, progress)
     return [
         GEDInterval(lower=int(low), upper=int(high), mapping=_mapping(image, source if swap else None))
         for (source, _), swap, low, high, image in zip(checked, swapped, lower, upper, images, strict=True)
     ]
 
 
-def named_effort(effort: str | Effort) -> Effort:
+def effort_by_name(effort: str | Effort) -> Effort:
     """The effort of that name; an `Effort` is returned as it is."""
     if isinstance(effort, Effort):
         return effort
@@ -195,14 +195,14 @@ def _mapping(image: LongArray, larger: Graph | None) -> IntArray:
     return inverse
 
 
-def _checked_pair(index: int, pair: object) -> Pair:
+def _check_pair(index: int, pair: object) -> Pair:
     match pair:
         case (Graph() as source, Graph() as target):
             return source, target
     raise InputError(f"Every pair must be two Graphs (got {type(pair).__name__} as pair {index})")
 
 
-def _checked_seed(seed: object) -> int:
+def _check_seed(seed: object) -> int:
     if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"seed must be an integer from 0 to 2^63-1 (got {seed!r})")
     return int(seed)
@@ -234,7 +234,7 @@ def edit_path(
         mapping: Position in `target` of each node of `source`, -1 for a deleted one, `[n]`.
         rng: Shuffles the edits.
     """
-    plan = _Plan(source, target, _checked_mapping(source, target, mapping))
+    plan = _Plan(source, target, _check_mapping(source, target, mapping))
     path = []
     while steps := plan.steps():
         path.append(plan.take(min(steps) if rng is None else steps[int(rng.integers(len(steps)))]))
@@ -333,7 +333,7 @@ def _edge(i: int, j: int) -> tuple[int, int]:
     return (i, j) if i < j else (j, i)
 
 
-def _checked_mapping(source: Graph, target: Graph, mapping: npt.ArrayLike) -> list[int]:
+def _check_mapping(source: Graph, target: Graph, mapping: npt.ArrayLike) -> list[int]:
     places = np.asarray(mapping)
     if places.shape != (source.num_nodes,) or not np.issubdtype(places.dtype, np.integer):
         raise InputError(f"mapping needs one position per node of the source (got shape {places.shape})")

@@ -25,7 +25,7 @@ from comrecgc.graphs import (
     GraphBatch,
     LongArray,
     apply_edit,
-    grouped_neighbours,
+    group_neighbours,
     one_edit_table,
     path_costs,
     path_graphs,
@@ -253,7 +253,7 @@ def local_counts(graphs: Sequence[Graph]) -> npt.NDArray[np.float32]:
     num_labels = 1 + max(int(graph.labels.max()) for graph in graphs)
     batch = GraphBatch.from_graphs(graphs)
     owner = batch.graph_of_node()
-    neighbours, ptr = grouped_neighbours(batch)
+    neighbours, ptr = group_neighbours(batch)
     counts = np.zeros((len(batch), num_labels * (num_labels + 1)), dtype=np.float32)
     np.add.at(counts, (owner, batch.labels), 2.0)
     node = np.repeat(np.arange(len(batch.labels)), np.diff(ptr))

@@ -14,8 +14,8 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from comrecgc.models.adapter import choose_output, find_output, model_device, model_parameters, trial_graphs
 from comrecgc.models.classifier import FloatArray, ScoreReading, as_scores, check_labels
-from comrecgc.models.networks import evaluating
-from comrecgc.molecules import canonical_smiles, sanitised
+from comrecgc.models.networks import evaluation_mode
+from comrecgc.molecules import canonical_smiles, sanitise
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -66,7 +66,7 @@ class MoleculeClassifier:
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
         """Probability of the target class of every molecule, `[B]`; 0 for graphs that are none."""
         check_labels(batch, self.num_labels)
-        molecules = [sanitised(graph, self.label_names) for graph in batch]
+        molecules = [sanitise(graph, self.label_names) for graph in batch]
         names = [None if molecule is None else canonical_smiles(molecule) for molecule in molecules]
         new: dict[str, Mol] = {}
         for name, molecule in zip(names, molecules, strict=True):
@@ -110,7 +110,7 @@ class MoleculeClassifier:
                 return self.model([molecule for _, molecule in molecules], **self.kwargs)
             arguments, named = self._tensors([molecule for _, molecule in molecules])
             if isinstance(self.model, torch.nn.Module):
-                with evaluating(self.model):
+                with evaluation_mode(self.model):
                     return self.model(*arguments, **named, **self.kwargs)
             return self.model(*arguments, **named, **self.kwargs)
         except Exception as error:  # a model may fail in any way; whatever it says becomes one line
@@ -153,7 +153,7 @@ def as_molecule_classifier(
     adapted = MoleculeClassifier(
         model=model, call=call, label_names=dataset.label_names, featurise=featurise, output=output, kwargs=kwargs
     )
-    molecules = [sanitised(graph, dataset.label_names) for graph in trial_graphs(dataset)]
+    molecules = [sanitise(graph, dataset.label_names) for graph in trial_graphs(dataset)]
     trial = [(canonical_smiles(molecule), molecule) for molecule in molecules if molecule is not None]
     if not trial:
         raise InputError(

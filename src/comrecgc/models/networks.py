@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn import BatchNorm1d, Linear, ModuleList, Parameter, ReLU, Sequential
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch, grouped_neighbours
+from comrecgc.graphs import GraphBatch, group_neighbours
 from comrecgc.models.classifier import CHUNK_NODES, FloatArray, check_labels
 from comrecgc.run import check_alphabet, facts_path, load_checked, load_state, load_weights, save_weights
 
@@ -52,7 +52,7 @@ class GraphTensors:
 
     @classmethod
     def from_batch(cls, batch: GraphBatch, device: torch.device | str = "cpu") -> GraphTensors:
-        neighbours, neighbour_ptr = grouped_neighbours(batch)
+        neighbours, neighbour_ptr = group_neighbours(batch)
         arrays = (batch.labels.astype(np.int64), neighbours, neighbour_ptr, batch.node_ptr)
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
@@ -386,7 +386,7 @@ class GraphClassifier(torch.nn.Module):
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
         """Probability of class 1 of every graph, `[B]`, as in evaluation mode, in parts of bounded size."""
         check_labels(batch, self.num_labels)
-        with evaluating(self):
+        with evaluation_mode(self):
             parts = [self._margin(part) for part in batch.chunks(CHUNK_NODES)]
         margin = np.concatenate([np.zeros(0), *parts])
         # In double precision p > 0.5 holds exactly when the accept logit is the larger one.
@@ -401,7 +401,7 @@ class GraphClassifier(torch.nn.Module):
 
 
 @contextmanager
-def evaluating(model: torch.nn.Module) -> Iterator[None]:
+def evaluation_mode(model: torch.nn.Module) -> Iterator[None]:
     """Evaluation mode without gradients; afterwards every submodule is in the mode it was in."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()

@@ -62,10 +62,10 @@ class ModelFile:
 
 def checksum(path: Path) -> str:
     """SHA-256 of a file."""
-    return hashlib.sha256(_bytes(path)).hexdigest()
+    return hashlib.sha256(_read_bytes(path)).hexdigest()
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
@@ -109,7 +109,7 @@ def obtain_classifier(
             words = f"validation {epoch.accuracy:.1%}, best {epoch.best_accuracy:.1%}"
             progress(f"training {training.model}", epoch.epoch, epoch.epochs, words)
 
-    return _trained(
+    return _train_in_cache(
         f"{dataset.name}-{training.model}",
         [data_fingerprint(dataset), asdict(training)],
         folder / "classifier.safetensors",
@@ -147,7 +147,7 @@ def obtain_embedder(
         if progress is not None:
             progress(f"embedder: {what}", done, total, word)
 
-    return _trained(
+    return _train_in_cache(
         f"{dataset.name}-greed",
         [data_fingerprint(dataset, with_classes=False), asdict(replace(training, jobs=1))],
         folder / "embedder.safetensors",
@@ -166,7 +166,7 @@ def obtain_embedder(
     )
 
 
-def _trained(
+def _train_in_cache(
     name: str, key: list[Any], target: Path, train: Callable[[Path], _M], deadline: float | None
 ) -> tuple[_M, ModelFile]:
     """Train in the cache, where an earlier or interrupted training of the same kind is taken up, and copy the result.
@@ -201,7 +201,7 @@ def _trained(
 def _copy_model(source: Path, target: Path) -> None:
     """Weights and their facts; the weights, which make the copy whole, go last."""
     for file, copy in ((facts_path(source), facts_path(target)), (source, target)):
-        contents = _bytes(file)
+        contents = _read_bytes(file)
         write_atomically(copy, functools.partial(_write, contents))
 
 

@@ -174,7 +174,7 @@ def obtain_panel(
     except InputError as error:
         return None, f"There is no panel: {_lower(str(error))}."
     try:
-        panel = _trained(dataset, members, folder, engine or LocalEngine(jobs=2), deadline, progress)
+        panel = _train_members(dataset, members, folder, engine or LocalEngine(jobs=2), deadline, progress)
     except _OutOfTimeError:
         return None, "There is no panel: there was no time to train it."
     return panel, _sentence(panel, dataset)
@@ -184,7 +184,7 @@ class _OutOfTimeError(Exception):
     """The deadline came before a member was trained."""
 
 
-def _trained(
+def _train_members(
     dataset: GraphDataset,
     members: Sequence[ClassifierTraining],
     folder: Path | None,
@@ -192,7 +192,7 @@ def _trained(
     deadline: float | None,
     progress: Progress | None,
 ) -> Panel:
-    paths = [_cached(dataset, member, folder) for member in members]
+    paths = [_cache_path(dataset, member, folder) for member in members]
     if sum(path is None or not path.exists() for path in paths) < 2:
         engine = LocalEngine()
     # Machines agree on the time of day only.
@@ -210,7 +210,7 @@ def _trained(
 def _train(shared: tuple[GraphDataset, Path | None, float | None], training: ClassifierTraining) -> GraphClassifier:
     """One member, trained now or before."""
     dataset, folder, until = shared
-    path = _cached(dataset, training, folder)
+    path = _cache_path(dataset, training, folder)
 
     def watch(_: EpochReport) -> None:
         if until is not None and time.time() > until:
@@ -233,7 +233,7 @@ def _train(shared: tuple[GraphDataset, Path | None, float | None], training: Cla
     return trained.model
 
 
-def _cached(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> Path | None:
+def _cache_path(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> Path | None:
     """Where a member is kept: a name that holds all that it depends on. None where nothing can be written."""
     folder = user_cache_path("comrecgc") / "panels" if folder is None else folder
     try:

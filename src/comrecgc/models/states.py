@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from comrecgc.graphs import GraphBatch, LongArray, graph_kernels, grouped_neighbours
+from comrecgc.graphs import GraphBatch, LongArray, graph_kernels, group_neighbours
 from comrecgc.models import training_kernels
 
 
@@ -68,7 +68,7 @@ class ColouredGraphs:
 
     def __init__(self, batch: GraphBatch, num_rounds: int) -> None:
         self._labels = batch.labels.astype(np.int64)
-        self._neighbours, self._neighbour_ptr = grouped_neighbours(batch)
+        self._neighbours, self._neighbour_ptr = group_neighbours(batch)
         self._node_ptr = batch.node_ptr
         degrees = np.diff(self._neighbour_ptr)
         first = self._labels * (degrees.max(initial=0) + 1) + degrees  # normalisation sees degrees too

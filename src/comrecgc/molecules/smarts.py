@@ -27,7 +27,7 @@ from comrecgc.molecules.atoms import (
     atom_of,
     atomic_number,
 )
-from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles, restore_charges, sanitised, silently
+from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles, restore_charges, sanitise, without_logs
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -68,7 +68,7 @@ class SmartsWishes:
         found: dict[str, list[Any]] = {}
         for name in ("protect", "forbid", "only"):
             for smarts in getattr(self, name):
-                with silently():
+                with without_logs():
                     pattern = chem.MolFromSmarts(smarts) if isinstance(smarts, str) and smarts else None
                 if pattern is None or pattern.GetNumAtoms() == 0:
                     raise InputError(f"{name} must be a SMARTS that rdkit reads (got {smarts!r})")
@@ -83,7 +83,7 @@ class SmartsWishes:
             after: The changed molecule, in which kept atoms have the same ids.
             label_names: Atom behind each label.
         """
-        old, new = sanitised(before, label_names), sanitised(after, label_names)
+        old, new = sanitise(before, label_names), sanitise(after, label_names)
         if new is None:
             return False
         if old is None:
@@ -202,7 +202,7 @@ def run_smirks(smirks: str, molecule: Any) -> set[str]:
 
     chem = load_rdkit()
     made = set()
-    with silently():
+    with without_logs():
         reaction = AllChem.ReactionFromSmarts(smirks)
         has_charges = isinstance(molecule, str)
         if has_charges:
@@ -218,13 +218,13 @@ def run_smirks(smirks: str, molecule: Any) -> set[str]:
             for product in _products(reaction, [parts[place] for place in touched], chem):
                 whole = reduce(chem.CombineMols, rest, product)
                 if not has_charges:
-                    whole = _recharged(whole, chem)
+                    whole = _reset_charges(whole, chem)
                 if chem.SanitizeMol(whole, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE:
                     made.add(canonical_smiles(read_smiles(canonical_smiles(whole))))
     return made
 
 
-def _recharged(molecule: Any, chem: Any) -> Any:
+def _reset_charges(molecule: Any, chem: Any) -> Any:
     """A product with the charges that its bonds ask for, and no others."""
     molecule = chem.RWMol(molecule)
     for atom in molecule.GetAtoms():
@@ -245,7 +245,7 @@ def _products(reaction: Any, parts: Sequence[Any], chem: Any) -> Iterator[Any]:
 def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int], number: Mapping[int, int]) -> str:
     """The rule where labels say charges and aromaticity."""
     before = [
-        f"[{_primitive(atoms[label])}{_matched(atoms[label])}{_typed_degree(rule, node)}{_map(number.get(node))}]"
+        f"[{_primitive(atoms[label])}{_match_conditions(atoms[label])}{_typed_degree(rule, node)}{_map(number.get(node))}]"
         for node, label in enumerate(rule.before.labels)
     ]
     back = {new: old for old, new in rule.kept}
@@ -266,7 +266,7 @@ def _primitive(atom: Atom) -> str:
     return f"{isotope}{symbol.lower() if atom.is_aromatic else symbol}{atom.charge:+d}"
 
 
-def _matched(atom: Atom) -> str:
+def _match_conditions(atom: Atom) -> str:
     """What else tells an atom from others of its element and charge: pyrrole nitrogens have three neighbours with their hydrogen."""
     if atom.hydrogens is not None:
         return f"H{atom.hydrogens}"

@@ -52,18 +52,18 @@ def times(count: int) -> str:
     return "twice" if count == 2 else f"{number(count)} times"
 
 
-def listed(items: Sequence[str]) -> str:
+def join_words(items: Sequence[str]) -> str:
     """Items as a sentence lists them: "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def counted(nouns: Iterable[str]) -> str:
+def count_nouns(nouns: Iterable[str]) -> str:
     """Nouns put together, the commonest last: "a sheet and two helices"."""
     counts = sorted(Counter(nouns).items(), key=lambda item: (item[1], item[0]))
-    return listed([several(noun, count) for noun, count in counts])
+    return join_words([several(noun, count) for noun, count in counts])
 
 
-def clipped(name: str) -> str:
+def shorten(name: str) -> str:
     """A label's name on one line, cut where it is very long."""
     words = " ".join(name.split()) or "unnamed"
     return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"
@@ -76,7 +76,7 @@ def edge_of(name: str) -> str:
 
 def noun_of(name: str) -> str:
     """What a node of a label is called: its name, or "node of label 3" where the name is a number or a sign."""
-    name = clipped(name)
+    name = shorten(name)
     return name if name[:1].isalpha() else f"node of label {name}"
 
 
@@ -122,7 +122,7 @@ def sentence(clauses: Sequence[Sequence[Step]]) -> str:
         return "; ".join(phrases)
     steps = [clause[0] for clause in distinct]
     if len({step.verb for step in steps}) == 1 and sum(counts) == len(counts) and steps[0].verb in _SAID_ONCE:
-        return listed([steps[0].text, *(_elsewhere(steps, k) for k in range(1, len(steps)))])
+        return join_words([steps[0].text, *(_elsewhere(steps, k) for k in range(1, len(steps)))])
     comma = "," if len(phrases) > 2 or any(" and " in phrase or ", " in phrase for phrase in phrases) else ""
     return f"{', '.join(phrases[:-1])}{comma} and {phrases[-1]}"
 
@@ -141,5 +141,5 @@ def _phrase(clause: Sequence[Step], count: int) -> str:
     steps = [step.text for step in clause]
     distinct = list(dict.fromkeys(steps))
     texts = [step if steps.count(step) == 1 else f"{step}, {times(steps.count(step))}" for step in distinct]
-    text = listed(texts)
+    text = join_words(texts)
     return text if count == 1 else f"{text}, {times(count)}"

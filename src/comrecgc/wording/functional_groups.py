@@ -24,7 +24,7 @@ from comrecgc.molecules import (
     read_atom,
 )
 from comrecgc.wording.difference import ChangedMolecule, Pair, pair_of
-from comrecgc.wording.english import listed, number, plural, several, with_article
+from comrecgc.wording.english import join_words, number, plural, several, with_article
 
 # Atoms and bonds in words and formulas.
 
@@ -61,7 +61,7 @@ Wordiness = Literal["full", "long", "middle", "short"]
 """How much of the surroundings a sentence describes."""
 
 
-def written_groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
+def write_groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
     """Groups as the sentence calls them: "nitro (–NO2)", "a nitro group (–NO2)", "two –F"."""
     texts = []
     for group, count in Counter(groups).items():
@@ -75,10 +75,10 @@ def written_groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
             texts.append(f"{several(f'{group.name} group', count)} ({group.formula})")
         else:
             texts.append(f"{group.name if count == 1 else f'{number(count)} {group.name}'} ({group.formula})")
-    return listed(texts) if texts else ""
+    return join_words(texts) if texts else ""
 
 
-def noted(text: str, note: str) -> str:
+def add_note(text: str, note: str) -> str:
     """Groups with a note on them, in one pair of brackets: "oxiranyl (–C2H3O, an epoxide)"."""
     if not note:
         return text
@@ -109,7 +109,7 @@ class FunctionalGroups:
     def __init__(self, changed: ChangedMolecule) -> None:
         self._d = changed
 
-    def holding(self, nodes: set[int]) -> str:
+    def group_containing(self, nodes: set[int]) -> str:
         """The group that these atoms are of, where the pattern shows all of it."""
         return next((name for name, atoms in self._shown if nodes <= atoms), "")
 
@@ -123,7 +123,7 @@ class FunctionalGroups:
         found = [
             name for name, atoms in self._shown if atoms <= nodes and name in _TELLING and _TELLING[name] not in said
         ]
-        return listed([several(name, count) for name, count in Counter(found).items()]) if found else ""
+        return join_words([several(name, count) for name, count in Counter(found).items()]) if found else ""
 
     @property
     def at_most_places(self) -> str:
@@ -271,7 +271,7 @@ class Families:
         if ranked[0][0] >= _MOSTLY * len(self._d.molecules):
             return f" (mostly {plural(ranked[0][1])})"
         both = sum(count for count, _ in ranked[:2]) == len(self._d.molecules)
-        return f" ({listed([plural(name) for _, name in ranked])})" if both else ""
+        return f" ({join_words([plural(name) for _, name in ranked])})" if both else ""
 
     def _shows(self, *nodes: int) -> bool:
         """Whether the pattern shows all neighbours of some nodes."""

@@ -12,17 +12,17 @@ from functools import cached_property
 
 from comrecgc.molecules import BOND_NAMES, BOND_SIGNS, element_of, hill_formula, read_atom, times
 from comrecgc.wording.difference import ChangedMolecule, Exchange, Pair, pair_of
-from comrecgc.wording.english import Step, listed, plural, sentence, several, with_article
+from comrecgc.wording.english import Step, join_words, plural, sentence, several, with_article
 from comrecgc.wording.functional_groups import (
     WHOLE,
     Families,
     FunctionalGroups,
     Wordiness,
+    add_note,
     element_word,
     is_aromatic,
-    noted,
     symbol_of,
-    written_groups,
+    write_groups,
 )
 
 # Atoms of a rule in words, with what surrounds them: "a carbon", "a CH2 bound to N", "an aromatic CH next to N".
@@ -90,12 +90,14 @@ class AtomWords:
 
     def _bound(self, node: int) -> str:
         """The neighbours that stay, but for those of its aromatic ring: "bound to C and =O"."""
-        bound = _counted([self._neighbour(node, other) for other, bond in self._beside(node) if bond != _AROMATIC])
+        bound = _count_neighbours(
+            [self._neighbour(node, other) for other, bond in self._beside(node) if bond != _AROMATIC]
+        )
         return f"bound to {bound}" if bound else ""
 
     def neighbours(self, node: int) -> str:
         """All neighbours that stay: "C, N and =O"."""
-        return _counted([self._neighbour(node, other) for other, _ in self._beside(node)])
+        return _count_neighbours([self._neighbour(node, other) for other, _ in self._beside(node)])
 
     def is_ring_like(self, node: int) -> bool:
         """A carbon bound to C and =C: in rings written with single and double bonds that may be an aromatic one."""
@@ -163,14 +165,14 @@ def _ring_kind(name: str) -> str:
 
 
 def _next_to(ring: Sequence[str]) -> str:
-    return f"next to {_counted(ring)}" if ring else ""
+    return f"next to {_count_neighbours(ring)}" if ring else ""
 
 
-def _counted(texts: Sequence[str]) -> str:
+def _count_neighbours(texts: Sequence[str]) -> str:
     """Neighbours as a list, equal ones counted: "2 C and =O"."""
     counts = Counter(texts)
     order = sorted(counts, key=lambda text: (text[0] in "=≡:", text != "C", text))
-    return listed([text if counts[text] == 1 else f"{counts[text]} {text}" for text in order]) if counts else ""
+    return join_words([text if counts[text] == 1 else f"{counts[text]} {text}" for text in order]) if counts else ""
 
 
 # The whole rule.
@@ -257,9 +259,9 @@ class MoleculeSentences:
     def _exchange_step(
         self, anchor: int, exchange: Exchange, named: Sequence[int], wordiness: Wordiness
     ) -> Step | None:
-        lost, gained = written_groups(exchange.lost, wordiness), written_groups(exchange.gained, wordiness)
+        lost, gained = write_groups(exchange.lost, wordiness), write_groups(exchange.gained, wordiness)
         if wordiness != "short":
-            lost = noted(lost, self._groups.within(exchange.nodes, exchange.lost))
+            lost = add_note(lost, self._groups.within(exchange.nodes, exchange.lost))
         place, family, whole = self._place(anchor, exchange, named, wordiness)
         if lost and gained:
             given = self._families.given(anchor, exchange.roots) if family and wordiness != "middle" else ""
@@ -311,7 +313,7 @@ class MoleculeSentences:
         new = symbol_of(d.new[node]) + times("H", after) if before or after else element_word(d.new[node])
         if is_aromatic(d.old[node]) != is_aromatic(d.new[node]):
             new = ("aromatic " if is_aromatic(d.new[node]) else "aliphatic ") + new
-        motif = self._groups.holding({node})
+        motif = self._groups.group_containing({node})
         within = self._atoms.context(node, wordiness) + self._family_note(node, wordiness) or self._groups.at_all_places
         what = f"{with_article(self._atoms.adjective(node) + noun)}{within}"
         if wordiness == "short":
@@ -333,7 +335,7 @@ class MoleculeSentences:
             ring = f"close a {size}-ring" if size else "close a ring"
             ring = "" if self._cuts or wordiness == "short" else f" to {ring}" if "(" in ends else f" ({ring})"
             return Step("join", f"{ends}{by}{ring}")
-        motif = self._groups.holding(set(pair))
+        motif = self._groups.group_containing(set(pair))
         if motif:
             which += f" of {with_article(motif)}"
         elif wordiness != "short" and any(
@@ -355,7 +357,7 @@ class MoleculeSentences:
             return Step("add", f"{formula} as a separate part") if comes else Step("remove", formula)
         places = [self._atoms.noun(node, wordiness) for node in anchors if node in d.kept]
         same = len(set(places)) == 1 < len(places)
-        between = several(element_word(d.old[anchors[0]]), len(places)) if same else listed(places or ["others"])
+        between = several(element_word(d.old[anchors[0]]), len(places)) if same else join_words(places or ["others"])
         return Step("insert" if comes else "remove", formula, "between" if len(anchors) > 1 else "at", between)
 
     @cached_property

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from comrecgc.graphs import Change, EdgeIds, Edit, EditKind, Graph, components, edges_by_id, labels_by_id, path_graphs
 from comrecgc.molecules import Molecule
-from comrecgc.wording.english import clipped, with_article
+from comrecgc.wording.english import shorten, with_article
 
 # What the edits of one graph do, in steps: each connected piece of their net change, in words.
 
@@ -45,7 +45,7 @@ def describe_path(graph: Graph, path: Sequence[Edit], label_names: Sequence[str]
 
 
 @dataclass(frozen=True)
-class Pattern:
+class EditPattern:
     """What the edits of one member do.
 
     Args:
@@ -58,24 +58,24 @@ class Pattern:
 
     @property
     def text(self) -> str:
-        return _counted(self.steps)
+        return _count_steps(self.steps)
 
     @property
     def plain(self) -> str:
-        return _counted(self.plain_steps)
+        return _count_steps(self.plain_steps)
 
 
-def pattern_of(
+def edit_pattern(
     graph: Graph,
     path: Sequence[Edit],
     label_names: Sequence[str],
     *,
     edge_label_names: Sequence[str] | None = None,
     is_molecular: bool = False,
-) -> Pattern:
+) -> EditPattern:
     """The pattern of one member: the steps of its net change, in words."""
     change = Change.along(graph, path)
-    names = [clipped(name) for name in label_names] if len(label_names) > 1 else ["node"]
+    names = [shorten(name) for name in label_names] if len(label_names) > 1 else ["node"]
     before = Molecule(graph, names, edge_label_names, is_molecular=is_molecular)
     after = Molecule(change.after, names, edge_label_names, is_molecular=is_molecular)
     steps = [
@@ -85,7 +85,7 @@ def pattern_of(
         *_cuts(change, before),
         *_joins(change, before),
     ]
-    return Pattern(tuple(text for text, _ in steps), tuple(plain for _, plain in steps))
+    return EditPattern(tuple(text for text, _ in steps), tuple(plain for _, plain in steps))
 
 
 def _fragments(
@@ -197,7 +197,7 @@ def _formula(names: Iterable[str]) -> str:
     return terms[0] if len(terms) == 1 else f"{', '.join(terms[:-1])} and {terms[-1]}"
 
 
-def _counted(steps: Sequence[str]) -> str:
+def _count_steps(steps: Sequence[str]) -> str:
     counts = Counter(steps)
     text = "; ".join(step if count == 1 else f"{count} × {step}" for step, count in counts.items()) or "change nothing"
     return text if len(text) <= _LONGEST_PATTERN else f"{text[: _LONGEST_PATTERN - 1]}…"
@@ -242,7 +242,7 @@ def describe_recourse(
     if not members:
         return Words("covers no input", "No input is covered by this recourse alone.")
     patterns = [
-        pattern_of(graph, path, label_names, edge_label_names=edge_label_names, is_molecular=is_molecular)
+        edit_pattern(graph, path, label_names, edge_label_names=edge_label_names, is_molecular=is_molecular)
         for graph, path in members
     ]
     return Words(_summary(patterns), _description(patterns, [len(path) for _, path in members]))
@@ -268,7 +268,7 @@ def representatives(patterns: Sequence[str], sizes: Sequence[int], count: int) -
     return chosen
 
 
-def _summary(patterns: Sequence[Pattern]) -> str:
+def _summary(patterns: Sequence[EditPattern]) -> str:
     """The most telling pattern: with context if most members follow it, else without, else the commonest single step."""
     total = len(patterns)
     text, count = _commonest(pattern.text for pattern in patterns)
@@ -281,7 +281,7 @@ def _summary(patterns: Sequence[Pattern]) -> str:
     return _with_share(f"often {step}", step_count, total)
 
 
-def _description(patterns: Sequence[Pattern], lengths: Sequence[int]) -> str:
+def _description(patterns: Sequence[EditPattern], lengths: Sequence[int]) -> str:
     total = len(patterns)
     counts = Counter(pattern.text for pattern in patterns)
     fewest, most = min(lengths), max(lengths)

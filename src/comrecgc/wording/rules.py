@@ -11,15 +11,15 @@ from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_o
 from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, pair_of
 from comrecgc.wording.english import (
     Step,
-    clipped,
-    counted,
+    count_nouns,
     edge_of,
-    listed,
+    join_words,
     noun_of,
     number,
     plural,
     sentence,
     several,
+    shorten,
     with_article,
 )
 from comrecgc.wording.functional_groups import Wordiness
@@ -82,17 +82,17 @@ def describe_rules(
         is_molecular: Whether label names are elements.
         taken: Lines that other rules have.
     """
-    names = [clipped(name) if is_molecular else noun_of(name) for name in label_names]
+    names = [shorten(name) if is_molecular else noun_of(name) for name in label_names]
     found: list[Sentences] = [
         MoleculeSentences(ChangedMolecule(rule, names, edge_label_names, places))
         if is_molecular
         else GraphSentences(Difference(rule, names, edge_label_names))
         for rule, places in rules
     ]
-    summaries = told_apart(
+    summaries = make_distinct(
         [_summary(sentences, at.rule) for sentences, at in zip(found, rules, strict=True)],
         [sentences.surroundings for sentences in found],
-        [_written(at.rule, names, edge_label_names, is_molecular=is_molecular) for at in rules],
+        [_write_rule(at.rule, names, edge_label_names, is_molecular=is_molecular) for at in rules],
         taken,
     )
     return [
@@ -138,7 +138,7 @@ def _description(sentences: Sentences, rule: Rule) -> str:
     return f"{full[:1].upper()}{full[1:]}. {sentences.conditions}{further} {_cost(rule)}"
 
 
-def told_apart(
+def make_distinct(
     summaries: Sequence[str], surroundings: Sequence[Sequence[str]], written: Sequence[str], taken: Collection[str] = ()
 ) -> list[str]:
     """Lines of which no two are the same: where they are, with the surroundings in which they differ, else with the whole rule as written.
@@ -154,14 +154,14 @@ def told_apart(
         shared = set.intersection(*(set(surroundings[k]) for k in same)) if len(same) > 1 else set()
         for k in same:
             own = [text for text in surroundings[k] if text not in shared]
-            found[k] = found[k].removesuffix(_AS_DRAWN) + (f", where {listed(own)}" if own else _ANYWHERE)
+            found[k] = found[k].removesuffix(_AS_DRAWN) + (f", where {join_words(own)}" if own else _ANYWHERE)
     for same in _repeated(found, taken):
         for k in same:
             found[k] = f"{summaries[k]}: {written[k]}"
     return found
 
 
-def _written(rule: Rule, names: Sequence[str], edge_label_names: Sequence[str] | None, *, is_molecular: bool) -> str:
+def _write_rule(rule: Rule, names: Sequence[str], edge_label_names: Sequence[str] | None, *, is_molecular: bool) -> str:
     """A rule as a formula: a SMIRKS where it is one of molecules, else the like with names of labels."""
     smirks = smirks_of(rule, names, edge_label_names) if is_molecular else None
     if smirks is not None:
@@ -204,7 +204,7 @@ def describe_group(
         edge_label_names: Name of each edge label, if edges have labels.
         is_molecular: Whether label names are elements.
     """
-    names = [clipped(name) if is_molecular else noun_of(name) for name in label_names]
+    names = [shorten(name) if is_molecular else noun_of(name) for name in label_names]
     nodes = {node: names[label] for node, label in enumerate(labels)}
     kinds = None if edge_label_names is None or not set(edge_label_names) <= set(BOND_NAMES) else edge_label_names
     if not is_molecular:
@@ -298,7 +298,7 @@ class GraphSentences:
     ) -> Step:
         d = self._d
         names, bonds = (d.new, d.new_bonds) if comes else (d.old, d.old_bonds)
-        what = _counted_groups([_group(group, names, bonds, *anchors) for group in groups])
+        what = _count_groups([_group(group, names, bonds, *anchors) for group in groups])
         if not anchors:
             return Step("add", what, "apart from", "the rest") if comes else Step("remove", what)
         place = self._anchors(anchors, context=context)
@@ -331,7 +331,7 @@ class GraphSentences:
     def _anchors(self, anchors: Sequence[int], *, context: bool) -> str:
         nouns = [self._noun(node, context=context) for node in anchors]
         same = len(set(nouns)) == 1 < len(nouns)
-        return several(self._d.old[anchors[0]], len(nouns)) if same else listed(nouns)
+        return several(self._d.old[anchors[0]], len(nouns)) if same else join_words(nouns)
 
     def _noun(self, node: int, *, context: bool) -> str:
         """A node that stays: "a helix", "a helix among three helices"."""
@@ -348,7 +348,7 @@ class GraphSentences:
         ]  # fmt: skip
         if not beside:
             return " with no other neighbours" if d.around[node] else " with no neighbours"
-        return f" {'among' if len(beside) > 1 else 'beside'} {counted(d.old[other] for other in beside)}"
+        return f" {'among' if len(beside) > 1 else 'beside'} {count_nouns(d.old[other] for other in beside)}"
 
 
 def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None], *anchors: int) -> str:
@@ -367,17 +367,17 @@ def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None],
         return f"chain {'–'.join(said)}" if said == unnamed else f"chain of labels {'–'.join(unnamed)}"
     is_ring = len(inner) == len(part) and set(degrees.values()) == {2}
     is_clique = len(inner) == len(part) * (len(part) - 1) // 2
-    return f"{'ring' if is_ring else 'clique' if is_clique else 'group'} of {counted(names[node] for node in part)}"
+    return f"{'ring' if is_ring else 'clique' if is_clique else 'group'} of {count_nouns(names[node] for node in part)}"
 
 
-def _counted_groups(groups: Sequence[str]) -> str:
+def _count_groups(groups: Sequence[str]) -> str:
     """Groups as a list, equal ones counted: "two chains helix–sheet and a turn"."""
     texts = []
     for group, count in Counter(groups).items():
         head, _, rest = group.partition(" ")
         is_shape = head in ("chain", "ring", "clique", "group") and bool(rest)
         texts.append(f"{number(count)} {plural(head)} {rest}" if count > 1 and is_shape else several(group, count))
-    return listed(texts)
+    return join_words(texts)
 
 
 def _cost(rule: Rule) -> str:
