@@ -42,7 +42,7 @@ def fc_table(runner: Runner) -> Table:
         ("LocalRWExplainer", source("gcf-nearest", problem="fc"), paper.FC_LOCAL),
         ("GCFExplainer", source("gcfexplainer", problem="fc"), paper.FC_GCFEXPLAINER),
         ("COMRECGC", published(5, problem="fc"), paper.FC_COMRECGC),
-        ("a walk around each input, as the text has it", source("local-walk", problem="fc"), None),
+        ("a walk around each input, as the text has it", source("localwalk", problem="fc"), None),
         ("COMRECGC, heads that advance", moving_walk(problem="fc"), None),
     )
     rows = [runner.row(name, PAPERS, method, BOTH, printed) for name, method, printed in lines]
@@ -144,7 +144,7 @@ def social_table(runner: Runner) -> Table:
 def local_table(runner: Runner) -> Table:
     """Table 17: CF-GNNExplainer."""
     rows = [
-        runner.row("CF-GNNExplainer", PAPERS, source("cf-gnnexplainer"), BOTH, paper.CF_GNNEXPLAINER),
+        runner.row("CF-GNNExplainer", PAPERS, source("cfgnnexplainer"), BOTH, paper.CF_GNNEXPLAINER),
         runner.row("GCFExplainer", PAPERS, source("gcfexplainer"), BOTH, paper.FCR_GCFEXPLAINER),
         runner.row("COMRECGC", PAPERS, published(5), BOTH, paper.FCR_HEADS[5]),
         runner.row("COMRECGC, heads that advance", PAPERS, moving_walk(), BOTH),

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.registry import Rules
 from comrecgc.drawing import draw_rule
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import catalogue_of
 from comrecgc.graphs import Rule
-from comrecgc.run import write_atomically, write_text
+from comrecgc.run import RunContext, write_atomically, write_text
 from comrecgc_reproduction.methods import MOST_RECOURSES, Method, moving_walk, published, rules, source, vectors
 from comrecgc_reproduction.paper import DATASETS
 from comrecgc_reproduction.results import CachedResult
@@ -165,8 +166,12 @@ def draw_recourses(runner: Runner) -> Path:
 
 def _searched(setup: Setup) -> dict[str, Any]:
     """What was found of each that is wanted, by name: the words, the counts and the picture of the best rule; None if no rule does it."""
-    explainer = CommonRecourseExplainer(setup.classifier, changes="plausible", panel=False, jobs=setup.jobs)
-    explainer.fit(setup.whole, progress=setup.progress)
+    explainer = CommonRecourseExplainer(
+        setup.classifier,
+        Rules(changes="plausible"),
+        panel=False,
+        context=RunContext(jobs=setup.jobs, progress=setup.progress),
+    ).fit(setup.whole)
     mined, dataset = explainer.mined_, setup.whole
     assert mined is not None
     catalogue = catalogue_of(mined)

@@ -156,7 +156,8 @@ def test_a_classifier_training_goes_on_after_any_failed_write(tmp_path: Path, mo
 
 def test_an_embedder_training_goes_on_after_any_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = small_dataset().graphs
-    training = EmbedderTraining(effort=0.001, num_layers=1, width=8, head_widths=(8,), checkpoint_every=7)
+    training = EmbedderTraining(effort=0.001, num_layers=1, width=8, head_widths=(8,))
+    monkeypatch.setattr("comrecgc.models.greed_training.CHECKPOINT_EVERY", 7)
     whole = train_embedder(graphs, 3, training).state_dict()
 
     def train(folder: Path) -> dict[str, torch.Tensor]:

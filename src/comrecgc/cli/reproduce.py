@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from comrecgc.cli.app import AllJobs, DataRoot, Resume, app, guarded
+from comrecgc.cli.app import DataRoot, Jobs, Resume, app, guarded
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, out
 
@@ -38,7 +38,7 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
-    jobs: AllJobs = None,
+    jobs: Jobs = None,
     data_root: DataRoot = None,
     resume: Resume = False,
 ) -> None:

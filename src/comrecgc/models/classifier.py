@@ -81,7 +81,7 @@ class Predictions:
         if self.accepted.all():
             return (
                 f"The classifier accepts all {count} graphs: there are no rejects to explain. "
-                "If accept is the wrong class, choose another with target_class, or with --accept."
+                "If accept is the wrong class, choose another with accept."
             )
         if not self.accepted.any():
             return f"The classifier rejects all {count} graphs: no graph shows what it accepts."
@@ -152,7 +152,7 @@ class ScoreReading:
             InputError: If they leave a doubt, or are not what they should be.
         """
         if threshold is None and accept is not None:
-            raise InputError(f"accept is for models with a threshold: target_class chooses a class (got {accept!r})")
+            raise InputError(f"accept is a class, or a side of a threshold (got {accept!r})")
         if threshold is not None:
             return cls._of_numbers(scores, threshold, accept, target_class, source_class, return_type)
         if decision is not None and decision not in DECISIONS:
@@ -160,7 +160,7 @@ class ScoreReading:
         target = check_target_class(scores.shape[1], target_class)
         if source_class is not None and (not 0 <= source_class < max(scores.shape[1], 2) or source_class == target):
             raise InputError(
-                f"source_class must lie in 0…{max(scores.shape[1], 2) - 1} and not be the target (got {source_class})"
+                f"reject must lie in 0…{max(scores.shape[1], 2) - 1} and not be the target (got {source_class})"
             )
         reading = cls(
             return_type=return_type or detect_return_type(scores),
@@ -291,10 +291,10 @@ def check_target_class(num_scores: int, target_class: int | None) -> int:
     num_classes = max(num_scores, 2)
     if target_class is None:
         if num_classes > 2:
-            raise InputError(f"target_class must choose the class to reach among 0…{num_classes - 1} (got none)")
+            raise InputError(f"accept must choose the class to reach among 0…{num_classes - 1} (got none)")
         return 1
     if not 0 <= target_class < num_classes:
-        raise InputError(f"target_class must lie in 0…{num_classes - 1} (got {target_class})")
+        raise InputError(f"accept must lie in 0…{num_classes - 1} (got {target_class})")
     return target_class
 
 

@@ -31,6 +31,9 @@ from comrecgc.run import (
     refusing_damage,
 )
 
+CHECKPOINT_EVERY = 200
+"""Steps between checkpoints."""
+
 _SHARES = (0.4, 0.85, 0.95)  # of the time until a deadline: labels made, network fitted, errors measured
 _WARM_UP = 20  # steps whose time says how many more there is time for
 
@@ -52,7 +55,6 @@ class EmbedderTraining:
         head_widths: Widths of the head's hidden layers.
         seed: Of everything random.
         jobs: Threads for the edit distances; the answer does not depend on it.
-        checkpoint_every: Steps between checkpoints.
     """
 
     effort: float = 1.0
@@ -67,7 +69,6 @@ class EmbedderTraining:
     head_widths: tuple[int, ...] = (64,)
     seed: int = 0
     jobs: int = 1
-    checkpoint_every: int = 200
 
     def __post_init__(self) -> None:
         if not self.effort > 0:
@@ -287,7 +288,7 @@ class _Fit:
                 total = min(total, step + int(0.95 * (deadline - now) * _WARM_UP / (now - started)))
             if step % 25 == 0 or step == total:
                 self.progress("training", step, total, f"loss {smoothed:.3f}")
-            if step % self.training.checkpoint_every == 0:
+            if step % CHECKPOINT_EVERY == 0:
                 self._save(step)
         return self.model.eval(), step >= self.training.total_steps
 
@@ -367,5 +368,5 @@ def _one_cycle(share: float) -> float:
 
 def settings(training: EmbedderTraining) -> dict[str, Any]:
     """What determines the result: everything but the number of jobs."""
-    names = [name for name in training.__dataclass_fields__ if name not in ("jobs", "checkpoint_every")]
+    names = [name for name in training.__dataclass_fields__ if name != "jobs"]
     return {name: getattr(training, name) for name in names}

@@ -163,7 +163,7 @@ def as_molecule_classifier(
     output = find_output(answer, num) if output is None else output
     scores = as_scores(choose_output(answer, output), num, 0)
     if how.get("source_class") is not None:
-        raise InputError("source_class is for models of graphs: leave other molecules out of the data (got one)")
+        raise InputError("reject is for models of graphs: leave other molecules out of the data (got one)")
     return replace(adapted, output=output, num_scores=scores.shape[1], reading=ScoreReading.of(scores, **how))
 
 

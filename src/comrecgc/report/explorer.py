@@ -111,7 +111,7 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "slack": SLACK,
         "mostParts": MOST_PARTS,
         "splits": NUM_SPLITS,
-        "maxChanges": settings.max_changes,
+        "maxChanges": settings.algorithm.max_changes,
         "complete": chooser.mined.complete,
         "numRecourses": settings.num_recourses,
         "wishes": chooser.wishes.stated(),
@@ -194,7 +194,7 @@ def _aligned(table: RuleTable, row: int, rule: CataloguedRule, most: int) -> Arr
 
 def _input_arrays(explanation: Explanation, chooser: RuleChooser) -> dict[str, Array]:
     """The inputs, where to draw their nodes, and how they are split."""
-    rejects, seed = chooser.mined.rejects, chooser.settings.seed
+    rejects, seed = chooser.mined.rejects, chooser.settings.random_state
     graphs = list(rejects.graphs)
     labels = np.concatenate([np.zeros(0, np.int64), *(graph.labels for graph in graphs)])
     edges = np.concatenate([np.zeros((0, 2), np.int64), *(graph.edges for graph in graphs)])

@@ -1,3 +1,5 @@
+"""benchmarks/known_truth.py and the groups of Kazius et al. in benchmarks/evidence.py: harder planted sets, and what recourses do to known groups."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,11 +8,12 @@ import pytest
 from comrecgc.data import DatasetIndex, PlantedDataset, find_toxicophores
 from comrecgc.data.planted import true_recourses
 from comrecgc.errors import InputError
-from comrecgc.evidence.known_truth import DIFFICULTIES, compare_with_planted, kazius_groups, planted, published_changes
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
 from comrecgc.explanation.records import RejectedInput
 from comrecgc.graphs import Graph, apply_path, edits_between
 from comrecgc.molecules import is_valid_molecule
+from evidence import kazius_groups, published_changes
+from known_truth import DIFFICULTIES, compare_with_planted, planted
 
 
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)

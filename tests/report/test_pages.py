@@ -14,7 +14,7 @@ from comrecgc.explanation import Explanation
 from comrecgc.explanation.records import RunFacts
 from comrecgc.graphs import Edit, EditKind
 from comrecgc.report import write_report
-from comrecgc.report.page import render_report
+from comrecgc.report.pages import render_report
 from tests.explanations import explain, planted_explanation, tiny_dataset
 
 HOSTILE = '</script><script>alert("x")</script><img src=x onerror=alert(1)>\u2028\u202eשלום'
