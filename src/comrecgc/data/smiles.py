@@ -42,18 +42,18 @@ _LONGEST_REASON = 110
 
 @dataclass(frozen=True, kw_only=True)
 class TableReading:
-    """How a table of molecules is read.
+    """How to read a table of molecules.
 
     Args:
-        smiles: Column of SMILES; found by its name or contents where that is plain.
-        target: Column of classes, or of numbers with a threshold; found by its contents, then its name, where that is plain.
+        smiles: Column of SMILES; by default found by its name or contents.
+        target: Column of classes, or of numbers with a threshold; by default found by its contents, then its name.
         accept: Which value of the target means accept, 1 by default; with a threshold, "higher" (the default) or "lower".
-        threshold: Makes classes of numbers: a value as high as this is high.
-        id_column: Column that names molecules; found by its name where that is plain.
-        class_names: What reject and accept mean.
-        on_error: Whether rows that cannot be read stop everything or are skipped and noted.
+        threshold: Turns numbers into classes: values from this on are high.
+        id_column: Column that names molecules; by default found by its name.
+        class_names: Names of reject and accept.
+        on_error: Whether rows that cannot be read are an error or are skipped and noted.
         standardise: Keep the largest fragment, neutralise, and merge what is then the same.
-        label_names: Atoms that molecules may have, as in a run; None for all that occur.
+        label_names: Atoms that molecules may have, those of a run for instance; None for all that occur.
     """
 
     smiles: str | None = None
@@ -79,7 +79,7 @@ class TableReading:
 
 @dataclass(eq=False)
 class _Rows:
-    """What was read so far."""
+    """What was read from one block of a table."""
 
     parsed: list[ParsedMolecule] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)
@@ -104,7 +104,7 @@ def from_smiles_table(
 
     Args:
         path: The file; columns separated by comma, semicolon or tab, in a `.smi` file by blanks.
-        name: What to call the dataset; the file's name by default.
+        name: Name of the dataset; the file's name by default.
         need_classes: Whether there must be a column of classes; without one, every class is 0 and no molecules are merged.
         reading: How to read it.
         **options: Fields of `TableReading`, in place of it.
@@ -118,7 +118,7 @@ def from_smiles_table(
     reading = replace(reading or TableReading(), **options)
     path = Path(path)
     blocks = table_blocks(path, _is_smiles) if is_large(path) else iter([read_table(path, _is_smiles)])
-    table = next(blocks, None)  # which says where columns are
+    table = next(blocks, None)  # the first block decides which column is which
     if table is None:
         raise InputError(f"{path} must hold at least one usable molecule (got no rows)")
     smiles = table.column(find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
@@ -181,7 +181,7 @@ class _Molecules:
         self.num_blank = 0
 
     def add(self, rows: _Rows) -> None:
-        """Take some more."""
+        """Add the rows of a block."""
         for atoms, _, _ in rows.parsed:
             self.counts.update(atoms)
             for atom in atoms:
@@ -272,7 +272,7 @@ def _row_notes(table: Table, rows: _Molecules, standardiser: Standardiser | None
 
 
 def _merge_duplicates(molecules: _Molecules, table: Table) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Indices of each molecule's first row, none of those whose classes differ, and what was left out."""
+    """Index of the first row of each molecule, without molecules that appear with both classes; and notes on what was left out."""
     identity = np.frombuffer(molecules.identity, np.uint64)
     _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
     classes = np.array(molecules.classes, np.int64)
@@ -292,7 +292,7 @@ def _merge_duplicates(molecules: _Molecules, table: Table) -> tuple[npt.NDArray[
         lines = np.array(molecules.lines, np.int64)[conflicts[of_row]]
         notes.append(f"{which} were left out: {table.unit} {_lines(lines.tolist())}")
     if not len(kept):
-        raise InputError(f"{table.path}: no molecule is left: every one appears with both classes")
+        raise InputError(f"{table.path}: every molecule appears with both classes, so that none is left")
     return kept, notes
 
 
@@ -315,7 +315,7 @@ def _join(items: Sequence[str], most: int) -> str:
 
 
 def _lines(lines: Sequence[int]) -> str:
-    """Some of many lines, as a sentence ends with them."""
+    """The first lines of many, as the end of a sentence."""
     return ", ".join(map(str, lines[:_SHOWN_LINES])) + (" …" if len(lines) > _SHOWN_LINES else ".")
 
 

@@ -33,7 +33,7 @@ class FunctionalGroup(NamedTuple):
 
 
 class Molecule:
-    """A graph read as a molecule, or as any labelled graph: elements, rings, groups, aromatic atoms, all by node id.
+    """Elements, rings, functional groups and aromatic atoms of a graph, all by node id; a graph that is no molecule has names only.
 
     Args:
         graph: The graph.
@@ -217,16 +217,16 @@ _FINDERS: tuple[Callable[[Molecule], Iterator[FunctionalGroup]], ...] = (
 )
 
 
-# What an oxygen, a nitrogen or a carbonyl carbon makes of a molecule, as chemists class compounds: an alcohol, an acid, an amide.
+# Families of compounds, by an oxygen, a nitrogen or a carbonyl carbon: alcohol, acid, amide.
 
 
 _ORDERS = ("", "primary", "secondary", "tertiary")
 
 
 def family_of(molecule: Molecule, node: int) -> str | None:
-    """The family that an atom belongs to: "carboxylic acid", "secondary alcohol", "amide"; None where it has no name here.
+    """The family of compounds that an atom makes a molecule a member of: "carboxylic acid", "secondary alcohol", "amide"; None if it has no name here.
 
-    What is two bonds away may matter: the nitrogen of an amide is known by the oxygen on its neighbour.
+    Atoms two bonds away count too: the nitrogen of an amide is recognised by the oxygen on its neighbour.
 
     Args:
         molecule: The molecule; its bonds must be known.

@@ -38,12 +38,12 @@ _MOST_MATCHES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class SmartsWishes:
-    """Limits on changes of molecules.
+    """Limits on changes of molecules, as SMARTS. Needs the `chem` extra (rdkit).
 
     Args:
-        protect: What these match stays: its atoms, the bonds between them, and that they match.
-        forbid: A result may not match any of these, unless the molecule did so as often before.
-        only: Atoms that go or change, bonds that change and atoms that something is attached to must lie in a match of one of these.
+        protect: Atoms that match stay, with the bonds between them, and still match afterwards.
+        forbid: A result may not match any of these more often than the molecule did before.
+        only: Atoms removed or relabelled, ends of changed bonds and atoms that gain a neighbour must lie in a match of one of these.
     """
 
     protect: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class SmartsWishes:
                 values = (values,)
             object.__setattr__(self, name, tuple(values))
         if self:
-            assert self._patterns is not None  # reads all, or says which cannot be read
+            assert self._patterns is not None  # raises InputError for the first that rdkit cannot read
 
     def __bool__(self) -> bool:
         return bool(self.protect or self.forbid or self.only)
@@ -76,7 +76,7 @@ class SmartsWishes:
         return found
 
     def allows(self, before: Graph, after: Graph, label_names: Sequence[str]) -> bool:
-        """Whether a change keeps to the wishes.
+        """Whether a change respects the limits.
 
         Args:
             before: The molecule before.
@@ -126,7 +126,7 @@ class SmartsWishes:
 
 
 def changed_atoms(before: Graph, after: Graph) -> set[int]:
-    """Atoms that go or change, ends of bonds that change between atoms that stay, and atoms that only gain neighbours, by id."""
+    """Ids of atoms removed or relabelled, of ends of changed bonds between kept atoms, and of atoms that only gain neighbours."""
     labels, new_labels = labels_by_id(before), labels_by_id(after)
     gone = labels.keys() - new_labels.keys()
     changed = gone | {node for node in labels.keys() & new_labels.keys() if labels[node] != new_labels[node]}
@@ -196,7 +196,7 @@ def run_smirks(smirks: str, molecule: Any) -> set[str]:
 
     Args:
         smirks: The reaction.
-        molecule: The molecule: SMILES, or or what `to_rdkit` makes of a graph whose labels are elements.
+        molecule: The molecule: SMILES, or what `to_rdkit` makes of a graph whose labels are elements.
     """
     from rdkit.Chem import AllChem
 

@@ -1,4 +1,4 @@
-"""A common recourse in words: what the edits of its members do, to what, and how many members follow the pattern."""
+"""Vector recourses in words: the edits that its members have in common, and how many members follow them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from comrecgc.graphs import Change, EdgeIds, Edit, EditKind, Graph, components, 
 from comrecgc.molecules import Molecule
 from comrecgc.wording.english import shorten, with_article
 
-# What the edits of one graph do, in steps: each connected piece of their net change, in words.
+# The edits of one graph in words: a step for each connected piece of their net change.
 
 
 _LONGEST_PATTERN = 200
@@ -46,7 +46,7 @@ def describe_path(graph: Graph, path: Sequence[Edit], label_names: Sequence[str]
 
 @dataclass(frozen=True)
 class EditPattern:
-    """What the edits of one member do.
+    """The edits of one member in words.
 
     Args:
         steps: Each step with its context: "remove O (hydroxyl) from an aromatic C".
@@ -73,7 +73,7 @@ def edit_pattern(
     edge_label_names: Sequence[str] | None = None,
     is_molecular: bool = False,
 ) -> EditPattern:
-    """The pattern of one member: the steps of its net change, in words."""
+    """The steps of the net change of a path, in words."""
     change = Change.along(graph, path)
     names = [shorten(name) for name in label_names] if len(label_names) > 1 else ["node"]
     before = Molecule(graph, names, edge_label_names, is_molecular=is_molecular)
@@ -91,7 +91,7 @@ def edit_pattern(
 def _fragments(
     verb: str, preposition: str, nodes: frozenset[int], side: Molecule, before: Molecule
 ) -> list[tuple[str, str]]:
-    """A step for every connected fragment that goes or comes; fragments on one and the same atom are one step."""
+    """A step for every connected fragment that is removed or added; fragments on the same atom are one step."""
     at: dict[frozenset[int], set[int]] = {}
     for part in components(nodes, side.neighbours):
         anchors = frozenset(other for node in part for other in side.neighbours[node] if other not in nodes)
@@ -169,7 +169,7 @@ def _joins(change: Change, before: Molecule) -> list[tuple[str, str]]:
 
 
 def _between(edges: Iterable[EdgeIds], except_at: frozenset[int]) -> list[EdgeIds]:
-    """Edges between nodes that both stay; the others go or come with their node."""
+    """Edges between kept nodes; others are removed or added with their node."""
     return sorted(edge for edge in edges if not except_at & set(edge))
 
 
@@ -205,8 +205,8 @@ def _count_steps(steps: Sequence[str]) -> str:
 
 Member = tuple[Graph, Sequence[Edit]]
 
-_CLEAR = 0.5  # a pattern this share of the members follows stands for the recourse
-_TELLING = 0.75  # and it is told with its context if that loses no more than a quarter of them
+_CLEAR = 0.5  # least share of members that follow a pattern for it to describe the recourse
+_TELLING = 0.75  # with its context if at least this share of those follows that too
 _SHARED = 0.1  # below this no pattern is worth naming whole
 _NAMED_PATTERNS = 3
 
@@ -231,7 +231,7 @@ def describe_recourse(
     edge_label_names: Sequence[str] | None = None,
     is_molecular: bool = False,
 ) -> Words:
-    """What the members of a recourse have in common.
+    """Describe what the members of a recourse have in common.
 
     Args:
         members: Each covered input with its path of edits.
