@@ -205,7 +205,7 @@ def test_what_cannot_be_used_is_named_in_one_line(
 
 def test_bytes_that_are_no_text(table: Path) -> None:
     table.write_bytes(b"smiles,class\nCC\xff,1\n")
-    with pytest.raises(InputError, match=r"must be UTF-8 text \(got a byte that is not at 15\)"):
+    with pytest.raises(InputError, match=r"must be UTF-8 text \(got another byte at 15\)"):
         from_smiles_table(table)
 
 

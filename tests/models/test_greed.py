@@ -119,7 +119,7 @@ def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must describe a greed \(got 'classifier'\)"):
         load_embedder(path)
     torch.save({"fc.weight": torch.zeros(2, 2)}, tmp_path / "other.pt")
-    with pytest.raises(InputError, match="is not a GREED embedder"):
+    with pytest.raises(InputError, match="must be a GREED embedder"):
         load_embedder(tmp_path / "other.pt")
     (tmp_path / "junk.pt").write_bytes(b"junk")
     with pytest.raises(InputError, match="damaged or not a PyTorch state dict"):

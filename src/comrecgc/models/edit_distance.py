@@ -24,9 +24,9 @@ _GROWTH = 3  # of the effort from one round to the next under a time limit
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How hard to try, in units of work, so that the same seed gives the same answer on any machine.
+    """A budget in units of work, so that the same seed gives the same answer on any machine.
 
-    The figures hold for molecules; for pairs of more than about 100 nodes they shrink as each unit grows dearer.
+    The figures hold for molecules; for pairs of more than about 100 nodes they shrink, as each unit costs more.
 
     Args:
         sweeps: Swaps tried by the annealing, per node pair.
@@ -59,7 +59,7 @@ EFFORTS = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GEDInterval:
-    """What is known of the distance from G to H.
+    """Bounds on the distance from G to H.
 
     Args:
         lower: No edit path is shorter.
@@ -90,9 +90,9 @@ def ged_interval(
     Args:
         source: The graph G that edits start from.
         target: The graph H they lead to.
-        effort: A name from `EFFORTS` or an `Effort`; what a time limit starts with.
+        effort: A name from `EFFORTS` or an `Effort`; with a time limit, the first round's.
         seed: Seed of the annealing.
-        seconds: Go on, harder each round, until the distance is known or the next round would end too late. The
+        seconds: Repeat with more effort each round until the distance is known or the next round would take too long. The
             answer then depends on the machine.
     """
     if seconds is not None and not seconds > 0:
@@ -182,7 +182,7 @@ def _bracket(
 
 
 def _order(graph: Graph) -> tuple[int, int, bytes, bytes]:
-    """Decides which graph of a pair is the smaller; looks at contents so that (G, H) and (H, G) agree."""
+    """Sort key that decides which graph of a pair is the smaller; by contents, so that (G, H) and (H, G) agree."""
     return graph.num_nodes, graph.num_edges, graph.labels.tobytes(), graph.edges.tobytes()
 
 
@@ -251,7 +251,7 @@ class _Step(NamedTuple):
 
 
 class _Plan:
-    """What is still to be done on the way to the target.
+    """The remaining edits on the way to the target.
 
     Nodes of the source are named by their id, new ones by -2 - (position in the target).
     """

@@ -1,4 +1,4 @@
-"""Training GREED on any dataset: split, label, fit, measure on graphs never trained on."""
+"""Training of GREED on any dataset: split the graphs, label pairs with edit distances, fit, measure on held-out graphs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CHECKPOINT_EVERY = 200
 """Steps between checkpoints."""
 
 _SHARES = (0.4, 0.85, 0.95)  # of the time until a deadline: labels made, network fitted, errors measured
-_WARM_UP = 20  # steps whose time says how many more there is time for
+_WARM_UP = 20  # steps whose time predicts how many more fit before a deadline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class EmbedderTraining:
         width: Width of the network and of the embedding.
         num_layers: GIN layers; fewer than the released eight fit as well and train and score in half the time.
         head_widths: Widths of the head's hidden layers.
-        seed: Of everything random.
+        seed: Seed of all random numbers.
         jobs: Threads for the edit distances; the answer does not depend on it.
     """
 
@@ -81,8 +81,8 @@ class EmbedderTraining:
         return max(1, round(self.num_steps * self.effort))
 
     def generator(self, engine: Engine) -> PairGenerator:
-        """The pairs this effort asks for, labelled on an engine."""
-        scale = min(self.effort, 4.0) ** 0.7  # labels pay off more slowly than steps
+        """The generator of pairs for this effort."""
+        scale = min(self.effort, 4.0) ** 0.7  # more labels help less than more steps
         plain = PairGenerator()
         counts = {name: max(4, round(getattr(plain, name) * scale)) for name in _COUNTS}
         return PairGenerator(**counts, engine=engine)
@@ -120,14 +120,14 @@ def train_embedder(
         training: How to train.
         out: Where to save it, ending in `.safetensors`; while training, checkpoints go beside it.
         resume: Go on from a checkpoint of the same training, if there is one.
-        facts: What else to save with it, such as label names.
+        facts: Further facts to save, such as label names.
         progress: Called as work proceeds.
-        deadline: When to be done, in seconds of `time.monotonic`. Where time is short there are fewer labels and steps.
+        deadline: When to be done, in seconds of `time.monotonic`; a near one means fewer labels and steps.
         engine: Where edit distances are computed; None for `training.jobs` threads.
 
     Returns:
-        The embedder in evaluation mode; `facts["held_out"]` has its errors on graphs never trained on, and
-        `facts["cut_short"]` says whether the deadline left out labels or steps.
+        The embedder in evaluation mode; `facts["held_out"]` has its errors on held-out graphs, and
+        `facts["cut_short"]` whether labels or steps were left out for the deadline.
     """
     if len(graphs) < 10:
         raise InputError(f"Training an embedder needs at least 10 graphs (got {len(graphs)})")
@@ -206,7 +206,7 @@ def _train(
 
 
 def _measured(training: EmbedderTraining, engine: Engine) -> PairGenerator:
-    """The pairs errors are measured on: the same for every effort from 1 on."""
+    """The generator of pairs to measure errors on; the same for every effort from 1 on."""
     share = min(1.0, max(0.05, training.effort))
     counts = {"num_far": round(12 * share) or 1, "num_near": round(40 * share), "num_chains": round(60 * share)}
     return PairGenerator(**counts, num_paths=0, far_size=10, near_size=5, chain_size=7, effort="normal", engine=engine)
@@ -215,8 +215,8 @@ def _measured(training: EmbedderTraining, engine: Engine) -> PairGenerator:
 def held_out_errors(model: Greed, groups: LabelledGroups) -> dict[str, dict[str, float]]:
     """Root mean square error and bias of predicted edit distances for each kind of pair.
 
-    Only pairs whose edit distance is known exactly count, and `known` says what share they are; pairs of equal graphs do
-    not count, they are right by construction.
+    Only pairs whose edit distance is known exactly count; `known` is their share. Pairs of equal graphs do not count, since
+    their distance is right by construction.
     """
     embeddings = model.embed(groups.graphs)
     predicted = np.linalg.norm(embeddings[groups.pairs[:, 0]] - embeddings[groups.pairs[:, 1]], axis=1)
@@ -244,7 +244,7 @@ def interval_loss(distance: Tensor, intervals: Tensor) -> Tensor:
 
 
 class _Fit:
-    """The optimisation: every step draws its groups from a generator of its own, so that it can be resumed anywhere."""
+    """The optimisation; every step draws its groups from a random generator of its own, so that it can resume at any step."""
 
     def __init__(
         self,
@@ -274,7 +274,7 @@ class _Fit:
         )
 
     def run(self, deadline: float | None = None) -> tuple[Greed, bool]:
-        """The fitted network, and whether all steps were done; where time is short the schedule has fewer."""
+        """Fit the network; returns it and whether all steps were done, as a near deadline allows fewer."""
         first, total = self._load(), self.training.total_steps
         started, step = time.monotonic(), first
         self.model.train()
@@ -367,6 +367,6 @@ def _one_cycle(share: float) -> float:
 
 
 def settings(training: EmbedderTraining) -> dict[str, Any]:
-    """What determines the result: everything but the number of jobs."""
+    """The settings that determine the result: all but the number of jobs."""
     names = [name for name in training.__dataclass_fields__ if name != "jobs"]
     return {name: getattr(training, name) for name in names}

@@ -1,7 +1,7 @@
-"""A panel: other classifiers, trained afresh on the same labels, that are asked about counterfactuals too.
+"""A panel: other classifiers, trained afresh on the same labels, that vote on counterfactuals.
 
-A counterfactual that only the explained model accepts may be a quirk of one training run. One that most of a panel
-accept, of other seeds, splits and architectures, is about the data.
+A counterfactual that only the explained model accepts may be a quirk of one training run. One that most classifiers of other seeds,
+splits and architectures accept too tells something about the data.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _SEEDS_APART = 1000  # between panels; the seeds people give their own models ar
 
 @dataclass(frozen=True, kw_only=True)
 class PanelTraining:
-    """How the classifiers of a panel are trained: shorter than one to be explained, which costs a point of accuracy.
+    """How to train the classifiers of a panel: for fewer epochs than one to be explained, which costs a point of accuracy.
 
     Args:
         models: Architecture of each member.
         epochs: Most epochs.
         patience: Stop after so many epochs without a better validation accuracy.
         learning_rate: Step size of Adam.
-        number: Which panel: panels of different numbers share no seed, so one can check what was chosen with another.
+        number: Number of the panel: panels of different numbers share no seed, so that one can check choices made with another.
     """
 
     models: tuple[str, ...] = ("gcn", "gcn", "gin", "sage")
@@ -88,7 +88,7 @@ class Panel:
 
     Args:
         members: The classifiers.
-        unanimous: Whether all of them must accept, as where several models are explained at once; otherwise most.
+        unanimous: Whether all members must accept, as when several models are explained at once; otherwise a majority.
     """
 
     members: tuple[PanelMember, ...]
@@ -103,7 +103,7 @@ class Panel:
 
     @property
     def majority(self) -> int:
-        """Votes that decide: most of the panel, so three of four, or all."""
+        """Number of votes that confirm: more than half of the panel, or all."""
         return len(self.members) if self.unanimous else len(self.members) // 2 + 1
 
     def votes(self, batch: GraphBatch) -> npt.NDArray[np.int8]:
@@ -148,19 +148,19 @@ def obtain_panel(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Panel | None, str]:
-    """The panel for a dataset, and a sentence on it; no panel where there are no labels or no time, and why.
+    """The panel for a dataset and a sentence on it; None and the reason if there are no labels or no time.
 
-    A panel that was trained before is taken from the cache; one that was interrupted goes on from where it was.
+    Trained members are taken from the cache; an interrupted training resumes.
 
     Args:
         dataset: Graphs with their classes.
         files: Checkpoints of one's own panel, instead of training one.
         training: How to train.
-        has_classes: Whether the classes are real; a panel trained on made-up ones would say nothing.
+        has_classes: Whether the dataset has classes; without them there is no panel.
         folder: Where trained members are kept, on the machine that trains them; None for the user's cache.
         engine: Where members are trained, each in a process of its own; None for two at a time here. The panel does not depend on it.
-        deadline: When to give up, as `time.monotonic()` counts.
-        progress: Called with the stage, members trained, members in all, and a word on how it goes.
+        deadline: When to give up, in seconds of `time.monotonic`.
+        progress: Called after each member.
     """
     if files:
         panel = load_panel(files, label_names=dataset.label_names)
@@ -208,7 +208,7 @@ def _train_members(
 
 
 def _train(shared: tuple[GraphDataset, Path | None, float | None], training: ClassifierTraining) -> GraphClassifier:
-    """One member, trained now or before."""
+    """Train one member, or load it from the cache."""
     dataset, folder, until = shared
     path = _cache_path(dataset, training, folder)
 
@@ -222,10 +222,10 @@ def _train(shared: tuple[GraphDataset, Path | None, float | None], training: Cla
         trained = train_classifier(dataset, training, progress=watch)
         trained.model.facts = {"accuracy": trained.accuracy}
         return trained.model
-    with only_writer_of(path.with_suffix(".turn"), wait=True):  # whoever trains the same elsewhere does it for both
+    with only_writer_of(path.with_suffix(".turn"), wait=True):  # another process may be training the same model
         try:
             trained = train_classifier(dataset, training, out=path, resume=True, progress=watch)
-        except InputError:  # a damaged file: the cache can be made again
+        except InputError:  # a damaged file: train again
             for stale in (path, facts_path(path), checkpoint_path(path)):
                 stale.unlink(missing_ok=True)
             trained = train_classifier(dataset, training, out=path, progress=watch)
@@ -234,7 +234,7 @@ def _train(shared: tuple[GraphDataset, Path | None, float | None], training: Cla
 
 
 def _cache_path(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> Path | None:
-    """Where a member is kept: a name that holds all that it depends on. None where nothing can be written."""
+    """The file of a member in the cache, named by all that it depends on; None if the cache cannot be written."""
     folder = user_cache_path("comrecgc") / "panels" if folder is None else folder
     try:
         check_writable(folder)
@@ -267,18 +267,18 @@ def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
-# How well a classifier knows the data it is explained on: an explanation of a bad model is about the model only.
+# Accuracy of the explained classifier: an explanation of a bad model says nothing about the data.
 
 
 LEAST_BALANCED = 0.7
-"""Balanced accuracy below which a reader is warned."""
+"""Balanced accuracy below which there is a warning."""
 
 _HARDLY = 0.1  # of the graphs of a class that are predicted so
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """Predictions against classes.
+    """Agreement of predictions with classes.
 
     Args:
         num_rejects: Graphs of the class reject.
@@ -298,12 +298,12 @@ class Agreement:
     def of(cls, predictions: Predictions, dataset: GraphDataset) -> Agreement:
         """How predictions on a dataset agree with its classes."""
         is_accept = dataset.classes == 1
-        said = predictions.accepted
+        accepted = predictions.accepted
         return cls(
             num_rejects=int((~is_accept).sum()),
             num_accepts=int(is_accept.sum()),
-            rejected=int((~is_accept & ~said).sum()),
-            accepted=int((is_accept & said).sum()),
+            rejected=int((~is_accept & ~accepted).sum()),
+            accepted=int((is_accept & accepted).sum()),
             class_names=dataset.class_names,
         )
 

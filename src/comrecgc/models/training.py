@@ -108,7 +108,7 @@ class Run:
         train: Indices of the training graphs.
         validation: Indices of the validation graphs.
         rng: Shuffles the training graphs.
-        balanced: Whether both classes count the same, however many graphs they have.
+        balanced: Whether both classes have the same weight, however many graphs they have.
     """
 
     def __init__(
@@ -201,18 +201,18 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierTraining:
-    """How a classifier is trained; the defaults are the paper's, with early stopping added.
+    """How to train a classifier; the defaults are the paper's, with early stopping added.
 
     Args:
         model: `gcn`, `gat`, `sage` or `gin`.
         hidden: Width of every layer.
         epochs: Most epochs.
-        patience: Stop after so many epochs without a better validation accuracy; None never stops early.
+        patience: Epochs without a better validation accuracy after which to stop; None never stops early.
         learning_rate: Step size of Adam.
         batch_size: Graphs in a mini-batch.
-        seed: Decides the split, the first weights and the order of the graphs.
-        balanced: Whether both classes count the same: graphs of the smaller one are shown more often, and the best epoch is that of the best
-            balanced accuracy.
+        seed: Seed of the split, the first weights and the order of the graphs.
+        balanced: Whether both classes have the same weight: graphs of the smaller class are repeated, and the best epoch is the one of the
+            best balanced accuracy.
     """
 
     model: str = "gcn"
@@ -249,7 +249,7 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochReport:
-    """What a progress bar shows after an epoch; accuracies are on the validation graphs."""
+    """Figures after an epoch, for a progress bar; accuracies are on the validation graphs."""
 
     epoch: int
     epochs: int
@@ -260,14 +260,14 @@ class EpochReport:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainedClassifier:
-    """A trained model and how it came about.
+    """A trained model and its training.
 
     Args:
         model: The model, with the weights of its best validation epoch.
-        accuracy: Share of right answers on the `train`, `validation` and `test` graphs.
-        best_epoch: The epoch the weights are of, counted from 1.
-        epochs: How many epochs were run.
-        split: Which graphs were used for what.
+        accuracy: Share of right predictions on the `train`, `validation` and `test` graphs.
+        best_epoch: The epoch whose weights were kept, counted from 1.
+        epochs: Number of epochs run.
+        split: The graphs to train, validate and test on.
     """
 
     model: GraphClassifier
@@ -297,10 +297,10 @@ def train_classifier(
         training: The settings.
         out: Where to write the result, ending in `.safetensors`; a JSON file of facts goes beside it, and while training
             runs a file ending in `.training.npz` holds what is needed to resume.
-        resume: Go on from what an earlier run with the same `out` left; start afresh where it left nothing.
+        resume: Go on from the checkpoint of an earlier run with the same `out`, if there is one.
         progress: Called after every epoch.
-        checkpoint_seconds: How often the run is written down.
-        deadline: When to be done, in seconds of `time.monotonic`; the best epoch until then is kept, of at least one.
+        checkpoint_seconds: Seconds between checkpoints.
+        deadline: When to be done, in seconds of `time.monotonic`; the best epoch until then is kept, and at least one is run.
     """
     out = None if out is None else Path(out)
     if out is not None:
@@ -369,7 +369,7 @@ def split_dataset(dataset: GraphDataset, rng: np.random.Generator) -> Split:
 
 
 def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rng: np.random.Generator) -> Run:
-    with torch.random.fork_rng(devices=[]):  # torch draws first weights from its global generator only
+    with torch.random.fork_rng(devices=[]):  # torch initialises weights from its global generator only
         torch.manual_seed(int(rng.integers(2**63)))
         model = GraphClassifier(training.model, dataset.features, hidden=training.hidden)
     graphs = ColouredGraphs(GraphBatch.from_graphs(dataset), NUM_LAYERS)
@@ -380,7 +380,7 @@ def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rn
 
 
 def with_equal_classes(indices: LongArray, classes: LongArray) -> LongArray:
-    """Indices in which those of the smaller class are repeated, so that both are about as many."""
+    """Indices with those of the smaller class repeated, so that both classes have about the same number."""
     parts = [indices[classes[indices] == each] for each in (0, 1)]
     small, large = sorted(parts, key=len)
     times = max(round(len(large) / max(len(small), 1)), 1)
