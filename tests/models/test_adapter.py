@@ -408,7 +408,7 @@ def test_single_scores_that_can_only_be_raw(scores: list[list[float]]) -> None:
     ],
 )
 def test_scores_that_leave_a_doubt_are_asked_about(scores: list[list[float]], words: str) -> None:
-    with pytest.raises(InputError, match=rf"^return_type must say .*'raw', 'probs', 'log_probs' \(got .*{words}"):
+    with pytest.raises(InputError, match=rf"^return_type.* must be one of .*'raw', 'probs', 'log_probs' \(got .*{words}"):
         detect_return_type(np.array(scores))
 
 
