@@ -250,10 +250,10 @@ def test_bad_input_is_one_line_and_code_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(monkeypatch, *options, "--out", tmp_path / "run", *changes) == 2
-    printed = capsys.readouterr().err.strip()
-    assert printed.startswith("error: ")
-    assert message in printed
-    assert "\n" not in printed
+    printed = capsys.readouterr().err
+    assert printed.count("error: ") == 1
+    assert message in printed[printed.index("error: ") :]
+    assert "\n" not in printed[printed.index("error: ") :].strip()
 
 
 def test_a_folder_that_cannot_be_written_to(

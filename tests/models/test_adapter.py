@@ -78,7 +78,7 @@ def test_two_classes_in_every_form_are_recognised(last: Callable[[Tensor], Tenso
 @pytest.mark.parametrize("squeeze", [False, True])
 def test_a_single_sigmoid(squeeze: bool) -> None:
     net = Net(scores=1, last=lambda s: torch.sigmoid(s).squeeze() if squeeze else torch.sigmoid(s))
-    with pytest.raises(InputError, match="return_type, .* must be one of"):
+    with pytest.raises(InputError, match=r"return_type, .* must be one of"):
         as_classifier(net, DATASET)
     classifier = as_classifier(net, DATASET, return_type="probs")
     expected = 1 / (1 + np.exp(-logits(net)[:, 0]))
@@ -408,7 +408,9 @@ def test_single_scores_that_can_only_be_raw(scores: list[list[float]]) -> None:
     ],
 )
 def test_scores_that_leave_a_doubt_are_asked_about(scores: list[list[float]], words: str) -> None:
-    with pytest.raises(InputError, match=rf"^return_type.* must be one of .*'raw', 'probs', 'log_probs' \(got .*{words}"):
+    with pytest.raises(
+        InputError, match=rf"^return_type.* must be one of .*'raw', 'probs', 'log_probs' \(got .*{words}"
+    ):
         detect_return_type(np.array(scores))
 
 

@@ -157,7 +157,7 @@ def test_the_memory_for_neighbourhoods_changes_nothing() -> None:
     )
 
 
-@pytest.mark.parametrize("options", [{"alpha": 1.5}, {"num_steps": 0}, {"theta": 0.0}, {"identity": "bytes"}])
+@pytest.mark.parametrize("options", [{"alpha": 1.5}, {"num_steps": 0}, {"walk_theta": 0.0}, {"identity": "bytes"}])
 def test_bad_options_are_one_line(options: dict[str, object]) -> None:
     with pytest.raises(InputError, match="got"):
         GCFExplainer(**options)  # type: ignore[arg-type]
