@@ -30,7 +30,7 @@ from torch import Tensor, from_numpy
 from comrecgc.data import GraphDataset, load_dataset
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import GraphClassifier, load_classifier, load_embedder, predict, split_dataset
-from comrecgc.models.states import ColouredGraphs, Round, StateBatch
+from comrecgc.models.gradients import ColouredGraphs, Round, StateBatch
 from comrecgc.models.training import Split
 from comrecgc.scoring import NeighbourhoodScorer
 from training import SETTINGS, our_epoch, plain_epoch, timed

@@ -195,7 +195,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(
         def stop(_: object) -> None:
             raise KeyboardInterrupt
 
-        return original(self, *args, **(kw | {"progress": stop, "checkpoint_seconds": 0}))  # type: ignore[arg-type]
+        return original(self, *args, **(kw | {"progress": stop}))  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
         patch.setattr(DirectedSearch, "run", interrupted)

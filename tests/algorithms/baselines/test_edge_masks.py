@@ -62,7 +62,7 @@ def test_removed_edges_as_edits_and_as_a_batch_are_the_same_graphs() -> None:
 
 
 def test_a_killed_run_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.algorithms.baselines.source.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
     monkeypatch.setattr("comrecgc.algorithms.baselines.edge_masks.BLOCK_NODES", 30)
     given, cff, seen = subject(), CFF(epochs=20), list[int]()
     whole = cff.run(given, np.random.default_rng(5))
