@@ -287,7 +287,7 @@ def _count(
         entries = entries[np.array(same, bool)]
     asked = table.can_be_carried_out(row)
     asked[table.input[entries]] = False
-    total = np.array([2 * graph.size + record.rule.grown for graph in scorer.inputs])
+    total = np.array([2 * graph.size + record.rule.size_change for graph in scorer.inputs])
     asked &= record.rule.cost <= scorer.vocabulary.theta * total
     sizes = np.array([graph.num_nodes for graph in scorer.inputs])
     found: list[tuple[int, IntArray, float]] = []
