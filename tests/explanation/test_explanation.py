@@ -1,6 +1,6 @@
 """An explanation as a record, as files, in notebooks and as PyG's own.
 
-Also tests comrecgc.explanation.document, comrecgc.explanation.folder, comrecgc.explanation.records, comrecgc.explanation.molecule_table, comrecgc.explanation.notebook, comrecgc.explanation.plot, comrecgc.explanation.pyg.
+Also tests comrecgc.explanation.document, comrecgc.explanation.folder, comrecgc.explanation.records, comrecgc.explanation.exports, comrecgc.explanation.display.
 """
 
 from __future__ import annotations
