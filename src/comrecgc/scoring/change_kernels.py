@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from comrecgc.graphs import graph_kernels
 from comrecgc.graphs.graph_kernels import neighbour_term, node_hash
 
 NUM_KINDS = 8
@@ -78,10 +79,16 @@ class Bonds(NamedTuple):
     most: Any  # int32 [labels]: twice what rdkit accepts
 
 
-def new_work(num_nodes: int, max_degree: int) -> Work:
+def new_work(num_nodes: int, max_degree: int, added: int = MOST_ADDED) -> Work:
     """Room for any graph of at most that many nodes and neighbours, and for its changes."""
-    cap, width = num_nodes + MOST_ADDED, FIRST + 2 * (max_degree + _ROOM)
+    cap, width = num_nodes + added, FIRST + 2 * (max_degree + _ROOM)
     return Work(np.zeros((cap, width), np.int32), np.zeros((cap, width), np.int32), np.zeros((3, cap), np.int32))
+
+
+def fits(work: Work, num_nodes: int, max_degree: int) -> bool:
+    """Whether the work has room for one node more than that many, and one neighbour more than that many each."""
+    cap, width = work.rows.shape
+    return bool(num_nodes < cap and FIRST + 2 * (max_degree + 1) <= width)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -102,7 +109,12 @@ def load(w, labels, edges, bonds):  # type: ignore[no-untyped-def]
             rows[i, place] = j
             rows[i, place + 1] = bonds[e]
             rows[i, DEGREE] += 1
-    w.base[:] = rows
+    for v in range(n):
+        for k in range(FIRST + 2 * rows[v, DEGREE]):
+            w.base[v, k] = rows[v, k]
+    for v in range(n, len(rows)):
+        for k in range(FIRST):
+            w.base[v, k] = 0
 
 
 @numba.njit(cache=True, nogil=True)
@@ -266,6 +278,30 @@ def carry_out(w, kind, first, second, value, groups, shared):  # type: ignore[no
 
 
 @numba.njit(cache=True, nogil=True)
+def edit(w, kind, first, second):  # type: ignore[no-untyped-def]
+    """Make one edit (`graph_kernels`); it is one of the graph as loaded."""
+    rows = w.rows
+    if kind == graph_kernels.RELABEL:
+        _touch(w, first)
+        rows[first, LABEL], rows[first, MARK] = second, 2
+    elif kind == graph_kernels.ADD_NODE:
+        new = _add(w, second)
+        if first >= 0:
+            _tie(w, first, new, 0)
+    elif kind == graph_kernels.ADD_EDGE:
+        _tie(w, first, second, 0)
+    else:
+        other = second
+        if kind == graph_kernels.REMOVE_NODE:
+            _touch(w, first)
+            rows[first, ALIVE] = 0
+            other = rows[first, FIRST] if rows[first, DEGREE] else -1
+        if other >= 0:
+            _drop(w, first, other)
+            _drop(w, other, first)
+
+
+@numba.njit(cache=True, nogil=True)
 def hang_blank(w, anchor, label):  # type: ignore[no-untyped-def]
     """Hang a node on another that is there for its degree only: it is not alive."""
     v = _add(w, label)
@@ -337,22 +373,22 @@ def _change_hydrogens(w, v, gained, hydrogens):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def make(w, changes, groups, hydrogens):  # type: ignore[no-untyped-def]
-    """Make all changes of a row `[k, 4]` together, a kind of -1 being none; False if that cannot be done.
+def make(w, changes, row, groups, hydrogens):  # type: ignore[no-untyped-def]
+    """Make all changes of a row of `[V, k, 4]` together, a kind of -1 being none; False if that cannot be done.
 
     Two changes may share an anchor, not any other node. Where hydrogens follow they may not: what follows both is not what follows each.
     """
-    for k in range(len(changes)):
-        kind, first = changes[k, 0], changes[k, 1]
+    for k in range(changes.shape[1]):
+        kind, first = changes[row, k, 0], changes[row, k, 1]
         if kind < 0:
             continue
         shared = False
         for j in range(k):
-            if changes[j, 1] == first and 0 <= changes[j, 0] < JOIN and kind < JOIN and hydrogens.label < 0:
-                if kind == RELABEL and changes[j, 0] == RELABEL:
+            if changes[row, j, 1] == first and 0 <= changes[row, j, 0] < JOIN and kind < JOIN and hydrogens.label < 0:
+                if kind == RELABEL and changes[row, j, 0] == RELABEL:
                     return False
                 shared = True
-        if not carry_out(w, kind, first, changes[k, 2], changes[k, 3], groups, shared):
+        if not carry_out(w, kind, first, changes[row, k, 2], changes[row, k, 3], groups, shared):
             return False
     return follow(w, hydrogens)
 
