@@ -16,7 +16,6 @@ import argparse
 import json
 import resource
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +24,19 @@ import torch
 from torch_geometric.data import Batch
 
 import released
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.gcf_walk import GcfWalker
-from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer
-from comrecgc.algorithms.baselines.registry import BASELINES, make_baseline
+from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
 from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, embedded
 from comrecgc.algorithms.baselines.summary import summarise
+from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of, owners_of
 from comrecgc.algorithms.vectors.candidates import few_counterfactuals
-from comrecgc.cli.baseline import parse_options
 from comrecgc.cover import PublishedClustering, RecoursePairs, pairs_within, with_counterfactuals
 from comrecgc.graphs import GraphBatch, apply_edit, one_edit_table, to_data
 from comrecgc.run import reproducible
 from comrecgc.scoring import NeighbourhoodScorer
 
+BASELINES = [name for name, made in ALGORITHMS.items() if issubclass(made, Baseline)]
 _DELTA, _R, _K, _SUMMARY_THETA = 0.02, 100, 10, 0.1
 
 
@@ -47,10 +47,10 @@ def main() -> None:
         print_speed(subject, arguments.seed)
         return
     done = [json.loads(line) for line in arguments.out.read_text().splitlines()] if arguments.out.exists() else []
-    options = parse_options(arguments.names, arguments.set)
+    options = {name: json.loads(value) for name, _, value in (text.partition("=") for text in arguments.set)}
     for name in arguments.names:
-        given = dict(options[name])
-        if arguments.steps and "num_steps" in asdict(make_baseline(name)):  # type: ignore[call-overload]
+        given = {key: value for key, value in options.items() if name in owners_of(key)}
+        if arguments.steps and name in owners_of("num_steps"):
             given.setdefault("num_steps", arguments.steps)
         key = {"dataset": arguments.dataset, "baseline": name, "seed": arguments.seed, "options": given}
         known = [row for row in done if {part: row.get(part) for part in key} == key]
@@ -64,8 +64,8 @@ def main() -> None:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Other explainers beside the paper's figures")
     released.add_arguments(parser)
-    parser.add_argument("--names", nargs="+", default=["dataset", "published", "gcfexplainer"], choices=list(BASELINES))
-    parser.add_argument("--set", nargs="*", default=[], help="options, as of comrecgc baseline")
+    parser.add_argument("--names", nargs="+", default=["dataset", "published", "gcfexplainer"], choices=BASELINES)
+    parser.add_argument("--set", nargs="*", default=[], help="options of the baselines, as NAME=VALUE")
     parser.add_argument("--steps", type=int, help="of the walks; their own default unless said, 500 for planted")
     parser.add_argument("--min-samples", type=int, help="2 unless said; 3 for mutagenicity, 1 for dataset")
     parser.add_argument("--seed", type=int, default=0)
@@ -89,7 +89,8 @@ def as_subject(loaded: released.Subject, jobs: int) -> Subject:
 def measured(subject: Subject, name: str, options: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """One row."""
     started, busy = time.monotonic(), time.process_time()
-    baseline = make_baseline(name, **options)
+    baseline = algorithm_of(name, options)
+    assert isinstance(baseline, Baseline)
     given = "-".join(f"{option}={value}" for option, value in sorted(options.items()))
     kept = arguments.out.parent / f"{arguments.out.stem}-kept" / f"{arguments.dataset}-{name}-{arguments.seed}-{given}"
     kept.mkdir(parents=True, exist_ok=True)
@@ -98,10 +99,9 @@ def measured(subject: Subject, name: str, options: dict[str, Any], arguments: ar
     walk = time.monotonic() - started
     row: dict[str, Any] = {"found": len(found), "search_minutes": round(walk / 60, 2)}
     if found.found:
-        least = arguments.min_samples or getattr(
-            baseline, "min_samples", 3 if arguments.dataset == "mutagenicity" else 2
-        )
-        row |= clustered(subject, found, getattr(baseline, "few", "nearest"), arguments.theta, least, arguments.seed)
+        usual = 3 if arguments.dataset == "mutagenicity" and name != "dataset" else baseline.min_samples
+        least = arguments.min_samples or usual
+        row |= clustered(subject, found, baseline.few, arguments.theta, least, arguments.seed)
         row |= summary(subject, found)
     row |= {
         "minutes": round((time.monotonic() - started) / 60, 2),
@@ -137,7 +137,7 @@ def summary(subject: Subject, found: Counterfactuals) -> dict[str, Any]:
 def print_speed(subject: Subject, seed: int, steps: int = 300) -> None:
     """Steps per second of GCFExplainer's walk, on one thread, against making one `Data` of every neighbour."""
     with reproducible():
-        walker = GcfWalker(GcfExplainer(), subject, seed)
+        walker = GcfWalker(GCFExplainer(), subject, seed)
         state = walker.begin(np.random.default_rng(seed))
         for _ in range(30):
             walker.step(state)

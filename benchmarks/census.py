@@ -24,12 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
+from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules import population as census
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.census import Census, Recipes
 from comrecgc.algorithms.rules.mined import COUNTED_RULES, acceptance_of, mine_rules, workshop_of
-from comrecgc.algorithms.settings import Settings
 from comrecgc.cover import packed_cover
 from comrecgc.cover.greedy import two_round_cover
 from comrecgc.data import GraphDataset, load_dataset, paper_theta
@@ -37,7 +38,7 @@ from comrecgc.data.planted import ELEMENTS, grow_molecule
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, ClassifierTraining, load_classifier, predict, train_classifier
 from comrecgc.molecules import BOND_NAMES, ladder_of
-from comrecgc.run import Engine, LocalEngine, reproducible
+from comrecgc.run import Engine, LocalEngine, RunContext, available_cores, reproducible
 from comrecgc.run.engine import ClusterEngine, connect
 
 
@@ -115,11 +116,11 @@ def chain(rng: np.random.Generator, nodes: int, *, toxic: bool) -> Graph:
 
 def prepared(classifier: Classifier, sample: GraphDataset, rules: int, theta: float) -> census.CensusWork:
     """Rules of a sample, ready to be carried out elsewhere."""
-    started, settings = time.process_time(), Settings(recourse="rules", theta=theta)
+    started, settings = time.process_time(), Task(algorithm=Rules(), theta=theta)
     rejects = Rejects.of(sample, predict(classifier, sample))
     judges = Judges(ladder=ladder_of(sample.graphs, sample.label_names))
-    mined = mine_rules(settings, rejects, classifier, judges, most_rules=rules)
-    workshop = workshop_of(settings, rejects, judges.ladder)
+    mined = mine_rules(settings, rejects, classifier, judges, RunContext(), most_rules=rules)
+    workshop = workshop_of(settings, rejects, judges.ladder, available_cores())
     acceptance = acceptance_of(settings, classifier, judges)
     recipes = Recipes.of(mined.table, workshop)
     nodes = np.mean([graph.num_nodes for graph in sample.graphs])
@@ -131,15 +132,21 @@ def prepared(classifier: Classifier, sample: GraphDataset, rules: int, theta: fl
     return census.CensusWork(recipes=recipes, vocabulary=workshop.vocabulary, acceptance=acceptance)
 
 
+def on(engine: Engine) -> RunContext:
+    """A context whose blocks are counted by an engine."""
+    context = RunContext()
+    context.__dict__["engine"] = engine
+    return context
+
+
 def measure(work: census.CensusWork, data: GraphDataset, options: argparse.Namespace) -> None:
     """A census on every engine, each warmed up by a block, `--repeats` times in turn."""
     with engines(options) as known:
         for engine in known.values():
-            census.take_census(work, data.subset(range(min(len(data), options.block))), engine)
+            census.take_census(work, data.subset(range(min(len(data), options.block))), on(engine))
         for name, engine in [*known.items()] * options.repeats:
             started, used = time.monotonic(), processor_seconds(engine)
-            found = census.take_census(work, data, engine)
-            assert found is not None
+            found = census.take_census(work, data, on(engine))
             seconds, used = time.monotonic() - started, processor_seconds(engine) - used
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
             print(

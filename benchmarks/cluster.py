@@ -21,13 +21,15 @@ from typing import Any
 import dask
 from distributed import LocalCluster
 
+from comrecgc.algorithms.registry import Rules
 from comrecgc.algorithms.rules import population as census
 from comrecgc.algorithms.rules.population import CENSUS
-from comrecgc.algorithms.settings import Settings
 from comrecgc.data import GraphDataset, load_planted
 from comrecgc.errors import InputError
+from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import RULES
 from comrecgc.models import ClassifierTraining, train_classifier
+from comrecgc.run import RunContext
 from comrecgc.runs import explain_dataset
 
 FILES = ("explanation.json", "recourses.csv", "coverage_curve.csv", RULES, CENSUS)
@@ -66,8 +68,9 @@ def main() -> None:
 
 def run(data: GraphDataset, model: Path, out: Path, **options: Any) -> str:
     """Hash of the files of a run."""
-    settings = Settings(recourse="rules", sample=80, max_changes=2, num_recourses=5, jobs=1)
-    explain_dataset(data, out, settings, classifier=model, panel=False, **options)
+    context = RunContext(jobs=1, **options)
+    explainer = CommonRecourseExplainer(model, Rules(sample=80), num_recourses=5, panel=False, context=context)
+    explain_dataset(data, out, explainer)
     return hashlib.sha256(b"".join((out / name).read_bytes() for name in FILES)).hexdigest()
 
 

@@ -7,13 +7,21 @@ pairs and verdicts say of the explained model and of classifiers that know nothi
 from __future__ import annotations
 
 import argparse
+import csv
 import resource
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from comrecgc.data import load_dataset
-from comrecgc.evidence import Evidence, load_evidence, run_evidence
-from comrecgc.evidence.known_truth import kazius_groups, published_changes
+from comrecgc.evidence import Evidence, load_evidence
 from comrecgc.explanation import Explanation
+from comrecgc.graphs import Graph
+from comrecgc.molecules import to_rdkit
+from comrecgc.run import RunContext
+from comrecgc.runs import open_run
 
 COLUMNS = (
     "coverage",
@@ -39,7 +47,9 @@ def main() -> None:
         evidence = load_evidence(run) if options.kept else None
         if evidence is None:
             dataset = load_dataset(options.dataset or explanation.dataset)
-            evidence = run_evidence(run, dataset, jobs=options.jobs, with_controls=not options.no_controls)
+            evidence = open_run(run).evidence(
+                dataset, with_controls=not options.no_controls, context=RunContext(jobs=options.jobs)
+            )
         show(evidence, seconds() - started)
         if explanation.dataset == "mutagenicity":
             show_published(explanation)
@@ -82,6 +92,71 @@ def show_published(explanation: Explanation) -> None:
         ]
         agrees = "" if found["agrees"] is None else f"{found['agrees']:.0%} agree"
         print(f"{number}. {recourse.summary} ({found['looked_at']} looked at, {agrees}): {'; '.join(parts) or 'none'}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedGroup:
+    """A group that a paper names, as SMARTS."""
+
+    kind: Literal["toxicophore", "detoxifying"]
+    name: str
+    smarts: str
+
+
+def kazius_groups() -> list[PublishedGroup]:
+    """The toxicophores of Kazius et al. 2005, and the groups that suppress them."""
+    text = (Path(__file__).parent / "kazius2005.csv").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return [PublishedGroup(**row) for row in csv.DictReader(lines)]  # type: ignore[arg-type]
+
+
+def published_changes(
+    explanation: Explanation, groups: Sequence[PublishedGroup], most: int = 100
+) -> list[dict[str, Any]]:
+    """For each recourse, the share of its counterfactuals that lose or gain each published group.
+
+    Args:
+        explanation: Recourses on molecules.
+        groups: The groups.
+        most: Counterfactuals looked at per recourse.
+
+    Returns:
+        For each recourse `looked_at`, `loses` and `gains`: shares by the name of the group, where they are not zero; `agrees` is the share that loses a
+        toxicophore and gains none, or gains a detoxifying group.
+    """
+    from rdkit import Chem
+
+    patterns = [(group, Chem.MolFromSmarts(group.smarts)) for group in groups]
+
+    def counts(graph: Graph) -> Counter[str] | None:
+        molecule = to_rdkit(graph, explanation.label_names)
+        if molecule is None or Chem.SanitizeMol(molecule, catchErrors=True) != Chem.SanitizeFlags.SANITIZE_NONE:
+            return None
+        return Counter({group.name: len(molecule.GetSubstructMatches(pattern)) for group, pattern in patterns})
+
+    toxic = {group.name for group in groups if group.kind == "toxicophore"}
+    found = []
+    for recourse in explanation.recourses:
+        loses, gains, agrees, looked_at = Counter[str](), Counter[str](), 0, 0
+        for member in recourse.covered[:most]:
+            before, after = counts(explanation.inputs[member.input].graph), counts(member.counterfactual)
+            if before is None or after is None:
+                continue
+            looked_at += 1
+            fewer = {name for name in before if after[name] < before[name]}
+            more = {name for name in after if after[name] > before[name]}
+            loses.update(fewer)
+            gains.update(more)
+            agrees += not (more & toxic) and bool((fewer & toxic) or (more - toxic))
+        found.append(
+            {
+                "looked_at": looked_at,
+                "agrees": agrees / looked_at if looked_at else None,
+                "loses": {name: num / looked_at for name, num in sorted(loses.items())},
+                "gains": {name: num / looked_at for name, num in sorted(gains.items())},
+            }
+        )
+    return found
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import released
+from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.data import GraphDataset
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
@@ -29,6 +30,7 @@ from comrecgc.models import (
     train_classifier,
     train_embedder,
 )
+from comrecgc.run import RunContext
 
 
 def main() -> None:
@@ -37,25 +39,25 @@ def main() -> None:
     rejects = subject.rejects()
     order = np.random.default_rng(arguments.seed).permutation(len(rejects))
     shown = np.sort(order[len(order) // 5 :]) if arguments.held_out else np.arange(len(rejects))
+    delta = arguments.delta if arguments.delta == "auto" else float(arguments.delta)
+    given = {"embedder": subject.embedder, "changes": "any", "delta": delta}
+    given |= {"selection": arguments.selection} if arguments.selection else {}
+    given |= {"num_steps": arguments.steps} if arguments.preset == "paper" else {}
     explainer = CommonRecourseExplainer(
         subject.classifier,
-        subject.embedder,
-        recourse="vectors",
-        changes="any",
+        algorithm_of("paper" if arguments.preset == "paper" else "vectors", given),
         theta=released.theta_of(arguments),
-        delta=arguments.delta if arguments.delta == "auto" else float(arguments.delta),
         num_recourses=arguments.recourses,
-        preset=arguments.preset,
-        selection=arguments.selection,
-        num_steps=arguments.steps,
-        time_budget=arguments.time_budget,
-        jobs=arguments.jobs,
         random_state=arguments.seed,
+        context=RunContext(
+            time_budget=arguments.time_budget,
+            jobs=arguments.jobs,
+            checkpoint=arguments.checkpoint,
+            resume=arguments.checkpoint is not None,
+        ),
     )
     started = time.monotonic()
-    found = explainer.fit(
-        rejects.subset(shown), checkpoint=arguments.checkpoint, resume=arguments.checkpoint is not None
-    ).explanation_
+    found = explainer.fit(rejects.subset(shown)).explanation_
     minutes = (time.monotonic() - started) / 60
     print(f"{subject.dataset.name}: {len(shown)} rejects, {explainer}")
     print_figures(found, minutes)

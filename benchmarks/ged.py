@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data import load_dataset
-from comrecgc.graphs import Graph
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import Graph, to_networkx
 from comrecgc.models import ged_interval
 from comrecgc.models.edit_distance import Effort
 

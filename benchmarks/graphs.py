@@ -13,8 +13,7 @@ from collections.abc import Callable
 import networkx as nx
 import numpy as np
 
-from comrecgc.graphs import Graph, allowed_edits, apply_edit, batch_keys, edited_batch
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import Graph, allowed_edits, apply_edit, batch_keys, edited_batch, to_networkx
 
 NUM_LABELS = 10
 

@@ -34,7 +34,7 @@ from comrecgc.algorithms.paper.shards import ShardedWalk
 from comrecgc.algorithms.vectors import candidates as vectors
 from comrecgc.cli import main as command_line
 from comrecgc.data import GraphDataset, load_planted
-from comrecgc.models import ClassifierTraining, EmbedderTraining, train_classifier, train_embedder
+from comrecgc.models import ClassifierTraining, EmbedderTraining, greed_training, train_classifier, train_embedder
 from comrecgc.run import files
 
 KILLS_A_TRIAL = 2
@@ -57,12 +57,12 @@ CASES = (
         "explain --dataset planted {models} --no-panel --max-changes 2 --theta 0.1 --recourses 8 --out {out}/run",
     ),
     Case(
-        "explain --recourse vectors",
-        "explain --dataset planted {models} --recourse vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
+        "explain --algorithm vectors",
+        "explain --dataset planted {models} --algorithm vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
     ),
     Case(
-        "explain --preset paper",
-        "explain --dataset planted {models} --preset paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",
+        "explain --algorithm paper",
+        "explain --dataset planted {models} --algorithm paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",
         workers=True,
     ),
     Case("train classifier", "train classifier --dataset planted --epochs {epochs} --out {out}/classifier.safetensors"),
@@ -121,7 +121,7 @@ def quicken(dataset: GraphDataset) -> None:
     vectors._CHECKPOINT_SECONDS = 0.1
     defaults(ShardedWalk.__init__)["checkpoint_seconds"] = 0.1
     defaults(train_classifier)["checkpoint_seconds"] = 0.1
-    defaults(EmbedderTraining.__init__)["checkpoint_every"] = 5
+    greed_training.CHECKPOINT_EVERY = 5
 
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:

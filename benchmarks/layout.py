@@ -1,4 +1,4 @@
-"""Where to draw nodes: stress majorisation (`comrecgc.graphs.layout`) against networkx's Kamada-Kawai layout.
+"""Where to draw nodes: stress majorisation (`comrecgc.drawing.layout`) against networkx's Kamada-Kawai layout.
 
     python benchmarks/layout.py --data-root DATASETS
 
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data import load_dataset
-from comrecgc.graphs import Graph, layout_change
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.drawing import layout_change
+from comrecgc.graphs import Graph, to_networkx
 
 Layout = Callable[[Graph], npt.NDArray[np.float64]]
 

@@ -3,7 +3,6 @@
     python benchmarks/masks.py --checkpoints DIR                                        # defaults, three seeds, four datasets
     python benchmarks/masks.py --checkpoints DIR --dataset aids --only cff --set weight=1000 factual=0.6 --seeds 0
     python benchmarks/masks.py --checkpoints DIR --loose                                # what rests on nodes left alone
-    python benchmarks/masks.py --checkpoints DIR --dataset mutagenicity --speed         # compiled against torch's steps
 
 Two uses: a summary of k = 10 counterfactuals at θ = 0.1 with its median distance, as GCFExplainer's tables have RCExplainer and CF², and
 common recourse of 100 vectors (θ = 0.1, Proteins 0.15; Δ = 0.02), as COMRECGC's tables have CF-GNNExplainer.
@@ -22,34 +21,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from comrecgc.algorithms.baselines.registry import make_baseline
 
 import released
-from comrecgc.algorithms.baselines.registry import make_baseline
 from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, accepted_graphs, embedded
 from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.cover import PublishedClustering, normalised_distances, pairs_within
 from comrecgc.data import paper_theta
-from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.graphs import Graph
 from comrecgc.models import predict
-from comrecgc.models.edge_weights import NetworkGraphs
-from comrecgc.run import reproducible
 from comrecgc.scoring import NeighbourhoodScorer
 
 DATASETS = ("nci1", "mutagenicity", "aids", "proteins")
-NAMES = ("rcexplainer", "cff", "cf-gnnexplainer")
+NAMES = ("rcexplainer", "cff", "cfgnnexplainer")
 PUBLISHED = {
     "rcexplainer": {"summary": (15.22, 31.99, 8.96, 8.74), "median": (0.1370, 0.1290, 0.1531, 0.2283)},
     "cff": {"summary": (17.61, 30.43, 3.39, 3.83), "median": (0.1331, 0.1327, 0.1669, 0.2557)},
-    "cf-gnnexplainer": {"recourse": (9.1, 8.4, 0.1, 0.0), "cost": (7.5, 8.90, 0.35, 0.0)},
+    "cfgnnexplainer": {"recourse": (9.1, 8.4, 0.1, 0.0), "cost": (7.5, 8.90, 0.35, 0.0)},
 }
 
 
 def main() -> None:
     arguments = parse_arguments()
-    if arguments.speed:
-        compare_speed(arguments)
-        return
     options = {name: json.loads(value) for name, _, value in (pair.partition("=") for pair in arguments.set)}
     for dataset in DATASETS if arguments.dataset == "all" else (arguments.dataset,):
         subject = load(argparse.Namespace(**{**vars(arguments), "dataset": dataset}))
@@ -137,24 +130,6 @@ def show(dataset: str, name: str, rows: list[dict[str, float]]) -> None:
         print(f"  {key:9} {np.mean(values):9.4g}  ({min(values):.4g} to {max(values):.4g}){beside}", flush=True)
 
 
-def compare_speed(arguments: argparse.Namespace) -> None:
-    """Seconds of the processor for one gradient of all masks, compiled and with torch's steps, side by side."""
-    given = released.load(arguments)
-    batch = next(iter(GraphBatch.from_graphs(given.dataset).chunks(4000)))
-    parameters = torch.ones(len(batch.edges), requires_grad=True)
-    seconds = {}
-    with reproducible():
-        for compiled in (False, True):
-            graphs = NetworkGraphs(given.classifier, batch, compiled=compiled)
-            for count in (3, 50):  # the first few compile
-                begun = time.process_time()
-                for _ in range(count):
-                    torch.autograd.grad(graphs.margin(torch.sigmoid(parameters)).sum(), parameters)
-                seconds[compiled] = (time.process_time() - begun) / count
-    print(f"{len(batch)} graphs, {len(batch.labels)} nodes: {1e3 * seconds[True]:.2f} ms compiled, ", end="")
-    print(f"{1e3 * seconds[False]:.2f} ms by torch, {seconds[False] / seconds[True]:.1f} times")
-
-
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     released.add_arguments(parser)
@@ -165,7 +140,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, help="folder that keeps runs")
     parser.add_argument("--record", type=Path, help="file that gets a line of JSON per run")
     parser.add_argument("--loose", action="store_true", help="drop nodes that are left without an edge")
-    parser.add_argument("--speed", action="store_true")
     return parser.parse_args()
 
 

@@ -21,7 +21,7 @@ from comrecgc.data import GraphDataset, load_dataset
 from comrecgc.data.smiles import from_smiles_table
 from comrecgc.explanation import Explanation
 from comrecgc.molecules import are_types, canonical_smiles, is_valid_molecule, read_smiles, to_rdkit, to_smiles
-from comrecgc.molecules.smirks import run_smirks
+from comrecgc.molecules.smarts import run_smirks
 
 sys.path.append(str(Path(__file__).parents[1]))
 from tests.molecules.druglike import drug_like

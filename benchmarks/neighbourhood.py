@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.nn import GCNConv, GINConv, global_add_pool, global_max_pool
 
-from comrecgc.data.benchmarks import load_benchmark
+from comrecgc.data.loading import load_benchmark
 from comrecgc.graphs import Graph, allowed_edits, apply_edit, to_data
 from comrecgc.models import load_classifier, load_embedder, predict
 from comrecgc.scoring import NeighbourhoodScorer

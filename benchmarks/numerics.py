@@ -21,10 +21,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from comrecgc.algorithms.settings import ResolvedSettings
+from comrecgc.algorithms.base import VectorTask
 from comrecgc.evidence import WITNESSES, run_models
 from comrecgc.evidence.evaluation import load_witnesses
-from comrecgc.explanation import Explanation, stored_settings
+from comrecgc.explanation import Explanation, stored_task
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import GraphClassifier, Greed
 from comrecgc.run import reproducible
@@ -57,7 +57,7 @@ class Measured:
     length: Array
     gap: Array
 
-    def holds(self, limits: ResolvedSettings) -> npt.NDArray[np.bool_]:
+    def holds(self, limits: VectorTask) -> npt.NDArray[np.bool_]:
         fine: npt.NDArray[np.bool_] = (
             (self.probability > 0.5) & (self.length <= limits.theta) & (self.gap <= limits.delta)
         )
@@ -116,7 +116,8 @@ def print_claims(
     if not claims.graphs:
         print(f"{run:24.24} {what:12} {0:7}")
         return 0
-    limits = stored_settings(explanation)
+    limits = stored_task(explanation)
+    assert isinstance(limits, VectorTask)
     double = copy.deepcopy(classifier).double()
     graphs, inputs = GraphBatch.from_graphs(claims.graphs), GraphBatch.from_graphs(claims.inputs)
     single = measured(

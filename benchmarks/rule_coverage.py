@@ -16,17 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
+from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import NUM_SPLITS, SLACK, Wishes, choose, held_out
 from comrecgc.algorithms.rules.mined import MinedRules, mine_rules
-from comrecgc.algorithms.settings import Settings
 from comrecgc.data import load_dataset, paper_theta
 from comrecgc.explanation import explain_rules
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import Panel, PanelTraining, load_classifier, obtain_panel, predict
 from comrecgc.molecules import ladder_of
-from comrecgc.run import reproducible
+from comrecgc.run import RunContext, reproducible
 
 BUDGETS = (1, 3, 10, 100)
 
@@ -37,7 +38,7 @@ def covered(mined: MinedRules, wishes: Wishes) -> str:
     return " / ".join(f"{share:.1%}" for share in shares)
 
 
-def confirmed_share(panel: Panel, mined: MinedRules, settings: Settings, judges: Judges) -> tuple[float, int]:
+def confirmed_share(panel: Panel, mined: MinedRules, settings: Task[Rules], judges: Judges) -> tuple[float, int]:
     """Share of the inputs whose shown counterfactual most of a panel accept, and how many are shown."""
     explanation = explain_rules(settings, mined, judges, seconds=0.0)
     graphs = [member.counterfactual for recourse in explanation.recourses for member in recourse.covered]
@@ -60,17 +61,12 @@ def main() -> None:
     classifier = load_classifier(options.checkpoints / name / "classifier.pth")
     panel, sentence = obtain_panel(dataset, folder=options.panels)
     judges = Judges(ladder=ladder_of(dataset.graphs, dataset.label_names), panel=panel, why_no_panel=sentence)
-    settings = Settings(
-        recourse="rules",
-        changes=options.changes,
-        theta=paper_theta(name),
-        max_changes=options.max_changes,
-        jobs=options.jobs,
-    )
+    rules = Rules(changes=options.changes, max_changes=options.max_changes)
+    settings = Task(algorithm=rules, theta=paper_theta(name))
     started, busy = time.perf_counter(), time.process_time()
     with reproducible():
         rejects = Rejects.of(dataset, predict(classifier, dataset))
-        mined = mine_rules(settings, rejects, classifier, judges)
+        mined = mine_rules(settings, rejects, classifier, judges, RunContext(jobs=options.jobs))
         mining = time.perf_counter() - started
         explanation = explain_rules(settings, mined, judges, classifier=classifier)
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
@@ -79,7 +75,7 @@ def main() -> None:
         print(f"up to {most} changes             {covered(mined, Wishes(max_changes=most))}")
     for radius in (0, 1, 2):
         print(f"radius {radius} alone              {covered(mined, Wishes(radii=(radius,)))}")
-    wishes = settings.wishes()
+    wishes = rules.wishes()
     print(f"success of at least 50%     {covered(mined, replace(wishes, min_success=0.5))}")
     if panel is not None:
         print(f"chosen for confirmed        {covered(mined, replace(wishes, confirmed=True))}")
@@ -99,7 +95,8 @@ def main() -> None:
         other, _ = obtain_panel(dataset, training=PanelTraining(number=1), folder=options.panels)
         assert panel is not None
         assert other is not None
-        for what, chosen in (("coverage", settings), ("confirmed coverage", replace(settings, changes="confirmed"))):
+        confirmed = replace(settings, algorithm=replace(rules, changes="confirmed"))
+        for what, chosen in (("coverage", settings), ("confirmed coverage", confirmed)):
             shares = [confirmed_share(each, mined, chosen, judges)[0] for each in (panel, other)]
             print(f"chosen for {what}: panel {shares[0]:.1%}, second panel {shares[1]:.1%}")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

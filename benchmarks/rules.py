@@ -23,7 +23,7 @@ from torch_geometric.nn import GCNConv, global_max_pool
 
 from comrecgc.algorithms.rules.mining import Acceptance, Workshop, log_odds
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
-from comrecgc.data.benchmarks import load_benchmark
+from comrecgc.data.loading import load_benchmark
 from comrecgc.graphs import Rung, to_data
 from comrecgc.models import as_classifier, load_classifier, predict
 

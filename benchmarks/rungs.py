@@ -13,10 +13,12 @@ from pathlib import Path
 
 import released
 from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.models import PanelTraining, obtain_panel
 from comrecgc.molecules import ladder_of
+from comrecgc.run import RunContext
 
 
 def main() -> None:
@@ -32,14 +34,10 @@ def main() -> None:
     panels = [obtain_panel(dataset, training=PanelTraining(number=k), folder=arguments.panels)[0] for k in (0, 1)]
     explainer = CommonRecourseExplainer(
         subject.classifier,
-        subject.embedder,
-        recourse="vectors",
-        changes=arguments.changes,
+        Vectors(embedder=subject.embedder, changes=arguments.changes, delta=arguments.delta),
         panel=panels[0],
         theta=released.theta_of(arguments),
-        delta=arguments.delta,
-        time_budget=arguments.time_budget,
-        jobs=2,
+        context=RunContext(time_budget=arguments.time_budget, jobs=2),
     )
     started = time.monotonic()
     found = explainer.fit(dataset).explanation_

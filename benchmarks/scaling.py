@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.data import GraphDataset, load_planted
 from comrecgc.data.planted import ELEMENTS, grow_molecule
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Graph
 from comrecgc.models import ClassifierTraining, EmbedderTraining, predict, train_classifier, train_embedder
+from comrecgc.run import RunContext
 
 LARGE = 50  # rejected graphs of each of the larger sizes
 
@@ -70,16 +72,15 @@ def measure(num_graphs: int, num_nodes: int | None, arguments: argparse.Namespac
     before = peak_gigabytes()
     explainer = CommonRecourseExplainer(
         classifier,
-        embedder,
-        recourse="vectors",
-        changes="any",
+        Vectors(embedder=embedder, changes="any"),
         num_recourses=arguments.recourses,
-        time_budget=arguments.time_budget,
-        jobs=arguments.jobs,
         random_state=0,
+        context=RunContext(
+            time_budget=arguments.time_budget, jobs=arguments.jobs, progress=show if sys.stderr.isatty() else None
+        ),
     )
     started = time.monotonic()
-    found = explainer.fit(rejects, progress=show if sys.stderr.isatty() else None).explanation_
+    found = explainer.fit(rejects).explanation_
     return {
         "graphs": num_graphs,
         "rejects": len(rejects),

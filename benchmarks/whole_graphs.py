@@ -76,7 +76,12 @@ def main() -> None:
     begun, processor = time.monotonic(), time.process_time()
     explanation = (
         comrecgc.CommonRecourseExplainer(
-            model, target_class=HELICES, theta=0.15, panel=False, random_state=0, time_budget=asked.time_budget
+            model,
+            accept=HELICES,
+            theta=0.15,
+            panel=False,
+            random_state=0,
+            context=comrecgc.RunContext(time_budget=asked.time_budget),
         )
         .fit(data)
         .explanation_

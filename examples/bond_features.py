@@ -17,7 +17,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GINEConv, global_add_pool
 from torch_geometric.utils import from_rdmol
 
-from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import from_smiles_table
 from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 
@@ -78,10 +78,10 @@ for _ in range(40):
 
 # %% Explain: `featurise` makes what the network takes of every changed molecule
 from comrecgc.models import as_classifier
-from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc import CommonRecourseExplainer, Rules
 
 classifier = as_classifier(model, dataset, featurise=from_rdmol, call="tensors", return_type="raw")
-explainer = CommonRecourseExplainer(classifier, num_recourses=10, max_changes=1, panel=len(sys.argv) > 1)
+explainer = CommonRecourseExplainer(classifier, Rules(max_changes=1), num_recourses=10, panel=len(sys.argv) > 1)
 explanation = explainer.fit(dataset).explanation_
 print(explanation, *explanation.notes, *explanation.warnings, sep="\n")
 for place, recourse in enumerate(explanation.recourses, start=1):

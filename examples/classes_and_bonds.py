@@ -51,10 +51,10 @@ for _ in range(100):
     optimizer.step()
 
 # %% Explain: from class 2 to class 1; so few trees cannot say what is plausible, so any connected result will do
-from comrecgc import CommonRecourseExplainer
+from comrecgc import CommonRecourseExplainer, Rules
 
 explainer = CommonRecourseExplainer(
-    model, target_class=1, source_class=2, changes="connected", max_changes=1, panel=False, label_names=["a", "b"]
+    model, Rules(changes="connected", max_changes=1), accept=1, reject=2, panel=False, label_names=["a", "b"]
 )
 explanation = explainer.fit(graphs).explanation_
 print(f"from class 2 to class 1: {explanation.coverage:.0%} of {len(explanation.inputs)} graphs")

@@ -4,7 +4,7 @@ Cells begin with `# %%`: open it as a notebook in any editor that knows them, or
 """
 
 # %% Data and two models: molecules made by code, of which half carry a toxic group; a GCN and a GIN trained on the same classes
-from comrecgc import ClassifierTraining
+from comrecgc import ClassifierTraining, Rules
 from comrecgc import CommonRecourseExplainer
 from comrecgc import compare
 from comrecgc import train_classifier
@@ -18,7 +18,7 @@ models = {
 
 # %% Explain both; a rule of one change names what the model looks at
 explanations = {
-    name: CommonRecourseExplainer(model, num_recourses=4, max_changes=1, panel=False).fit(dataset).explanation_
+    name: CommonRecourseExplainer(model, Rules(max_changes=1), num_recourses=4, panel=False).fit(dataset).explanation_
     for name, model in models.items()
 }
 for name, explanation in explanations.items():

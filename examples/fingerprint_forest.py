@@ -15,7 +15,7 @@ from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
 from sklearn.ensemble import RandomForestClassifier
 
-from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import from_smiles_table
 from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 
@@ -52,10 +52,10 @@ def score(molecules: list[str]) -> np.ndarray:
 
 # %% Explain; rules of one change, among groups that are common in the table
 from comrecgc.models import as_classifier
-from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc import CommonRecourseExplainer, Rules
 
 classifier = as_classifier(score, dataset, call="smiles")
-explainer = CommonRecourseExplainer(classifier, num_recourses=10, max_changes=1, panel=len(sys.argv) > 1)
+explainer = CommonRecourseExplainer(classifier, Rules(max_changes=1), num_recourses=10, panel=len(sys.argv) > 1)
 explanation = explainer.fit(dataset).explanation_
 print(explanation, *explanation.notes, *explanation.warnings, sep="\n")
 for place, recourse in enumerate(explanation.recourses, start=1):

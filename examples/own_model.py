@@ -54,6 +54,7 @@ for _ in range(40):
         optimizer.step()
 
 # %% Explain it by rules
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.explainer import CommonRecourseExplainer
 
 quick = {"theta": 0.15, "num_recourses": 3, "max_changes": 1, "panel": False, "label_names": COLOURS}
@@ -66,9 +67,7 @@ from comrecgc.models import EmbedderTraining
 
 explainer = CommonRecourseExplainer(
     model,
-    EmbedderTraining(effort=0.005),
-    recourse="vectors",
-    changes="any",
+    Vectors(embedder=EmbedderTraining(effort=0.005), changes="any"),
     theta=0.15,
     num_recourses=5,
     label_names=COLOURS,

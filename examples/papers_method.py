@@ -5,7 +5,7 @@ training are kept short; the paper takes 50,000 steps.
 """
 
 # %% Data and model: molecules made by code, of which half carry a toxic group
-from comrecgc import ClassifierTraining
+from comrecgc import ClassifierTraining, PaperWalk, RunContext
 from comrecgc import CommonRecourseExplainer
 from comrecgc import EmbedderTraining
 from comrecgc import train_classifier
@@ -17,13 +17,10 @@ model = train_classifier(dataset, ClassifierTraining(epochs=80, patience=60)).mo
 # %% The paper's settings: walk, DBSCAN, Δ = 0.02; θ is larger than the paper's 0.1 because these molecules are small
 explainer = CommonRecourseExplainer(
     model,
-    EmbedderTraining(effort=0.005),
-    preset="paper",
+    PaperWalk(embedder=EmbedderTraining(effort=0.005), num_steps=150, num_heads=3),
     theta=0.2,
     num_recourses=10,
-    num_steps=150,
-    num_heads=3,
-    jobs=1,
+    context=RunContext(jobs=1),
 )
 explanation = explainer.fit(dataset).explanation_
 print(explanation)

@@ -9,10 +9,10 @@ import csv
 import tempfile
 from pathlib import Path
 
-from comrecgc import ClassifierTraining
+from comrecgc import ClassifierTraining, Rules
 from comrecgc import CommonRecourseExplainer
 from comrecgc import train_classifier
-from comrecgc.data.smiles import from_smiles_table
+from comrecgc.data import from_smiles_table
 from comrecgc.data import load_planted
 from comrecgc.molecules import to_smiles
 
@@ -26,9 +26,11 @@ model = train_classifier(dataset, ClassifierTraining(epochs=80, patience=60)).mo
 
 # %% Explain twice: as it is, and with every nitro group kept, which we suppose the compound cannot do without
 KEPT = ["[N+](=O)[O-]"]
-free = CommonRecourseExplainer(model, num_recourses=4, max_changes=1, panel=False).fit(dataset).explanation_
+free = CommonRecourseExplainer(model, Rules(max_changes=1), num_recourses=4, panel=False).fit(dataset).explanation_
 kept = (
-    CommonRecourseExplainer(model, num_recourses=4, max_changes=1, panel=False, protect=KEPT).fit(dataset).explanation_
+    CommonRecourseExplainer(model, Rules(max_changes=1, protect=KEPT), num_recourses=4, panel=False)
+    .fit(dataset)
+    .explanation_
 )
 for title, explanation in (("any place", free), ("nitro groups kept", kept)):
     print(f"{title}: {explanation.coverage:.0%} of {len(explanation.inputs)} rejected molecules")

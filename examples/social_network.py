@@ -27,7 +27,7 @@ for place in range(80):
     graphs.append(data)
 
 # %% Model: one of the package's own; every node has the same label, so it can only see who knows whom
-from comrecgc import ClassifierTraining
+from comrecgc import ClassifierTraining, Rules
 from comrecgc import from_pyg
 from comrecgc import train_classifier
 
@@ -38,7 +38,7 @@ print({part: f"{share:.0%}" for part, share in trained.accuracy.items()})
 # %% Explain: plausible changes are those after which everybody looks like somebody in the data
 from comrecgc import CommonRecourseExplainer
 
-explainer = CommonRecourseExplainer(trained.model, num_recourses=3, max_changes=1, theta=0.2, panel=False)
+explainer = CommonRecourseExplainer(trained.model, Rules(max_changes=1), num_recourses=3, theta=0.2, panel=False)
 explanation = explainer.fit(dataset).explanation_
 print(explanation)
 for recourse in explanation.recourses:

@@ -15,6 +15,7 @@ from tests.scoring.plain import random_classifier, random_greed
 from tests.stubs import small_dataset
 from typer.testing import CliRunner
 
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.cli.app import app
 from comrecgc.data import GraphDataset, load_dataset
 from comrecgc.errors import InputError
@@ -22,7 +23,8 @@ from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Graph
 from comrecgc.models import save_classifier
 from comrecgc.models.greed import save_embedder
-from comrecgc.runs import apply_run
+from comrecgc.run import RunContext
+from comrecgc.runs import open_run
 from fuzz.choices import Choices
 from fuzz.mutation import NUMBERS, json_bytes, mutated_json
 from fuzz.smiles import write as write_table
@@ -45,7 +47,11 @@ def seed() -> tuple[Path, dict[str, bytes]]:
     save_embedder(embedder, folder / "embedder.safetensors", {})
     dataset = replace(small_dataset(40), label_names=NAMES)
     explainer = CommonRecourseExplainer(
-        classifier, embedder, recourse="vectors", changes="any", theta=0.2, delta=0.002, num_recourses=3, jobs=1
+        classifier,
+        Vectors(embedder=embedder, changes="any", delta=0.002),
+        theta=0.2,
+        num_recourses=3,
+        context=RunContext(jobs=1),
     )
     explainer.fit(dataset).explanation_.save(folder / "run")
     assert explainer.explanation_.recourses
@@ -136,13 +142,8 @@ def read(folder: Path) -> None:
         if result.exit_code:
             raise result.exception or AssertionError(result.output)
         return
-    applied = apply_run(
-        folder / "run",
-        load_dataset(data),
-        classifier=models["classifier"],
-        embedder=models["embedder"],
-        jobs=1,
-    )
+    opened = open_run(folder / "run", classifier=models["classifier"], embedder=models["embedder"])
+    applied = opened.apply(load_dataset(data), RunContext(jobs=1))
     for recourse in applied.recourses:
         for member in recourse.covered:
             check_graph(member.counterfactual, len(NAMES))

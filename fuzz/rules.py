@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from tests.stubs import AvoidsLabel, small_dataset
 
+from comrecgc.algorithms.registry import Rules
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import load_explanation
+from comrecgc.run import RunContext
 from fuzz.choices import Choices
 from fuzz.mutation import json_bytes, mutated_bytes, mutated_json
 from fuzz.storage import hostile_array, npy
@@ -32,7 +34,7 @@ _TABLES = ("explanation.json", "recourses.csv", "coverage_curve.csv")
 def seed() -> tuple[dict[str, bytes], dict[str, npt.NDArray[Any]]]:
     """Files of a small run by rules, and the arrays of its table."""
     explainer = CommonRecourseExplainer(
-        AvoidsLabel(2, 3), theta=0.3, max_changes=2, num_recourses=3, panel=False, jobs=1
+        AvoidsLabel(2, 3), Rules(max_changes=2), theta=0.3, num_recourses=3, panel=False, context=RunContext(jobs=1)
     )
     with tempfile.TemporaryDirectory() as folder:
         explainer.fit(small_dataset(24)).explanation_.save(folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from comrecgc.data import GraphDataset
-from comrecgc.data.benchmarks import from_tu_folder
+from comrecgc.data.loading import from_tu_folder
 from fuzz.archives import hostile_archive
 from fuzz.choices import Choices
 from fuzz.contract import emptied

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.base import Algorithm
+from comrecgc.algorithms.registry import Rules
 from comrecgc.data import GraphDataset
+from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.run import RunContext
 
 
 @dataclass(frozen=True)
@@ -67,3 +72,13 @@ def small_dataset(num_graphs: int = 24, seed: int = 0) -> GraphDataset:
         graphs.append(Graph(labels, [[int(rng.integers(j)), j] for j in range(1, num_nodes)]))
     classes = np.array([not (graph.labels == 2).any() for graph in graphs], dtype=np.int8)
     return GraphDataset(name="small", graphs=tuple(graphs), classes=classes, label_names=("A", "B", "C"))
+
+
+def explainer_of(model: Any, kind: type[Algorithm] = Rules, **options: Any) -> CommonRecourseExplainer:
+    """An explainer whose options go by name to the algorithm or the context, and otherwise to itself; on one core by default."""
+    parts: dict[str, dict[str, Any]] = {"algorithm": {}, "context": {"jobs": 1}, "explainer": {}}
+    owner = {each.name: "algorithm" for each in fields(kind)} | {each.name: "context" for each in fields(RunContext)}
+    for name, value in options.items():
+        parts[owner.get(name, "explainer")][name] = value
+    context = RunContext(**parts["context"])
+    return CommonRecourseExplainer(model, kind(**parts["algorithm"]), context=context, **parts["explainer"])

@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 
 import comrecgc
-from comrecgc.algorithms.settings import Settings
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.errors import InputError
 from comrecgc.evidence import evaluate_run
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.models import ClassifierTraining, train_classifier
-from comrecgc.runs import apply_run, choose_again, explain_dataset, rewrite_report
-from tests.stubs import AvoidsLabel, Histogram, small_dataset
+from comrecgc.run import RunContext
+from comrecgc.runs import explain_dataset, open_run
+from tests.stubs import AvoidsLabel, Histogram, explainer_of, small_dataset
 
 DATASET = small_dataset(60)
-SETTINGS = Settings(theta=0.3, num_recourses=4, jobs=1)
+
+
+def asked(model: Path, panel: list[Path] | bool, **options: Any) -> CommonRecourseExplainer:
+    return explainer_of(model, theta=0.3, num_recourses=4, panel=panel, **options)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +37,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def run(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    explain_dataset(DATASET, folder, SETTINGS, classifier=files[0], panel=[files[1]])
+    explain_dataset(DATASET, folder, asked(files[0], [files[1]]))
     return folder
 
 
@@ -45,7 +49,7 @@ def test_a_run_by_rules_needs_no_embedder_and_keeps_its_table(run: Path) -> None
     names = {file.name for file in run.iterdir()}
     assert names >= {"rules.npz", "explanation.json", "manifest.json", "panel-1.safetensors", "report.html"}
     assert not names & {"embedder.safetensors", "witnesses.npz", "run.json"}
-    found = comrecgc.load_explanation(run)
+    found = comrecgc.open_run(run).explanation
     assert (found.recourse, found.changes) == ("rules", "plausible")
     assert found.recourses
     assert found.metrics["confirmed_coverage"] is not None
@@ -54,12 +58,12 @@ def test_a_run_by_rules_needs_no_embedder_and_keeps_its_table(run: Path) -> None
 def test_explain_and_report_write_the_same_page(run: Path) -> None:
     written = (run / "report.html").read_text(encoding="utf-8")
     assert 'id="packed"' in written
-    rewrite_report(run)
+    open_run(run).report()
     assert (run / "report.html").read_text(encoding="utf-8") == written
 
 
 def test_choosing_again_is_the_same_choice_and_other_wishes_are_kept(run: Path) -> None:
-    found = comrecgc.load_explanation(run)
+    found = comrecgc.open_run(run).explanation
     assert told(found.choose()) == told(found)
     few = found.choose(num_recourses=1, max_cost=1)
     assert len(few.recourses) == 1
@@ -78,12 +82,14 @@ def test_choosing_again_is_the_same_choice_and_other_wishes_are_kept(run: Path) 
 
 
 def test_confirmed_rules_count_only_what_the_panel_accepts(run: Path) -> None:
-    found = comrecgc.load_explanation(run).choose(confirmed=True)
+    found = comrecgc.open_run(run).choose(confirmed=True)
     assert found.coverage == found.metrics["confirmed_coverage"]
 
 
 def test_the_class_chooses_as_the_folder_does() -> None:
-    made = CommonRecourseExplainer(AvoidsLabel(2, 3), theta=0.3, num_recourses=4, panel=False, jobs=1).fit(DATASET)
+    made = CommonRecourseExplainer(
+        AvoidsLabel(2, 3), theta=0.3, num_recourses=4, panel=False, context=RunContext(jobs=1)
+    ).fit(DATASET)
     chosen = made.explanation_.choose(num_recourses=2)
     assert told(chosen) == told(made.explanation_)[:2]
     assert chosen.metrics["num_recourses"] == 2
@@ -92,9 +98,11 @@ def test_the_class_chooses_as_the_folder_does() -> None:
 
 
 def test_an_explanation_saved_by_hand_can_be_chosen_from(tmp_path: Path) -> None:
-    made = CommonRecourseExplainer(AvoidsLabel(2, 3), theta=0.3, num_recourses=4, panel=False, jobs=1).fit(DATASET)
+    made = CommonRecourseExplainer(
+        AvoidsLabel(2, 3), theta=0.3, num_recourses=4, panel=False, context=RunContext(jobs=1)
+    ).fit(DATASET)
     made.explanation_.save(tmp_path / "run")
-    again = comrecgc.load_explanation(tmp_path / "run")
+    again = comrecgc.open_run(tmp_path / "run").explanation
     assert again == made.explanation_
     assert told(again.choose(num_recourses=2)) == told(made.explanation_.choose(num_recourses=2))
     with pytest.raises(InputError, match="needs the table of rules"):
@@ -102,15 +110,15 @@ def test_an_explanation_saved_by_hand_can_be_chosen_from(tmp_path: Path) -> None
 
 
 def test_another_folder_for_another_choice(run: Path, tmp_path: Path) -> None:
-    chosen = choose_again(run, tmp_path / "other", num_recourses=2)
-    assert comrecgc.load_explanation(tmp_path / "other") == chosen
+    chosen = open_run(run).choose(tmp_path / "other", num_recourses=2)
+    assert comrecgc.open_run(tmp_path / "other").explanation == chosen
     assert (tmp_path / "other" / "report.html").exists()
     assert all(figure.agrees for figure in evaluate_run(tmp_path / "other"))
-    assert told(choose_again(tmp_path / "other", num_recourses=4)) == told(comrecgc.load_explanation(run))
+    assert told(open_run(tmp_path / "other").choose(num_recourses=4)) == told(comrecgc.open_run(run).explanation)
     with pytest.raises(InputError, match="is not empty"):
-        choose_again(run, tmp_path / "other")
+        open_run(run).choose(tmp_path / "other")
     with pytest.raises(InputError, match="another folder"):
-        choose_again(run, run)
+        open_run(run).choose(run)
 
 
 @pytest.mark.parametrize(
@@ -121,43 +129,44 @@ def test_another_folder_for_another_choice(run: Path, tmp_path: Path) -> None:
         ({"num_recourses": 0}, "num_recourses must be an integer of at least 1"),
         ({"forbidden_labels": ["Xx"]}, r"Node labels are A, B, C \(got 'Xx'\)"),
         ({"forbidden_kinds": ["melt"]}, r"Kinds of change are relabel, .* \(got 'melt'\)"),
-        ({"max_changes": 4}, "max_changes must be 1, 2 or 3"),
+        ({"max_changes": 4}, "max_changes must be an integer at least 1 and at most 3"),
         ({"radii": [3]}, r"radii must be some of 0, 1 and 2 \(got \[3\]\)"),
     ],
 )
 def test_bad_wishes_are_one_line(wishes: dict[str, Any], message: str, run: Path) -> None:
     with pytest.raises(InputError, match=message):
-        choose_again(run, **wishes)
+        open_run(run).choose(**wishes)
 
 
 def test_vectors_cannot_be_chosen_again(tmp_path: Path) -> None:
-    made = CommonRecourseExplainer(AvoidsLabel(2, 3), Histogram(3), recourse="vectors", theta=0.3, jobs=1).fit(DATASET)
+    made = CommonRecourseExplainer(
+        AvoidsLabel(2, 3), Vectors(embedder=Histogram(3)), theta=0.3, context=RunContext(jobs=1)
+    ).fit(DATASET)
     with pytest.raises(InputError, match="Only rules can be chosen again"):
         made.explanation_.choose()
     made.explanation_.save(tmp_path)
     with pytest.raises(InputError, match="Only rules can be chosen again"):
-        choose_again(tmp_path)
+        open_run(tmp_path).choose()
 
 
 def test_a_table_that_is_damaged_or_of_another_run_is_refused(run: Path, files: list[Path], tmp_path: Path) -> None:
     other = tmp_path / "other"
-    explain_dataset(DATASET[:40], other, SETTINGS, classifier=files[0], panel=False)
+    explain_dataset(DATASET[:40], other, asked(files[0], False))
     table = other / "rules.npz"
     whole = table.read_bytes()
     table.write_bytes(whole[:-7])
     with pytest.raises(InputError, match=r"rules\.npz is damaged"):
-        choose_again(other)
+        open_run(other).choose()
     table.write_bytes((run / "rules.npz").read_bytes())
     manifest = json.loads((other / "manifest.json").read_text())
     manifest["facts"]["rules.npz"] = json.loads((run / "manifest.json").read_text())["facts"]["rules.npz"]
     (other / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="a rule table of another dataset"):
-        choose_again(other)
+        open_run(other).choose()
 
 
 def test_the_number_of_jobs_changes_no_byte(run: Path, files: list[Path], tmp_path: Path) -> None:
-    two = Settings(theta=0.3, num_recourses=4, jobs=2)
-    explain_dataset(DATASET, tmp_path / "two", two, classifier=files[0], panel=[files[1]])
+    explain_dataset(DATASET, tmp_path / "two", asked(files[0], [files[1]], jobs=2))
     for name in ("explanation.json", "rules.npz", "recourses.csv"):
         assert (tmp_path / "two" / name).read_bytes() == (run / name).read_bytes(), name
 
@@ -166,28 +175,27 @@ def test_a_run_stopped_after_mining_goes_on_from_its_table(
     run: Path, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
-    asked: dict[str, Any] = {"classifier": files[0], "panel": [files[1]]}
 
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("comrecgc.finding.explain_rules", stop)
+        patch.setattr("comrecgc.explainer.explain_rules", stop)
         with pytest.raises(KeyboardInterrupt):
-            explain_dataset(DATASET, folder, SETTINGS, **asked)
+            explain_dataset(DATASET, folder, asked(files[0], [files[1]]))
     assert {file.name for file in folder.iterdir()} == {"rules.npz", "run.json"}
-    monkeypatch.setattr("comrecgc.finding.mine_rules", stop)  # and must not be needed
-    explain_dataset(DATASET, folder, SETTINGS, resume=True, **asked)
+    monkeypatch.setattr("comrecgc.algorithms.rules.algorithm.mine_rules", stop)  # and must not be needed
+    explain_dataset(DATASET, folder, asked(files[0], [files[1]], resume=True))
     for name in ("explanation.json", "rules.npz"):
         assert (folder / name).read_bytes() == (run / name).read_bytes(), name
 
 
 def test_rules_on_unseen_graphs_with_reasons(run: Path) -> None:
     unseen = small_dataset(30, seed=9)
-    applied = apply_run(run, unseen)
-    found = comrecgc.load_explanation(run)
+    applied = open_run(run).apply(unseen)
+    found = comrecgc.open_run(run).explanation
     assert [one.rule for one in applied.recourses] == [one.rule for one in found.recourses]
     assert applied.coverage > 0.3
     assert len(applied.inputs) == sum(one.gain for one in applied.recourses) + len(applied.uncovered)
-    nothing = apply_run(run, unseen.subset(np.flatnonzero(~np.isin(np.arange(30), list(applied.inputs)))))
+    nothing = open_run(run).apply(unseen.subset(np.flatnonzero(~np.isin(np.arange(30), list(applied.inputs)))))
     assert not nothing.inputs

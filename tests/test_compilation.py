@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from comrecgc import compilation
-from comrecgc import runs as run
 from comrecgc.compilation import Compilation
 
 
@@ -37,10 +36,7 @@ def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.Monkey
     compiling = Compilation.start()
     assert len(begun) == 1
     said: list[str] = []
-    after = run._after_compiling(lambda _: (None, "no panel"), compiling, lambda stage, *_: said.append(stage))
-    assert after is not None
-    assert not said
-    assert after(None) == (None, "no panel")
+    compiling.wait(lambda stage, *_: said.append(stage))
     assert said == ["compiling, once per machine, about a minute"]
     assert not compiling.is_busy
     process: Any = compiling.process

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import inspect
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,19 +9,21 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.algorithms.settings import Settings
+from comrecgc.algorithms.base import Algorithm
+from comrecgc.algorithms.registry import PaperWalk, Rules, Vectors
 from comrecgc.algorithms.vectors.search import DirectedSearch
 from comrecgc.cover import Reason
-from comrecgc.data import GraphDataset
+from comrecgc.data import GraphDataset, from_pyg
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import EditKind, Graph, GraphBatch, apply_path
 from comrecgc.graphs.constraints import AllowKinds
 from comrecgc.models import EmbedderTraining, ModelFile
-from comrecgc.runs import explain_dataset
+from comrecgc.run import RunContext
+from comrecgc.runs import explain_dataset, open_run
 from tests.evidence.scenes import Shortcut, trees
-from tests.stubs import Always, AvoidsLabel, Histogram, small_dataset
+from tests.stubs import Always, AvoidsLabel, Histogram, explainer_of, small_dataset
 
 BAD = 2
 DATASET = small_dataset()
@@ -33,9 +34,9 @@ REJECTS = [i for i, graph in enumerate(DATASET) if (graph.labels == BAD).any()]
 
 def explainer(**changes: Any) -> CommonRecourseExplainer:
     options: dict[str, Any] = {
-        "recourse": "vectors", "changes": "any", "num_recourses": 5, "theta": 0.3, "jobs": 1,
+        "model": MODEL, "kind": Vectors, "embedder": EMBEDDER, "changes": "any", "num_recourses": 5, "theta": 0.3,
     }  # fmt: skip
-    return CommonRecourseExplainer(MODEL, EMBEDDER, **(options | changes))
+    return explainer_of(**options | changes)
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +86,9 @@ def test_figures_are_those_of_the_recourses(explanation: Explanation) -> None:
 
 def test_the_constructor_only_keeps_its_arguments() -> None:
     made = CommonRecourseExplainer("no model", theta=-1, num_recourses="many")  # type: ignore[arg-type]
-    assert made.get_params()["theta"] == -1
-    assert list(made.get_params()) == list(inspect.signature(CommonRecourseExplainer).parameters)
-    assert made.set_params(theta=0.2, delta=0.02) is made
-    assert repr(made) == "CommonRecourseExplainer(str, theta=0.2, delta=0.02, num_recourses='many')"
-    with pytest.raises(InputError, match="got 'thta'"):
-        made.set_params(thta=0.1)
-    copy = CommonRecourseExplainer(**made.get_params())
-    assert copy.get_params() == made.get_params()
+    assert made.theta == -1
+    assert repr(made) == "CommonRecourseExplainer(str, theta=-1, num_recourses='many')"
+    assert not hasattr(made, "explanation_")
 
 
 @pytest.mark.parametrize(
@@ -101,20 +97,19 @@ def test_the_constructor_only_keeps_its_arguments() -> None:
         ({"theta": 0}, r"theta must be a positive number \(got 0\)"),
         ({"theta": float("nan")}, "theta must be a positive number"),
         ({"theta": "0.1"}, "theta must be a positive number"),
-        ({"delta": -0.1}, "delta must be a positive number"),
+        ({"delta": -0.1}, "delta must be a number above 0"),
         ({"delta": "small"}, "delta must be a positive number or 'auto'"),
         ({"num_recourses": 0}, "num_recourses must be an integer of at least 1"),
         ({"num_recourses": 2.5}, "num_recourses must be an integer"),
         ({"problem": "fcx"}, "problem must be one of fcr, fc"),
         ({"selection": "kmeans"}, "selection must be one of ball, dbscan"),
-        ({"preset": "quick"}, "preset must be one of default, paper"),
-        ({"directional": 1}, "directional must be True, False or None"),
-        ({"num_heads": 0}, "num_heads must be an integer"),
-        ({"teleport": 1}, "teleport must lie strictly between 0 and 1"),
+        ({"directional": 1}, "directional must be True or False"),
+        ({"constraint": "mine"}, "constraint must be 'valence' or a Constraint"),
+        ({"kind": PaperWalk, "num_heads": 0}, "num_heads must be an integer at least 1"),
+        ({"kind": PaperWalk, "teleport": 1}, "teleport must be a number above 0 and below 1"),
         ({"time_budget": 0}, "time_budget must be a positive number"),
         ({"jobs": 0}, "jobs must be an integer of at least 1"),
         ({"random_state": -1}, "random_state must be an integer of at least 0"),
-        ({"label_names": ["C"]}, "label_names must name each of the 3 labels"),
         ({"model": 3}, "model must be a torch module"),
         ({"embedder": 3}, "An embedder is a model"),
         ({"model": AvoidsLabel(0, 7)}, "must know the 3 node labels"),
@@ -122,15 +117,14 @@ def test_the_constructor_only_keeps_its_arguments() -> None:
 )
 def test_bad_parameters_are_named_in_one_line(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        explainer().set_params(**changes).fit(DATASET)
+        explainer(**changes).fit(DATASET)
     assert "\n" not in str(caught.value)
 
 
 def test_graphs_may_be_a_dataset_or_pyg_data_and_stay_as_they_are(explanation: Explanation) -> None:
     data = DATASET.to_pyg()
     before = [(graph.x.clone(), graph.edge_index.clone()) for graph in data]
-    names = DATASET.label_names
-    found = explainer(label_names=names).fit(data).explanation_
+    found = explainer().fit(data).explanation_
     assert all(
         torch.equal(graph.x, x) and torch.equal(graph.edge_index, edges)
         for graph, (x, edges) in zip(data, before, strict=True)
@@ -140,7 +134,7 @@ def test_graphs_may_be_a_dataset_or_pyg_data_and_stay_as_they_are(explanation: E
     assert found.facts.model_accuracy == explanation.facts.model_accuracy
     for graph in data:
         del graph.y
-    unlabelled = explainer(label_names=names).fit(data).explanation_
+    unlabelled = explainer().fit(data).explanation_
     assert unlabelled.facts.model_accuracy is None
     assert replace(unlabelled, notes=()).to_json() == replace(found, notes=()).to_json()  # which tell of its classes
 
@@ -152,7 +146,7 @@ def test_graphs_of_a_dataset_are_not_modified() -> None:
 
 
 def test_nothing_rejected_is_an_answer() -> None:
-    found = explainer().set_params(model=Always(0.9, 3)).fit(DATASET).explanation_
+    found = explainer(model=Always(0.9, 3)).fit(DATASET).explanation_
     assert (found.recourses, len(found.inputs), found.coverage) == ((), 0, 0.0)
     assert "no rejects to explain" in found.warnings[0]
 
@@ -163,11 +157,11 @@ def test_no_embedder_is_trained_where_nothing_is_rejected(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("comrecgc.explainer.train_embedder", refuse)
     monkeypatch.setattr("comrecgc.models.obtaining.train_embedder", refuse)
-    found = CommonRecourseExplainer(Always(0.9, 3), recourse="vectors", changes="any").fit(DATASET)
+    found = CommonRecourseExplainer(Always(0.9, 3), Vectors(changes="any")).fit(DATASET)
     assert found.explanation_.recourses == ()
     assert found.embedder_ is None
     monkeypatch.setattr("comrecgc.runs.obtain_classifier", lambda *_, **__: (Always(0.9, 3), ModelFile("c", "0")))
-    explanation = explain_dataset(DATASET, tmp_path, Settings(recourse="vectors", changes="any", jobs=1))
+    explanation = explain_dataset(DATASET, tmp_path, explainer_of(None, Vectors, changes="any"))
     assert "no rejects to explain" in explanation.warnings[0]
 
 
@@ -179,14 +173,14 @@ def test_rejects_are_reported_before_the_embedder_is_trained(monkeypatch: pytest
 
     monkeypatch.setattr("comrecgc.explainer.train_embedder", stop)
     with pytest.raises(KeyboardInterrupt):
-        CommonRecourseExplainer(Always(0.1, 3), recourse="vectors").fit(DATASET, progress=lambda *at: stages.append(at))
+        explainer_of(Always(0.1, 3), Vectors, progress=lambda *at: stages.append(at)).fit(DATASET)
     assert [stage[:3] for stage in stages] == [("rejected graphs", 24, 24)]
     assert "rejects all 24 graphs" in stages[0][3]
 
 
-@pytest.mark.parametrize("preset", ["default", "paper"])
-def test_everything_rejected_is_an_answer(preset: str) -> None:
-    made = explainer(preset=preset, num_steps=20).set_params(model=Always(0.1, 3))
+@pytest.mark.parametrize("options", [{}, {"kind": PaperWalk, "num_steps": 20}])
+def test_everything_rejected_is_an_answer(options: dict[str, Any]) -> None:
+    made = explainer(model=Always(0.1, 3), **options)
     found = made.fit(DATASET[:6]).explanation_
     assert found.recourses == ()
     assert {entry.reason for entry in found.uncovered} == {Reason.NO_COUNTERFACTUAL}
@@ -209,11 +203,11 @@ def test_the_number_of_cores_and_the_seed() -> None:
     one = explainer(jobs=1).fit(DATASET).explanation_.to_json()
     assert explainer(jobs=2).fit(DATASET).explanation_.to_json() == one
     assert explainer(jobs=1).fit(DATASET).explanation_.to_json() == one
-    assert explainer(random_state=1).fit(DATASET).explanation_.parameters["seed"] == 1
+    assert explainer(random_state=1).fit(DATASET).explanation_.parameters["random_state"] == 1
 
 
-def test_the_papers_preset_walks_and_clusters() -> None:
-    found = explainer(preset="paper", num_steps=150, num_heads=3).fit(DATASET).explanation_
+def test_the_papers_method_walks_and_clusters() -> None:
+    found = explainer(kind=PaperWalk, num_steps=150, num_heads=3).fit(DATASET).explanation_
     assert found.parameters["delta"] == 0.02
     assert found.parameters["selection"] == "dbscan"
     assert found.parameters["directional"] is False
@@ -224,7 +218,7 @@ def test_the_papers_preset_walks_and_clusters() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_balls_cover_at_least_what_clusters_do(seed: int) -> None:
-    walk = {"preset": "paper", "num_steps": 150, "num_heads": 3, "random_state": seed}
+    walk: dict[str, Any] = {"kind": PaperWalk, "num_steps": 150, "num_heads": 3, "random_state": seed}
     clusters, balls = (explainer(**walk, selection=name).fit(DATASET).explanation_ for name in ("dbscan", "ball"))
     assert balls.coverage >= clusters.coverage > 0
 
@@ -283,10 +277,10 @@ def test_an_interrupted_search_resumes_to_the_same_answer(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        explainer().fit(DATASET, checkpoint=tmp_path, progress=interrupt)
+        explainer(checkpoint=tmp_path, progress=interrupt).fit(DATASET)
     assert (tmp_path / "search.npz").exists()
     stages: list[str] = []
-    found = explainer().fit(DATASET, checkpoint=tmp_path, resume=True, progress=lambda *at: stages.append(at[0]))
+    found = explainer(checkpoint=tmp_path, resume=True, progress=lambda *at: stages.append(at[0])).fit(DATASET)
     assert "sweep" not in stages
     assert found.explanation_.to_json() == explanation.to_json()
 
@@ -305,17 +299,9 @@ def test_unseen_graphs_get_the_same_recourses() -> None:
 
 def test_models_explained_at_once_all_accept_what_all_rejected() -> None:
     dataset, first, second = trees(120), Shortcut(), Shortcut(unless=1)
-    options: dict[str, Any] = {
-        "theta": 0.4,
-        "num_recourses": 2,
-        "max_changes": 1,
-        "jobs": 1,
-        "panel": False,
-        "changes": "connected",
-    }
-    alone = CommonRecourseExplainer(first, **options).fit(dataset).explanation_
-    options |= {"panel": None, "changes": None}
-    both = CommonRecourseExplainer(first, agree=[second], **options).fit(dataset).explanation_
+    options: dict[str, Any] = {"theta": 0.4, "num_recourses": 2, "max_changes": 1}
+    alone = explainer_of(first, panel=False, changes="connected", **options).fit(dataset).explanation_
+    both = explainer_of(first, agree=[second], **options).fit(dataset).explanation_
     assert both.changes == "confirmed"
     assert 0 < len(both.inputs) < len(alone.inputs)
     assert any("2 classifiers are explained at once" in note for note in both.notes)
@@ -327,6 +313,14 @@ def test_models_explained_at_once_all_accept_what_all_rejected() -> None:
         assert (model.accept_probability(GraphBatch.from_graphs(results)) > 0.5).all()
     shown = [member.counterfactual for recourse in alone.recourses for member in recourse.covered]
     assert (second.accept_probability(GraphBatch.from_graphs(shown)) <= 0.5).any()  # alone, a shortcut is enough
+
+
+def test_models_explained_at_once_keep_the_names_of_molecules() -> None:
+    dataset, second = trees(40), Shortcut(unless=1)
+    named = replace(dataset, names=tuple(f"molecule {index}" for index in range(len(dataset))))
+    found = explainer_of(Shortcut(), agree=[second], theta=0.4, max_changes=1).fit(named).explanation_
+    assert 0 < len(found.inputs) < len(dataset)
+    assert all(it.name == f"molecule {index}" for index, it in found.inputs.items())
 
 
 def test_models_that_agree_on_no_reject_leave_nothing_to_explain() -> None:
@@ -345,7 +339,7 @@ def test_models_that_agree_on_no_reject_leave_nothing_to_explain() -> None:
 )
 def test_agreement_stands_alone(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        CommonRecourseExplainer(Shortcut(), agree=[Shortcut(unless=1)], **options).fit(trees(40))
+        explainer_of(Shortcut(), agree=[Shortcut(unless=1)], **options).fit(trees(40))
 
 
 def test_unseen_graphs_must_be_over_the_same_labels() -> None:
@@ -375,52 +369,42 @@ def test_the_budget_binds_the_training_of_the_embedder(monkeypatch: pytest.Monke
     monkeypatch.setattr("comrecgc.models.obtaining.train_embedder", train)
     monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / name)
     with pytest.raises(KeyboardInterrupt):
-        CommonRecourseExplainer(MODEL, recourse="vectors", time_budget=100).fit(DATASET)
+        CommonRecourseExplainer(MODEL, Vectors(), context=RunContext(time_budget=100)).fit(DATASET)
     monkeypatch.setattr("comrecgc.runs.obtain_classifier", lambda *_, **__: (MODEL, ModelFile("c", "0")))
     with pytest.raises(KeyboardInterrupt):
-        explain_dataset(DATASET, tmp_path / "run", Settings(recourse="vectors", time_budget=100))
+        explain_dataset(DATASET, tmp_path / "run", explainer_of(None, Vectors, time_budget=100))
     assert all(40 < seconds <= 50 for seconds in deadlines)
     assert len(deadlines) == 2
 
 
 def test_an_embedder_is_trained_where_none_is_given() -> None:
     stages: list[str] = []
-    made = CommonRecourseExplainer(
-        MODEL, EmbedderTraining(effort=0.001), recourse="vectors", changes="any", num_recourses=3, jobs=1
-    )
-    found = made.fit(DATASET, progress=lambda *at: stages.append(at[0])).explanation_
+    training = EmbedderTraining(effort=0.001)
+    made = explainer(embedder=training, num_recourses=3, theta=0.1, progress=lambda *at: stages.append(at[0]))
+    found = made.fit(DATASET).explanation_
     assert "training" in stages
     assert found.recourses
     assert len(found.recourses[0].vector or ()) == 64
 
 
-@pytest.mark.parametrize("recourse", ["rules", "vectors"])
-def test_a_saved_explainer_goes_on(tmp_path: Path, recourse: str) -> None:
+@pytest.mark.parametrize("kind", [Rules, Vectors])
+def test_a_saved_explainer_goes_on(tmp_path: Path, kind: type[Algorithm]) -> None:
     whole = small_dataset(60)
     seen, unseen = (
         replace(whole, graphs=whole.graphs[part], classes=whole.classes[part]) for part in (slice(40), slice(40, None))
     )
-    embedder = Histogram(DATASET.num_labels) if recourse == "vectors" else None
-    made = CommonRecourseExplainer(
-        AvoidsLabel(2, 3),
-        embedder,
-        recourse=recourse,
-        changes="connected",
-        theta=0.3,
-        num_recourses=3,
-        panel=False,
-        jobs=1,
-    ).fit(seen)
+    model, embedder = AvoidsLabel(2, 3), Histogram(DATASET.num_labels) if kind is Vectors else None
+    own: dict[str, Any] = {"changes": "connected"} | ({} if embedder is None else {"embedder": embedder})
+    made = explainer_of(model, kind, theta=0.3, num_recourses=3, panel=False, **own).fit(seen)
     made.save(tmp_path / "kept")
-    again = CommonRecourseExplainer.load(tmp_path / "kept", AvoidsLabel(2, 3), embedder)
-    assert again.get_params() == made.get_params() | {"panel": None, "model": again.model, "embedder": embedder}
-    assert again.explanation_ == made.explanation_
-    assert again.explain(unseen) == made.explain(unseen)
-    if recourse == "rules":
-        assert again.explanation_.choose(num_recourses=1).coverage == made.explanation_.coverage_curve[0]
-    (tmp_path / "kept" / "explainer.json").write_text("{}")
-    with pytest.raises(InputError, match=r"explainer\.json"):
-        CommonRecourseExplainer.load(tmp_path / "kept", AvoidsLabel(2, 3), embedder)
+    run = open_run(tmp_path / "kept", classifier=model, embedder=embedder)
+    assert run.explanation == made.explanation_
+    assert run.apply(unseen) == made.explain(unseen)
+    assert replace(run.apply(unseen.to_pyg()), dataset=unseen.name) == made.explain(unseen)
+    if kind is Rules:
+        assert run.choose(num_recourses=1).coverage == made.explanation_.coverage_curve[0]
+    with pytest.raises(InputError, match="does not name its classifier"):
+        open_run(tmp_path / "kept").apply(unseen)
     with pytest.raises(InputError, match="call fit first"):
         CommonRecourseExplainer(AvoidsLabel(2, 3)).save(tmp_path)
 
@@ -438,15 +422,21 @@ def test_a_model_of_several_classes_is_explained_from_one_to_another() -> None:
     for graph, label in zip(graphs, truth, strict=True):
         graph.y = torch.tensor([label])
     fitted = CommonRecourseExplainer(
-        first_label, target_class=0, source_class=2, panel=False, changes="any", theta=0.5, max_changes=1, jobs=1
+        first_label,
+        Rules(changes="any", max_changes=1),
+        accept=0,
+        reject=2,
+        panel=False,
+        theta=0.5,
+        context=RunContext(jobs=1),
     ).fit(graphs)
     assert list(fitted.explanation_.inputs) == [index for index, label in enumerate(truth) if label == 2]
     assert fitted.explanation_.coverage == 1.0
     assert fitted.explanation_.facts.model_accuracy == 1.0  # its classes are those of y, the target against the rest
-    with pytest.raises(InputError, match="target_class must choose the class to reach"):
+    with pytest.raises(InputError, match="accept must choose the class to reach"):
         CommonRecourseExplainer(first_label).fit(graphs)
-    with pytest.raises(InputError, match="target_class is for models that are not a Classifier yet"):
-        explainer(target_class=1).fit(DATASET)
+    with pytest.raises(InputError, match="accept is for models that are not a Classifier yet"):
+        explainer(accept=1).fit(DATASET)
 
 
 def test_numbers_at_nodes_are_cut_into_ranges_for_fit_and_for_unseen_graphs() -> None:
@@ -458,11 +448,11 @@ def test_numbers_at_nodes_are_cut_into_ranges_for_fit_and_for_unseen_graphs() ->
     def highest(data: list[Any]) -> list[float]:
         return [float(graph.x.max()) for graph in data]
 
-    options: dict[str, Any] = {"panel": False, "changes": "any", "theta": 0.5, "max_changes": 1, "jobs": 1}
-    fitted = CommonRecourseExplainer(highest, threshold=0.5, bins=4, **options).fit(graphs[:20])
+    seen = from_pyg(graphs[:20], bins=4)
+    fitted = explainer_of(highest, threshold=0.5, panel=False, changes="any", theta=0.5, max_changes=1).fit(seen)
     assert fitted.dataset_.num_labels == 4
     assert fitted.explanation_.coverage > 0.5
-    assert fitted.explain(graphs[20:]).coverage > 0.5
+    assert fitted.explain(from_pyg(graphs[20:], alphabet=seen.features)).coverage > 0.5
 
 
 def test_one_number_without_a_threshold_is_read_as_a_logit_and_noted() -> None:
@@ -476,7 +466,9 @@ def test_one_number_without_a_threshold_is_read_as_a_logit_and_noted() -> None:
 
     def notes(**more: Any) -> tuple[str, ...]:
         return (
-            CommonRecourseExplainer(larger, panel=False, max_changes=1, jobs=1, **more).fit(graphs).explanation_.notes
+            CommonRecourseExplainer(larger, Rules(max_changes=1), panel=False, context=RunContext(jobs=1), **more)
+            .fit(graphs)
+            .explanation_.notes
         )
 
     assert any("read as a logit" in note for note in notes())
@@ -490,7 +482,7 @@ def test_an_embedder_that_fit_did_not_need_is_trained_for_unseen_graphs(monkeypa
         trained.append(num_labels)
         raise KeyboardInterrupt
 
-    found = CommonRecourseExplainer(Always(0.9, 3), recourse="vectors", changes="any").fit(DATASET)
+    found = CommonRecourseExplainer(Always(0.9, 3), Vectors(changes="any")).fit(DATASET)
     monkeypatch.setattr("comrecgc.explainer.train_embedder", train)
     with pytest.raises(KeyboardInterrupt):
         found.explain(DATASET)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
 from typing import Any
@@ -7,8 +10,8 @@ from typing import Any
 import pytest
 
 import comrecgc
-from comrecgc.errors import InputError
-from tests.stubs import AvoidsLabel, Histogram, small_dataset
+from comrecgc.algorithms.base import Algorithm
+from comrecgc.explanation import Explanation
 
 HEAVY = {"torch", "torch_geometric", "numba", "scipy", "sklearn", "rdkit", "networkx", "matplotlib", "pandas"}
 
@@ -33,11 +36,34 @@ def test_the_package_and_its_help_load_nothing_heavy(code: str) -> None:
     assert not HEAVY & set(loaded)
 
 
-def test_one_call_explains() -> None:
-    dataset = small_dataset()
-    options: dict[str, Any] = {"recourse": "vectors", "num_recourses": 3, "theta": 0.3, "jobs": 1}
-    found = comrecgc.explain(AvoidsLabel(2, 3), dataset, embedder=Histogram(3), **options)
-    plain = comrecgc.CommonRecourseExplainer(AvoidsLabel(2, 3), Histogram(3), **options)
-    assert found.to_json() == plain.fit(dataset).explanation_.to_json()
-    with pytest.raises(InputError, match="got 'thta'"):
-        comrecgc.explain(AvoidsLabel(2, 3), dataset, thta=0.1)
+PACKAGES = [
+    importlib.import_module(found.name) for found in pkgutil.iter_modules(comrecgc.__path__, "comrecgc.") if found.ispkg
+]
+
+
+def public_callables() -> dict[str, Any]:
+    """Everything that can be called from `comrecgc`, the front doors of its packages, and methods of their classes."""
+    found = {f"comrecgc.{name}": getattr(comrecgc, name) for name in comrecgc.__all__}
+    for package in PACKAGES:
+        found |= {f"{package.__name__}.{name}": value for name, value in vars(package).items() if name[0] != "_"}
+    found = {name: value for name, value in found.items() if callable(value) and not inspect.ismodule(value)}
+    for name, value in list(found.items()):
+        if inspect.isclass(value):
+            methods = inspect.getmembers(value, inspect.isroutine)
+            found |= {f"{name}.{method}": part for method, part in methods if method[0] != "_"}
+    return found
+
+
+def test_no_public_callable_has_more_than_twelve_parameters() -> None:
+    counts = {}
+    for name, value in public_callables().items():
+        if inspect.isclass(value) and issubclass(value, Algorithm):
+            continue  # a configuration: its fields are documented one by one, and the command line shows them in groups
+        if value is Explanation:
+            continue  # a record that runs and files make, never a user
+        try:
+            parameters = list(inspect.signature(value).parameters)
+        except (TypeError, ValueError):  # compiled, built in, or a property
+            continue
+        counts[name] = len([parameter for parameter in parameters if parameter not in ("self", "cls")])
+    assert not {name: count for name, count in counts.items() if count > 12}

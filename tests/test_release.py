@@ -36,14 +36,13 @@ def wheel_of(dist: Path) -> Path:
 def test_the_wheel_holds_the_package_and_all_it_reads(dist: Path) -> None:
     with zipfile.ZipFile(wheel_of(dist)) as wheel:
         names = set(wheel.namelist())
-    source = ROOT / "src"
     kept = {
-        path.relative_to(source).as_posix()
-        for path in (source / "comrecgc").rglob("*")
+        path.relative_to(folder.parent).as_posix()
+        for folder in (ROOT / "src" / "comrecgc", ROOT / "reproduction" / "comrecgc_reproduction")
+        for path in folder.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert kept <= names
-    assert all(name.startswith(("comrecgc/", f"comrecgc-{comrecgc.__version__}.dist-info/")) for name in names)
+    assert kept == {name for name in names if ".dist-info/" not in name}
 
 
 def test_the_sdist_holds_what_is_needed_to_test_and_document_it(dist: Path) -> None:
@@ -51,7 +50,7 @@ def test_the_sdist_holds_what_is_needed_to_test_and_document_it(dist: Path) -> N
     with tarfile.open(archive) as files:
         names = {name.split("/", 1)[1] for name in files.getnames() if "/" in name}
     for name in ("pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff", "Makefile",
-                 "constraints.txt", "mkdocs.yml", "tests/test_release.py", "docs/index.md", "examples/own_model.py"):  # fmt: skip
+                 "constraints.txt", "mkdocs.yml", "tests/test_release.py", "reproduction/comrecgc_reproduction/paper.py", "docs/index.md", "examples/own_model.py"):  # fmt: skip
         assert name in names
 
 

@@ -12,7 +12,7 @@ def test_bars_go_to_stderr_with_count_and_word(capsys: pytest.CaptureFixture[str
     with bars() as bar:
         bar("training", 1, 3, "loss 0.9")
         bar("training", 3, 3, "loss 0.1")
-        bar("[odd] name", 1, 1)
+        bar("[odd] name", 1, 1, "")
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "3/3" in shown.err
@@ -44,7 +44,7 @@ def test_off_a_terminal_a_line_comes_every_few_seconds(
 
 def test_off_a_terminal_the_first_line_does_not_wait(capsys: pytest.CaptureFixture[str]) -> None:
     with bars() as bar:
-        bar("training", 1, 300)
+        bar("training", 1, 300, "")
         assert "training: 1/300" in capsys.readouterr().err
 
 
@@ -68,10 +68,10 @@ def test_in_a_notebook_one_output_is_rewritten(
     with bars() as bar:
         for done in range(1, 101):
             bar("training", done, 100, "loss <0.9>")
-        bar("mining", 1, 7)
+        bar("mining", 1, 7, "")
     assert shown == ["<pre>training: 100/100, loss &lt;0.9&gt;\nmining: 1/7</pre>"]
     assert capsys.readouterr().err == ""
     shell.__dict__.clear()  # the shell of a terminal has no kernel
     with bars() as bar:
-        bar("training", 1, 2)
+        bar("training", 1, 2, "")
     assert "training: 1/2" in capsys.readouterr().err

@@ -19,13 +19,11 @@ from comrecgc_reproduction.coverage import (
     social_table,
     ten_table,
 )
-from comrecgc_reproduction.curves import draw_curves
-from comrecgc_reproduction.laboratory import Laboratory
-from comrecgc_reproduction.pictures import draw_recourses
-from comrecgc_reproduction.statistics import accuracy_table, datasets_table
+from comrecgc_reproduction.figures import draw_curves, draw_recourses
+from comrecgc_reproduction.runner import Runner
+from comrecgc_reproduction.statistics import accuracy_table, datasets_table, times_table
 from comrecgc_reproduction.tables import Table
 from comrecgc_reproduction.theory import theory_table
-from comrecgc_reproduction.times import times_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +43,7 @@ class Experiment:
     name: str
     number: str
     title: str
-    run: Callable[[Laboratory], Table | Path]
+    run: Callable[[Runner], Table | Path]
     quick: float
     full: float
 
@@ -53,13 +51,13 @@ class Experiment:
         full = f"{self.full:g} min" if self.full < 60 else f"{self.full / 60:.1f} h"
         return f"{self.name:10} {self.number}: {self.title} (quick {self.quick:g} min, full {full} a seed)"
 
-    def carry_out(self, laboratory: Laboratory) -> Path:
+    def carry_out(self, runner: Runner) -> Path:
         """Run it and keep what it gives; returns the file to look at."""
-        result = self.run(laboratory)
+        result = self.run(runner)
         if isinstance(result, Path):
             return result
-        result.save(laboratory.folder)
-        return laboratory.folder / f"{result.name}.md"
+        result.save(runner.folder)
+        return runner.folder / f"{result.name}.md"
 
 
 EXPERIMENTS: dict[str, Experiment] = {

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from comrecgc_reproduction import paper
-from comrecgc_reproduction.laboratory import Laboratory, coverage, first_ten, length
 from comrecgc_reproduction.methods import (
     Method,
     in_common_without_clusters,
@@ -18,43 +17,44 @@ from comrecgc_reproduction.methods import (
     vectors,
 )
 from comrecgc_reproduction.paper import DATASETS, SOCIAL
+from comrecgc_reproduction.runner import Runner, coverage, first_ten, length
 from comrecgc_reproduction.tables import OURS, PAPERS, Entry, Row, Table
 
 BOTH = (coverage, length)
 _RULES_NOTE = "Rules have no length: their distance is the cost of the change itself."
 
 
-def fcr_table(laboratory: Laboratory) -> Table:
+def fcr_table(runner: Runner) -> Table:
     """Table 3: FCR."""
-    rows = [laboratory.row("GCFExplainer", PAPERS, source("gcfexplainer"), BOTH, paper.FCR_GCFEXPLAINER)]
+    rows = [runner.row("GCFExplainer", PAPERS, source("gcfexplainer"), BOTH, paper.FCR_GCFEXPLAINER)]
     rows += [
-        laboratory.row(f"COMRECGC, {heads} heads", PAPERS, published(heads), BOTH, printed)
+        runner.row(f"COMRECGC, {heads} heads", PAPERS, published(heads), BOTH, printed)
         for heads, printed in paper.FCR_HEADS.items()
     ]
-    rows += [laboratory.row("COMRECGC, 5 heads that advance", PAPERS, moving_walk(), BOTH), *_ours(laboratory, BOTH)]
-    return _table(laboratory, "fcr", "Table 3", "Finding common recourse (FCR), R = 100", rows)
+    rows += [runner.row("COMRECGC, 5 heads that advance", PAPERS, moving_walk(), BOTH), *_ours(runner, BOTH)]
+    return _table(runner, "fcr", "Table 3", "Finding common recourse (FCR), R = 100", rows)
 
 
-def fc_table(laboratory: Laboratory) -> Table:
+def fc_table(runner: Runner) -> Table:
     """Table 4: FC."""
     lines = (
         ("counterfactuals in the data", source("dataset", problem="fc"), paper.FC_DATASET),
         ("LocalRWExplainer", source("gcf-nearest", problem="fc"), paper.FC_LOCAL),
         ("GCFExplainer", source("gcfexplainer", problem="fc"), paper.FC_GCFEXPLAINER),
         ("COMRECGC", published(5, problem="fc"), paper.FC_COMRECGC),
-        ("a walk around each input, as the text has it", source("local-walk", problem="fc"), None),
+        ("a walk around each input, as the text has it", source("localwalk", problem="fc"), None),
         ("COMRECGC, heads that advance", moving_walk(problem="fc"), None),
     )
-    rows = [laboratory.row(name, PAPERS, method, BOTH, printed) for name, method, printed in lines]
+    rows = [runner.row(name, PAPERS, method, BOTH, printed) for name, method, printed in lines]
     rows += [
-        laboratory.row("our vectors, any change", OURS, vectors(problem="fc"), BOTH),
-        *_our_rules(laboratory, BOTH),
+        runner.row("our vectors, any change", OURS, vectors(problem="fc"), BOTH),
+        *_our_rules(runner, BOTH),
     ]
     note = "A rule gives each input one counterfactual of its own, so rules keep within T = |𝔾| as they are."
-    return _table(laboratory, "fc", "Table 4", "Finding counterfactuals (FC), R = 100", rows, notes=(note,))
+    return _table(runner, "fc", "Table 4", "Finding counterfactuals (FC), R = 100", rows, notes=(note,))
 
 
-def ten_table(laboratory: Laboratory) -> Table:
+def ten_table(runner: Runner) -> Table:
     """Table 5: ten explanations, recourses against graphs."""
     lines = (
         ("counterfactuals in the data", summary("dataset"), paper.TEN_DATASET),
@@ -62,13 +62,13 @@ def ten_table(laboratory: Laboratory) -> Table:
         ("CFF", summary("cff"), paper.TEN_CFF),
         ("GCFExplainer", summary("gcfexplainer"), paper.TEN_GCFEXPLAINER),
     )
-    rows = [laboratory.row(name, PAPERS, method, (coverage,), printed) for name, method, printed in lines]
-    rows.append(laboratory.row("COMRECGC", PAPERS, published(5), (first_ten,), paper.TEN_COMRECGC))
-    rows.append(laboratory.row("COMRECGC, heads that advance", PAPERS, moving_walk(), (first_ten,)))
-    rows += _ours(laboratory, (first_ten,))
+    rows = [runner.row(name, PAPERS, method, (coverage,), printed) for name, method, printed in lines]
+    rows.append(runner.row("COMRECGC", PAPERS, published(5), (first_ten,), paper.TEN_COMRECGC))
+    rows.append(runner.row("COMRECGC, heads that advance", PAPERS, moving_walk(), (first_ten,)))
+    rows += _ours(runner, (first_ten,))
     note = "Graphs at θ = 0.1 on every dataset; recourses at 0.1, on Proteins 0.15."
     return _table(
-        laboratory,
+        runner,
         "ten",
         "Table 5",
         "Ten explanations: common recourses against graphs",
@@ -78,83 +78,83 @@ def ten_table(laboratory: Laboratory) -> Table:
     )
 
 
-def grid_table(laboratory: Laboratory) -> Table:
+def grid_table(runner: Runner) -> Table:
     """Table 6: θ and Δ. The cells the paper could not compute are computed."""
     rows: list[Row] = []
     for (theta, delta), printed in paper.GRID.items():
         name = f"θ = {theta:g}, Δ = {delta:g}"
-        rows.append(laboratory.row(name, PAPERS, published(5, delta=delta, theta=theta), BOTH, printed))
-        rows.append(laboratory.row(f"{name}: our vectors", OURS, vectors(delta=delta, theta=theta), BOTH))
+        rows.append(runner.row(name, PAPERS, published(5, delta=delta, theta=theta), BOTH, printed))
+        rows.append(runner.row(f"{name}: our vectors", OURS, vectors(delta=delta, theta=theta), BOTH))
     for theta in dict.fromkeys(theta for theta, _ in paper.GRID):
         for changes in ("any", "plausible"):
             name = f"θ = {theta:g} (rules have no Δ): rules, {changes} changes"
-            rows.append(laboratory.row(name, OURS, rules(changes, theta=theta), BOTH))
-    return _table(laboratory, "grid", "Table 6", "Sensitivity to θ and Δ, R = 100", rows)
+            rows.append(runner.row(name, OURS, rules(changes, theta=theta), BOTH))
+    return _table(runner, "grid", "Table 6", "Sensitivity to θ and Δ, R = 100", rows)
 
 
-def fine_table(laboratory: Laboratory) -> Table:
+def fine_table(runner: Runner) -> Table:
     """Table 7: Δ on Mutagenicity, in smaller steps."""
     where = ("mutagenicity",)
     rows: list[Row] = []
     for delta, printed in paper.FINE_DELTA.items():
         name = f"Δ = {delta:g}"
-        rows.append(laboratory.row(name, PAPERS, published(5, delta=delta), BOTH, printed, datasets=where))
-        rows.append(laboratory.row(f"{name}: our vectors", OURS, vectors(delta=delta), BOTH, datasets=where))
-    return _table(laboratory, "fine", "Table 7", "Δ on Mutagenicity, θ = 0.1, R = 100", rows, datasets=where)
+        rows.append(runner.row(name, PAPERS, published(5, delta=delta), BOTH, printed, datasets=where))
+        rows.append(runner.row(f"{name}: our vectors", OURS, vectors(delta=delta), BOTH, datasets=where))
+    return _table(runner, "fine", "Table 7", "Δ on Mutagenicity, θ = 0.1, R = 100", rows, datasets=where)
 
 
-def ablation_table(laboratory: Laboratory) -> Table:
+def ablation_table(runner: Runner) -> Table:
     """Table 9: without clusters, and without several heads: a real run of one head beside the row the paper copied."""
     alone = []
     for dataset, printed in zip(DATASETS, paper.WITHOUT_CLUSTERING, strict=True):
-        cells = laboratory.seeded("without clusters", in_common_without_clusters, dataset)
+        cells = runner.seeded("without clusters", in_common_without_clusters, dataset)
         alone.append(Entry.of(cells, coverage, printed.coverage))
     copied = "without several heads: the row of GCFExplainer, which the paper copied"
     rows = [
-        laboratory.row("COMRECGC, 5 heads", PAPERS, published(5), (coverage,), paper.FCR_HEADS[5]),
+        runner.row("COMRECGC, 5 heads", PAPERS, published(5), (coverage,), paper.FCR_HEADS[5]),
         Row(name="without clusters", kind=PAPERS, entries=tuple(alone)),
-        laboratory.row(copied, PAPERS, source("gcfexplainer"), (coverage,), paper.FCR_GCFEXPLAINER),
-        laboratory.row("without several heads: a run of one head", PAPERS, published(1), (coverage,)),
-        *_ours(laboratory, (coverage,)),
+        runner.row(copied, PAPERS, source("gcfexplainer"), (coverage,), paper.FCR_GCFEXPLAINER),
+        runner.row("without several heads: a run of one head", PAPERS, published(1), (coverage,)),
+        *_ours(runner, (coverage,)),
     ]
     note = (
         "How the paper chose recourses without clusters is not known; it covers 200, 200, 200 and 124 inputs, two for each of a hundred "
         "recourses or fewer. Here a recourse is the vector of the lead in one step, and covers the inputs of the heads that came within Δ."
     )
-    return _table(laboratory, "ablation", "Table 9", "Ablation, FCR, R = 100", rows, both=False, notes=(note,))
+    return _table(runner, "ablation", "Table 9", "Ablation, FCR, R = 100", rows, both=False, notes=(note,))
 
 
-def models_table(laboratory: Laboratory) -> Table:
+def models_table(runner: Runner) -> Table:
     """Tables 13 to 15: FCR for GAT, GraphSAGE and GIN. No such models were released; ours are trained as the paper says."""
     rows: list[Row] = []
     for model, (gcf, comrecgc) in paper.OTHER_MODELS.items():
-        rows += _compared(laboratory, gcf, comrecgc, model=model)
+        rows += _compared(runner, gcf, comrecgc, model=model)
     networks = tuple(paper.OTHER_MODELS)
-    return _table(laboratory, "models", "Tables 13 to 15", "FCR for other networks, R = 100", rows, models=networks)
+    return _table(runner, "models", "Tables 13 to 15", "FCR for other networks, R = 100", rows, models=networks)
 
 
-def social_table(laboratory: Laboratory) -> Table:
+def social_table(runner: Runner) -> Table:
     """Table 16: IMDB-BINARY and IMDB-MULTI. Nothing was released; models are trained here."""
-    rows = _compared(laboratory, paper.SOCIAL_GCFEXPLAINER, paper.SOCIAL_COMRECGC, datasets=SOCIAL, model="gin")
+    rows = _compared(runner, paper.SOCIAL_GCFEXPLAINER, paper.SOCIAL_COMRECGC, datasets=SOCIAL, model="gin")
     return _table(
-        laboratory, "social", "Table 16", "FCR on social networks, R = 100", rows, datasets=SOCIAL, models=("gin",)
+        runner, "social", "Table 16", "FCR on social networks, R = 100", rows, datasets=SOCIAL, models=("gin",)
     )
 
 
-def local_table(laboratory: Laboratory) -> Table:
+def local_table(runner: Runner) -> Table:
     """Table 17: CF-GNNExplainer."""
     rows = [
-        laboratory.row("CF-GNNExplainer", PAPERS, source("cf-gnnexplainer"), BOTH, paper.CF_GNNEXPLAINER),
-        laboratory.row("GCFExplainer", PAPERS, source("gcfexplainer"), BOTH, paper.FCR_GCFEXPLAINER),
-        laboratory.row("COMRECGC", PAPERS, published(5), BOTH, paper.FCR_HEADS[5]),
-        laboratory.row("COMRECGC, heads that advance", PAPERS, moving_walk(), BOTH),
-        *_ours(laboratory, BOTH),
+        runner.row("CF-GNNExplainer", PAPERS, source("cfgnnexplainer"), BOTH, paper.CF_GNNEXPLAINER),
+        runner.row("GCFExplainer", PAPERS, source("gcfexplainer"), BOTH, paper.FCR_GCFEXPLAINER),
+        runner.row("COMRECGC", PAPERS, published(5), BOTH, paper.FCR_HEADS[5]),
+        runner.row("COMRECGC, heads that advance", PAPERS, moving_walk(), BOTH),
+        *_ours(runner, BOTH),
     ]
-    return _table(laboratory, "local", "Table 17", "Comparison with a local explainer, FCR, R = 100", rows)
+    return _table(runner, "local", "Table 17", "Comparison with a local explainer, FCR, R = 100", rows)
 
 
 def _compared(
-    laboratory: Laboratory, gcf: paper.Line, comrecgc: paper.Line, *, model: str, datasets: Sequence[str] = DATASETS
+    runner: Runner, gcf: paper.Line, comrecgc: paper.Line, *, model: str, datasets: Sequence[str] = DATASETS
 ) -> list[Row]:
     """The rows of a table about another network."""
     lines: tuple[tuple[str, str, Method, paper.Line | None], ...] = (
@@ -166,24 +166,24 @@ def _compared(
         ("rules, plausible changes", OURS, rules("plausible"), None),
     )
     return [
-        laboratory.row(f"{model}: {name}", kind, method, BOTH, line, model=model, datasets=datasets)
+        runner.row(f"{model}: {name}", kind, method, BOTH, line, model=model, datasets=datasets)
         for name, kind, method, line in lines
     ]
 
 
-def _ours(laboratory: Laboratory, read: Sequence[Callable[[dict[str, Any]], float | None]]) -> list[Row]:
-    return [laboratory.row("our vectors, any change", OURS, vectors(), read), *_our_rules(laboratory, read)]
+def _ours(runner: Runner, read: Sequence[Callable[[dict[str, Any]], float | None]]) -> list[Row]:
+    return [runner.row("our vectors, any change", OURS, vectors(), read), *_our_rules(runner, read)]
 
 
-def _our_rules(laboratory: Laboratory, read: Sequence[Callable[[dict[str, Any]], float | None]]) -> list[Row]:
+def _our_rules(runner: Runner, read: Sequence[Callable[[dict[str, Any]], float | None]]) -> list[Row]:
     return [
-        laboratory.row("rules, any change", OURS, rules("any"), read),
-        laboratory.row("rules, plausible changes", OURS, rules("plausible"), read),
+        runner.row("rules, any change", OURS, rules("any"), read),
+        runner.row("rules, plausible changes", OURS, rules("plausible"), read),
     ]
 
 
 def _table(
-    laboratory: Laboratory,
+    runner: Runner,
     name: str,
     number: str,
     title: str,
@@ -200,5 +200,5 @@ def _table(
     has_rules = any("rules" in row.name for row in rows)
     return Table(
         name=name, number=number, title=title, columns=tuple(columns), rows=tuple(rows), digits=2 if both else 1,
-        notes=(*notes, *((_RULES_NOTE,) if has_rules and both else ()), *laboratory.notes(datasets, models)),
+        notes=(*notes, *((_RULES_NOTE,) if has_rules and both else ()), *runner.notes(datasets, models)),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The methods that tables compare. Each turns a ground and a seed into figures: coverage, length, the curve over R."""
+"""The methods that tables compare. Each turns a setup and a seed into figures: coverage, length, the curve over R."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from typing import Any
 
 import numpy as np
 
+from comrecgc.algorithms.base import Algorithm
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.published import PublishedWalk, steps_in_common
-from comrecgc.algorithms.baselines.registry import make_baseline
-from comrecgc.algorithms.baselines.source import Baseline, Subject
+from comrecgc.algorithms.baselines.source import Subject
 from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.cover import greedy_cover
 from comrecgc.data import paper_theta
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.models import predict
-from comrecgc.run import reproducible
+from comrecgc.run import RunContext, reproducible
 from comrecgc.scoring import NeighbourhoodScorer
-from comrecgc_reproduction.grounds import Ground
+from comrecgc_reproduction.setups import Setup
 
 MOST_RECOURSES = 100
-_WALKS = ("published", "gcfexplainer", "gcf-nearest", "local-walk")
+_WALKS = ("published", "gcfexplainer", "gcf-nearest", "localwalk")
 _WORTH_WORKERS = 1000  # steps of a walk; to start worker processes takes longer than fewer
 _MIN_SAMPLES = {"mutagenicity": 3}  # of the clusters of walks, as the authors ran them; 2 elsewhere
 _CAPACITY = {"proteins": 50_000}  # of the published walk's table, as in the authors' records; its default elsewhere
@@ -35,9 +37,8 @@ class Method:
 
     Args:
         name: Short name; cells are known by it.
-        options: Options of `CommonRecourseExplainer`.
-        baseline: Name of the baseline that finds counterfactuals; None for our own search.
-        baseline_options: Options of the baseline.
+        algorithm: Name of the algorithm.
+        options: Its options.
         theta: `θ`; None for the dataset's.
         random: Whether a seed makes a difference.
         num_graphs: Where so many counterfactuals are the explanation rather than recourses; 0 for recourses.
@@ -45,53 +46,46 @@ class Method:
     """
 
     name: str
+    algorithm: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    baseline: str | None = None
-    baseline_options: Mapping[str, Any] = field(default_factory=dict)
     theta: float | None = None
     random: bool = True
     num_graphs: int = 0
     searched_by: Method | None = None
 
-    def cell(self, ground: Ground, seed: int) -> str:
+    def cell(self, setup: Setup, seed: int) -> str:
         """The name of the cell: all that the figures depend on."""
-        theta = self.theta or paper_theta(ground.name)
-        return f"{self.name} theta {theta:g} {ground.name} {ground.model} seed {seed} {ground.scale}"
+        theta = self.theta or paper_theta(setup.name)
+        return f"{self.name} theta {theta:g} {setup.name} {setup.model} seed {seed} {setup.scale}"
 
-    def figures(self, ground: Ground, seed: int, kept: Path | None = None) -> dict[str, Any]:
+    def figures(self, setup: Setup, seed: int, kept: Path | None = None) -> dict[str, Any]:
         """Explain, and what came of it.
 
         Args:
-            ground: The dataset and its models.
+            setup: The dataset and its models.
             seed: Of all that is random.
             kept: Folder that keeps the search; what `searched_by` left there is not searched for again.
         """
         if self.num_graphs:
-            return self._summarised(ground, seed, kept)
-        options = dict(self.options)
-        if self.baseline is not None:
-            options["baseline"] = self._made(ground)
-            if self.baseline in _WALKS:
-                options.setdefault("min_samples", _MIN_SAMPLES.get(ground.name, 2))
-        if options.get("preset") == "paper":
-            options["num_steps"] = ground.scale.moving_steps
-        needs_embedder = options.get("recourse") != "rules"
-        if needs_embedder and self.baseline is None and "preset" not in options:
-            options["time_budget"] = ground.scale.search_seconds
+            return self._summarised(setup, seed, kept)
+        is_walk = self.algorithm == "paper"
+        is_search = self.algorithm in ("rules", "vectors")
+        few_steps = is_walk and setup.scale.moving_steps < _WORTH_WORKERS
         explainer = CommonRecourseExplainer(
-            ground.classifier,
-            ground.embedder if needs_embedder else None,
-            theta=self.theta or paper_theta(ground.name),
+            setup.classifier,
+            self._made(setup),
+            theta=self.theta or paper_theta(setup.name),
+            num_recourses=MOST_RECOURSES,
             panel=False,
-            jobs=ground.jobs,
             random_state=seed,
-            **options,
-        )
-        if options.get("preset") == "paper" and ground.scale.moving_steps < _WORTH_WORKERS:
-            explainer.jobs = 1
-        keeps = kept if self.baseline is not None or "preset" in options else None
-        resume = self.searched_by is not None
-        explainer.fit(ground.dataset, progress=ground.progress, checkpoint=keeps, resume=resume)
+            context=RunContext(
+                jobs=1 if few_steps else setup.jobs,
+                time_budget=setup.scale.search_seconds if self.algorithm == "vectors" else None,
+                progress=setup.progress,
+                checkpoint=None if is_search else kept,
+                resume=self.searched_by is not None,
+            ),
+        ).fit(setup.dataset)
         explanation = explainer.explanation_
         metrics = explanation.metrics
         return {
@@ -105,11 +99,13 @@ class Method:
             "stages": dict(explanation.facts.seconds),
         }
 
-    def _summarised(self, ground: Ground, seed: int, kept: Path | None) -> dict[str, Any]:
+    def _summarised(self, setup: Setup, seed: int, kept: Path | None) -> dict[str, Any]:
         """A few graphs of the baseline for all inputs; all it found, where they are fewer."""
-        subject = subject_of(ground)
+        subject = subject_of(setup)
         with reproducible():
-            found = self._made(ground).run(
+            baseline = self._made(setup)
+            assert isinstance(baseline, Baseline)
+            found = baseline.run(
                 subject, np.random.default_rng(seed), checkpoint=kept, resume=self.searched_by is not None
             )
         count = min(self.num_graphs, len(found))
@@ -121,26 +117,29 @@ class Method:
             "curve": [] if chosen is None else list(chosen.curve),
         }
 
-    def _made(self, ground: Ground) -> Baseline:
-        assert self.baseline is not None
-        given = {"num_steps": ground.scale.num_steps} if self.baseline in _WALKS else {}
-        if self.baseline == "published" and ground.name in _CAPACITY:
-            given["capacity"] = _CAPACITY[ground.name]
-        return make_baseline(self.baseline, **{**given, **self.baseline_options})
+    def _made(self, setup: Setup) -> Algorithm:
+        given: dict[str, Any] = {} if self.algorithm == "rules" else {"embedder": setup.embedder}
+        if self.algorithm in _WALKS:
+            given |= {"num_steps": setup.scale.num_steps, "min_samples": _MIN_SAMPLES.get(setup.name, 2)}
+        if self.algorithm == "paper":
+            given["num_steps"] = setup.scale.moving_steps
+        if self.algorithm == "published" and setup.name in _CAPACITY:
+            given["capacity"] = _CAPACITY[setup.name]
+        return algorithm_of(self.algorithm, {**given, **self.options})
 
 
-def subject_of(ground: Ground) -> Subject:
+def subject_of(setup: Setup) -> Subject:
     """What a baseline explains: the rejected graphs, and the models."""
-    dataset = ground.dataset
-    inputs = Rejects.of(dataset, predict(ground.classifier, dataset)).graphs
-    scorer = NeighbourhoodScorer(ground.classifier, ground.embedder, dataset.num_labels, num_threads=ground.jobs)
+    dataset = setup.dataset
+    inputs = Rejects.of(dataset, predict(setup.classifier, dataset)).graphs
+    scorer = NeighbourhoodScorer(setup.classifier, setup.embedder, dataset.num_labels, num_threads=setup.jobs)
     return Subject(scorer=scorer, inputs=inputs, graphs=dataset.graphs)
 
 
-def in_common_without_clusters(ground: Ground, seed: int) -> dict[str, Any]:
+def in_common_without_clusters(setup: Setup, seed: int) -> dict[str, Any]:
     """Coverage of a hundred recourses as the published walk meets them: each step's lead, and the heads within Δ of it."""
-    subject, theta = subject_of(ground), paper_theta(ground.name)
-    walk = PublishedWalk(num_steps=ground.scale.num_steps)
+    subject, theta = subject_of(setup), paper_theta(setup.name)
+    walk = PublishedWalk(num_steps=setup.scale.num_steps)
     with reproducible():
         sets = steps_in_common(walk, subject, np.random.default_rng(seed), theta=theta, delta=0.02)
     incidence = np.zeros((max(len(sets), 1), len(subject.inputs)), dtype=bool)
@@ -155,9 +154,8 @@ def published(heads: int, *, problem: str = "fcr", delta: float = 0.02, theta: f
     plain = (problem, delta, theta) == ("fcr", 0.02, None)
     return Method(
         name=f"published {heads} heads {problem} delta {delta:g}",
-        baseline="published",
-        baseline_options={"num_heads": heads},
-        options={"problem": problem, "delta": delta, "num_recourses": MOST_RECOURSES},
+        algorithm="published",
+        options={"num_heads": heads, "problem": problem, "delta": delta},
         theta=theta,
         searched_by=None if plain else published(heads),
     )
@@ -167,7 +165,8 @@ def moving_walk(heads: int = 5, *, problem: str = "fcr") -> Method:
     """The paper's walk as its text has it: heads advance."""
     return Method(
         name=f"moving walk {heads} heads {problem}",
-        options={"preset": "paper", "num_heads": heads, "problem": problem, "num_recourses": MOST_RECOURSES},
+        algorithm="paper",
+        options={"num_heads": heads, "problem": problem},
         searched_by=None if problem == "fcr" else moving_walk(heads),
     )
 
@@ -178,8 +177,8 @@ def source(name: str, *, problem: str = "fcr", **options: Any) -> Method:
         options.setdefault("min_samples", 2)  # on every dataset, unlike the other rows
     return Method(
         name=f"{name} {problem}",
-        baseline=name,
-        options={"problem": problem, "num_recourses": MOST_RECOURSES, **options},
+        algorithm=name,
+        options={"problem": problem, **options},
         random=name != "dataset",
         searched_by=_walk_of(name, problem),
     )
@@ -194,7 +193,7 @@ def _walk_of(name: str, problem: str) -> Method | None:
 def summary(name: str) -> Method:
     """Ten graphs of a baseline, at θ = 0.1 throughout."""
     return Method(
-        name=f"{name} ten graphs", baseline=name, num_graphs=10, theta=0.1, random=name != "dataset",
+        name=f"{name} ten graphs", algorithm=name, num_graphs=10, theta=0.1, random=name != "dataset",
         searched_by=_walk_of(name, "ten"),
     )  # fmt: skip
 
@@ -203,9 +202,8 @@ def vectors(*, delta: float = 0.02, problem: str = "fcr", theta: float | None = 
     """Our search for vectors, any change."""
     return Method(
         name=f"vectors {problem} delta {delta:g}",
-        options={
-            "recourse": "vectors", "changes": "any", "delta": delta, "problem": problem, "num_recourses": MOST_RECOURSES,
-        },
+        algorithm="vectors",
+        options={"changes": "any", "delta": delta, "problem": problem},
         theta=theta,
     )  # fmt: skip
 
@@ -214,7 +212,8 @@ def rules(changes: str, *, theta: float | None = None) -> Method:
     """Our rules on a rung of changes."""
     return Method(
         name=f"rules {changes}",
-        options={"recourse": "rules", "changes": changes, "num_recourses": MOST_RECOURSES},
+        algorithm="rules",
+        options={"changes": changes},
         theta=theta,
         random=False,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from comrecgc.run import write_text
-from comrecgc_reproduction.cells import Cell
+from comrecgc_reproduction.results import CachedResult
 
 PRINTED = "printed in the paper"
 PAPERS = "the paper's method, run here"
@@ -36,7 +36,10 @@ class Entry:
 
     @classmethod
     def of(
-        cls, cells: Sequence[Cell | None], take: Callable[[Cell], float | None], printed: float | None = None
+        cls,
+        cells: Sequence[CachedResult | None],
+        take: Callable[[CachedResult], float | None],
+        printed: float | None = None,
     ) -> Entry:
         """A figure of some cells, one a seed.
 
@@ -51,7 +54,7 @@ class Entry:
 
     @property
     def not_run(self) -> bool:
-        """Whether a figure is missing because nobody computed it."""
+        """Whether a figure is missing because it was not computed."""
         return self.missing > 0 and not self.values
 
     @property

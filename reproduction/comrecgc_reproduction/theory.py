@@ -9,7 +9,7 @@ from operator import itemgetter
 import numpy as np
 
 from comrecgc.cover import best_coverage, exact_counterfactuals, exact_cover, greedy_cover
-from comrecgc_reproduction.laboratory import Laboratory
+from comrecgc_reproduction.runner import Runner
 from comrecgc_reproduction.tables import Entry, Row, Table
 
 # Appendix B: rows (input, recourse, counterfactual). The text then uses f1(G3) = H1, which its table has as f3(G3) = H1.
@@ -21,9 +21,9 @@ COUNTEREXAMPLE = np.array([[1, 1, 1], [2, 2, 2], [3, 3, 3], [4, 3, 4]])
 _INSTANCES = 200
 
 
-def theory_table(laboratory: Laboratory) -> Table:
+def theory_table(runner: Runner) -> Table:
     """What each statement says, beside what comes out."""
-    cell = laboratory.cells.value("theory", _checks)
+    cell = runner.cells.value("theory", _checks)
     rows = tuple(
         Row(name=name, entries=(Entry.of([cell], itemgetter(key)), Entry(values=(float(claimed),))))
         for name, key, claimed in (

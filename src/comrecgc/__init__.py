@@ -7,14 +7,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from comrecgc.algorithms.registry import (
+        CFF,
+        CFGNNExplainer,
+        DatasetCounterfactuals,
+        GCFExplainer,
+        GCFNearest,
+        LocalWalk,
+        PaperWalk,
+        PublishedWalk,
+        RCExplainer,
+        Rules,
+        Vectors,
+    )
     from comrecgc.data import GraphDataset, from_pyg, load_dataset
     from comrecgc.errors import InputError
-    from comrecgc.explainer import CommonRecourseExplainer, explain
-    from comrecgc.explanation import CommonRecourse, Explanation, load_explanation
+    from comrecgc.explainer import CommonRecourseExplainer
+    from comrecgc.explanation import CommonRecourse, Explanation
     from comrecgc.graphs import AllOf, AllowKinds, FreezeNodes, Graph, KeepConnected, MaxSize
     from comrecgc.models import (
         ClassifierTraining,
         EmbedderTraining,
+        PanelTraining,
         as_classifier,
         load_classifier,
         load_embedder,
@@ -23,57 +37,28 @@ if TYPE_CHECKING:
     )
     from comrecgc.molecules import Valence
     from comrecgc.report import compare, write_report
+    from comrecgc.run import RunContext
+    from comrecgc.runs import Run, open_run
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AllOf",
-    "AllowKinds",
-    "ClassifierTraining",
-    "CommonRecourse",
-    "CommonRecourseExplainer",
-    "EmbedderTraining",
-    "Explanation",
-    "FreezeNodes",
-    "Graph",
-    "GraphDataset",
-    "InputError",
-    "KeepConnected",
-    "MaxSize",
-    "Valence",
-    "__version__",
-    "as_classifier",
-    "compare",
-    "explain",
-    "from_pyg",
-    "load_classifier",
-    "load_dataset",
-    "load_embedder",
-    "load_explanation",
-    "train_classifier",
-    "train_embedder",
-    "write_report",
-]
-
 _PACKAGES = {
-    "models": (
-        "ClassifierTraining",
-        "as_classifier",
-        "load_classifier",
-        "train_classifier",
-        "EmbedderTraining",
-        "load_embedder",
-        "train_embedder",
-    ),
-    "data": ("GraphDataset", "from_pyg", "load_dataset"),
-    "errors": ("InputError",),
-    "explainer": ("CommonRecourseExplainer", "explain"),
-    "explanation": ("CommonRecourse", "Explanation", "load_explanation"),
-    "graphs": ("AllOf", "AllowKinds", "FreezeNodes", "Graph", "KeepConnected", "MaxSize"),
-    "molecules": ("Valence",),
-    "report": ("compare", "write_report"),
+    "algorithms.registry": "CFF CFGNNExplainer DatasetCounterfactuals GCFExplainer GCFNearest LocalWalk PaperWalk PublishedWalk RCExplainer Rules Vectors",
+    "models": "ClassifierTraining EmbedderTraining PanelTraining as_classifier load_classifier load_embedder train_classifier train_embedder",
+    "data": "GraphDataset from_pyg load_dataset",
+    "errors": "InputError",
+    "explainer": "CommonRecourseExplainer",
+    "explanation": "CommonRecourse Explanation",
+    "graphs": "AllOf AllowKinds FreezeNodes Graph KeepConnected MaxSize",
+    "molecules": "Valence",
+    "report": "compare write_report",
+    "run": "RunContext",
+    "runs": "Run open_run",
 }
-_HOME = {name: package for package, names in _PACKAGES.items() for name in names}
+_HOME = {name: package for package, names in _PACKAGES.items() for name in names.split()}
+
+__all__ = ["__version__"]
+__all__ += list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

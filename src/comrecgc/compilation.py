@@ -15,6 +15,8 @@ from importlib.metadata import version
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from comrecgc.terminal import Progress
+
 _GRAPHS = 24  # enough for every kind of change to occur
 
 
@@ -38,8 +40,10 @@ class Compilation:
         """Whether there is something left to wait for."""
         return self.process is not None and self.process.is_alive()
 
-    def wait(self) -> None:
+    def wait(self, progress: Progress | None = None) -> None:
         """Come back when all is compiled: to compile the same here would take longer."""
+        if self.is_busy and progress is not None:
+            progress("compiling, once per machine, about a minute", 0, 1, "")
         if self.process is not None:
             self.process.join()
 
@@ -52,6 +56,7 @@ def compile_kernels() -> None:
     from comrecgc.data import load_planted
     from comrecgc.explainer import CommonRecourseExplainer
     from comrecgc.models import ARCHITECTURES, GraphClassifier, Panel, PanelMember, predict
+    from comrecgc.run import RunContext
 
     dataset = load_planted(num_graphs=_GRAPHS)
     torch.manual_seed(0)
@@ -64,7 +69,7 @@ def compile_kernels() -> None:
         members.append(PanelMember(name=name, classifier=model))
     explained = next(member.classifier for member in members if member.name == "gcn")
     panel = Panel(tuple(member for member in members if member.name in ("gcn", "gin", "sage")))
-    CommonRecourseExplainer(explained, panel=panel, num_recourses=2, jobs=1).fit(dataset)
+    CommonRecourseExplainer(explained, panel=panel, num_recourses=2, context=RunContext(jobs=1)).fit(dataset)
 
 
 def _stamp() -> Path:

@@ -3,84 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-import numpy as np
 import torch
 
-from comrecgc.algorithms.baselines.registry import make_baseline
-from comrecgc.algorithms.baselines.source import Baseline
-from comrecgc.algorithms.inputs import Graphs, ModelPair, as_dataset, over_labels_of
-from comrecgc.algorithms.judges import Judges, ObtainPanel, agreement_source, panel_source
-from comrecgc.algorithms.rules.population import population_of
-from comrecgc.algorithms.settings import Settings
+from comrecgc.algorithms.base import Algorithm, Task, VectorAlgorithm, VectorTask
+from comrecgc.algorithms.baselines.summary import GlobalSummary
+from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, over_labels_of
+from comrecgc.algorithms.judges import Judges, agreement_panel, find_panel
+from comrecgc.algorithms.rules.algorithm import Rules
+from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.algorithms.rules.population import Population, population_of
+from comrecgc.algorithms.vectors.candidates import choose_recourses, one_edit_length
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import (
     Explanation,
+    RuleChooser,
+    Verified,
     apply_recourses,
-    json_values,
-    load_explanation,
-    stored_rejects,
-    stored_settings,
+    explain_nothing,
+    explain_recourses,
+    explain_rules,
+    stamped,
 )
-from comrecgc.finding import ObtainEmbedder, find_recourses
-from comrecgc.graphs import Constraint, Graph
 from comrecgc.models import (
+    Agreement,
     Classifier,
     Embedder,
     EmbedderTraining,
     Panel,
+    PanelTraining,
     as_classifier,
     as_embedder,
-    load_panel,
+    load_classifier,
+    load_embedder,
+    obtain_embedder,
+    predict,
     train_embedder,
 )
-from comrecgc.molecules import ladder_facts, ladder_from_facts
-from comrecgc.run import (
-    Clock,
-    Engine,
-    Progress,
-    check_writable,
-    engine_of,
-    read_json,
-    refusing_damage,
-    reproducible,
-    write_json,
-)
-from comrecgc.terminal import bars
-
-if TYPE_CHECKING:
-    from distributed import Client
-
+from comrecgc.molecules import ladder_facts, ladder_of
+from comrecgc.run import RunContext, check_writable, reproducible
 
 QUICK_TRAINING = EmbedderTraining(effort=0.2)
-"""How an embedder is trained where nobody says how."""
+"""Default embedder training."""
 
-EXPLAINER = "explainer.json"
-"""File of a saved explainer in its folder."""
-
-_GIVEN_AGAIN = ("model", "embedder", "panel", "agree", "constraint", "cluster", "device")
-"""Arguments that no file holds."""
+_EMBEDDER_SHARE = 0.5  # of the time that is left may go into training the embedder
 
 _ONE_NUMBER = "The model answers one number per graph, which is read as a logit: above 0 is accepted. `threshold` sets another limit."
-
-
-def explain(model: Classifier | Callable[..., Any], graphs: Graphs, **options: Any) -> Explanation:
-    """Explain a classifier in one call.
-
-    Args:
-        model: The classifier, as for `CommonRecourseExplainer`.
-        graphs: A PyG dataset, a list of PyG `Data` or a `GraphDataset`.
-        options: Any other argument of `CommonRecourseExplainer`.
-    """
-    unknown = sorted(set(options) - set(_parameter_names()))
-    if unknown:
-        raise InputError(f"Options are {', '.join(_parameter_names()[1:])} (got {unknown[0]!r})")
-    return CommonRecourseExplainer(model, **options).fit(graphs).explanation_
 
 
 @dataclass(eq=False, repr=False)
@@ -90,55 +62,21 @@ class CommonRecourseExplainer:
     The constructor only keeps its arguments; `fit` checks them and does the work.
 
     Args:
-        model: The classifier: a `torch.nn.Module`, a function, or a `Classifier`. For anything `as_classifier` cannot guess,
-            call that first.
-        embedder: Vectors: where distances come from: an `Embedder`, a function of graphs, an `EmbedderTraining` to train one on the
-            graphs of `fit`, or None to train one quickly.
-        recourse: "rules", changes that a person can carry out, or "vectors" of the embedding, as in the paper; None for rules, but
-            for the paper's preset and problem.
-        changes: Which changes are allowed; None for "plausible", and "any" under the paper's preset. "any", "connected" (no more components than before), "plausible" (every node
-            touched looks like the data) or "confirmed" (and most of a panel of other classifiers accept the result).
-        panel: Other classifiers that are asked about accepted results: a `Panel`, files of classifiers, True to train some on the
-            classes of the graphs (once; they are kept), False for none. None trains them for rules, and where "confirmed" asks for them.
+        model: The classifier: a `torch.nn.Module`, a function, a `Classifier`, or the file of one. For anything `as_classifier` cannot
+            guess, call that first.
+        algorithm: How recourses are found, with its options: `Rules`, `Vectors`, `PaperWalk`, `PublishedWalk`, `GCFExplainer`, …
+        accept: The class that means accept, needed for models of three classes and more, 1 by default; with `threshold`, "higher" (the
+            default) or "lower".
+        reject: Explain only graphs that the model puts into this class; None for all that it does not accept.
+        threshold: For a regression model: graphs are accepted if its number is above this.
+        theta: `θ`, the largest normalised distance of a counterfactual.
+        num_recourses: `R`, common recourses to find, at most; None for 10 rules or 100 vectors.
+        panel: Other classifiers that are asked about accepted results: a `Panel`, files of classifiers, a `PanelTraining`, True to train some
+            on the classes of the graphs (once; they are kept), False for none. None trains them for rules, and where changes must be confirmed.
         agree: Further classifiers, or files of them, that are explained at the same time: inputs are the graphs that all of them and the
             model reject, and counterfactuals must be accepted by all. They take the place of the panel, and changes are "confirmed".
-        theta: `θ`, the largest normalised distance of a counterfactual.
-        delta: `Δ`, how near a recourse must come to cover a graph; "auto" is half the median length of a one-edit recourse
-            on the data, and the paper's 0.02 under its preset.
-        num_recourses: `R`, common recourses to find, at most; None for 10 rules or 100 vectors.
-        max_changes: Rules: changes made together at most, 1 to 3.
-        min_success: Rules: least share of the graphs a rule can be carried out on that it turns.
-        min_support: Rules: fewest graphs that it turns.
-        max_cost: Rules: most elements that it changes.
-        problem: "fcr", or "fc" to draw all counterfactuals from a set no larger than the rejects.
-        selection: "ball" or "dbscan"; None for what the preset takes.
-        preset: "default" searches towards shared recourses, "paper" walks and clusters as the paper does.
-        directional: Only recourses longer than Δ, whose balls exclude "change nothing"; None for yes where Δ is "auto".
-        num_heads: `k` of the paper's walk.
-        num_steps: `M` of the paper's walk.
-        teleport: `τ` of the paper's walk.
-        baseline: Another explainer to take counterfactuals from: a `Baseline` or its name. Recourses are vectors then, and what is left
-            open is as in the paper.
-        min_samples: Baselines: vectors that make a cluster; None for 2, and 1 for counterfactuals in the data.
-        summary: Baselines: `k`, also choose so many counterfactuals that are near many inputs.
-        constraint: Which edits are allowed; None for all.
-        protect: Rules: SMARTS of what must stay in a molecule.
-        forbid: Rules: SMARTS of what no result may have.
-        only: Rules: SMARTS of where molecules may change.
-        allow_alerts: Rules: allow changes that bring structural alerts (Brenk's catalog) to molecules of a table.
-        time_budget: Seconds `fit` may take; what is found by then is the answer.
-        sample: Rules: graphs that are studied where there are more; the rules found are carried out on all.
-        cluster: A `dask.distributed.Client`, or the address of a scheduler, whose workers carry rules out on all graphs, train a panel, and
-            compute edit distances for an embedder; None for this machine.
-        jobs: Cores to use, None for all; the answer does not depend on it.
-        device: Where torch models run.
         random_state: Seed of everything random.
-        label_names: Name of each node label, where the graphs do not bring names.
-        target_class: The class that means accept; needed for models of three classes and more, 1 by default.
-        source_class: Explain only graphs that the model puts into this class; None for all that it does not put into the target.
-        threshold: For a regression model: graphs are accepted if its number is above this.
-        accept: "higher" (the default) or "lower": on which side of the threshold graphs are accepted.
-        bins: Cut columns of `x` with more values than this into so many ranges; the model sees the median of a node's range.
+        context: How the run goes: time budget, cores, progress, checkpoints.
 
     Attributes:
         explanation_: What was found.
@@ -148,104 +86,115 @@ class CommonRecourseExplainer:
         dataset_: The graphs of `fit`.
         rejects_: Those of them the model rejects.
         judges_: The ladder of changes on those graphs, and the panel if there is one.
-        settings_: The parameters with nothing left open, the `Δ` used among them.
+        task_: What was asked, with nothing left open, the `Δ` used among it.
         verified_: Vectors: every recourse and pair a plain forward pass confirmed.
         mined_: Rules: the table of rules, to choose from again.
         summary_: Baselines: the counterfactuals near many inputs, if they were asked for.
     """
 
-    model: Classifier | Callable[..., Any]
-    embedder: Embedder | Callable[[Sequence[Graph]], Any] | EmbedderTraining | None = None
+    model: Classifier | Callable[..., Any] | str | Path
+    algorithm: Algorithm = Rules()  # noqa: RUF009  # frozen
     _: KW_ONLY
-    recourse: str | None = None
-    changes: str | None = None
-    panel: Panel | Sequence[str | Path] | bool | None = None
-    agree: Sequence[Classifier | Callable[..., Any] | str | Path] = ()
-    theta: float = 0.1
-    delta: float | str = "auto"
-    num_recourses: int | None = None
-    max_changes: int = 2
-    min_success: float = 0.0
-    min_support: int = 1
-    max_cost: int | None = None
-    problem: str = "fcr"
-    selection: str | None = None
-    preset: str = "default"
-    directional: bool | None = None
-    num_heads: int = 5
-    num_steps: int = 50_000
-    teleport: float = 0.05
-    baseline: Baseline | str | None = None
-    min_samples: int | None = None
-    summary: int | None = None
-    constraint: Constraint | None = None
-    protect: Sequence[str] = ()
-    forbid: Sequence[str] = ()
-    only: Sequence[str] = ()
-    allow_alerts: bool = False
-    time_budget: float | None = None
-    sample: int = 5000
-    cluster: Client | str | None = None
-    jobs: int | None = None
-    device: torch.device | str = "cpu"
-    random_state: int = 0
-    label_names: Sequence[str] | None = None
-    target_class: int | None = None
-    source_class: int | None = None
+    accept: int | str | None = None
+    reject: int | None = None
     threshold: float | None = None
-    accept: str | None = None
-    bins: int | None = None
+    theta: float = 0.1
+    num_recourses: int | None = None
+    panel: Panel | PanelTraining | Sequence[str | Path] | bool | None = None
+    agree: Sequence[Classifier | Callable[..., Any] | str | Path] = ()
+    random_state: int = 0
+    context: RunContext = RunContext()  # noqa: RUF009  # frozen
 
-    def fit(
-        self,
-        graphs: Graphs,
-        *,
-        progress: Progress | bool | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        started: float | None = None,
-    ) -> Self:
+    def fit(self, graphs: Graphs) -> Self:
         """Find the common recourses of the graphs that the model rejects.
 
         Args:
             graphs: A PyG dataset, a list of PyG `Data` or a `GraphDataset`; they are left as they are.
-            progress: True to show it, as a bar, as lines or below the cell of a notebook; or a function, called with the stage, how much
-                is done, how much there is, and a word on how it goes.
-            checkpoint: Folder that keeps an unfinished search; None keeps none.
-            resume: Go on from what that folder holds; the answer is the same as without the interruption.
-            started: When the time budget began, as `time.monotonic()` counts; None for now.
         """
-        if isinstance(progress, bool):
-            with bars() if progress else nullcontext() as shown:
-                return self.fit(graphs, progress=shown, checkpoint=checkpoint, resume=resume, started=started)
-        settings, clock = self._settings(), Clock(self.time_budget, started)
-        dataset, has_classes = as_dataset(graphs, self.label_names, target=self.target_class, bins=self.bins)
-        classifier = self._classifier(dataset)
-        if not has_classes and self.threshold is None and getattr(classifier, "num_scores", None) == 1:
-            dataset = replace(dataset, notes=(*dataset.notes, _ONE_NUMBER))
-        engine = engine_of(self.cluster, settings.num_jobs)
-        with reproducible():
-            population = population_of(dataset, classifier, settings)
-            study = dataset if population is None else population.study
-            found = find_recourses(
-                settings, study, classifier, self._embedder_source(study, engine, progress),
-                self._panel_source(study, has_classes, engine, progress),
-                clock=clock, device=self.device, has_classes=has_classes, progress=progress,
-                checkpoint=None if checkpoint is None else Path(checkpoint), resume=resume,
-                population=population, engine=engine,
-            )  # fmt: skip
-        self.explanation_, self.search_curve_, self.settings_ = found.explanation, found.search_curve, found.settings
-        self.dataset_, self.rejects_, self.verified_ = dataset, found.rejects, found.verified
-        self.judges_, self.mined_, self.summary_ = found.judges, found.mined, found.summary
-        self.classifier_, self.embedder_ = found.models.classifier, found.models.embedder
+        task = self.task()
+        with self.context.begun() as context, reproducible():
+            clock = context.clock
+            self.dataset_, has_classes = as_dataset(
+                graphs, target=self.accept if isinstance(self.accept, int) else None
+            )
+            self.classifier_ = self._classifier(self.dataset_)
+            if not has_classes and self.threshold is None and getattr(self.classifier_, "num_scores", None) == 1:
+                self.dataset_ = replace(self.dataset_, notes=(*self.dataset_.notes, _ONE_NUMBER))
+            population = self._population(task)
+            study = self.dataset_ if population is None else population.study
+            inputs = _Inputs.of(study, self.classifier_, population, has_classes=has_classes)
+            context.tell("rejected graphs", len(inputs.rejects), len(study), *inputs.warnings[:1])
+            clock.lap("inputs")
+            self.judges_ = self._judges(inputs, context, has_classes=has_classes)
+            self.search_curve_: tuple[float, ...] = ()
+            self.embedder_: Embedder | None = None
+            self.mined_: MinedRules | None = None
+            self.summary_: GlobalSummary | None = None
+            self.rejects_, self.task_ = inputs.rejects, task
+            self.verified_ = Verified.nothing(len(inputs.rejects))
+            if not inputs.rejects:
+                self.task_ = task if task.recourse == "rules" else VectorTask.of(task)
+                found = explain_nothing(self.task_, inputs.rejects, warnings=inputs.warnings, notes=inputs.notes)
+            elif isinstance(task.algorithm, Rules):
+                found = self._fit_rules(task, inputs, population, context)
+            else:
+                found = self._fit_vectors(task, inputs, context)
+            self.explanation_ = stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
         return self
 
-    def explain(self, graphs: Graphs, *, progress: Progress | None = None) -> Explanation:
+    def _fit_rules(
+        self, task: Task[Rules], inputs: _Inputs, population: Population | None, context: RunContext
+    ) -> Explanation:
+        """Mine a table of rules, and choose from it; no embedder is needed, as the distance is the cost of the change itself."""
+        if context.before_search is not None:
+            context.before_search()
+        mined = task.algorithm.find(task, self.classifier_, inputs.rejects, self.judges_, context, population)
+        if not mined.complete:
+            inputs.notes.append(_out_of_time(context, "the search for rules of several changes"))
+        found = explain_rules(
+            task, mined, self.judges_, classifier=self.classifier_, warnings=inputs.warnings, notes=inputs.notes
+        )
+        chooser = RuleChooser(
+            settings=task, mined=mined, judges=self.judges_, wishes=task.algorithm.wishes(),
+            warnings=tuple(inputs.warnings), notes=tuple(inputs.notes),
+        )  # fmt: skip
+        context.clock.lap("choice")
+        self.mined_ = mined
+        return found.with_chooser(chooser)
+
+    def _fit_vectors(self, task: Task[VectorAlgorithm], inputs: _Inputs, context: RunContext) -> Explanation:
+        """Embed the rejects, find candidates, choose recourses, and confirm every claim."""
+        self.embedder_ = self._embedder(inputs.rejects.dataset, context)
+        models = ModelPair(self.classifier_, self.embedder_)
+        self.rejects_ = rejects = inputs.rejects.embedded(models)
+        scorer = self.judges_.scorer(models, rejects.dataset, task.algorithm, context)
+        self.task_ = resolved = VectorTask.of(task, one_edit_length(scorer, rejects, task.random_state))
+        context.clock.lap("embedder")
+        if context.before_search is not None:
+            context.before_search()
+        candidates = task.algorithm.find(resolved, scorer, rejects, self.judges_, context)
+        context.clock.lap("search")
+        candidates = self.judges_.confirmed(candidates, resolved)
+        chosen = choose_recourses(resolved, candidates, context.num_jobs)
+        context.clock.lap("selection")
+        if isinstance(task.algorithm.delta, str):
+            inputs.notes.append(
+                f"Δ = {resolved.delta:.4g} is half the median length of a one-edit recourse on this data."
+            )
+        if not candidates.complete:
+            inputs.notes.append(_out_of_time(context, "the search"))
+        found, self.verified_ = explain_recourses(
+            resolved, rejects, candidates, chosen, models, self.judges_, context.clock,
+            warnings=inputs.warnings, notes=inputs.notes,
+        )  # fmt: skip
+        self.search_curve_, self.summary_ = candidates.curve, candidates.summary
+        return found
+
+    def explain(self, graphs: Graphs) -> Explanation:
         """Apply the recourses found to unseen graphs.
 
         Args:
             graphs: Unseen graphs, as for `fit`; those the model accepts need no recourse and are left out.
-            progress: Called as work proceeds.
 
         Returns:
             The same recourses with the unseen rejects that each covers: `covering(i)` gives the edits for graph `i`, and
@@ -253,144 +202,148 @@ class CommonRecourseExplainer:
         """
         if not hasattr(self, "explanation_"):
             raise InputError("explain needs recourses: call fit first")
-        alphabet = None if self.bins is None else self.dataset_.features
-        dataset = over_labels_of(as_dataset(graphs, alphabet=alphabet)[0], self.dataset_)
-        with reproducible():
-            if self.embedder_ is None and self.settings_.recourse == "vectors":  # fit had nothing to embed
-                engine = engine_of(self.cluster, self.settings_.num_jobs)
-                self.embedder_ = self._embedder_source(self.dataset_, engine, progress)(None)
+        dataset = over_labels_of(as_dataset(graphs)[0], self.dataset_)
+        with self.context.begun() as context, reproducible():
+            if self.embedder_ is None and self.task_.recourse == "vectors":  # fit had nothing to embed
+                self.embedder_ = self._embedder(self.dataset_, context)
             models = ModelPair(self.classifier_, self.embedder_)
-            return apply_recourses(
-                self.explanation_, dataset, models, self.settings_, self.judges_, device=self.device, progress=progress
-            )
+            return apply_recourses(self.explanation_, dataset, models, self.task_, self.judges_, context)
 
     def save(self, folder: str | Path) -> None:
-        """Write what `fit` found to a folder, so that `load` can go on with it; models are kept by you.
-
-        The folder is a run folder besides: `comrecgc report`, `comrecgc choose` and `comrecgc.load_explanation` read it.
+        """Write what `fit` found to a run folder; `comrecgc.open_run` goes on with it, given the model.
 
         Args:
             folder: The folder; it is made if need be.
         """
         if not hasattr(self, "explanation_"):
             raise InputError("save needs recourses: call fit first")
-        folder = Path(folder)
-        check_writable(folder)
-        self.explanation_.save(folder)
-        params = {name: value for name, value in self.get_params().items() if name not in _GIVEN_AGAIN}
-        facts = {"ladder": ladder_facts(self.judges_.ladder), "features": self.dataset_.features.tolist()}
+        check_writable(Path(folder))
+        facts = dict(self.explanation_.facts.facts) | {
+            "ladder": ladder_facts(self.judges_.ladder),
+            "features": self.dataset_.features.tolist(),
+        }
         if self.dataset_.edge_features is not None:
             facts["edge_features"] = self.dataset_.edge_features.tolist()
-        write_json(folder / EXPLAINER, facts | {"parameters": json_values("parameters", params)})
+        self.explanation_.with_facts(replace(self.explanation_.facts, facts=facts)).save(folder)
 
-    @classmethod
-    def load(
-        cls,
-        folder: str | Path,
-        model: Classifier | Callable[..., Any],
-        embedder: Embedder | Callable[[Sequence[Graph]], Any] | None = None,
-        *,
-        panel: Panel | Sequence[str | Path] | None = None,
-        constraint: Constraint | None = None,
-    ) -> Self:
-        """An explainer that goes on with what `save` wrote: it can `explain` unseen graphs, and choose rules again.
-
-        Args:
-            folder: What `save` wrote.
-            model: The classifier that was explained.
-            embedder: The embedder, where recourses are vectors.
-            panel: Other classifiers that are asked about accepted results.
-            constraint: Which edits are allowed.
-        """
-        folder = Path(folder)
-        explanation = load_explanation(folder)
-        with refusing_damage(folder / EXPLAINER, advice=""):
-            facts = read_json(folder / EXPLAINER)
-            parameters: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else value for name, value in facts["parameters"].items()
-            }
-            loaded = cls(model, embedder, **parameters, panel=panel, constraint=constraint)
-            features = np.array(facts["features"], dtype=np.float32)
-            ladder = ladder_from_facts(facts["ladder"], explanation.label_names)
-            rejects = stored_rejects(explanation)
-            loaded.dataset_ = replace(rejects.dataset, features=features)
-            if (rows := facts.get("edge_features")) is not None:
-                names = rejects.dataset.edge_label_names or tuple(map(str, range(len(rows))))
-                known = np.array(rows, dtype=np.float32)
-                loaded.dataset_ = replace(loaded.dataset_, edge_features=known, edge_label_names=names)
-        loaded.explanation_, loaded.rejects_ = explanation, rejects
-        loaded.settings_ = replace(stored_settings(explanation), constraint=constraint, jobs=loaded.jobs)
-        loaded.classifier_ = loaded._classifier(loaded.dataset_)
-        loaded.embedder_ = None if embedder is None else as_embedder(embedder)
-        asked = load_panel(panel, label_names=explanation.label_names) if isinstance(panel, Sequence) else panel
-        loaded.judges_ = Judges(ladder=ladder, panel=asked)
-        return loaded
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """The arguments of the constructor by name."""
-        return {name: getattr(self, name) for name in _parameter_names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set arguments of the constructor by name."""
-        for name, value in params.items():
-            if name not in _parameter_names():
-                raise InputError(f"Parameters are {', '.join(_parameter_names())} (got {name!r})")
-            setattr(self, name, value)
-        return self
+    def task(self) -> Task[Any]:
+        """What is asked, checked."""
+        algorithm = self.algorithm
+        if self.agree:
+            if self.panel:
+                raise InputError("agree takes the place of the panel (got both)")
+            if algorithm.changes not in ("confirmed", type(algorithm).changes):
+                raise InputError(f"agree asks for changes='confirmed' (got {algorithm.changes!r})")
+            algorithm = replace(algorithm, changes="confirmed")
+        return Task(
+            algorithm=algorithm, theta=self.theta, num_recourses=self.num_recourses,  # type: ignore[arg-type]  # None is filled in
+            random_state=self.random_state,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
-        shown = [type(self.model).__name__] + ([] if self.embedder is None else [type(self.embedder).__name__])
-        shown += [
+        shown = [type(self.model).__name__] + [
             f"{each.name}={getattr(self, each.name)!r}"
             for each in fields(self)
-            if each.name not in ("model", "embedder") and getattr(self, each.name) is not each.default
+            if each.name != "model" and getattr(self, each.name) is not each.default
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def _settings(self) -> Settings:
-        names = {each.name for each in fields(Settings)} & set(_parameter_names())
-        values = {name: getattr(self, name) for name in names}
-        if self.agree:
-            if self.changes not in (None, "confirmed"):
-                raise InputError(f"agree asks for changes='confirmed' (got {self.changes!r})")
-            values["changes"] = "confirmed"
-        if isinstance(self.baseline, str):
-            values["baseline"] = make_baseline(self.baseline)
-        return Settings(**values, seed=self.random_state)
-
     def _classifier(self, dataset: GraphDataset) -> Classifier:
-        if isinstance(self.model, torch.nn.Module):
-            self.model.to(self.device)
-        asked = {name: getattr(self, name) for name in ("target_class", "source_class", "threshold", "accept")}
-        if isinstance(self.model, Classifier) and any(value is not None for value in asked.values()):
-            given = next(name for name, value in asked.items() if value is not None)
-            raise InputError(
-                f"{given} is for models that are not a Classifier yet: give it to as_classifier (got both)"
-            )
-        return as_classifier(self.model, dataset, **asked)
+        model = self.model
+        if isinstance(model, str | Path):
+            model = load_classifier(Path(model), label_names=dataset.label_names)
+        if isinstance(model, torch.nn.Module):
+            model.to(self.context.device)
+        given = {name: getattr(self, name) for name in ("accept", "reject", "threshold")}
+        if isinstance(model, Classifier) and any(value is not None for value in given.values()):
+            name = next(name for name, value in given.items() if value is not None)
+            raise InputError(f"{name} is for models that are not a Classifier yet: give it to as_classifier (got both)")
+        return as_classifier(model, dataset, **given)
 
-    def _embedder_source(self, dataset: GraphDataset, engine: Engine, progress: Progress | None) -> ObtainEmbedder:
-        if self.embedder is not None and not isinstance(self.embedder, EmbedderTraining):
-            given = as_embedder(self.embedder)
-            return lambda _: given
-        training = self.embedder or QUICK_TRAINING
-        return lambda deadline: train_embedder(
-            dataset.graphs, dataset.num_labels, training, progress=progress, deadline=deadline, engine=engine
-        )
+    def _population(self, task: Task[Any]) -> Population | None:
+        """All graphs, where there are so many that rules are mined on a sample."""
+        if not isinstance(task.algorithm, Rules):
+            return None
+        return population_of(self.dataset_, self.classifier_, task.algorithm.sample, task.random_state)
 
-    def _panel_source(
-        self, dataset: GraphDataset, has_classes: bool, engine: Engine, progress: Progress | None
-    ) -> ObtainPanel | None:
+    def _judges(self, inputs: _Inputs, context: RunContext, *, has_classes: bool) -> Judges:
+        """The ladder of changes of the data, and the panel; only with an agreement do others decide what is rejected."""
+        study = inputs.rejects.dataset
+        judges = Judges(ladder=ladder_of(study.graphs, study.label_names))
+        wanted = self.algorithm.wants_panel if self.panel is None else self.panel
+        if not inputs.rejects or not (self.agree or wanted):
+            return judges
         if self.agree:
-            if self.panel is not None:
-                raise InputError("agree takes the place of the panel (got both)")
-            return agreement_source(self.agree, dataset)
-        given = self._settings().wants_panel if self.panel is None else self.panel
-        if isinstance(given, bool):
-            return panel_source(dataset, has_classes=has_classes, engine=engine, progress=progress) if given else None
-        panel = given if isinstance(given, Panel) else load_panel(given, label_names=dataset.label_names)
-        return lambda _: (panel, f"A panel of {len(panel)} given classifiers was asked too.")
+            panel: Panel | None
+            panel, sentence = agreement_panel(self.agree, study)
+            inputs.rejects = inputs.rejects.rejected_by(panel)
+        else:
+            panel, sentence = find_panel(wanted, study, context, has_classes=has_classes)
+        inputs.notes.append(sentence)
+        context.clock.lap("panel")
+        return replace(judges, panel=panel, why_no_panel=sentence)
+
+    def _embedder(self, study: GraphDataset, context: RunContext) -> Embedder:
+        given = self.algorithm.embedder if isinstance(self.algorithm, VectorAlgorithm) else None
+        if isinstance(given, str | Path):
+            return load_embedder(Path(given), label_names=study.label_names)
+        if given is not None and not isinstance(given, EmbedderTraining):
+            return as_embedder(given)
+        training, deadline = given or QUICK_TRAINING, context.clock.training_deadline(_EMBEDDER_SHARE)
+        if context.folder is None:
+            return train_embedder(
+                study.graphs,
+                study.num_labels,
+                training,
+                progress=context.report,
+                deadline=deadline,
+                engine=context.engine,
+            )
+        return obtain_embedder(
+            study,
+            None,
+            context.folder,
+            training=training,
+            engine=context.engine,
+            deadline=deadline,
+            progress=context.report,
+        )[0]
 
 
-def _parameter_names() -> list[str]:
-    return [each.name for each in fields(CommonRecourseExplainer)]
+@dataclass(eq=False)
+class _Inputs:
+    """What there is to explain, and what a reader must know of it.
+
+    Args:
+        rejects: The graphs that are rejected.
+        warnings: What a reader must know, one sentence each.
+        notes: What the run did, one sentence each.
+        accuracy: How often the model is right, where classes are known.
+    """
+
+    rejects: Rejects
+    warnings: list[str]
+    notes: list[str]
+    accuracy: float | None = None
+
+    @classmethod
+    def of(
+        cls, study: GraphDataset, classifier: Classifier, population: Population | None, *, has_classes: bool
+    ) -> _Inputs:
+        """The rejects among the graphs that are studied."""
+        predictions = predict(classifier, study)
+        rejects = Rejects.of(study, predictions)
+        if population is not None:
+            rejects = replace(rejects, indices=population.studied[rejects.indices])
+        inputs = cls(rejects, [predictions.warning] if predictions.warning else [], list(study.notes))
+        if has_classes and len(study):
+            agreement = Agreement.of(predictions, study)
+            inputs.accuracy = agreement.accuracy
+            if agreement.has_both:
+                inputs.notes.append(agreement.sentence)
+                inputs.warnings += [agreement.warning] if agreement.warning else []
+        return inputs
+
+
+def _out_of_time(context: RunContext, what: str) -> str:
+    return f"The time budget of {context.time_budget:g} s ended {what}."

@@ -1,83 +1,78 @@
-"""One run, from a dataset and perhaps models to a folder with everything in it."""
+"""Runs on disk: made from a dataset and perhaps models, and opened again."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from comrecgc.algorithms.base import Task, VectorAlgorithm
 from comrecgc.algorithms.baselines.source import CHECKPOINT as BASELINE_CHECKPOINT
 from comrecgc.algorithms.baselines.summary import GlobalSummary
-from comrecgc.algorithms.inputs import Rejects, with_label_names
-from comrecgc.algorithms.judges import ObtainPanel, agreement_source, panel_source
-from comrecgc.algorithms.rules.population import (
-    BLOCK_FILES,
-    CENSUS,
-    Shard,
-    first_sample,
-    merged_blocks,
-    num_blocks_of,
-    population_of,
-)
-from comrecgc.algorithms.settings import Settings
-from comrecgc.compilation import Compilation
+from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, over_labels_of, with_label_names
+from comrecgc.algorithms.judges import VALENCE, Judges
+from comrecgc.algorithms.rules.algorithm import Rules
+from comrecgc.algorithms.rules.population import BLOCK_FILES, CENSUS, first_sample
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.evidence import (
     EVIDENCE,
     WITNESSES,
+    Evidence,
+    Figure,
+    evaluate_run,
     load_evidence,
+    run_evidence,
     run_judges,
     run_models,
     save_panel,
     save_witnesses,
     witnesses_of,
 )
-from comrecgc.explainer import QUICK_TRAINING
+from comrecgc.explainer import QUICK_TRAINING, CommonRecourseExplainer
 from comrecgc.explanation import (
     RULES,
     Explanation,
-    RuleChooser,
     apply_recourses,
     encode_graph,
-    explain_rules,
     load_explanation,
-    rule_chooser,
-    stored_settings,
-    table_notes,
+    stored_rejects,
+    stored_task,
 )
-from comrecgc.finding import find_recourses
-from comrecgc.graphs import Constraint
 from comrecgc.models import (
+    Classifier,
     ClassifierTraining,
     Embedder,
     EmbedderTraining,
     ModelFile,
     Panel,
     PanelTraining,
+    as_classifier,
+    as_embedder,
     checksum,
     data_fingerprint,
+    load_embedder,
+    load_panel,
     obtain_classifier,
-    obtain_embedder,
 )
-from comrecgc.molecules import Valence, are_types, ladder_facts
+from comrecgc.molecules import are_types, ladder_facts
 from comrecgc.report import write_report
 from comrecgc.run import (
     FOLDER_LOCK,
-    Clock,
-    Progress,
+    RunContext,
     check_writable,
-    engine_of,
     facts_path,
     only_writer_in,
     read_json,
     reason_of,
+    refusing_damage,
     reproducible,
     write_json,
 )
@@ -150,8 +145,8 @@ class RunFolder:
         return (self.path / MANIFEST).exists()
 
     def finish(self) -> None:
-        """Remove what only an unfinished run needs; the blocks of a shard stay, to be merged."""
-        self._remove(*_UNFINISHED, *(() if "shard" in self.request else (BLOCK_FILES,)))
+        """Remove what only an unfinished run needs."""
+        self._remove(*_UNFINISHED, BLOCK_FILES)
 
     def _check_request(self) -> None:
         """Refuse to go on with a run that was asked for something else."""
@@ -177,7 +172,6 @@ class RunFolder:
                     raise InputError(f"Cannot remove {file}: {reason_of(error)}") from error
 
 
-_MAY_CHANGE = ("jobs", "time_budget")  # between an interruption and going on
 _LOPSIDED = 0.2  # share of the smaller class below which classes are weighted
 _CLASSIFIER_SHARE = 0.3  # of the time that is left may go into training the classifier
 
@@ -185,163 +179,102 @@ _CLASSIFIER_SHARE = 0.3  # of the time that is left may go into training the cla
 def explain_dataset(
     dataset: GraphDataset,
     out: str | Path,
-    settings: Settings | None = None,
+    explainer: CommonRecourseExplainer,
     *,
-    classifier: Path | None = None,
-    embedder: Path | None = None,
-    panel: Sequence[Path] | bool | None = None,
-    agree: Sequence[Path] = (),
-    classifier_training: ClassifierTraining | None = None,
-    embedder_training: EmbedderTraining | None = None,
-    panel_training: PanelTraining | None = None,
-    resume: bool = False,
+    training: ClassifierTraining | None = None,
     overwrite: bool = False,
-    progress: Progress | None = None,
-    started: float | None = None,
-    compilation: Compilation | None = None,
-    cluster: str | None = None,
-    shard: Shard | None = None,
 ) -> Explanation:
-    """Explain a classifier on a dataset and write the run folder.
+    """Explain a classifier on a dataset and write the run folder; a finished run is returned as it is where the context resumes.
 
     Args:
         dataset: The data.
         out: The run folder.
-        settings: Parameters of the run.
-        classifier: A checkpoint; None trains one, or takes one trained on the same data before.
-        embedder: A checkpoint; None trains one, or takes one trained on the same data before.
-        panel: Files of other classifiers that are asked about counterfactuals too, True to train some, False for none; None
-            trains some for rules, and where changes must be confirmed.
-        agree: Files of classifiers that are explained at the same time: all must reject an input and accept its counterfactual.
-        classifier_training: How to train a classifier.
-        embedder_training: How to train an embedder.
-        panel_training: How to train a panel.
-        resume: Go on with the run in the folder; a finished one is returned as it is.
+        explainer: The explainer, not fitted; its model is the file of a classifier, or None to train one, or take one trained on the same data
+            before.
+        training: How to train a classifier.
         overwrite: Replace the run in the folder.
-        progress: Called as work proceeds.
-        started: When the time budget began, as `time.monotonic()` counts; None for now.
-        compilation: Compiling that began before; it is waited for once all models are there.
-        cluster: Address of a dask scheduler whose workers carry rules out on all graphs, train a panel, and compute edit distances for
-            an embedder; None for this machine.
-        shard: Carry rules out on this part of the graphs only, to be merged with the others; None for all.
     """
-    settings = settings or Settings()
-    if agree and (panel or settings.changes != "confirmed"):
-        raise InputError(
-            f"agree takes the place of a panel and asks for changes='confirmed' (got {settings.changes!r})"
-        )
-    clock = Clock(settings.time_budget, started)
-    classifier_training, embedder_training = (
-        classifier_training or ClassifierTraining(balanced=_is_lopsided(dataset)),
-        embedder_training or QUICK_TRAINING,
-    )
-    asked = {field.name: getattr(settings, field.name) for field in fields(Settings) if field.name not in _MAY_CHANGE}
-    request = asked | {
-        "dataset": dataset.name,
-        "data": data_fingerprint(dataset),
-        "classifier": classifier_training.stated() if classifier is None else checksum(classifier),
-        "embedder": _asked_of_embedder(settings, embedder, embedder_training),
-        "constraint": None if settings.constraint is None else repr(settings.constraint),
-        "baseline": settings.baseline_facts(),
-    }
-    engine = engine_of(cluster, settings.num_jobs)
-    if shard is not None:
-        if settings.recourse != "rules" or len(dataset) <= settings.sample:
-            raise InputError(
-                f"Shards are of runs by rules on more graphs than the sample of {settings.sample} (got {len(dataset)})"
-            )
-        request["shard"] = asdict(shard) | {"num_blocks": num_blocks_of(len(dataset))}
-    if panel is None:
-        panel = settings.wants_panel
-    request["panel"] = panel if isinstance(panel, bool) else [checksum(path) for path in panel]
-    if panel is True and panel_training is not None:
-        request["panel"] = asdict(panel_training)
-    panel_files = () if isinstance(panel, bool) else panel
-    if agree:
-        request["agree"] = [checksum(path) for path in agree]
-    with RunFolder.open(out, request, resume=resume, overwrite=overwrite) as folder:
+    task, training = explainer.task(), training or ClassifierTraining(balanced=_is_lopsided(dataset))
+    request = _request(dataset, explainer, task, training)
+    with (
+        explainer.context.begun() as begun,
+        RunFolder.open(out, request, resume=begun.resume, overwrite=overwrite) as folder,
+    ):
         if folder.is_finished:
             return Explanation.load(folder.path)
-        files: dict[str, ModelFile] = {}
+        context = replace(begun, checkpoint=folder.path).keeping(begun.clock)
+        files, study = dict[str, ModelFile](), dataset
+        if isinstance(task.algorithm, Rules):
+            study = first_sample(dataset, task.algorithm.sample, task.random_state)
         model, files["classifier"] = obtain_classifier(
-            first_sample(dataset, settings), classifier, folder.path, training=classifier_training,
-            deadline=clock.training_deadline(_CLASSIFIER_SHARE), progress=progress,
+            study, _file_of(explainer.model), folder.path, training=training,
+            deadline=context.clock.training_deadline(_CLASSIFIER_SHARE), progress=context.report,
         )  # fmt: skip
-        clock.lap("classifier")
-        with reproducible():
-            population = population_of(dataset, model, settings)
-        study = dataset if population is None else population.study
-
-        def embedder_before(deadline: float | None) -> Embedder:
-            found, files["embedder"] = obtain_embedder(
-                study,
-                embedder,
-                folder.path,
-                training=embedder_training,
-                engine=engine,
-                deadline=deadline,
-                progress=progress,
-            )
-            return found
-
-        others: ObtainPanel | None = None
-        if agree:
-            others = agreement_source(agree, study)
-        elif panel:
-            others = panel_source(study, panel_files, panel_training, engine=engine, progress=progress)
-        with reproducible():
-            found = find_recourses(
-                settings, study, model, embedder_before,
-                _after_compiling(others, compilation, progress),
-                clock=clock, progress=progress, checkpoint=folder.path, resume=resume,
-                population=population, engine=engine, shard=shard,
-            )  # fmt: skip
+        context.clock.lap("classifier")
+        fitted = replace(explainer, model=model, context=context).fit(dataset)
+        if fitted.embedder_ is not None:
+            given = getattr(task.algorithm, "embedder", None)
+            file = Path(given) if isinstance(given, str | Path) else folder.path / "embedder.safetensors"
+            files["embedder"] = ModelFile.of(file, folder.path)
         facts: dict[str, Any] = {
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
-            "panel": [asdict(file) for file in save_panel(found.judges.panel, folder.path, dataset.label_names)],
-            "agree": bool(agree),
-            "ladder": ladder_facts(found.judges.ladder),
-            "search_curve": found.search_curve,
+            "panel": [asdict(file) for file in save_panel(fitted.judges_.panel, folder.path, dataset.label_names)],
+            "agree": bool(explainer.agree),
+            "ladder": ladder_facts(fitted.judges_.ladder),
+            "search_curve": fitted.search_curve_,
         }
-        if settings.recourse == "vectors":
-            save_witnesses(witnesses_of(found.verified, found.rejects), folder.path / WITNESSES)
+        if task.recourse == "vectors":
+            save_witnesses(witnesses_of(fitted.verified_, fitted.rejects_), folder.path / WITNESSES)
             facts[WITNESSES] = checksum(folder.path / WITNESSES)
-        if found.summary is not None:
-            write_json(folder.path / SUMMARY, summary_document(found.summary, found.rejects))
-        explanation = found.explanation.with_facts(replace(found.explanation.facts, facts=facts))
-        tell = progress or (lambda *_: None)
-        tell("writing report and tables", 0, 2, "")
+        if fitted.summary_ is not None:
+            write_json(folder.path / SUMMARY, summary_document(fitted.summary_, fitted.rejects_))
+        explanation = fitted.explanation_.with_facts(replace(fitted.explanation_.facts, facts=facts))
+        context.tell("writing report and tables", 0, 2)
         write_report(explanation, folder.path / REPORT)  # the manifest, which makes the folder whole, comes last
-        tell("writing report and tables", 1, 2, "")
+        context.tell("writing report and tables", 1, 2)
         explanation.save(folder.path)
-        tell("writing report and tables", 2, 2, "")
+        context.tell("writing report and tables", 2, 2)
         folder.finish()
         return explanation
 
 
-def _after_compiling(
-    panel: ObtainPanel | None, compilation: Compilation | None, progress: Progress | None
-) -> ObtainPanel | None:
-    """Obtains the panel and then waits for compiling to end; without a panel it is waited for at once."""
-    if compilation is None:
-        return panel
+def _request(
+    dataset: GraphDataset, explainer: CommonRecourseExplainer, task: Task[Any], training: ClassifierTraining
+) -> dict[str, Any]:
+    """What determines a run, as JSON values: it resumes only with the same."""
+    file = _file_of(explainer.model)
+    request = task.parameters() | {
+        "changes": task.changes,
+        "dataset": dataset.name,
+        "data": data_fingerprint(dataset),
+        "classifier": training.stated() if file is None else checksum(file),
+    }
+    if isinstance(task.algorithm, VectorAlgorithm):
+        embedder = task.algorithm.embedder or QUICK_TRAINING
+        request["embedder"] = embedder.effort if isinstance(embedder, EmbedderTraining) else checksum(Path(embedder))
+    panel = task.algorithm.wants_panel if explainer.panel is None else explainer.panel
+    if isinstance(panel, PanelTraining):
+        request["panel"] = asdict(panel)
+    else:
+        request["panel"] = panel if isinstance(panel, bool) else [checksum(Path(path)) for path in _files(panel)]
+    if explainer.agree:
+        request["agree"] = [checksum(Path(path)) for path in _files(explainer.agree)]
+    return request
 
-    def wait() -> None:
-        if compilation.is_busy and progress is not None:
-            progress("compiling, once per machine, about a minute", 0, 1, "")
-        compilation.wait()
 
-    if panel is None:
-        wait()
-        return None
+def _files(models: Any) -> list[str | Path]:
+    """Files of models, as a run folder needs them."""
+    files = [] if isinstance(models, Panel) else list(models)
+    if not files or not all(isinstance(model, str | Path) for model in files):
+        raise InputError("A run folder keeps models as files: name files of classifiers (got models in memory)")
+    return files
 
-    def obtain(deadline: float | None) -> tuple[Panel | None, str]:
-        found = panel(deadline)
-        wait()
-        return found
 
-    return obtain
+def _file_of(model: Any) -> Path | None:
+    if model is not None and not isinstance(model, str | Path):
+        raise InputError(f"A run folder keeps models as files: name the file (got a {type(model).__name__})")
+    return None if model is None else Path(model)
 
 
 def summary_document(summary: GlobalSummary, rejects: Rejects) -> dict[str, Any]:
@@ -369,90 +302,158 @@ def _is_lopsided(dataset: GraphDataset) -> bool:
     return are_types(dataset.label_names) and 0 < min(share, 1 - share) < _LOPSIDED
 
 
-def _asked_of_embedder(settings: Settings, file: Path | None, training: EmbedderTraining) -> float | str | None:
-    """What a run depends on that its embedder comes from; nothing for rules, which need none."""
-    if settings.recourse == "rules":
-        return None
-    return training.effort if file is None else checksum(file)
+# A finished run.
 
 
-def apply_run(
-    run: str | Path,
-    dataset: GraphDataset,
-    *,
-    classifier: str | Path | None = None,
-    embedder: str | Path | None = None,
-    jobs: int | None = None,
-    time_budget: float | None = None,
-    progress: Progress | None = None,
-) -> Explanation:
-    """Apply the recourses of a run folder to the rejects of another dataset.
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished run, read back from its folder; models are loaded when they are first needed.
 
     Args:
-        run: The run folder.
-        dataset: Unseen graphs; their labels are matched by name.
-        classifier: The classifier's file; by default the one the manifest names.
+        path: The run folder.
+        explanation: What was found.
+        classifier: The classifier, or its file; None for the file the manifest names.
         embedder: The same for the embedder.
-        jobs: Cores to use, None for all.
-        time_budget: Seconds to take at most.
-        progress: Called as work proceeds.
+        panel: Other classifiers that are asked about accepted results; None for those the run keeps.
     """
-    run = Path(run)
-    explanation = Explanation.load(run)
-    dataset = with_label_names(dataset, explanation.label_names)
-    models = run_models(run, explanation, classifier=classifier, embedder=embedder)
-    try:
-        settings = replace(
-            stored_settings(explanation), jobs=jobs, time_budget=time_budget, constraint=_stored_constraint(explanation)
-        )
-    except InputError as error:
-        raise InputError(f"{run}: the parameters of the run cannot be used: {error}") from error
-    with reproducible():
-        judges = run_judges(run, explanation, dataset)
-        return apply_recourses(explanation, dataset, models, settings, judges, progress=progress)
+
+    path: Path
+    explanation: Explanation
+    classifier: Classifier | Callable[..., Any] | str | Path | None = None
+    embedder: Embedder | Callable[..., Any] | str | Path | None = None
+    panel: Panel | Sequence[str | Path] | None = None
+
+    @cached_property
+    def dataset(self) -> GraphDataset:
+        """The inputs of the run, with the features of its labels where they were kept."""
+        dataset, facts = stored_rejects(self.explanation).dataset, self.explanation.facts.facts
+        with refusing_damage(self.path / MANIFEST, advice=""):
+            if (rows := facts.get("features")) is not None:
+                dataset = replace(dataset, features=np.array(rows, dtype=np.float32))
+            if (rows := facts.get("edge_features")) is not None:
+                names = dataset.edge_label_names or tuple(map(str, range(len(rows))))
+                dataset = replace(dataset, edge_features=np.array(rows, dtype=np.float32), edge_label_names=names)
+        return dataset
+
+    @cached_property
+    def models(self) -> ModelPair:
+        """The classifier, and the embedder where recourses are vectors."""
+        given: dict[str, Any] = {"classifier": self.classifier, "embedder": self.embedder}
+        files = {what: model for what, model in given.items() if model is None or isinstance(model, str | Path)}
+        if "classifier" in files:
+            loaded = run_models(self.path, self.explanation, **files)
+            return loaded if "embedder" in files else replace(loaded, embedder=as_embedder(given["embedder"]))
+        embedder = given["embedder"]
+        if isinstance(embedder, str | Path):
+            embedder = load_embedder(Path(embedder), label_names=self.explanation.label_names)
+        classifier = as_classifier(given["classifier"], self.dataset)
+        return ModelPair(classifier, None if embedder is None else as_embedder(embedder))
+
+    @cached_property
+    def judges(self) -> Judges:
+        """The ladder of changes of the run, and its panel."""
+        judges = run_judges(self.path, self.explanation)
+        if self.panel is None:
+            return judges
+        names = self.explanation.label_names
+        panel = self.panel if isinstance(self.panel, Panel) else load_panel(self.panel, label_names=names)
+        return replace(judges, panel=panel)
+
+    def evaluate(self) -> list[Figure]:
+        """Recompute every figure from the stored graphs and the models, from scratch."""
+        return evaluate_run(self.path, self.models)
+
+    def evidence(
+        self,
+        graphs: Graphs,
+        *,
+        with_controls: bool = True,
+        second_panel: PanelTraining | None = None,
+        cache: Path | None = None,
+        context: RunContext | None = None,
+    ) -> Evidence:
+        """Gather reasons to believe the run: other models, matched pairs, unseen graphs, controls; kept in its folder, where reports show it.
+
+        Args:
+            graphs: The data that the run explained.
+            with_controls: Whether classifiers that know nothing are explained too.
+            second_panel: How models that took no part in the choice are trained.
+            cache: Where trained models are kept; None for the user's cache.
+            context: Cores, cluster and progress.
+        """
+        with (context or RunContext()).begun() as begun:
+            return run_evidence(
+                self.path, as_dataset(graphs)[0], self.models, begun,
+                with_controls=with_controls, second_panel=second_panel, cache=cache,
+            )  # fmt: skip
+
+    def apply(self, graphs: Graphs, context: RunContext | None = None) -> Explanation:
+        """Apply the recourses to the rejects among unseen graphs.
+
+        Args:
+            graphs: Unseen graphs: labels of a dataset are matched by name, those of PyG graphs by their features.
+            context: Time, cores and progress.
+        """
+        dataset = as_dataset(graphs)[0]
+        if isinstance(graphs, GraphDataset):
+            dataset = with_label_names(dataset, self.explanation.label_names)
+        else:
+            dataset = over_labels_of(dataset, self.dataset)
+        constraint = self.explanation.parameters.get("constraint")
+        if constraint not in (None, VALENCE):
+            raise InputError(
+                f"Only the explainer itself can apply recourses found under a constraint of your own (got {constraint!s:.60})"
+            )
+        try:
+            task = stored_task(self.explanation)
+        except InputError as error:
+            raise InputError(f"{self.path}: the parameters of the run cannot be used: {error}") from error
+        with (context or RunContext()).begun() as begun, reproducible():
+            return apply_recourses(self.explanation, dataset, self.models, task, self.judges, begun)
+
+    def choose(self, out: str | Path | None = None, *, overwrite: bool = False, **limits: Any) -> Explanation:
+        """Choose rules again under other limits, from the table the run made; nothing is searched.
+
+        Args:
+            out: A folder for the other choice, with a report; None writes nothing.
+            overwrite: Replace the run in that folder.
+            limits: Those of `Explanation.choose`.
+        """
+        if self.explanation.recourse == "rules" and self.explanation.chooser is None:
+            raise InputError(f"{self.path} keeps no table of rules to choose from")
+        chosen = self.explanation.choose(**limits)
+        if out is None:
+            return chosen
+        if Path(out).resolve() == self.path.resolve():
+            raise InputError(f"--out must be another folder than the run's own (got {out})")
+        request = dict(self.explanation.facts.facts.get("request") or {})
+        request |= {"chosen_from": str(self.path), **chosen.parameters}
+        with RunFolder.open(out, request, resume=False, overwrite=overwrite) as folder:
+            return write_choice(chosen, self.path, folder)
+
+    def report(self) -> Path:
+        """Write `report.html` again, with the evidence if there is some; its path."""
+        path = self.path / REPORT
+        write_report(self.explanation, path, load_evidence(self.path))
+        return path
 
 
-def _stored_constraint(explanation: Explanation) -> Constraint | None:
-    stated = explanation.parameters.get("constraint")
-    if stated is None:
-        return None
-    valence = Valence.of_elements(explanation.label_names) if explanation.is_molecular else None
-    if stated != repr(valence):
-        raise InputError(f"Only Python can apply recourses found under a constraint of your own (got {stated!s:.60})")
-    return valence
-
-
-def rewrite_report(folder: str | Path) -> None:
-    """Write the report of a run again, with the evidence on it if there is some."""
-    write_report(load_explanation(folder), Path(folder) / REPORT, load_evidence(folder))
-
-
-# Choosing again from a finished run: its table of rules is read back, and nothing is searched.
-
-
-def choose_again(
-    run: str | Path, out: str | Path | None = None, *, overwrite: bool = False, **wishes: Any
-) -> Explanation:
-    """Choose from a finished run under other wishes.
+def open_run(
+    path: str | Path,
+    *,
+    classifier: Classifier | Callable[..., Any] | str | Path | None = None,
+    embedder: Embedder | Callable[..., Any] | str | Path | None = None,
+    panel: Panel | Sequence[str | Path] | None = None,
+) -> Run:
+    """Open a finished run: a folder that `comrecgc explain` or `CommonRecourseExplainer.save` wrote.
 
     Args:
-        run: The run folder.
-        out: A folder for the other choice, with a report; None writes nothing.
-        overwrite: Replace the run in that folder.
-        wishes: Those of `Explanation.choose`.
+        path: The run folder; it is checked against the manifest's checksums and for consistency.
+        classifier: The classifier, or its file, where the manifest names none or another is meant.
+        embedder: The same for the embedder.
+        panel: Other classifiers that are asked about accepted results; None for those the run keeps.
     """
-    run = Path(run)
-    explanation = load_explanation(run)
-    if explanation.recourse == "rules" and explanation.chooser is None:
-        raise InputError(f"{run} keeps no table of rules to choose from")
-    chosen = explanation.choose(**wishes)
-    if out is None:
-        return chosen
-    if Path(out).resolve() == run.resolve():
-        raise InputError(f"--out must be another folder than the run's own (got {out})")
-    request = dict(explanation.facts.facts.get("request") or {}) | {"chosen_from": str(run), **chosen.parameters}
-    with RunFolder.open(out, request, resume=False, overwrite=overwrite) as folder:
-        return write_choice(chosen, run, folder)
+    return Run(Path(path), load_explanation(path), classifier, embedder, panel)
 
 
 def write_choice(chosen: Explanation, run: Path, folder: RunFolder) -> Explanation:
@@ -482,70 +483,3 @@ def _carried(entry: Any, source: Path, target: Path) -> Any:
         except OSError as error:
             raise InputError(f"Cannot copy {file}: {reason_of(error)}") from error
     return asdict(ModelFile(name, str(entry.get("sha256"))))
-
-
-# Shards of one run, each made by itself, joined to the run they are parts of.
-
-
-_SHARD = "shard"
-
-
-def merge_shards(shards: Sequence[str | Path], out: str | Path, *, overwrite: bool = False) -> Explanation:
-    """The run that some shards are parts of, as it would be in one piece; only files are needed.
-
-    Args:
-        shards: Folders of all shards of a run.
-        out: The run folder.
-        overwrite: Replace the run in that folder.
-    """
-    folders = [Path(shard) for shard in shards]
-    if not folders:
-        raise InputError("merge needs the folders of all shards (got none)")
-    found = {folder: load_explanation(folder) for folder in folders}
-    requests = {folder: _request(folder, explanation) for folder, explanation in found.items()}
-    first = min(folders, key=lambda folder: requests[folder][_SHARD]["number"])
-    request = requests[first]
-    _check(requests, request)
-    plain = {name: value for name, value in request.items() if name != _SHARD}
-    explanation = found[first]
-    with reproducible():
-        chooser = _chooser(first, explanation)
-        census = merged_blocks(folders, chooser.mined.table, request[_SHARD]["num_blocks"])
-        chooser = replace(chooser, mined=replace(chooser.mined, census=census))
-        merged = explain_rules(
-            chooser.settings, chooser.mined, chooser.judges, chooser.wishes,
-            classifier=run_models(first, explanation).classifier, warnings=chooser.warnings, notes=chooser.notes,
-        )  # fmt: skip
-    with RunFolder.open(out, plain, resume=False, overwrite=overwrite) as folder:
-        return write_choice(merged.with_chooser(chooser).with_facts(explanation.facts), first, folder)
-
-
-def _chooser(folder: Path, explanation: Explanation) -> RuleChooser:
-    """What a shard was chosen by, with its panel and without the notes that are written anew."""
-    chooser = rule_chooser(folder, explanation)
-    notes = tuple(note for note in chooser.notes if note not in table_notes(chooser.mined))
-    return replace(chooser, judges=run_judges(folder, explanation), notes=notes)
-
-
-def _request(folder: Path, explanation: Explanation) -> dict[str, Any]:
-    request = explanation.facts.facts.get("request")
-    if not isinstance(request, dict) or not isinstance(request.get(_SHARD), dict):
-        raise InputError(f"{folder} must be a shard, made with --shard i/n (got a run of its own)")
-    return request
-
-
-def _check(requests: dict[Path, dict[str, Any]], first: dict[str, Any]) -> None:
-    """All shards are of one run, and all are there."""
-    for folder, request in requests.items():
-        for name in sorted({*request, *first} - {_SHARD}):
-            if request.get(name) != first.get(name):
-                raise InputError(
-                    f"{folder} is a shard of another run: {name} must be {first.get(name)!r} (got {request.get(name)!r})"
-                )
-        for name in ("count", "num_blocks"):
-            if request[_SHARD].get(name) != first[_SHARD].get(name):
-                raise InputError(f"{folder} is a shard of another run: it is one of {request[_SHARD].get('count')}")
-    there = {request[_SHARD].get("number") for request in requests.values()}
-    missing = sorted(set(range(1, first[_SHARD]["count"] + 1)) - there)
-    if missing:
-        raise InputError(f"All shards are needed (got none that is {missing[0]}/{first[_SHARD]['count']})")

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -18,14 +19,14 @@ err = Console(stderr=True, highlight=False)
 LINE_SECONDS = 5.0
 """Time between two plain lines of the same stage."""
 
-Report = Callable[..., None]
-"""Called with what is being done, how much is done, how much there is, and perhaps a word on how it goes."""
+Progress = Callable[[str, int, int, str], None]
+"""Called with the stage, how much of it is done, how much there is, and a word on how it goes."""
 
 
 class Bars:
     """Progress bars by name: a bar appears when work under its name begins."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: RichProgress) -> None:
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
@@ -111,7 +112,7 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def bars() -> Iterator[Report]:
+def bars() -> Iterator[Progress]:
     """Progress while the block runs: on stderr, or below the cell of a notebook."""
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -124,7 +125,7 @@ def bars() -> Iterator[Report]:
     if in_notebook():
         shown = CellOutput()
     elif err.is_terminal:
-        shown = Bars(Progress(*columns, console=err))
+        shown = Bars(RichProgress(*columns, console=err))
     else:
         shown = Lines()
     try:

@@ -8,16 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from comrecgc.algorithms.settings import Settings
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.errors import InputError
 from comrecgc.evidence import evaluate_run
-from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Rung
 from comrecgc.models import ClassifierTraining, EmbedderTraining, Panel, PanelMember, train_classifier, train_embedder
 from comrecgc.molecules import ladder_facts, ladder_from_facts, ladder_of
-from comrecgc.runs import apply_run, explain_dataset
-from tests.stubs import AvoidsLabel, Histogram, small_dataset
+from comrecgc.runs import explain_dataset, open_run
+from tests.stubs import AvoidsLabel, Histogram, explainer_of, small_dataset
 
 DATASET = small_dataset(60)
 LADDER = ladder_of(DATASET, DATASET.label_names)
@@ -38,8 +37,8 @@ PANEL = Panel(tuple(PanelMember(name=str(nodes), classifier=AtMost(nodes)) for n
 
 
 def found(**options: Any) -> Explanation:
-    asked: dict[str, Any] = {"recourse": "vectors", "num_recourses": 5, "theta": 0.3, "jobs": 1} | options
-    return CommonRecourseExplainer(AvoidsLabel(2, 3), Histogram(3), **asked).fit(DATASET).explanation_
+    asked: dict[str, Any] = {"embedder": Histogram(3), "num_recourses": 5, "theta": 0.3} | options
+    return explainer_of(AvoidsLabel(2, 3), Vectors, **asked).fit(DATASET).explanation_
 
 
 def rungs(explanation: Explanation) -> npt.NDArray[np.int8]:
@@ -106,15 +105,15 @@ def test_a_run_keeps_its_rung_and_its_panel(tmp_path: Path) -> None:
     for name, seed in (("classifier", 0), ("other", 1)):
         train_classifier(DATASET, ClassifierTraining(epochs=30, seed=seed), out=files[name])
     train_embedder(DATASET.graphs, 3, EmbedderTraining(effort=0.01), out=files["embedder"])
-    settings = Settings(recourse="vectors", theta=0.5, jobs=1, changes="plausible", num_recourses=3)
     run = tmp_path / "run"
-    explanation = explain_dataset(
-        DATASET, run, settings, classifier=files["classifier"], embedder=files["embedder"], panel=[files["other"]]
+    explainer = explainer_of(
+        files["classifier"], Vectors, embedder=files["embedder"], theta=0.5, num_recourses=3, panel=[files["other"]]
     )
+    explanation = explain_dataset(DATASET, run, explainer)
     figures = {figure.name: figure for figure in evaluate_run(run)}
     for name in ("share_connected", "share_plausible", "share_confirmed", "confirmed_coverage"):
         assert figures[name].stored == pytest.approx(explanation.metrics[name])
         assert figures[name].recomputed == figures[name].stored
-    applied = apply_run(run, DATASET, jobs=1)
+    applied = open_run(run).apply(DATASET)
     assert applied.changes == "plausible"
     assert (rungs(applied) >= Rung.PLAUSIBLE).all()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from comrecgc.cli.demo import run_demo
+from comrecgc.cli.explain import run_demo
 from comrecgc.explanation import Explanation
 
 

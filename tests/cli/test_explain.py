@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ import pytest
 import torch
 
 from comrecgc import __version__
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.algorithms.vectors.search import DirectedSearch
-from comrecgc.cli.options import _parse_bins
+from comrecgc.cli.app import _parse_bins
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
@@ -27,6 +30,7 @@ from comrecgc.models import (
     train_classifier,
 )
 from comrecgc.models.greed import save_embedder
+from comrecgc.run import RunContext
 from tests.cli.command import run
 from tests.stubs import small_dataset
 
@@ -60,7 +64,7 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def options(models: list[str]) -> list[str]:
     limits = ["--theta", "0.2", "--recourses", "4", "--jobs", "1"]
-    return ["explain", "--dataset", "planted", *models, "--recourse", "vectors", "--changes", "any", *limits]
+    return ["explain", "--dataset", "planted", *models, "--algorithm", "vectors", "--changes", "any", *limits]
 
 
 @pytest.fixture
@@ -101,12 +105,10 @@ def test_the_command_and_the_class_agree_whatever_the_jobs(
     assert (other / "explanation.json").read_text() == text
     explainer = CommonRecourseExplainer(
         load_classifier(models[1]),
-        load_embedder(models[3]),
-        recourse="vectors",
-        changes="any",
+        Vectors(embedder=load_embedder(models[3]), changes="any"),
         theta=0.2,
         num_recourses=4,
-        jobs=1,
+        context=RunContext(jobs=1),
     )
     assert explainer.fit(DATASET[:40]).explanation_.to_json() == text
 
@@ -114,13 +116,73 @@ def test_the_command_and_the_class_agree_whatever_the_jobs(
 def test_the_papers_walk_gives_the_same_whatever_the_jobs(
     options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    walk = ["--preset", "paper", "--steps", 200, "--heads", 3, "--delta", 0.04]
+    walk = ["--algorithm", "paper", "--steps", 200, "--heads", 3, "--delta", 0.04]
     for jobs in (1, 2):
         assert run(monkeypatch, *options, *walk, "--jobs", jobs, "--out", tmp_path / str(jobs)) == 0
         assert run(monkeypatch, "evaluate", tmp_path / str(jobs)) == 0
     found = Explanation.load(tmp_path / "1")
     assert found.recourses
     assert found.to_json() == Explanation.load(tmp_path / "2").to_json()
+
+
+def test_a_baseline_is_an_algorithm(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walk = ["--algorithm", "gcfexplainer", "--steps", 60, "--summary", 2, "--delta", 0.04]
+    assert run(monkeypatch, *options, *walk, "--out", tmp_path / "run") == 0
+    assert "report:" in capsys.readouterr().out
+    found = Explanation.load(tmp_path / "run")
+    assert (found.parameters["algorithm"], found.parameters["num_steps"]) == ("gcfexplainer", 60)
+    assert len(json.loads((tmp_path / "run" / "summary.json").read_text())["graphs"]) == 2
+    assert run(monkeypatch, "evaluate", tmp_path / "run") == 0
+
+
+def molecules(folder: Path) -> Path:
+    """A table of SMILES: chains with a bromine at their end are toxic, those without are not."""
+    chains = ["C" * length for length in range(3, 13)]
+    rows = [f"{chain}{end},{int(not end)}" for chain in chains for end in ("Br", "")]
+    (folder / "molecules.csv").write_text("\n".join(["smiles,harmless", *rows, ""]))
+    return folder / "molecules.csv"
+
+
+def archive(folder: Path) -> Path:
+    """A TU archive: paths and cycles of one label, some nodes of which are of another."""
+    graphs = [DATASET.graphs[index] for index in range(40)]
+    starts = np.cumsum([0, *(graph.num_nodes for graph in graphs)])
+    edges = [(graph.edges + start + 1).tolist() for graph, start in zip(graphs, starts, strict=False)]
+    both = [pair for each in edges for one, other in each for pair in ((one, other), (other, one))]
+    contents = {
+        "A": [f"{one}, {other}" for one, other in both],
+        "graph_indicator": [number + 1 for number, graph in enumerate(graphs) for _ in range(graph.num_nodes)],
+        "graph_labels": DATASET.classes[:40].tolist(),
+        "node_labels": [label for graph in graphs for label in graph.labels.tolist()],
+    }
+    with zipfile.ZipFile(folder / "TREES.zip", "w") as file:
+        for name, lines in contents.items():
+            file.writestr(f"TREES/TREES_{name}.txt", "\n".join(map(str, lines)) + "\n")
+    return folder / "TREES.zip"
+
+
+@pytest.mark.parametrize("make", [molecules, archive])
+def test_rules_are_the_default_on_a_table_and_an_archive(
+    make: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if make is molecules:
+        pytest.importorskip("rdkit")
+    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.runs.ClassifierTraining", lambda **given: ClassifierTraining(epochs=150, **given))
+    folder = tmp_path / "run"
+    asked = ["--theta", 0.4, "--no-panel", "--jobs", 1, "--out", folder]
+    assert run(monkeypatch, "explain", "--dataset", make(tmp_path), *asked) == 0
+    printed = capsys.readouterr().out
+    found = Explanation.load(folder)
+    assert (found.recourse, found.changes, found.parameters["algorithm"]) == ("rules", "plausible", "rules")
+    assert 0 < len(found.recourses) <= 10
+    assert found.coverage > 0.5
+    assert found.recourses[0].summary in " ".join(printed.split())
+    assert {"rules.npz", "classifier.safetensors", "report.html"} <= {file.name for file in folder.iterdir()}
+    assert (folder / "molecules.csv").exists() == (make is molecules)
+    assert run(monkeypatch, "evaluate", folder) == 0
 
 
 def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(
@@ -143,7 +205,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(
     assert run(monkeypatch, *options, "--out", folder) == 2
     assert "--resume goes on" in capsys.readouterr().err
     assert run(monkeypatch, *options, "--out", folder, "--resume", "--seed", 3) == 2
-    assert "seed 0, and resuming needs the same (got 3)" in capsys.readouterr().err
+    assert "random_state 0, and resuming needs the same (got 3)" in capsys.readouterr().err
     assert run(monkeypatch, *options, "--out", folder, "--resume") == 0
     assert (folder / "explanation.json").read_text() == (finished / "explanation.json").read_text()
     assert not (folder / "run.json").exists()
@@ -166,13 +228,17 @@ def test_a_finished_run_is_kept_unless_it_shall_be_replaced(
     [
         (["--dataset", "mutagenicty"], "did you mean mutagenicity?"),
         (["--classifier", "none.pth"], "none.pth"),
-        (["--delta", "tiny"], "--delta must be a positive number or auto (got 'tiny')"),
-        (["--delta", "-1"], "delta must be a positive number (got -1.0)"),
+        (["--delta", "tiny"], "delta must be a positive number or 'auto' (got 'tiny')"),
+        (["--delta", "-1"], "delta must be a number above 0 (got -1.0)"),
+        (["--max-changes", "1"], "--max-changes is an option of --algorithm rules (got --algorithm vectors)"),
+        (["--algorithm", "rules"], "is an option of --algorithm vectors, paper"),
+        (["--algorithm", "papers"], "the nearest is paper"),
+        (["--changes", "sane"], "changes must be one of any, connected, plausible, confirmed"),
         (["--theta", "0"], "theta must be a positive number"),
-        (["--teleport", "2"], "teleport must lie strictly between 0 and 1"),
+        (["--algorithm", "paper", "--teleport", "2"], "teleport must be a number above 0 and below 1"),
         (["--time-budget", "-5"], "time_budget must be a positive number"),
         (["--data-root", "nowhere", "--dataset", "aids"], "root must be an existing folder"),
-        (["--valence"], "Valence knows the elements"),
+        (["--constraint", "valence"], "Valence knows the elements"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(
@@ -204,9 +270,10 @@ def test_models_are_trained_where_none_are_given(
 ) -> None:
     monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr("comrecgc.runs.ClassifierTraining", lambda **options: ClassifierTraining(epochs=30, **options))
-    monkeypatch.setattr("comrecgc.runs.QUICK_TRAINING", EmbedderTraining(effort=0.001))
+    for module in ("runs", "explainer"):
+        monkeypatch.setattr(f"comrecgc.{module}.QUICK_TRAINING", EmbedderTraining(effort=0.001))
     folder = tmp_path / "run"
-    asked = ["--recourse", "vectors", "--changes", "any", "--recourses", 2, "--jobs", 1]
+    asked = ["--algorithm", "vectors", "--changes", "any", "--recourses", 2, "--jobs", 1]
     assert run(monkeypatch, "explain", "--dataset", "planted", "--out", folder, *asked) == 0
     assert "training gcn" in capsys.readouterr().err
     assert run(monkeypatch, "evaluate", folder) == 0

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from comrecgc import load_explanation
+from comrecgc.algorithms.registry import Rules
 from comrecgc.data import load_dataset
 from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.explanation import load_explanation
+from comrecgc.run import RunContext
 from tests.cli.command import run
 from tests.stubs import AvoidsLabel
 
@@ -19,7 +21,9 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dataset = load_dataset("planted")[:60]
     nitrogen = dataset.label_names.index("N")
     model = AvoidsLabel(nitrogen, dataset.num_labels)
-    made = CommonRecourseExplainer(model, panel=False, jobs=1, max_changes=1, theta=0.3).fit(dataset)
+    made = CommonRecourseExplainer(model, Rules(max_changes=1), panel=False, theta=0.3, context=RunContext(jobs=1)).fit(
+        dataset
+    )
     folder = tmp_path_factory.mktemp("rules") / "run"
     made.explanation_.save(folder)
     return folder
@@ -52,7 +56,7 @@ def test_groups_are_forbidden_by_name(
         (["--forbid-group", "unobtainium"], "A group must be one of the data"),
         (["--forbid-label", "Xx"], "Node labels are"),
         (["--forbid-kind", "explode"], "Kinds of change are"),
-        (["--min-success", 2], "min_success must lie in [0, 1] (got 2.0)"),
+        (["--min-success", 2], "min_success must be a number at least 0 and at most 1 (got 2.0)"),
         (["--confirmed"], "confirmed needs a panel"),
     ],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from comrecgc.run import write_json
-from comrecgc_reproduction.cells import file_name
+from comrecgc_reproduction.results import file_name
 from tests.cli.command import run
 
 
@@ -114,6 +114,25 @@ def test_no_data_is_one_line(
     assert "NCI1" in said.upper()
     assert len([line for line in said.splitlines() if "rror" in line or "must" in line]) == 1
     assert not list((tmp_path / "out" / "cells").glob("*.json"))
+
+
+def test_without_the_package_of_the_reproduction_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "comrecgc_reproduction", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [_Missing(), *sys.meta_path])
+    assert run(monkeypatch, "reproduce", "--list") == 2
+    said = capsys.readouterr().err
+    assert "comrecgc_reproduction" in said
+    assert len(said.splitlines()) == 1
+
+
+class _Missing:
+    """Finds no package of the reproduction, as where it is not installed."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "comrecgc_reproduction":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 @pytest.mark.parametrize(

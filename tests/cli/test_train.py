@@ -93,6 +93,6 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("comrecgc.data.loading.load_dataset", interrupt)
+    monkeypatch.setattr("comrecgc.data.load_dataset", interrupt)
     assert run(monkeypatch, "train", "classifier", "--dataset", "planted") == 130
     assert "--resume" in capsys.readouterr().err

@@ -15,8 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from comrecgc.data import PlantedDataset, find_toxicophores, load_planted
 from comrecgc.data.planted import ELEMENTS, true_recourses
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, graph_key
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, graph_key, to_networkx
 from comrecgc.molecules import Group, is_valid_molecule, to_rdkit
 from comrecgc.molecules.smiles import from_smiles
 

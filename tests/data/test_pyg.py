@@ -16,7 +16,7 @@ from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 from torch_geometric.datasets import TUDataset
 
 from comrecgc.data import from_pyg, load_dataset, load_planted
-from comrecgc.data.benchmarks import load_benchmark
+from comrecgc.data.loading import load_benchmark
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
 

@@ -9,7 +9,7 @@ import pytest
 from comrecgc.data import GraphDataset, load_dataset, tables
 from comrecgc.data.smiles import from_smiles_table
 from comrecgc.errors import InputError
-from comrecgc.graphs import PackedGraphs
+from comrecgc.graphs import PackedGraphs, batch
 
 pytest.importorskip("rdkit")
 
@@ -22,6 +22,7 @@ ROWS = [
 @pytest.fixture
 def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "IN_BLOCKS", 0)
+    monkeypatch.setattr(batch, "MOST_UNPACKED", 0)
     monkeypatch.setattr(tables, "_BLOCK", 4)
 
 

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comrecgc.data import GraphDataset, load_planted, tu
+from comrecgc.data.loading import from_tu_folder
 from comrecgc.data.tu import LabelMaps, parse_label_maps, read_tu
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph
+from comrecgc.graphs import Graph, PackedGraphs, batch, fingerprint
 
 WriteTU = Callable[..., Path]
 
@@ -19,11 +21,11 @@ WriteTU = Callable[..., Path]
 def test_toy_dataset(write_tu: WriteTU) -> None:
     data = read_tu(write_tu())
     assert data.name == "TINY"
-    assert list(data.batch) == [Graph([0, 1, 0], [(0, 1), (1, 2)]), Graph([2], [])]
+    assert list(data.graphs) == [Graph([0, 1, 0], [(0, 1), (1, 2)]), Graph([2], [])]
     assert data.label_values.tolist() == [[5], [6], [8]]
     assert data.targets.tolist() == [7, 3]
-    assert data.batch[0].edge_labels is not None
-    assert data.batch[0].edge_labels.tolist() == [0, 1]
+    assert data.graphs[0].edge_labels is not None
+    assert data.graphs[0].edge_labels.tolist() == [0, 1]
     assert data.edge_label_values is not None
     assert data.edge_label_values.tolist() == [[0], [1]]
     assert data.maps == LabelMaps()
@@ -34,37 +36,37 @@ def test_zip_equals_folder(
     write_tu: WriteTU, write_zip: Callable[[Mapping[str, str]], Path], tiny_members: dict[str, str]
 ) -> None:
     from_folder, from_zip = read_tu(write_tu()), read_tu(write_zip(tiny_members))
-    assert list(from_folder.batch) == list(from_zip.batch)
+    assert list(from_folder.graphs) == list(from_zip.graphs)
     assert from_folder.targets.tolist() == from_zip.targets.tolist()
 
 
 def test_optional_files_may_be_missing(write_tu: WriteTU) -> None:
     data = read_tu(write_tu(node_labels=None, edge_labels=None))
-    assert data.batch.labels.tolist() == [0, 0, 0, 0]
+    assert data.graphs.batch(0, 2).labels.tolist() == [0, 0, 0, 0]
     assert data.label_values.shape == (1, 0)
-    assert data.batch.edge_labels is None
+    assert data.graphs.edge_labels is None
     assert data.edge_label_values is None
 
 
 def test_labels_of_several_components(write_tu: WriteTU) -> None:
     data = read_tu(write_tu(node_labels="1,0\n0,1\n1,0\n1,1\n"))
-    assert data.batch.labels.tolist() == [1, 0, 1, 2]
+    assert data.graphs.batch(0, 2).labels.tolist() == [1, 0, 1, 2]
     assert data.label_values.tolist() == [[0, 1], [1, 0], [1, 1]]
 
 
 def test_graphs_without_edges(write_tu: WriteTU) -> None:
     data = read_tu(write_tu(A="", edge_labels=""))
-    assert [graph.num_edges for graph in data.batch] == [0, 0]
+    assert [graph.num_edges for graph in data.graphs] == [0, 0]
 
 
 def test_blank_lines_carriage_returns_and_byte_order_marks_do_no_harm(write_tu: WriteTU) -> None:
     data = read_tu(write_tu(A="\ufeff1,2\r\n 2 , 1\r\n\r\n2,3\r\n3,2\r\n\n", node_labels="5\n6\n5\n8"))
-    assert list(data.batch) == [Graph([0, 1, 0], [(0, 1), (1, 2)]), Graph([2], [])]
+    assert list(data.graphs) == [Graph([0, 1, 0], [(0, 1), (1, 2)]), Graph([2], [])]
 
 
 def test_repeated_and_one_way_edges_are_repaired_and_noted(write_tu: WriteTU) -> None:
     data = read_tu(write_tu(A="1, 2\n1, 2\n2, 1\n3, 2\n", edge_labels="0\n0\n0\n1\n"))
-    assert list(data.batch) == [Graph([0, 1, 0], [(0, 1), (1, 2)]), Graph([2], [])]
+    assert list(data.graphs) == [Graph([0, 1, 0], [(0, 1), (1, 2)]), Graph([2], [])]
     assert data.notes == (
         "1 of 4 rows of edges repeated an earlier row and were merged.",
         "1 of 2 edges were listed in one direction only and taken as undirected.",
@@ -116,6 +118,75 @@ def test_each_broken_rule_is_named_in_one_line(
     assert "\n" not in str(caught.value)
 
 
+FILES = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels")
+
+
+@pytest.fixture
+def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small blocks, graphs packed in files."""
+    monkeypatch.setattr(tu, "_BLOCK_ROWS", 100)
+    monkeypatch.setattr(tu, "_BLOCK_GRAPHS", 7)
+    monkeypatch.setattr(batch, "MOST_UNPACKED", 0)
+    monkeypatch.setattr(batch, "_MOST_IN_MEMORY", 100)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Planted molecules, with an edge listed twice and one listed in one direction only."""
+    rows: dict[str, list[str]] = {name: [] for name in FILES}
+    first = 1
+    for number, (graph, kind) in enumerate(zip(load_planted(num_graphs=40).graphs, [0, 1] * 20, strict=True), start=1):
+        rows["graph_indicator"] += [str(number)] * graph.num_nodes
+        rows["graph_labels"].append(str(kind))
+        rows["node_labels"] += [str(2 * label + 3) for label in graph.labels.tolist()]
+        assert graph.edge_labels is not None
+        for place, ((i, j), bond) in enumerate(zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True)):
+            pairs = [f"{first + i}, {first + j}", f"{first + j},{first + i}"]
+            pairs = (
+                pairs[:1] if (number, place) == (7, 1) else [pairs[0], *pairs] if (number, place) == (9, 2) else pairs
+            )
+            rows["A"] += pairs
+            rows["edge_labels"] += [str(bond)] * len(pairs)
+        first += graph.num_nodes
+    for name in FILES:
+        (tmp_path / f"X_{name}.txt").write_text("\n".join(rows[name]) + "\n")
+    return tmp_path
+
+
+def assert_same(ours: GraphDataset, theirs: GraphDataset) -> None:
+    assert isinstance(ours.graphs, PackedGraphs)
+    assert list(ours) == list(theirs)
+    assert fingerprint(ours.graphs) == fingerprint(theirs.graphs)
+    assert ours.classes.tolist() == theirs.classes.tolist()
+    assert (ours.num_nodes, ours.num_edges) == (theirs.num_nodes, theirs.num_edges)
+    for name in ("label_names", "edge_label_names", "class_names", "notes", "name"):
+        assert getattr(ours, name) == getattr(theirs, name)
+
+
+@pytest.mark.parametrize("rare", [None, 30])
+def test_blocks_give_the_same_dataset(folder: Path, rare: int | None, request: pytest.FixtureRequest) -> None:
+    whole = from_tu_folder(folder, rare=rare)
+    request.getfixturevalue("in_blocks")
+    read = from_tu_folder(folder, rare=rare)
+    assert_same(read, whole)
+    assert len(whole.notes) == 2 + (rare is not None)
+    some = [5, 3, 17]
+    assert list(read.subset(some)) == list(whole.subset(some))
+    ours, theirs = read.batch(3, 9), whole.batch(3, 9)
+    for name in ("labels", "edges", "node_ptr", "edge_ptr", "edge_labels"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+@pytest.mark.usefixtures("in_blocks")
+def test_a_line_far_down_is_named(folder: Path) -> None:
+    path = folder / "X_A.txt"
+    lines = path.read_text().splitlines()
+    lines[700:701] = ["", "1, 1"]
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError, match="line 702: self-loops are not allowed"):
+        read_tu(folder)
+
+
 def test_one_of_several_datasets_is_chosen_by_name(write_tu: WriteTU) -> None:
     folder = write_tu()
     (folder / "OTHER_A.txt").write_text("")
@@ -164,7 +235,7 @@ def test_what_was_written_is_read(originals: list[Graph], seed: int) -> None:
             (Path(folder) / f"X_{part}.txt").write_text("\n".join(lines))
         data = read_tu(folder)
     assert data.edge_label_values is not None
-    for original, graph in zip(originals, data.batch, strict=True):
+    for original, graph in zip(originals, data.graphs, strict=True):
         assert graph.edges.tolist() == original.edges.tolist()
         assert data.label_values[graph.labels, 0].tolist() == original.labels.tolist()
         assert graph.edge_labels is not None

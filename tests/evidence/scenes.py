@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.registry import Rules
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.subject import Subject
-from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, Panel, PanelMember, predict
-from tests.stubs import AvoidsLabel
+from tests.stubs import AvoidsLabel, explainer_of
 
 NAMES = ("A", "B", "C", "D")
 
@@ -49,9 +50,10 @@ def honest(num: int = 4) -> Panel:
 
 def subject_of(dataset: GraphDataset, model: Classifier, panel: Panel | None = None, **options: object) -> Subject:
     """A model explained, with everything evidence needs."""
-    asked = {"theta": 0.4, "num_recourses": 3, "max_changes": 1, "jobs": 1, "changes": "connected"} | options
-    explainer = CommonRecourseExplainer(model, panel=panel or honest(), **asked).fit(dataset)  # type: ignore[arg-type]
-    return Subject.of(explainer)
+    asked: dict[str, Any] = {"theta": 0.4, "num_recourses": 3, "changes": "connected"} | options
+    if asked.get("kind", Rules) is Rules:
+        asked.setdefault("max_changes", 1)
+    return Subject.of(explainer_of(model, panel=panel or honest(), **asked).fit(dataset))
 
 
 def chosen_again(subject: Subject, **wishes: object) -> Subject:

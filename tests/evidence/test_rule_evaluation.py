@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.settings import Settings
 from comrecgc.evidence import evaluate_run
 from comrecgc.evidence.rule_evaluation import all_places, as_networkx, carried_out, is_place, is_same
 from comrecgc.explanation import StoredRule, load_explanation
@@ -14,7 +13,7 @@ from comrecgc.explanation.records import RuleSide
 from comrecgc.graphs import Graph
 from comrecgc.models import ClassifierTraining, train_classifier
 from comrecgc.runs import explain_dataset
-from tests.stubs import small_dataset
+from tests.stubs import explainer_of, small_dataset
 
 DATASET = small_dataset(60)
 # Take a leaf B off an A that has another neighbour A, which must not be closed.
@@ -43,8 +42,8 @@ def test_places_are_those_of_the_words() -> None:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     train_classifier(DATASET, ClassifierTraining(epochs=100, seed=1), out=folder / "classifier.safetensors")
-    settings = Settings(theta=0.3, num_recourses=4, jobs=1)
-    explain_dataset(DATASET, folder / "run", settings, classifier=folder / "classifier.safetensors", panel=False)
+    explainer = explainer_of(folder / "classifier.safetensors", theta=0.3, num_recourses=4, panel=False)
+    explain_dataset(DATASET, folder / "run", explainer)
     return folder / "run"
 
 

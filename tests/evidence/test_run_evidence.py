@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from comrecgc.algorithms.settings import Settings
 from comrecgc.cli.app import app
 from comrecgc.data import GraphDataset, load_planted
 from comrecgc.errors import InputError
-from comrecgc.evidence import EVIDENCE, Evidence, evaluate_run, load_evidence, run_evidence, run_judges
+from comrecgc.evidence import EVIDENCE, Evidence, evaluate_run, load_evidence, run_judges
 from comrecgc.explanation import Explanation
 from comrecgc.models import ClassifierTraining, PanelTraining
-from comrecgc.runs import explain_dataset, rewrite_report
+from comrecgc.run import RunContext
+from comrecgc.runs import explain_dataset, open_run
+from tests.stubs import explainer_of
 
 QUICK = PanelTraining(models=("gcn", "gin"), epochs=30, number=1)
 
@@ -27,15 +28,15 @@ def dataset() -> GraphDataset:
 @pytest.fixture(scope="module")
 def run(dataset: GraphDataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evidence") / "run"
-    explain_dataset(
-        dataset, folder, Settings(num_recourses=3, max_changes=1, jobs=1),
-        classifier_training=ClassifierTraining(epochs=100), panel_training=PanelTraining(models=("gcn",), epochs=100),
-    )  # fmt: skip
+    panel = PanelTraining(models=("gcn",), epochs=100)
+    explainer = explainer_of(None, num_recourses=3, max_changes=1, panel=panel)
+    explain_dataset(dataset, folder, explainer, training=ClassifierTraining(epochs=100))
     return folder
 
 
 def gathered(run: Path, dataset: GraphDataset, tmp_path: Path) -> Evidence:
-    return run_evidence(run, dataset, second_panel=QUICK, with_controls=False, cache=tmp_path, jobs=1)
+    context = RunContext(jobs=1)
+    return open_run(run).evidence(dataset, second_panel=QUICK, with_controls=False, cache=tmp_path, context=context)
 
 
 def test_evidence_is_kept_with_the_run_and_shown_in_its_report(
@@ -44,12 +45,12 @@ def test_evidence_is_kept_with_the_run_and_shown_in_its_report(
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
     assert load_evidence(folder) is None
-    rewrite_report(folder)
+    open_run(folder).report()
     assert "comrecgc evaluate DIR --evidence" in (folder / "report.html").read_text()
     evidence = gathered(folder, dataset, tmp_path / "cache")
     written = (folder / EVIDENCE).read_bytes()
     assert load_evidence(folder) == evidence
-    rewrite_report(folder)
+    open_run(folder).report()
     page = (folder / "report.html").read_text()
     assert "Can I trust this?" in page
     assert f'class="verdict {evidence.recourses[0].verdict.level}"' in page
@@ -62,10 +63,8 @@ def test_evidence_is_kept_with_the_run_and_shown_in_its_report(
 
 def test_a_run_of_several_models_at_once_is_checked_as_such(run: Path, dataset: GraphDataset, tmp_path: Path) -> None:
     classifier = next(run.glob("classifier*.safetensors"))
-    settings = Settings(num_recourses=2, max_changes=1, jobs=1, changes="confirmed")
-    found = explain_dataset(
-        dataset, tmp_path / "both", settings, classifier=classifier, panel=False, agree=[run / "panel-1.safetensors"]
-    )
+    explainer = explainer_of(classifier, num_recourses=2, max_changes=1, agree=[run / "panel-1.safetensors"])
+    found = explain_dataset(dataset, tmp_path / "both", explainer)
     assert found.metrics["confirmed_coverage"] == found.coverage
     judges = run_judges(tmp_path / "both", found)
     assert judges.panel is not None
@@ -89,7 +88,7 @@ def test_other_data_and_damaged_files_are_one_line(run: Path, dataset: GraphData
 def test_the_command_prints_verdicts_and_json(
     run: Path, dataset: GraphDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("comrecgc.data.loading.load_dataset", lambda *_, **__: dataset)
+    monkeypatch.setattr("comrecgc.data.load_dataset", lambda *_, **__: dataset)
     monkeypatch.setattr("comrecgc.models.panel.user_cache_path", lambda name: tmp_path / name)
     monkeypatch.setattr("comrecgc.evidence.run_evidence.SECOND_PANEL", QUICK)
     folder = tmp_path / "run"

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from comrecgc.algorithms.registry import Rules
 from comrecgc.data import GraphDataset, TableReading, load_dataset, load_planted
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation, RuleChooser, catalogue_of
 from comrecgc.models import as_classifier
 from comrecgc.molecules import are_types, canonical_smiles, read_smiles, to_rdkit, to_smiles
-from comrecgc.molecules.smirks import run_smirks
+from comrecgc.molecules.smarts import run_smirks
 
 Chem = pytest.importorskip("rdkit.Chem")
 rdBase = pytest.importorskip("rdkit.rdBase")
@@ -33,7 +34,9 @@ def by_polarity(molecules: list[str]) -> list[list[float]]:
 def explained(dataset: GraphDataset, num: int) -> Explanation:
     part = dataset[:num]
     classifier = as_classifier(by_polarity, part, call="smiles")
-    return CommonRecourseExplainer(classifier, max_changes=1, panel=False, num_recourses=15).fit(part).explanation_
+    return (
+        CommonRecourseExplainer(classifier, Rules(max_changes=1), panel=False, num_recourses=15).fit(part).explanation_
+    )
 
 
 def check(explanation: Explanation) -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from comrecgc.algorithms.base import Task, VectorTask
 from comrecgc.algorithms.inputs import ModelPair, Rejects
-from comrecgc.algorithms.settings import ResolvedSettings, Settings
-from comrecgc.algorithms.vectors.candidates import Candidates
+from comrecgc.algorithms.vectors.candidates import Candidates, Vectors
 from comrecgc.cover import RecoursePairs
 from comrecgc.data import GraphDataset
 from comrecgc.explanation.verification import first_entries, verify
@@ -21,8 +21,8 @@ DATASET = GraphDataset(name="one", graphs=(INPUT,), classes=np.array([0], np.int
 REJECTS = Rejects.of(DATASET, predict(MODELS.classifier, DATASET)).embedded(MODELS)
 
 
-def limits(theta: float, delta: float) -> ResolvedSettings:
-    return Settings(recourse="vectors", theta=theta, delta=delta).resolved()
+def limits(theta: float, delta: float) -> VectorTask:
+    return VectorTask.of(Task(algorithm=Vectors(delta=delta), theta=theta))
 
 
 def candidates_of(*paths: EditPath, embeddings: np.ndarray | None = None) -> Candidates:

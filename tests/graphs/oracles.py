@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import networkx as nx
 
-from comrecgc.graphs import Graph, Rung
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import Graph, Rung, to_networkx
 
 Surroundings = tuple[int, tuple[tuple[int, int], ...]]
 

@@ -16,9 +16,9 @@ from comrecgc.graphs import (
     allowed_edits,
     apply_edit,
     one_edit_table,
+    to_networkx,
 )
 from comrecgc.graphs.constraints import AllowKinds, FreezeNodes, KeepConnected, MaxSize
-from comrecgc.graphs.convert import to_networkx
 from tests.graphs.elements import elements_changed
 from tests.graphs.strategies import graphs
 

@@ -7,8 +7,7 @@ import torch
 from hypothesis import given
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, to_data
-from comrecgc.graphs.convert import from_networkx, to_networkx
+from comrecgc.graphs import Graph, from_networkx, to_data, to_networkx
 from tests.graphs.strategies import graphs
 
 

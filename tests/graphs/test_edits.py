@@ -10,8 +10,17 @@ import pytest
 from hypothesis import given, settings
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, EditKind, Graph, allowed_edits, apply_edit, edited_batch, graph_key, one_edit_table
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import (
+    Edit,
+    EditKind,
+    Graph,
+    allowed_edits,
+    apply_edit,
+    edited_batch,
+    graph_key,
+    one_edit_table,
+    to_networkx,
+)
 from comrecgc.graphs.edits import path_cost
 from tests.graphs.strategies import graphs
 

@@ -10,8 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comrecgc.data import load_dataset
-from comrecgc.graphs import Graph, GraphBatch, apply_edit, batch_keys, edited_batch, graph_key, one_edit_table
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import (
+    Graph,
+    GraphBatch,
+    apply_edit,
+    batch_keys,
+    edited_batch,
+    graph_key,
+    one_edit_table,
+    to_networkx,
+)
 from tests.graphs.strategies import graphs, random_graph
 
 # A change of these values breaks every stored key.

@@ -7,8 +7,7 @@ from functools import cache
 import networkx as nx
 import numpy as np
 
-from comrecgc.graphs import Graph
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import Graph, to_networkx
 from tests.graphs.strategies import random_graph
 
 

@@ -19,7 +19,7 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import GraphClassifier, as_classifier, predict
 from comrecgc.models.adapter import AdaptedClassifier
-from comrecgc.models.scores import as_scores, check_target_class, class_probability, detect_return_type
+from comrecgc.models.classifier import as_scores, check_target_class, class_probability, detect_return_type
 from tests.models.data import marked_dataset
 
 DATASET = marked_dataset(30)
@@ -72,7 +72,7 @@ def test_two_classes_in_every_form_are_recognised(last: Callable[[Tensor], Tenso
     net = Net(last=last)
     expected = softmax(logits(net))
     np.testing.assert_allclose(probability(as_classifier(net, DATASET)), expected[:, 1], atol=1e-5)
-    np.testing.assert_allclose(probability(as_classifier(net, DATASET, target_class=0)), expected[:, 0], atol=1e-5)
+    np.testing.assert_allclose(probability(as_classifier(net, DATASET, accept=0)), expected[:, 0], atol=1e-5)
 
 
 @pytest.mark.parametrize("squeeze", [False, True])
@@ -95,14 +95,14 @@ def test_a_single_logit() -> None:
 
 def test_three_classes_need_a_target() -> None:
     net = Net(scores=3)
-    with pytest.raises(InputError, match=r"target_class must choose the class to reach among 0…2 \(got none\)"):
+    with pytest.raises(InputError, match=r"accept must choose the class to reach among 0…2 \(got none\)"):
         as_classifier(net, DATASET)
-    rest = as_classifier(net, DATASET, target_class=2, decision="rest")
+    rest = as_classifier(net, DATASET, accept=2, decision="rest")
     np.testing.assert_allclose(probability(rest), softmax(logits(net))[:, 2], atol=1e-6)
-    likeliest = predict(as_classifier(net, DATASET, target_class=2), DATASET)
+    likeliest = predict(as_classifier(net, DATASET, accept=2), DATASET)
     np.testing.assert_array_equal(likeliest.accepted, logits(net).argmax(axis=1) == 2)
     with pytest.raises(InputError, match=r"^decision must be one of argmax, rest \(got 'best'\)$"):
-        as_classifier(net, DATASET, target_class=2, decision="best")
+        as_classifier(net, DATASET, accept=2, decision="best")
 
 
 def test_from_one_class_to_another() -> None:
@@ -110,10 +110,10 @@ def test_from_one_class_to_another() -> None:
     said = logits(net).argmax(axis=1)
     source, target = np.argsort(np.bincount(said, minlength=3))[::-1][:2].tolist()
     assert (said == source).any()
-    predictions = predict(as_classifier(net, DATASET, target_class=target, source_class=source), DATASET)
+    predictions = predict(as_classifier(net, DATASET, accept=target, reject=source), DATASET)
     np.testing.assert_array_equal(predictions.rejects, np.flatnonzero(said == source))
-    with pytest.raises(InputError, match=r"^source_class must lie in 0…2 and not be the target \(got 1\)$"):
-        as_classifier(net, DATASET, target_class=1, source_class=1)
+    with pytest.raises(InputError, match=r"^reject must lie in 0…2 and not be the target \(got 1\)$"):
+        as_classifier(net, DATASET, accept=1, reject=1)
 
 
 def test_a_regression_model_with_a_threshold() -> None:
@@ -129,8 +129,8 @@ def test_a_regression_model_with_a_threshold() -> None:
     for options, words in [
         ({"threshold": np.nan}, r"threshold must be a finite number"),
         ({"threshold": 0.0, "accept": "up"}, r"accept must be 'higher' or 'lower'"),
-        ({"threshold": 0.0, "target_class": 1}, r"threshold and a class cannot both be given"),
-        ({"accept": "lower"}, r"accept is for models with a threshold"),
+        ({"threshold": 0.0, "accept": 1}, r"threshold and a class cannot both be given"),
+        ({"accept": "lower"}, r"accept is a class, or a side of a threshold"),
     ]:
         with pytest.raises(InputError, match=words):
             as_classifier(net, DATASET, **options)  # type: ignore[arg-type]
@@ -489,10 +489,10 @@ def test_target_class() -> None:
     assert check_target_class(1, None) == check_target_class(2, None) == 1
     assert check_target_class(1, 0) == check_target_class(2, 0) == 0
     assert check_target_class(3, 2) == 2
-    with pytest.raises(InputError, match=r"^target_class must choose the class to reach among 0…2 \(got none\)$"):
+    with pytest.raises(InputError, match=r"^accept must choose the class to reach among 0…2 \(got none\)$"):
         check_target_class(3, None)
     for wrong in (-1, 2):
-        with pytest.raises(InputError, match=rf"^target_class must lie in 0…1 \(got {wrong}\)$"):
+        with pytest.raises(InputError, match=rf"^accept must lie in 0…1 \(got {wrong}\)$"):
             check_target_class(2, wrong)
 
 

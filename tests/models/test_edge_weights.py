@@ -11,8 +11,7 @@ from torch import Tensor
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import ARCHITECTURES, GraphClassifier, as_classifier, check_edge_weights, weighted_graphs
-from comrecgc.models.edge_weights import NetworkGraphs
-from comrecgc.models.scores import ScoreReading
+from comrecgc.models.classifier import ScoreReading
 from tests.models.data import Stranger, marked_dataset, random_batch
 
 DATASET = marked_dataset()
@@ -67,13 +66,12 @@ def dense_margin(model: GraphClassifier, batch: GraphBatch, place: int, weights:
     return logits[1] - logits[0]  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_margins_and_their_gradients_are_those_of_a_dense_network(architecture: str, compiled: bool) -> None:
+def test_margins_and_their_gradients_are_those_of_a_dense_network(architecture: str) -> None:
     model, batch = network(architecture), random_batch(1)
     rng = np.random.default_rng(0)
     weights = torch.from_numpy(rng.uniform(0, 1, len(batch.edges))).requires_grad_()
-    margins = NetworkGraphs(model, batch, compiled=compiled).margin(weights)
+    margins = weighted_graphs(model, batch).margin(weights)
     factors = torch.from_numpy(rng.normal(size=len(batch)))
     (gradient,) = torch.autograd.grad((margins * factors).sum(), weights)
     dense = torch.stack([dense_margin(model, batch, place, weights) for place in range(len(batch))])
@@ -100,24 +98,20 @@ def test_weights_of_1_are_the_plain_pass_and_of_0_an_edge_less(architecture: str
 def test_gradients_may_stop_at_the_degrees() -> None:
     model, batch = network("gcn"), random_batch(3)
     weights = torch.full((len(batch.edges),), 0.7, dtype=torch.float64, requires_grad=True)
-    gradients = []
-    for compiled in (False, True):
-        graphs = NetworkGraphs(model, batch, compiled=compiled)
-        both = [graphs.margin(weights, degrees_follow=follow) for follow in (True, False)]
-        assert torch.equal(*both)
-        gradients += [torch.autograd.grad(margin.sum(), weights)[0] for margin in both]
+    graphs = weighted_graphs(model, batch)
+    both = [graphs.margin(weights, degrees_follow=follow) for follow in (True, False)]
+    assert torch.equal(both[0], both[1])
+    gradients = [torch.autograd.grad(margin.sum(), weights)[0] for margin in both]
     assert not torch.allclose(gradients[0], gradients[1])
-    assert torch.allclose(torch.stack(gradients[:2]), torch.stack(gradients[2:]), atol=1e-12)
 
 
-def test_nodes_that_tie_share_the_gradient_compiled_or_not() -> None:
+def test_nodes_that_tie_share_the_gradient() -> None:
     """All edges of a star are the same, so are their gradients, at all weights 1."""
     model, batch = network("gcn"), GraphBatch.from_graphs([Graph([0, 1, 1, 1], [[0, 1], [0, 2], [0, 3]])])
     weights = torch.ones(3, dtype=torch.float64, requires_grad=True)
-    for compiled in (False, True):
-        (gradient,) = torch.autograd.grad(NetworkGraphs(model, batch, compiled=compiled).margin(weights).sum(), weights)
-        assert torch.allclose(gradient, gradient[0].expand(3), atol=1e-12)
-        assert gradient.abs().max() > 1e-4
+    (gradient,) = torch.autograd.grad(weighted_graphs(model, batch).margin(weights).sum(), weights)
+    assert torch.allclose(gradient, gradient[0].expand(3), atol=1e-12)
+    assert gradient.abs().max() > 1e-4
 
 
 def test_a_model_in_training_mode_stays_in_it_and_keeps_its_moments() -> None:

@@ -7,9 +7,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from comrecgc.graphs import Graph, GraphBatch, GraphTensors
+from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import ARCHITECTURES, GraphClassifier
 from comrecgc.models.gradients import Backprop
+from comrecgc.models.networks import GraphTensors
 from comrecgc.models.states import ColouredGraphs
 from tests.models.data import random_batch
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from comrecgc.data import load_planted
-from comrecgc.graphs import Graph, batch_keys
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import Graph, batch_keys, to_networkx
 from comrecgc.models import ged_interval
 from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator, local_counts, random_chain
 from comrecgc.run import LocalEngine

@@ -14,7 +14,13 @@ from comrecgc.models import EmbedderTraining, Greed, load_embedder, train_embedd
 from comrecgc.models.greed_pairs import PairGenerator
 from comrecgc.models.greed_training import held_out_errors, interval_loss, split_graphs
 
-TINY = EmbedderTraining(effort=0.002, num_layers=2, width=16, head_widths=(16,), checkpoint_every=5)
+
+@pytest.fixture(autouse=True)
+def frequent_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("comrecgc.models.greed_training.CHECKPOINT_EVERY", 5)
+
+
+TINY = EmbedderTraining(effort=0.002, num_layers=2, width=16, head_widths=(16,))
 GRAPHS = load_planted().graphs[:40]
 NUM_LABELS = load_planted().num_labels
 

@@ -11,9 +11,19 @@ from torch_geometric.nn import conv as pyg
 
 from comrecgc.data import load_dataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch, GraphTensors
+from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import ARCHITECTURES, GraphClassifier, load_classifier, predict
-from comrecgc.models.networks import GATConv, GCNConv, GINConv, SAGEConv, attend, from_edge_index, pool_max, propagate
+from comrecgc.models.networks import (
+    GATConv,
+    GCNConv,
+    GINConv,
+    GraphTensors,
+    SAGEConv,
+    attend,
+    from_edge_index,
+    pool_max,
+    propagate,
+)
 from tests.models.data import random_batch
 
 REJECTS = {"nci1": 1971, "mutagenicity": 2438, "aids": 1473, "proteins": 366}

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, path_costs, path_graphs
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, path_costs, path_graphs, to_networkx
 from comrecgc.graphs.edits import path_cost
 from comrecgc.models import edit_path, ged_interval
 from comrecgc.models.edit_distance import ged_intervals

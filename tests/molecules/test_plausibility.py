@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comrecgc.data import load_planted
-from comrecgc.data.benchmarks import load_benchmark
+from comrecgc.data.loading import load_benchmark
 from comrecgc.graphs import ChangedGraphs, Edit, EditKind, Graph, Rung, allowed_edits, apply_edit, one_edit_table
 from comrecgc.molecules import MolecularChemistry, is_valid_molecule, ladder_of
 from comrecgc.molecules.atoms import VALENCES

@@ -17,8 +17,8 @@ from comrecgc.molecules import (
     to_rdkit,
     to_smiles,
 )
+from comrecgc.molecules.smarts import run_smirks
 from comrecgc.molecules.smiles import from_smiles
-from comrecgc.molecules.smirks import run_smirks
 
 Chem = pytest.importorskip("rdkit.Chem")
 AllChem = pytest.importorskip("rdkit.Chem.AllChem")

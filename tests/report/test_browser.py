@@ -14,7 +14,7 @@ from comrecgc.data import load_planted
 from comrecgc.report import write_report
 from tests.explanations import explain, planted_explanation, planted_rules, random_explanation, tiny_dataset
 from tests.report.browsing import NARROW, WIDE, Open, browser, open_page
-from tests.report.test_page import HOSTILE
+from tests.report.test_pages import HOSTILE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import comrecgc
+from comrecgc.algorithms.registry import Rules
 from comrecgc.cli.app import app
 from comrecgc.data import load_planted
 from comrecgc.errors import InputError
@@ -16,9 +17,10 @@ from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.report import compare
 from comrecgc.report.comparison import Comparison
+from comrecgc.run import RunContext
 from tests.explanations import explain, planted_explanation, planted_rules
 from tests.report.live import chooser_of
-from tests.report.test_page import HOSTILE, Page
+from tests.report.test_pages import HOSTILE, Page
 from tests.stubs import AvoidsLabel, small_dataset
 
 DATASET = small_dataset(60)
@@ -26,7 +28,9 @@ DATASET = small_dataset(60)
 
 def explained(label: int, theta: float = 0.3) -> Explanation:
     model = AvoidsLabel(label, 3)
-    made = CommonRecourseExplainer(model, changes="connected", theta=theta, num_recourses=4, panel=False, jobs=1)
+    made = CommonRecourseExplainer(
+        model, Rules(changes="connected"), theta=theta, num_recourses=4, panel=False, context=RunContext(jobs=1)
+    )
     return made.fit(DATASET).explanation_
 
 
@@ -150,7 +154,7 @@ def test_the_command_writes_page_and_tables(tmp_path: Path) -> None:
         "comparison.md",
         "comparison.csv",
     }
-    runs = [comrecgc.load_explanation(tmp_path / name) for name in ("a", "b")]
+    runs = [comrecgc.open_run(tmp_path / name).explanation for name in ("a", "b")]
     assert chooser_of(runs[0]) is not None
     assert comrecgc.compare(*runs, names=["a", "b"]).to_csv() == (tmp_path / "c" / "comparison.csv").read_text()
     wrong = CliRunner().invoke(app, ["compare", str(tmp_path / "a")])

@@ -13,7 +13,7 @@ from comrecgc.explanation import Explanation, catalogue_of
 from comrecgc.graphs import Surroundings, find_sites
 from comrecgc.report import explorer as module
 from comrecgc.report.explorer import _most_entries, chosen_rows, packed_table, rule_chooser
-from comrecgc.report.page import render_report
+from comrecgc.report.pages import render_report
 from tests.explanations import planted_rules
 from tests.report.live import chooser_of, live_explanation
 

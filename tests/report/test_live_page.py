@@ -136,7 +136,7 @@ def test_the_page_chooses_as_python_does(live: Explanation, page: Page) -> None:
         assert rules == wanted.rules.tolist()
         assert added == wanted.gains.tolist()
         assert bound == wanted.bound
-        measured = held_out(table, num, wish, np.random.default_rng([chooser_of(live).settings.seed, 10]))
+        measured = held_out(table, num, wish, np.random.default_rng([chooser_of(live).settings.random_state, 10]))
         assert measured is not None
         assert unseen == pytest.approx(measured.coverage, abs=1e-12)
         empty += not rules

@@ -13,7 +13,7 @@ from comrecgc.explanation import Explanation
 from comrecgc.explanation.records import RunFacts
 from comrecgc.graphs import Pattern, Rule
 from comrecgc.report import write_report
-from comrecgc.report.page import render_report
+from comrecgc.report.pages import render_report
 from comrecgc.report.rule_views import REASONS, property_words, rule_facts, rule_figures, rule_kinds, rung_sentence
 from tests.explanations import (
     DOUBLE_BOND_TO_SINGLE,
@@ -21,7 +21,7 @@ from tests.explanations import (
     planted_rules,
     tiny_dataset,
 )
-from tests.report.test_page import HOSTILE, Page, embedded
+from tests.report.test_pages import HOSTILE, Page, embedded
 
 # Relabels the only N of the tiny dataset.
 RELABEL = Rule(Pattern((2,), (), ()), Pattern((0,), (), ()), kept=((0, 0),), closed=(False,))

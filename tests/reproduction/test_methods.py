@@ -12,15 +12,15 @@ import pytest
 from comrecgc.data import GraphDataset
 from comrecgc.models import Classifier, Embedder
 from comrecgc_reproduction import scale_of
-from comrecgc_reproduction.grounds import Ground
 from comrecgc_reproduction.methods import Method, in_common_without_clusters, moving_walk, published, source, summary
+from comrecgc_reproduction.setups import Setup
 from tests.algorithms.baselines.subjects import Killed, killing
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
 SCALE = replace(scale_of("quick"), most_graphs=None, num_steps=200, moving_steps=20)
 
 
-class Trees(Ground):
+class Trees(Setup):
     """Trees over A, B and C; those with a C are rejected."""
 
     @cached_property
@@ -40,8 +40,8 @@ def trees(tmp_path: Path, **options: Any) -> Trees:
     return Trees(name="trees", model="gcn", scale=SCALE, models=tmp_path / "models", **options)
 
 
-def figures(method: Method, ground: Ground, kept: Path | None = None) -> dict[str, Any]:
-    return {name: value for name, value in method.figures(ground, 0, kept).items() if name != "stages"}
+def figures(method: Method, setup: Setup, kept: Path | None = None) -> dict[str, Any]:
+    return {name: value for name, value in method.figures(setup, 0, kept).items() if name != "stages"}
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def figures(method: Method, ground: Ground, kept: Path | None = None) -> dict[st
     ids=lambda method: method.name,
 )
 def test_a_shared_search_gives_what_a_search_of_its_own_gives(method: Method, tmp_path: Path) -> None:
-    ground, kept = trees(tmp_path), tmp_path / "kept"
+    setup, kept = trees(tmp_path), tmp_path / "kept"
     assert method.searched_by is not None
-    method.searched_by.figures(ground, 0, kept)
+    method.searched_by.figures(setup, 0, kept)
     left = {path.name: path.read_bytes() for path in kept.iterdir()}
     assert left
-    assert figures(method, ground, kept) == figures(method, ground)
+    assert figures(method, setup, kept) == figures(method, setup)
     assert left == {path.name: path.read_bytes() for path in kept.iterdir()}  # nobody walked on
 
 
@@ -75,14 +75,14 @@ def test_what_is_left_of_a_killed_search_changes_nothing(tmp_path: Path) -> None
 
 
 def test_without_clusters_a_recourse_is_that_of_one_step(tmp_path: Path) -> None:
-    ground = trees(tmp_path)
-    found = in_common_without_clusters(ground, 0)
+    setup = trees(tmp_path)
+    found = in_common_without_clusters(setup, 0)
     assert 0 < found["coverage"] <= min(1.0, 5 * found["sets"] / found["inputs"])
-    assert found["inputs"] == figures(published(3), ground)["inputs"]
+    assert found["inputs"] == figures(published(3), setup)["inputs"]
 
 
 def test_a_cell_is_named_after_all_it_depends_on(tmp_path: Path) -> None:
-    ground = trees(tmp_path)
-    assert published(5).cell(ground, 1) == "published 5 heads fcr delta 0.02 theta 0.1 trees gcn seed 1 quick"
-    assert published(5, theta=0.1).cell(ground, 1) == published(5).cell(ground, 1)
-    assert published(5, theta=0.15).cell(ground, 1) != published(5).cell(ground, 1)
+    setup = trees(tmp_path)
+    assert published(5).cell(setup, 1) == "published 5 heads fcr delta 0.02 theta 0.1 trees gcn seed 1 quick"
+    assert published(5, theta=0.1).cell(setup, 1) == published(5).cell(setup, 1)
+    assert published(5, theta=0.15).cell(setup, 1) != published(5).cell(setup, 1)

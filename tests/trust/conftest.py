@@ -28,9 +28,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture
 def options(models: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """`comrecgc explain` on a few small trees."""
-    monkeypatch.setattr("comrecgc.data.loading.load_dataset", lambda *_, **__: DATASET)
+    monkeypatch.setattr("comrecgc.data.load_dataset", lambda *_, **__: DATASET)
     limits = ["--theta", "0.2", "--recourses", "3", "--jobs", "1"]
-    return ["explain", "--dataset", "planted", *models, "--recourse", "vectors", "--changes", "any", *limits]
+    return ["explain", "--dataset", "planted", *models, "--algorithm", "vectors", "--changes", "any", *limits]
 
 
 @pytest.fixture

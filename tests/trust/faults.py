@@ -15,7 +15,7 @@ from comrecgc.run import files
 
 
 class Disk:
-    """Counts what `comrecgc.storage` asks of the disk, and fails once: at a number, or at an operation on a file.
+    """Counts what `comrecgc.run.files` asks of the disk, and fails once: at a number, or at an operation on a file.
 
     Args:
         monkeypatch: Puts the disk in the place of the real one.

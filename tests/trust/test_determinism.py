@@ -12,26 +12,19 @@ import pytest
 import torch
 
 from comrecgc.algorithms.inputs import ModelPair
-from comrecgc.algorithms.settings import Settings
+from comrecgc.algorithms.registry import PaperWalk, Vectors
 from comrecgc.data import GraphDataset, load_planted
 from comrecgc.evidence.evaluation import recheck
-from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.models import ClassifierTraining, GraphClassifier, Greed, save_classifier, train_classifier
 from comrecgc.models.greed import save_embedder
 from comrecgc.runs import explain_dataset
+from tests.stubs import explainer_of
 
 MOLECULES = load_planted()[:60]
-PRESETS: dict[str, dict[str, Any]] = {
-    "default": {
-        "recourse": "vectors",
-        "changes": "any",
-        "theta": 0.1,
-        "delta": 0.0003,
-        "num_recourses": 4,
-        "directional": True,
-    },
-    "paper": {"theta": 0.1, "delta": 0.0005, "num_recourses": 4, "preset": "paper", "num_steps": 80, "num_heads": 3},
+ALGORITHMS: dict[str, dict[str, Any]] = {
+    "vectors": {"kind": Vectors, "changes": "any", "delta": 0.0003, "directional": True, "num_recourses": 4},
+    "paper": {"kind": PaperWalk, "delta": 0.0005, "num_recourses": 4, "num_steps": 80, "num_heads": 3},
 }
 
 
@@ -45,26 +38,24 @@ def models() -> ModelPair:
 
 @pytest.fixture(scope="module")
 def explained(models: ModelPair) -> Callable[..., Explanation]:
-    def fit(preset: str, dataset: GraphDataset = MOLECULES, jobs: int = 1) -> Explanation:
-        explainer = CommonRecourseExplainer(models.classifier, models.embedder, jobs=jobs, **PRESETS[preset])
+    def fit(name: str, dataset: GraphDataset = MOLECULES, jobs: int = 1) -> Explanation:
+        explainer = explainer_of(models.classifier, embedder=models.embedder, jobs=jobs, **ALGORITHMS[name])
         return explainer.fit(dataset).explanation_
 
     return fit
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_twice_and_with_more_jobs_the_explanation_is_the_same(
-    preset: str, explained: Callable[..., Explanation]
-) -> None:
-    first = explained(preset)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_twice_and_with_more_jobs_the_explanation_is_the_same(name: str, explained: Callable[..., Explanation]) -> None:
+    first = explained(name)
     assert first.recourses
     assert first.coverage > 0
     for jobs in (1, 2):
-        assert explained(preset, jobs=jobs).to_json() == first.to_json(), jobs
+        assert explained(name, jobs=jobs).to_json() == first.to_json(), jobs
 
 
 def test_another_seed_is_another_search(models: ModelPair, explained: Callable[..., Explanation]) -> None:
-    other = CommonRecourseExplainer(models.classifier, models.embedder, jobs=1, random_state=1, **PRESETS["paper"])
+    other = explainer_of(models.classifier, embedder=models.embedder, random_state=1, **ALGORITHMS["paper"])
     assert other.fit(MOLECULES).explanation_.to_json() != explained("paper").to_json()
 
 
@@ -74,9 +65,9 @@ def permuted(dataset: GraphDataset, seed: int) -> GraphDataset:
 
 
 def test_the_order_of_nodes_does_not_change_coverage(explained: Callable[..., Explanation]) -> None:
-    first = explained("default")
+    first = explained("vectors")
     for seed in (1, 2):
-        other = explained("default", permuted(MOLECULES, seed))
+        other = explained("vectors", permuted(MOLECULES, seed))
         # Which recourse is chosen of two equally good ones may hang on the last bit of a sum, and one input with it.
         assert abs(len(other.uncovered) - len(first.uncovered)) <= 1
 
@@ -96,11 +87,6 @@ def test_the_library_and_the_run_folder_say_the_same(
     assert isinstance(models.embedder, Greed)
     save_classifier(models.classifier, tmp_path / "c.safetensors", {})
     save_embedder(models.embedder, tmp_path / "e.safetensors", {})
-    found = explain_dataset(
-        MOLECULES,
-        tmp_path / "run",
-        Settings(**PRESETS["default"], jobs=2),
-        classifier=tmp_path / "c.safetensors",
-        embedder=tmp_path / "e.safetensors",
-    )
-    assert found.to_json() == explained("default").to_json()
+    asked = ALGORITHMS["vectors"] | {"embedder": tmp_path / "e.safetensors", "jobs": 2}
+    found = explain_dataset(MOLECULES, tmp_path / "run", explainer_of(tmp_path / "c.safetensors", **asked))
+    assert found.to_json() == explained("vectors").to_json()

@@ -25,8 +25,8 @@ def test_killed_and_resumed_runs_end_like_uninterrupted_ones() -> None:
     rows = re.findall(r"^(.+?) +[\d.]+ s +\d+ \| +(\d+) +(\d+) +\d+ \| (\d+) of (\d+)", done.stdout, re.MULTILINE)
     assert [row[0] for row in rows] == [
         "explain",
-        "explain --recourse vectors",
-        "explain --preset paper",
+        "explain --algorithm vectors",
+        "explain --algorithm paper",
         "train classifier",
         "train embedder",
     ]

@@ -20,7 +20,7 @@ from tests.trust.conftest import names, one_line
 HOLD = """
 import sys, time
 from pathlib import Path
-from comrecgc.storage import only_writer_in
+from comrecgc.run import only_writer_in
 with only_writer_in(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
@@ -116,4 +116,4 @@ def test_who_waits_gets_the_lock_when_its_holder_dies(tmp_path: Path) -> None:
         waiting.kill()
 
 
-WAIT = "__import__('comrecgc.run.files').storage.locks._locked(Path(sys.argv[1]) / '.lock', Path(), wait=True)"
+WAIT = "__import__('comrecgc.run.files').run.files._locked(Path(sys.argv[1]) / '.lock', Path(), wait=True)"

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.inputs import ModelPair
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.data import load_planted
 from comrecgc.evidence.evaluation import BORDERLINE, recheck
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import GraphBatch
+from comrecgc.run import RunContext
 from tests.scoring.plain import random_greed
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
@@ -27,13 +29,10 @@ MODELS = ModelPair(AvoidsLabel(2, 3), Histogram(3))
 def found() -> Explanation:
     explainer = CommonRecourseExplainer(
         MODELS.classifier,
-        MODELS.embedder,
-        recourse="vectors",
-        changes="any",
+        Vectors(embedder=MODELS.embedder, changes="any", delta=0.05),
         theta=0.3,
-        delta=0.05,
         num_recourses=3,
-        jobs=1,
+        context=RunContext(jobs=1),
     )
     return explainer.fit(small_dataset()).explanation_
 

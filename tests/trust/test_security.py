@@ -22,7 +22,7 @@ from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Edit, EditKind
 from comrecgc.models import ClassifierTraining, EmbedderTraining, obtain_classifier, obtain_embedder
-from comrecgc.report.page import render_report
+from comrecgc.report.pages import render_report
 from tests.cli.command import run
 from tests.explanations import explain, tiny_dataset
 from tests.stubs import small_dataset

@@ -156,7 +156,8 @@ def test_a_classifier_training_goes_on_after_any_failed_write(tmp_path: Path, mo
 
 def test_an_embedder_training_goes_on_after_any_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = small_dataset().graphs
-    training = EmbedderTraining(effort=0.001, num_layers=1, width=8, head_widths=(8,), checkpoint_every=7)
+    training = EmbedderTraining(effort=0.001, num_layers=1, width=8, head_widths=(8,))
+    monkeypatch.setattr("comrecgc.models.greed_training.CHECKPOINT_EVERY", 7)
     whole = train_embedder(graphs, 3, training).state_dict()
 
     def train(folder: Path) -> dict[str, torch.Tensor]:
@@ -180,10 +181,11 @@ def test_an_embedder_training_goes_on_after_any_failed_write(tmp_path: Path, mon
         assert all(torch.equal(resumed[name], tensor) for name, tensor in whole.items()), number
 
 
-def test_half_a_checkpoint_folder_is_of_nobody(tmp_path: Path) -> None:
+def test_half_a_checkpoint_folder_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels without the settings they were made with, as a kill while clearing up might have left, are not taken."""
     graphs = small_dataset().graphs
-    training = EmbedderTraining(effort=0.001, num_layers=1, width=8, head_widths=(8,), checkpoint_every=7)
+    training = EmbedderTraining(effort=0.001, num_layers=1, width=8, head_widths=(8,))
+    monkeypatch.setattr("comrecgc.models.greed_training.CHECKPOINT_EVERY", 7)
     whole = train_embedder(graphs, 3, training)
     out, partial = tmp_path / "greed.safetensors", tmp_path / "greed.partial"
 

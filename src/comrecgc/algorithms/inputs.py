@@ -110,7 +110,8 @@ class Rejects:
         batch = GraphBatch.from_graphs(self.graphs)
         kept = np.flatnonzero(panel.votes(batch) == 0) if self else np.zeros(0, np.int64)
         graphs = [self.graphs[i] for i in kept.tolist()]
-        return replace(self, indices=self.indices[kept], graphs=graphs, scores=self.scores[kept])
+        names = tuple(self.names[i] for i in kept.tolist()) if self.names else ()
+        return replace(self, indices=self.indices[kept], graphs=graphs, scores=self.scores[kept], names=names)
 
     def index(self, place: RejectPlace) -> DatasetIndex:
         """The index in the dataset of the graph at a place."""

@@ -9,19 +9,24 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
+from comrecgc.algorithms.base import Task, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.inputs import ModelPair
-from comrecgc.algorithms.settings import ResolvedSettings, Settings
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, ball_cover
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, rung_shares
 from comrecgc.models import Classifier, Panel, PanelMember, PanelTraining, as_classifier, load_panel, obtain_panel
-from comrecgc.run import Engine, Progress
+from comrecgc.molecules import Valence
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
 _GRAPHS_AT_ONCE = 4096
+
+_PANEL_SHARE = 0.25  # of the time that is left may go into training a panel
+
+VALENCE = "valence"
+"""A constraint by its name: no atom gets more bonds than it can carry."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,28 +43,29 @@ class Judges:
     panel: Panel | None = None
     why_no_panel: str = "There is no panel."
 
-    def constraint(self, settings: Settings) -> Constraint | None:
-        """Edits that keep to the rung of the settings and to their own constraint."""
-        parts = [settings.constraint, self.ladder.constraint(Rung.parse(settings.changes))]
+    def constraint(self, algorithm: VectorAlgorithm, label_names: Sequence[str]) -> Constraint | None:
+        """Edits that keep to the rung of the algorithm and to its own constraint."""
+        own = Valence.of_elements(label_names) if algorithm.constraint == VALENCE else algorithm.constraint
+        parts = [own, self.ladder.constraint(Rung.parse(algorithm.changes))]
         given = [part for part in parts if part is not None]
         return None if not given else given[0] if len(given) == 1 else AllOf(*given)
 
     def scorer(
-        self, models: ModelPair, dataset: GraphDataset, settings: Settings, device: torch.device | str
+        self, models: ModelPair, dataset: GraphDataset, algorithm: VectorAlgorithm, context: RunContext
     ) -> NeighbourhoodScorer:
         """Scores the edits that `constraint` allows."""
         return NeighbourhoodScorer(
             models.classifier,
             models.embedder,
             dataset.num_labels,
-            constraint=self.constraint(settings),
-            device=device,
-            num_threads=settings.num_jobs,
+            constraint=self.constraint(algorithm, dataset.label_names),
+            device=context.device,
+            num_threads=context.num_jobs,
         )
 
-    def confirmed(self, candidates: Candidates, settings: ResolvedSettings) -> Candidates:
-        """The candidates the settings allow: all, or on the highest rung those that most of the panel accept."""
-        if settings.changes != str(Rung.CONFIRMED):
+    def confirmed(self, candidates: Candidates, task: VectorTask) -> Candidates:
+        """The candidates the task allows: all, or on the highest rung those that most of the panel accept."""
+        if task.changes != str(Rung.CONFIRMED):
             return candidates
         panel = self.panel
         if panel is None:
@@ -70,12 +76,12 @@ class Judges:
         accepted: BoolArray = np.concatenate([np.zeros(0, dtype=bool), *votes])
         pairs, centres = candidates.pairs.subset(accepted[place]), candidates.centres
         if centres is not None:
-            centres = ball_cover(settings).centres(pairs, np.random.default_rng([settings.seed, 2]), previous=centres)
+            centres = ball_cover(task).centres(pairs, np.random.default_rng([task.random_state, 2]), previous=centres)
         return replace(candidates, pairs=pairs, centres=centres)
 
-    def stands(self, settings: Settings) -> Stands | None:
-        """Judges whether changed graphs stand on the rung of the settings; None where any change is allowed."""
-        rung = Rung.parse(settings.changes)
+    def stands(self, task: Task[Any]) -> Stands | None:
+        """Judges whether changed graphs stand on the rung of the task; None where any change is allowed."""
+        rung = Rung.parse(task.changes)
         if rung == Rung.ANY:
             return None
         if rung == Rung.CONFIRMED and self.panel is None:
@@ -126,15 +132,11 @@ class Verdicts:
 
 # Where the panel comes from: files, the cache, training, or models that are explained together.
 
-
-ObtainPanel = Callable[[float | None], tuple[Panel | None, str]]
-"""Loads or trains a panel before a deadline, with a sentence on it; called only if there is something to explain."""
+Models = Sequence[Classifier | Callable[..., Any] | str | Path]
 
 
-def agreement_source(
-    models: Sequence[Classifier | Callable[..., Any] | str | Path], dataset: GraphDataset
-) -> ObtainPanel:
-    """Models, or files of them, that are explained together with another: a panel that must be unanimous."""
+def agreement_panel(models: Models, dataset: GraphDataset) -> tuple[Panel, str]:
+    """Models, or files of them, that are explained together with another: a panel that must be unanimous, and a sentence on it."""
     members: list[PanelMember] = []
     for place, model in enumerate(models):
         if isinstance(model, str | Path):
@@ -146,26 +148,29 @@ def agreement_source(
         f"{len(members) + 1} classifiers are explained at once, the others being {names}: "
         "all reject every input and accept every counterfactual."
     )
-    panel = Panel(tuple(members), unanimous=True)
-    return lambda _: (panel, sentence)
+    return Panel(tuple(members), unanimous=True), sentence
 
 
-def panel_source(
+def find_panel(
+    panel: Panel | PanelTraining | Sequence[str | Path] | bool,
     dataset: GraphDataset,
-    files: Sequence[str | Path] = (),
-    training: PanelTraining | None = None,
+    context: RunContext,
     *,
-    has_classes: bool = True,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
-) -> ObtainPanel:
-    """Obtains a panel when it is called: from files, from the cache, or by training."""
-    return lambda deadline: obtain_panel(
-        dataset,
-        files=files,
-        training=training,
-        has_classes=has_classes,
-        engine=engine,
-        deadline=deadline,
-        progress=progress,
-    )
+    has_classes: bool,
+) -> tuple[Panel | None, str]:
+    """The panel that is asked about accepted results, and a sentence on it.
+
+    Args:
+        panel: A panel, how to train one, files of classifiers, or True to train one as usual.
+        dataset: Graphs with their classes.
+        context: Time and progress.
+        has_classes: Whether the classes are true ones.
+    """
+    if isinstance(panel, Panel):
+        return panel, f"A panel of {len(panel)} given classifiers was asked too."
+    training = panel if isinstance(panel, PanelTraining) else None
+    files = () if isinstance(panel, bool | PanelTraining) else panel
+    return obtain_panel(
+        dataset, files=files, training=training, has_classes=has_classes, engine=context.engine,
+        deadline=context.clock.training_deadline(_PANEL_SHARE), progress=context.report,
+    )  # fmt: skip

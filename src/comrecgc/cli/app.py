@@ -4,18 +4,38 @@ from __future__ import annotations
 
 import errno
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
 from comrecgc import __version__
 from comrecgc.errors import InputError
 from comrecgc.terminal import err, out
 
+if TYPE_CHECKING:
+    from comrecgc.data import GraphDataset
+
+
+class _Commands(TyperGroup):
+    """Commands, one of which is built only when it is called: its options need all algorithms, which take seconds to import."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name == "explain":
+            from comrecgc.cli.explain import explain_command
+
+            command = explain_command()
+        return name, command, rest
+
+
 app = typer.Typer(
     name="comrecgc",
+    cls=_Commands,
     help="Explain a graph neural network globally: a few common recourses that turn many rejected graphs into accepted ones.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -53,44 +73,179 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
+def with_options(command: Callable[..., None], into: str, options: Sequence[inspect.Parameter]) -> Callable[..., None]:
+    """The command with more options, which it gets as one dictionary.
+
+    Args:
+        command: A function with typer's annotations.
+        into: Its parameter that takes the dictionary; options stand where it stands.
+        options: The options, keyword-only, annotated and with defaults.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in inspect.signature(command).parameters.items()
+    ]
+    place = [parameter.name for parameter in own].index(into)
+    parameters = [*own[:place], *options, *own[place + 1 :]]
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        gathered = {parameter.name: values.pop(parameter.name) for parameter in options}
+        command(**values, **{into: gathered})
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def option_name(field: str) -> str:
+    """The option of a parameter: `num_recourses` is `--recourses`, `random_state` is `--seed`, any other keeps its name."""
+    return "--" + ("seed" if field == "random_state" else field.removeprefix("num_").replace("_", "-"))
+
+
 Dataset = Annotated[
     str,
     typer.Option(
         help="aids, mutagenicity, nci1, proteins, imdb-binary, imdb-multi, planted; "
         "or the path of a TU folder or .zip, of a .pt file with a list of PyG graphs, or of a .csv, .tsv, .smi, .sdf or .parquet file of molecules.",
+        rich_help_panel="Data",
     ),
 ]
 DataRoot = Annotated[
     Path | None,
     typer.Option(
-        help="Folder with the benchmark archives, before $COMRECGC_DATA and the user cache.", show_default=False
+        help="Folder with the benchmark archives, before $COMRECGC_DATA and the user cache.",
+        show_default=False,
+        rich_help_panel="Data",
     ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from where an interrupted run stopped.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on from where an interrupted run stopped.", rich_help_panel="Output")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the run in the folder.", rich_help_panel="Output")
+]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Cores to use; the result does not depend on it.")]
-AllJobs = Annotated[
-    int | None, typer.Option(min=1, help="Cores to use; the result does not depend on it.", show_default="all")
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Cores to use; the result does not depend on it.", show_default="all", rich_help_panel="Scale"
+    ),
 ]
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Address of a dask scheduler whose workers do what can be done apart, tcp://host:port.",
+        help="Address of a dask scheduler whose workers run independent blocks, tcp://host:port.",
         show_default="this machine",
+        rich_help_panel="Scale",
     ),
 ]
 TimeBudget = Annotated[
     float | None,
-    typer.Option(help="Seconds the whole run may take; what is found by then is the answer.", show_default="no limit"),
+    typer.Option(
+        help="Seconds the whole run may take; what is found by then is the answer.",
+        show_default="no limit",
+        rich_help_panel="Scale",
+    ),
 ]
 ClassifierFile = Annotated[
     Path | None,
-    typer.Option(help="Checkpoint of the classifier: .safetensors, .pth or .pt.", show_default=False),
+    typer.Option(
+        help="Checkpoint of the classifier: .safetensors, .pth or .pt.", show_default=False, rich_help_panel="Model"
+    ),
 ]
 EmbedderFile = Annotated[
     Path | None,
-    typer.Option(help="Checkpoint of the GREED embedder: .safetensors, .pth or .pt.", show_default=False),
+    typer.Option(
+        help="Checkpoint of the GREED embedder: .safetensors, .pth or .pt.", show_default=False, rich_help_panel="Model"
+    ),
 ]
+RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.", show_default=False)]
+
+
+# How data is read: options that every command that reads data shares.
+
+
+def _data(name: str, kind: Any, default: Any, flag: str, help: str, shown: str | bool = False) -> inspect.Parameter:
+    option = typer.Option(flag, help=help, show_default=shown, rich_help_panel="Data")
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+DATA = (
+    _data("smiles", str | None, None, "--smiles", "Tables: the column of SMILES.", "found by name or contents"),
+    _data("target", str | None, None, "--target", "Tables: the column of classes, or of numbers with --threshold.", "found"),
+    _data(
+        "accept", str | None, None, "--accept",
+        "The class to reach, by its value or name; needed where there are more than two. With --threshold: higher or lower.",
+        "1, or the larger; higher",
+    ),
+    _data("reject", str | None, None, "--reject", "Archives, PyG files: the only class to leave.", "all others"),
+    _data(
+        "bins", list[str] | None, None, "--bin",
+        "Archives, PyG files: a node attribute to cut into ranges, as NAME=4, once per attribute; 4 alone cuts every one.",
+        "attributes are left out",
+    ),
+    _data("threshold", float | None, None, "--threshold", "Tables, archives of numbers: makes classes of them, high from here on."),
+    _data("id_column", str | None, None, "--id-column", "Tables: the column that names molecules.", "found by name"),
+    _data("class_names", str | None, None, "--class-names", "Tables: what reject and accept mean: toxic,harmless."),
+    _data("skip_bad", bool, False, "--skip-bad", "Tables: leave out rows that cannot be read."),
+    _data(
+        "standardise", bool, True, "--standardise/--as-written",
+        "Tables: keep the largest fragment, neutralise it, and merge what is then the same.", True,
+    ),
+)  # fmt: skip
+
+_LONGEST_COUNT = 4  # digits
+
+reading_data = functools.partial(with_options, into="reading", options=DATA)
+"""The command with the options of `DATA`, which it gets as `reading`."""
+
+
+def read_data(
+    dataset: str,
+    data_root: Path | None,
+    reading: dict[str, Any],
+    *,
+    need_classes: bool = True,
+    label_names: Sequence[str] | None = None,
+) -> GraphDataset:
+    """The data that `--dataset` names, read as the options say; what reading did to it goes to stderr."""
+    from comrecgc.data import GraphReading, TableReading, is_table, load_dataset
+
+    given = dict(reading)
+    class_names, reject, bins = (given.pop(name) for name in ("class_names", "reject", "bins"))
+    names = None if class_names is None else tuple(name.strip() for name in class_names.split(","))
+    if names is not None and (len(names) != 2 or not all(names)):
+        raise InputError(f"--class-names must name reject and accept: toxic,harmless (got {class_names!r})")
+    on_error: Literal["skip", "raise"] = "skip" if given.pop("skip_bad") else "raise"
+    table = TableReading(
+        class_names=None if names is None else (names[0], names[1]), on_error=on_error, label_names=label_names, **given
+    )
+    how: TableReading | GraphReading = table
+    if is_table(dataset):
+        if reject is not None or bins:
+            raise InputError("--reject and --bin are for archives and PyG files (got a table)")
+    elif replace(table, accept=None, threshold=None, label_names=None) == TableReading():
+        accept, threshold = given["accept"], given["threshold"]
+        how = GraphReading(accept=accept, reject=reject, threshold=threshold, bins=_parse_bins(bins or ()))
+    loaded = load_dataset(dataset, root=data_root, need_classes=need_classes, reading=how)
+    for note in loaded.notes:
+        err.print(f"note: {note}", markup=False, soft_wrap=True)
+    return loaded
+
+
+def _parse_bins(texts: Sequence[str]) -> dict[str, int]:
+    """Attributes and numbers of ranges, from NAME=4; 4 alone is for all."""
+    parsed = {}
+    for text in texts:
+        name, _, count = text.rpartition("=") if "=" in text else ("all", "=", text)
+        if not name or not count.isdecimal() or len(count) > _LONGEST_COUNT:
+            raise InputError(
+                f"--bin must be a number of ranges, as 4, or one for an attribute, as charge=4 (got {text!r})"
+            )
+        parsed[name.strip()] = int(count)
+    return parsed
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,262 +1,301 @@
-"""`comrecgc explain`: a dataset and perhaps models in, a run folder out."""
+"""`comrecgc explain` and `comrecgc demo`: a dataset and perhaps models in, a run folder out.
+
+The options of `explain` are generated from the algorithms: their fields, help texts and defaults.
+"""
 
 from __future__ import annotations
 
+import inspect
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from comrecgc.cli.app import (
-    AllJobs,
     ClassifierFile,
     Cluster,
     DataRoot,
     Dataset,
-    EmbedderFile,
+    Jobs,
+    Overwrite,
     Resume,
     Seed,
     TimeBudget,
     app,
     guarded,
-)
-from comrecgc.cli.options import (
-    Accept,
-    Bins,
-    ClassNames,
-    IdColumn,
-    Reject,
-    SkipBad,
-    SmilesColumn,
-    Standardise,
-    TargetColumn,
-    Threshold,
-    load_table_or_dataset,
+    option_name,
+    read_data,
+    reading_data,
+    with_options,
 )
 from comrecgc.errors import InputError
-from comrecgc.terminal import bars, err
+from comrecgc.terminal import bars, err, out
+
+if TYPE_CHECKING:
+    from comrecgc.data import PlantedDataset
+    from comrecgc.explanation import CoveredInput, Explanation
+
+_OTHERS = "The paper's method and baselines"
+_KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "tuple": list[str]}
 
 
-@app.command()
-@guarded
+@app.command("explain", add_help_option=False)
+def _listed() -> None:
+    """Find the common recourses of a classifier on a dataset; models that are not given are trained, once."""
+
+
+def explain_command() -> Any:
+    """The command with the options of all algorithms."""
+    from comrecgc.algorithms.registry import ALGORITHMS
+
+    built = typer.Typer(rich_markup_mode="markdown", pretty_exceptions_enable=False, add_completion=False)
+    full = with_options(reading_data(guarded(explain)), "options", algorithm_options())
+    full.__doc__ = (explain.__doc__ or "").replace("ALGORITHMS", ", ".join(ALGORITHMS))
+    built.command("explain")(full)
+    return typer.main.get_command(built)
+
+
+def algorithm_options() -> list[inspect.Parameter]:
+    """An option for every field of an algorithm; one that several share is one option, and its help says whose it is."""
+    from comrecgc.algorithms.registry import ALGORITHMS
+
+    names = dict.fromkeys(
+        each.name for made in ALGORITHMS.values() for each in _fields(made) if each.metadata["command_line"]
+    )
+    options = [_option(name) for name in names]
+    order = ("Trust", "Rules", "Molecules", "Model", "Vectors", _OTHERS, "Baselines", "Scale")
+    return sorted(options, key=lambda option: order.index(option.annotation.__metadata__[0].rich_help_panel))
+
+
+def _fields(made: Any) -> list[Any]:
+    from dataclasses import fields
+
+    return [each for each in fields(made) if each.metadata]
+
+
+def _option(name: str) -> inspect.Parameter:
+    from comrecgc.algorithms.registry import ALGORITHMS
+
+    owners = {key: each for key, made in ALGORITHMS.items() for each in _fields(made) if each.name == name}
+    first = next(iter(owners.values()))
+    helps = _by_value({key: each.metadata["help"] for key, each in owners.items()}, len(ALGORITHMS))
+    defaults = _by_value({key: _shown(each.default) for key, each in owners.items()}, len(owners))
+    kind = _KINDS.get(str(first.type).split(" ")[0].split("[")[0], str)
+    if str(first.type) == "float | str":
+        kind = str
+    flag = option_name(name)
+    option = typer.Option(
+        f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
+        help=helps,
+        show_default=defaults or False,
+        metavar="|".join(first.metadata["choices"]) if str(first.type) == "str" else None,
+        rich_help_panel=first.metadata["panel"] or ("Rules" if "rules" in owners else _OTHERS),
+    )
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
+
+
+def _by_value(texts: dict[str, str], everyone: int) -> str:
+    """Texts of several algorithms: those of a few are named, and a shared one stands alone."""
+    groups: dict[str, list[str]] = {}
+    for key, text in texts.items():
+        groups.setdefault(text, []).append(key)
+    if len(groups) == 1:
+        text, owners = next(iter(groups.items()))
+        few = len(owners) < everyone and len(owners) < 9
+        return f"{text} ({', '.join(owners)})" if few and text else text
+    *few_of_them, (most, most_owners) = sorted(groups.items(), key=lambda group: len(group[1]))
+    named = [f"{', '.join(owners)}: {text}" for text, owners in few_of_them]
+    return "; ".join([*named, f"otherwise {most}" if len(most_owners) > 1 else f"{most_owners[0]}: {most}"])
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
 def explain(
     dataset: Dataset,
-    smiles: SmilesColumn = None,
-    target: TargetColumn = None,
-    accept: Accept = None,
-    reject: Reject = None,
-    bins: Bins = None,
-    threshold: Threshold = None,
-    id_column: IdColumn = None,
-    class_names: ClassNames = None,
-    skip_bad: SkipBad = False,
-    standardise: Standardise = True,
+    reading: dict[str, Any],
+    data_root: DataRoot = None,
     classifier: ClassifierFile = None,
-    embedder: EmbedderFile = None,
-    output: Annotated[
-        Path | None, typer.Option("--out", help="The run folder.", show_default="comrecgc-DATASET")
-    ] = None,
+    algorithm: Annotated[str, typer.Option(metavar="NAME", help="How recourses are found.")] = "rules",
     theta: Annotated[
         float | None,
         typer.Option(help="θ: largest normalised distance of a counterfactual.", show_default="0.1; proteins 0.15"),
     ] = None,
-    delta: Annotated[
-        str,
-        typer.Option(
-            help="Δ: how near a recourse must come to cover a graph; auto is half the median length of a one-edit recourse "
-            "(0.02 with --preset paper)."
-        ),
-    ] = "auto",
-    recourse: Annotated[
-        Literal["rules", "vectors"] | None,
-        typer.Option(
-            help="rules: changes a person can carry out; vectors of the embedding, as in the paper.",
-            show_default="rules; vectors with --preset paper or --problem fc",
-        ),
-    ] = None,
     recourses: Annotated[
         int | None, typer.Option(min=1, help="R: recourses to find, at most.", show_default="10 rules, 100 vectors")
     ] = None,
-    max_changes: Annotated[int, typer.Option(min=1, max=3, help="Rules: changes made together, at most.")] = 2,
-    min_success: Annotated[
-        float, typer.Option(help="Rules: least share of the graphs a rule can be carried out on that it turns.")
-    ] = 0.0,
-    min_support: Annotated[int, typer.Option(min=1, help="Rules: fewest graphs that a rule turns.")] = 1,
-    max_cost: Annotated[
-        int | None, typer.Option(min=1, help="Rules: most elements that a rule changes.", show_default="no limit")
-    ] = None,
-    protect: Annotated[
-        list[str] | None,
-        typer.Option(help="Rules: SMARTS of what must stay in a molecule, once per pattern.", show_default=False),
-    ] = None,
-    forbid: Annotated[
-        list[str] | None,
-        typer.Option(help="Rules: SMARTS of what no result may have, once per pattern.", show_default=False),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(help="Rules: SMARTS of where molecules may change, once per pattern.", show_default=False),
-    ] = None,
-    allow_alerts: Annotated[
-        bool,
-        typer.Option(
-            "--allow-alerts",
-            help="Rules: allow changes of a table's molecules that bring structural alerts (Brenk) or fall apart.",
-        ),
-    ] = False,
-    heads: Annotated[int, typer.Option(min=1, help="k: heads of the paper's walk.")] = 5,
-    steps: Annotated[int, typer.Option(min=1, help="M: steps of the paper's walk.")] = 50_000,
-    teleport: Annotated[float, typer.Option(help="τ: how often the paper's walk goes back to the inputs.")] = 0.05,
-    problem: Annotated[
-        Literal["fcr", "fc"], typer.Option(help="fcr, or fc with no more counterfactuals than rejects.")
-    ] = "fcr",
-    selection: Annotated[
-        Literal["ball", "dbscan"] | None,
-        typer.Option(help="How recourses are chosen.", show_default="ball; dbscan with --preset paper"),
-    ] = None,
-    preset: Annotated[
-        Literal["default", "paper"], typer.Option(help="Directed search, or the paper's walk and clusters.")
-    ] = "default",
-    directional: Annotated[
-        bool | None,
-        typer.Option(
-            "--directional/--any-direction",
-            help="Only recourses longer than Δ, which exclude changing nothing.",
-            show_default="directional where Δ is auto",
-        ),
-    ] = None,
-    changes: Annotated[
-        Literal["any", "connected", "plausible", "confirmed"] | None,
-        typer.Option(
-            help="Which changes are allowed: connected adds no components, plausible touches no node that looks unlike the "
-            "data afterwards, confirmed is accepted by most of a panel too.",
-            show_default="plausible; any with --preset paper",
-        ),
-    ] = None,
+    seed: Seed = 0,
     panel: Annotated[
         list[Path] | None,
         typer.Option(
             help="A classifier of the panel, once per file.",
             show_default="trained for rules, and where changes are confirmed",
+            rich_help_panel="Trust",
         ),
     ] = None,
+    no_panel: Annotated[
+        bool, typer.Option("--no-panel", help="Ask no other classifiers.", rich_help_panel="Trust")
+    ] = False,
     agree: Annotated[
         list[Path] | None,
         typer.Option(
             help="A classifier that is explained at the same time, once per file: all must reject an input and accept its "
             "counterfactual.",
             show_default=False,
+            rich_help_panel="Trust",
         ),
     ] = None,
-    no_panel: Annotated[bool, typer.Option("--no-panel", help="Ask no other classifiers.")] = False,
-    valence: Annotated[
-        bool, typer.Option("--valence", help="Vectors: only edits that give no atom more bonds than it can carry.")
-    ] = False,
-    sample: Annotated[
-        int,
-        typer.Option(
-            min=10, help="Rules: graphs that are studied where there are more; the rules found are carried out on all."
-        ),
-    ] = 5000,
-    cluster: Cluster = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            help="Rules: i/n carries them out on one of n parts of the graphs; `comrecgc merge` joins the parts.",
-            show_default=False,
-        ),
+    options: dict[str, Any] = {},  # noqa: B006  # filled in by `with_options`
+    output: Annotated[
+        Path | None,
+        typer.Option("--out", help="The run folder.", show_default="comrecgc-DATASET", rich_help_panel="Output"),
     ] = None,
-    seed: Seed = 0,
-    jobs: AllJobs = None,
-    time_budget: TimeBudget = None,
+    overwrite: Overwrite = False,
     resume: Resume = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
-    data_root: DataRoot = None,
+    jobs: Jobs = None,
+    time_budget: TimeBudget = None,
+    cluster: Cluster = None,
 ) -> None:
     """Find the common recourses of a classifier on a dataset; models that are not given are trained, once.
 
-    Exit code 3 means that the time budget ended the search before anything was found.
+    Algorithms are ALGORITHMS. Exit code 3 means that the time budget ended the search before anything was found.
     """
     started = time.monotonic()
-    from comrecgc.algorithms.rules.population import Shard
-    from comrecgc.algorithms.settings import Settings
     from comrecgc.cli.summary import print_summary
     from comrecgc.compilation import Compilation
     from comrecgc.cover import Reason
     from comrecgc.data import paper_theta
-    from comrecgc.molecules import Valence
+    from comrecgc.explainer import CommonRecourseExplainer
+    from comrecgc.run import RunContext
     from comrecgc.runs import explain_dataset
 
     if no_panel and panel:
         raise InputError("--panel and --no-panel cannot both be given")
     if agree and (panel or no_panel):
         raise InputError("--agree takes the place of --panel: they cannot both be given")
-    if agree and changes not in (None, "confirmed"):
-        raise InputError(f"--agree asks for --changes confirmed (got {changes})")
-    settings = Settings(
-        theta=paper_theta(dataset) if theta is None else theta,
-        delta=parse_delta(delta),
-        recourse=recourse or "",
-        num_recourses=recourses,  # type: ignore[arg-type]  # None is filled in
-        max_changes=max_changes,
-        min_success=min_success,
-        min_support=min_support,
-        max_cost=max_cost,
-        protect=tuple(protect or ()),
-        forbid=tuple(forbid or ()),
-        only=tuple(only or ()),
-        allow_alerts=allow_alerts,
-        problem=problem,
-        selection=selection,
-        preset=preset,
-        changes="confirmed" if agree else changes or "",
-        directional=directional,
-        num_heads=heads,
-        num_steps=steps,
-        teleport=teleport,
-        time_budget=time_budget,
-        jobs=jobs,
-        seed=seed,
-        sample=sample,
-    )
-    loaded = load_table_or_dataset(
-        dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
-        class_names=class_names, skip_bad=skip_bad, standardise=standardise,
-    )  # fmt: skip
-    if valence:
-        settings = replace(settings, constraint=Valence.of_elements(loaded.label_names))
-    folder = output or Path(f"comrecgc-{loaded.name}")
-    compilation = Compilation.start() if settings.recourse == "rules" else None
+    if agree and options["changes"] not in (None, "confirmed"):
+        raise InputError(f"--agree asks for --changes confirmed (got {options['changes']})")
+    chosen = chosen_algorithm(algorithm, options)
     with bars() as bar:
-        explanation = explain_dataset(
-            loaded,
-            folder,
-            settings,
-            classifier=classifier,
-            embedder=embedder,
-            panel=False if no_panel or agree else panel,
+        compilation = Compilation.start() if chosen.recourse == "rules" else None
+        explainer = CommonRecourseExplainer(
+            None if classifier is None else classifier,  # type: ignore[arg-type]  # None trains one
+            chosen,
+            theta=paper_theta(dataset) if theta is None else theta,
+            num_recourses=recourses,
+            panel=False if no_panel else list(panel) if panel else None,
             agree=agree or (),
-            resume=resume,
-            overwrite=overwrite,
-            progress=bar,
-            started=started,
-            compilation=compilation,
-            cluster=cluster,
-            shard=None if shard is None else Shard.parse(shard),
-        )
+            random_state=seed,
+            context=RunContext(
+                time_budget=time_budget, jobs=jobs, cluster=cluster, progress=bar, resume=resume, started=started,
+                before_search=None if compilation is None else partial(compilation.wait, bar),
+            ),
+        )  # fmt: skip
+        explainer.task()  # what is wrong with it is said before data is read
+        loaded = read_data(dataset, data_root, reading)
+        folder = output or Path(f"comrecgc-{loaded.name}")
+        explanation = explain_dataset(loaded, folder, explainer, overwrite=overwrite)
     print_summary(explanation, folder)
     if not explanation.recourses and any(entry.reason == Reason.OUT_OF_TIME for entry in explanation.uncovered):
         err.print(f"nothing was found: the time budget of {time_budget:g} s ended the search", soft_wrap=True)
         raise typer.Exit(3)
 
 
-def parse_delta(text: str) -> float | str:
-    """Δ as a number, or "auto"."""
+def chosen_algorithm(name: str, options: dict[str, Any]) -> Any:
+    """The algorithm with the options that were given, which must be its own."""
+    from comrecgc.algorithms.registry import algorithm_of, owners_of
+
+    given = {option: value for option, value in options.items() if value not in (None, [])}
+    algorithm_of(name)  # an unknown name is refused first
+    for option in given:
+        if name not in owners_of(option):
+            raise InputError(
+                f"{option_name(option)} is an option of --algorithm {_listing(owners_of(option))} (got --algorithm {name})"
+            )
+    if "delta" in given:
+        given["delta"] = _number(given["delta"])
+    return algorithm_of(name, given)
+
+
+def _number(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        if text == "auto":
-            return text
-        raise InputError(f"--delta must be a positive number or auto (got {text!r})") from None
+        return text
+
+
+def _listing(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+# `comrecgc demo`: the whole pipeline on the planted molecules, whose true recourses are known.
+
+
+@app.command()
+@guarded
+def demo(
+    out_folder: Annotated[Path, typer.Option("--out", help="Where models and report go.")] = Path("comrecgc-demo"),
+    seed: Seed = 0,
+) -> None:
+    """The whole pipeline on built-in molecules, in about a minute; ends with the path of a report."""
+    run_demo(out_folder, seed)
+
+
+def run_demo(folder: Path, seed: int, *, num_recourses: int = 6, panel_epochs: int = 100) -> Explanation:
+    """Train on the planted dataset, explain the classifier, and compare with what was planted.
+
+    Args:
+        folder: The run folder.
+        seed: Of the trainings and of the search.
+        num_recourses: Rules to choose.
+        panel_epochs: Of the classifiers that are asked too; few, to keep the whole to about a minute.
+    """
+    from comrecgc.algorithms.rules.algorithm import Rules
+    from comrecgc.cli.summary import print_summary
+    from comrecgc.compilation import Compilation
+    from comrecgc.data import load_planted
+    from comrecgc.explainer import CommonRecourseExplainer
+    from comrecgc.models import ClassifierTraining, PanelTraining
+    from comrecgc.run import RunContext
+    from comrecgc.runs import explain_dataset
+
+    started = time.monotonic()
+    compilation = Compilation.start()
+    dataset = load_planted()
+    out.print(f"{len(dataset)} molecules, {int((dataset.classes == 0).sum())} carry a toxicophore (reject)")
+    with bars() as bar:
+        explainer = CommonRecourseExplainer(
+            None,  # type: ignore[arg-type]  # one is trained
+            # One change each names what was planted; pairs of general changes would cover more and say less.
+            Rules(max_changes=1),
+            num_recourses=num_recourses,
+            panel=PanelTraining(models=("gcn", "gin", "sage"), epochs=panel_epochs, patience=30),
+            random_state=seed,
+            context=RunContext(progress=bar, before_search=partial(compilation.wait, bar)),
+        )
+        training = ClassifierTraining(seed=seed, epochs=300, patience=60)
+        explanation = explain_dataset(dataset, folder, explainer, training=training, overwrite=True)
+    out.print(f"the classifier is right on {explanation.facts.model_accuracy or 0:.1%} of the molecules")
+    members = [member for recourse in explanation.recourses for member in recourse.covered]
+    touching = sum(touches_toxicophore(dataset, member) for member in members)
+    out.print(
+        f"{touching} of {len(members)} counterfactuals change a planted group ({time.monotonic() - started:.0f} s)"
+    )
+    print_summary(explanation, folder)
+    return explanation
+
+
+def touches_toxicophore(dataset: PlantedDataset, member: CoveredInput) -> bool:
+    """Whether the edits change a node or bond of a toxic group that was planted."""
+    touched = {
+        node
+        for edit in member.edits
+        for node in ((edit.first, edit.second) if edit.kind.joins_nodes else (edit.first,))
+    }
+    return any(touched & set(group.nodes) for group in dataset.toxicophores[member.input])

@@ -1,40 +1,31 @@
-"""Commands on a finished run: `choose`, `apply`, `evaluate`, `report`."""
+"""Commands on finished runs: `choose`, `apply`, `evaluate`, `report`, `compare`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from comrecgc.cli.app import AllJobs, ClassifierFile, Cluster, DataRoot, Dataset, EmbedderFile, TimeBudget, app, guarded
-from comrecgc.cli.options import (
-    Accept,
-    Bins,
-    ClassNames,
-    IdColumn,
-    Reject,
-    SkipBad,
-    SmilesColumn,
-    Standardise,
-    TargetColumn,
-    Threshold,
-    load_table_or_dataset,
+from comrecgc.cli.app import (
+    ClassifierFile,
+    Cluster,
+    DataRoot,
+    Dataset,
+    EmbedderFile,
+    Jobs,
+    Overwrite,
+    RunFolder,
+    TimeBudget,
+    app,
+    guarded,
+    read_data,
+    reading_data,
 )
-from comrecgc.cli.summary import print_evidence
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, out
-
-if TYPE_CHECKING:
-    from comrecgc.data import GraphDataset
-    from comrecgc.evidence import Evidence
-
-
-RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.", show_default=False)]
 
 
 @app.command()
@@ -97,14 +88,14 @@ def choose(
     output: Annotated[
         Path | None, typer.Option("--out", help="A run folder for this choice.", show_default="only a summary")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in that folder.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Choose again from the rules of a finished run, under other wishes; nothing is searched."""
     from comrecgc.cli.summary import print_summary
-    from comrecgc.runs import choose_again
+    from comrecgc.runs import open_run
 
-    chosen = choose_again(
-        folder, output, overwrite=overwrite, num_recourses=recourses, min_success=min_success, min_support=min_support,
+    chosen = open_run(folder).choose(
+        output, overwrite=overwrite, num_recourses=recourses, min_success=min_success, min_support=min_support,
         max_cost=max_cost, max_changes=max_changes, forbidden_labels=forbid_label, forbidden_groups=forbid_group,
         forbidden_kinds=forbid_kind, protected_labels=protect_label, radii=radius, confirmed=confirmed,
     )  # fmt: skip
@@ -112,56 +103,40 @@ def choose(
 
 
 @app.command()
+@reading_data
 @guarded
 def apply(
     run: Annotated[Path, typer.Option(help="The run folder whose recourses are used.")],
     dataset: Dataset,
-    output: Annotated[
-        Path | None, typer.Option("--out", help="A .json file for the result.", show_default="only a summary")
-    ] = None,
-    smiles: SmilesColumn = None,
-    target: TargetColumn = None,
-    accept: Accept = None,
-    reject: Reject = None,
-    bins: Bins = None,
-    threshold: Threshold = None,
-    id_column: IdColumn = None,
-    class_names: ClassNames = None,
-    skip_bad: SkipBad = False,
-    standardise: Standardise = True,
+    reading: dict[str, Any],
+    data_root: DataRoot = None,
     classifier: ClassifierFile = None,
     embedder: EmbedderFile = None,
-    jobs: AllJobs = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="A .json file for the result.", show_default="only a summary", rich_help_panel="Output"
+        ),
+    ] = None,
+    jobs: Jobs = None,
     time_budget: TimeBudget = None,
-    data_root: DataRoot = None,
 ) -> None:
     """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or why there is none."""
     from comrecgc.cli.summary import headline, print_reasons, recourse_table
-    from comrecgc.explanation import Explanation
     from comrecgc.molecules import are_types
-    from comrecgc.run import check_writable, write_text
-    from comrecgc.runs import apply_run
+    from comrecgc.run import RunContext, check_writable, write_text
+    from comrecgc.runs import open_run
 
     if output is not None:
         if output.is_dir():
             raise InputError(f"Cannot write {output}: it is a folder")
         check_writable(output.parent)
-    names = Explanation.load(run).label_names
-    loaded = load_table_or_dataset(
-        dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
-        class_names=class_names, skip_bad=skip_bad, standardise=standardise,
-        need_classes=False, label_names=names if are_types(names) else None,
-    )  # fmt: skip
+    opened = open_run(run, classifier=classifier, embedder=embedder)
+    names = opened.explanation.label_names
+    known = names if are_types(names) else None
+    loaded = read_data(dataset, data_root, reading, need_classes=False, label_names=known)
     with bars() as bar:
-        applied = apply_run(
-            run,
-            loaded,
-            classifier=classifier,
-            embedder=embedder,
-            jobs=jobs,
-            time_budget=time_budget,
-            progress=bar,
-        )
+        applied = opened.apply(loaded, RunContext(jobs=jobs, time_budget=time_budget, progress=bar))
     out.print(headline(applied), markup=False, soft_wrap=True)
     if applied.recourses:
         out.print(recourse_table(applied))
@@ -172,9 +147,11 @@ def apply(
 
 
 @app.command()
+@reading_data
 @guarded
 def evaluate(
     folder: RunFolder,
+    reading: dict[str, Any],
     classifier: ClassifierFile = None,
     embedder: EmbedderFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -192,44 +169,32 @@ def evaluate(
     no_controls: Annotated[
         bool, typer.Option("--no-controls", help="With --evidence: explain no classifiers that know nothing.")
     ] = False,
-    smiles: SmilesColumn = None,
-    target: TargetColumn = None,
-    accept: Accept = None,
-    reject: Reject = None,
-    bins: Bins = None,
-    threshold: Threshold = None,
-    id_column: IdColumn = None,
-    class_names: ClassNames = None,
-    skip_bad: SkipBad = False,
-    standardise: Standardise = True,
-    jobs: AllJobs = None,
+    jobs: Jobs = None,
     cluster: Cluster = None,
     data_root: DataRoot = None,
 ) -> None:
     """Recompute every figure of a run from its stored graphs and models; exit code 1 if any differs."""
     from rich.table import Table
 
-    from comrecgc.evidence import evaluate_run
+    from comrecgc.run import RunContext
+    from comrecgc.runs import open_run
 
     if not evidence and (dataset is not None or no_controls or cluster is not None):
         raise InputError("--dataset, --no-controls and --cluster go with --evidence")
-    figures = evaluate_run(folder, classifier=classifier, embedder=embedder)
-    gathered = None
+    run = open_run(folder, classifier=classifier, embedder=embedder)
+    figures, gathered = run.evaluate(), None
     if evidence:
-        read = partial(
-            load_table_or_dataset, data_root=data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins,
-            threshold=threshold, id_column=id_column, class_names=class_names, skip_bad=skip_bad, standardise=standardise,
-        )  # fmt: skip
-        gathered = _gathered(
-            folder,
-            dataset,
-            read,
-            classifier=classifier,
-            embedder=embedder,
-            with_controls=not no_controls,
-            jobs=jobs,
-            cluster=cluster,
-        )
+        name = dataset or run.explanation.dataset
+        try:
+            loaded = read_data(name, data_root, reading)
+        except InputError as error:
+            if dataset is not None:
+                raise
+            raise InputError(f"{folder} explains {name!r}; give its data with --dataset. {error}") from error
+        with bars() as bar:
+            context = RunContext(jobs=jobs, cluster=cluster, progress=bar)
+            gathered = run.evidence(loaded, with_controls=not no_controls, context=context)
+        run.report()
     if as_json:
         rows = [asdict(figure) | {"agrees": figure.agrees} for figure in figures]
         out.print_json(json.dumps(rows if gathered is None else {"figures": rows, "evidence": gathered.document()}))
@@ -243,47 +208,11 @@ def evaluate(
         table.add_row(figure.name, stored, recomputed, verdict)
     out.print(table)
     if gathered is not None:
+        from comrecgc.cli.summary import print_evidence
+
         print_evidence(gathered)
     if not all(figure.agrees for figure in figures):
         raise typer.Exit(1)
-
-
-def _gathered(
-    folder: Path,
-    dataset: str | None,
-    read: Callable[[str], GraphDataset],
-    *,
-    classifier: Path | None,
-    embedder: Path | None,
-    with_controls: bool,
-    jobs: int | None,
-    cluster: str | None,
-) -> Evidence:
-    """The evidence on a run, which the report shows from then on."""
-    from comrecgc.evidence import run_evidence
-    from comrecgc.explanation import Explanation
-    from comrecgc.runs import rewrite_report
-
-    name = dataset or Explanation.load(folder).dataset
-    try:
-        loaded = read(name)
-    except InputError as error:
-        if dataset is not None:
-            raise
-        raise InputError(f"{folder} explains {name!r}; give its data with --dataset. {error}") from error
-    with bars() as bar:
-        found = run_evidence(
-            folder,
-            loaded,
-            classifier=classifier,
-            embedder=embedder,
-            with_controls=with_controls,
-            jobs=jobs,
-            cluster=cluster,
-            progress=bar,
-        )
-    rewrite_report(folder)
-    return found
 
 
 @app.command()
@@ -296,14 +225,13 @@ def report(
     ] = None,
 ) -> None:
     """Write report.html of a run folder again."""
-    from comrecgc.explanation import Explanation
-    from comrecgc.runs import REPORT, rewrite_report
+    from comrecgc.runs import open_run
 
+    run = open_run(folder)
     if sdf is not None:
-        Explanation.load(folder).to_sdf(sdf)
+        run.explanation.to_sdf(sdf)
         out.print(f"molecules: {sdf}", markup=False, soft_wrap=True)
-    rewrite_report(folder)
-    out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)
+    out.print(f"report: {run.report()}", markup=False, soft_wrap=True)
 
 
 # `comrecgc compare`: finished runs side by side.
@@ -328,14 +256,14 @@ def compare(
     style: Annotated[Literal["md", "csv"], typer.Option("--format", help="What is printed.")] = "md",
 ) -> None:
     """Compare finished runs on the same graphs: which rules hold for all, which for one, and which graphs each covers."""
-    from comrecgc.explanation import load_explanation
     from comrecgc.report import compare as compare_explanations
     from comrecgc.run import check_writable, write_text
+    from comrecgc.runs import open_run
 
     if output is not None:
         check_writable(output)
     names = name or _names(folders)
-    found = compare_explanations(*(load_explanation(folder) for folder in folders), names=names)
+    found = compare_explanations(*(open_run(folder).explanation for folder in folders), names=names)
     out.print(found.to_markdown() if style == "md" else found.to_csv(), markup=False, soft_wrap=True, highlight=False)
     if output is not None:
         write_text(output / "comparison.md", found.to_markdown())
@@ -348,22 +276,3 @@ def _names(folders: list[Path]) -> list[str]:
     """The names of the folders, or their paths where names are not enough."""
     names = [folder.resolve().name for folder in folders]
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
-
-
-# `comrecgc merge`: the shards of a run in, the run out.
-
-
-@app.command()
-@guarded
-def merge(
-    shards: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="The folders of all shards.", show_default=False)
-    ],
-    output: Annotated[Path, typer.Option("--out", help="The run folder.", show_default=False)],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
-) -> None:
-    """Join the shards of a run, which `explain --shard i/n` made; the result is that of one run."""
-    from comrecgc.cli.summary import print_summary
-    from comrecgc.runs import merge_shards
-
-    print_summary(merge_shards(shards, output, overwrite=overwrite), output)

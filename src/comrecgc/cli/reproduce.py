@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from comrecgc.cli.app import AllJobs, DataRoot, Resume, app, guarded
+from comrecgc.cli.app import DataRoot, Jobs, Resume, app, guarded
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, out
 
@@ -38,7 +38,7 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
-    jobs: AllJobs = None,
+    jobs: Jobs = None,
     data_root: DataRoot = None,
     resume: Resume = False,
 ) -> None:
@@ -47,7 +47,14 @@ def reproduce(
     from dataclasses import replace
 
     from comrecgc.run import only_writer_in, write_text
-    from comrecgc_reproduction import ALL, EXPERIMENTS, Laboratory, experiments_of, scale_of
+
+    try:
+        from comrecgc_reproduction import ALL, EXPERIMENTS, Runner, experiments_of, scale_of
+    except ModuleNotFoundError as error:
+        if error.name != "comrecgc_reproduction":
+            raise
+        message = "reproduce needs the package comrecgc_reproduction: install comrecgc from its source repository"
+        raise InputError(message) from error
 
     if listed or not names:
         for experiment in EXPERIMENTS.values():
@@ -68,15 +75,15 @@ def reproduce(
         raise InputError(f"--computed needs the cells of an earlier run (got none in {folder})")
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer_in(folder), bars() as bar:
-        laboratory = Laboratory(
+        runner = Runner(
             folder=folder, scale=size, checkpoints=checkpoints, data_root=data_root,
             jobs=jobs or os.cpu_count() or 1, computes=not computed, progress=bar,
         )  # fmt: skip
-        if not (resume or computed or laboratory.cells.is_empty):
+        if not (resume or computed or runner.cells.is_empty):
             raise InputError(
                 f"{folder} holds cells of an earlier run: --resume goes on with them, or give another --out"
             )
         for experiment in wanted:
-            path = experiment.carry_out(laboratory)
-            write_text(folder / "cells.csv", laboratory.cells.listing())
+            path = experiment.carry_out(runner)
+            write_text(folder / "cells.csv", runner.cells.listing())
             out.print(f"{experiment.number}, {experiment.title}: {path}", markup=False, highlight=False, soft_wrap=True)

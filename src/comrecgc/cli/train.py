@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from comrecgc.cli.app import Cluster, DataRoot, Dataset, Jobs, Resume, Seed, app, guarded
-from comrecgc.cli.options import (
-    Accept,
-    Bins,
-    ClassNames,
-    IdColumn,
-    Reject,
-    SkipBad,
-    SmilesColumn,
-    Standardise,
-    TargetColumn,
-    Threshold,
-    load_table_or_dataset,
+from comrecgc.cli.app import (
+    Cluster,
+    DataRoot,
+    Dataset,
+    Jobs,
+    Resume,
+    Seed,
+    app,
+    guarded,
+    read_data,
+    reading_data,
 )
 from comrecgc.terminal import bars, out
 
@@ -28,9 +26,11 @@ app.add_typer(train, name="train", no_args_is_help=True)
 
 
 @train.command("classifier")
+@reading_data
 @guarded
 def train_classifier_command(
     dataset: Dataset,
+    reading: dict[str, Any],
     model: Annotated[Literal["gcn", "gat", "sage", "gin"], typer.Option(help="Architecture.")] = "gcn",
     output: Annotated[
         Path | None,
@@ -42,16 +42,6 @@ def train_classifier_command(
     patience: Annotated[
         int, typer.Option(min=0, help="Stop after so many epochs without progress; 0 never does.")
     ] = 200,
-    smiles: SmilesColumn = None,
-    target: TargetColumn = None,
-    accept: Accept = None,
-    reject: Reject = None,
-    bins: Bins = None,
-    threshold: Threshold = None,
-    id_column: IdColumn = None,
-    class_names: ClassNames = None,
-    skip_bad: SkipBad = False,
-    standardise: Standardise = True,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Let both classes count the same, however many graphs they have.")
     ] = False,
@@ -62,10 +52,7 @@ def train_classifier_command(
     """Train the classifier to be explained: three convolutions, max pool, one linear layer, as in the paper."""
     from comrecgc.models import ClassifierTraining, train_classifier
 
-    loaded = load_table_or_dataset(
-        dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
-        class_names=class_names, skip_bad=skip_bad, standardise=standardise,
-    )  # fmt: skip
+    loaded = read_data(dataset, data_root, reading)
     path = output or Path(f"{loaded.name}-{model}.safetensors")
     settings = ClassifierTraining(model=model, epochs=epochs, patience=patience or None, seed=seed, balanced=balanced)
     with bars() as bar:
@@ -87,9 +74,11 @@ def train_classifier_command(
 
 
 @train.command("embedder")
+@reading_data
 @guarded
 def train_embedder_command(
     dataset: Dataset,
+    reading: dict[str, Any],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -99,41 +88,28 @@ def train_embedder_command(
     effort: Annotated[
         float, typer.Option(min=0.001, help="1 takes minutes; less is quicker, more is more exact.")
     ] = 1.0,
-    smiles: SmilesColumn = None,
-    target: TargetColumn = None,
-    accept: Accept = None,
-    reject: Reject = None,
-    bins: Bins = None,
-    threshold: Threshold = None,
-    id_column: IdColumn = None,
-    class_names: ClassNames = None,
-    skip_bad: SkipBad = False,
-    standardise: Standardise = True,
     seed: Seed = 0,
-    jobs: Jobs = 2,
+    jobs: Jobs = None,
     cluster: Cluster = None,
     data_root: DataRoot = None,
     resume: Resume = False,
 ) -> None:
     """Train GREED, the embedding whose distances stand for graph edit distances; no licensed solver is needed."""
     from comrecgc.models import EmbedderTraining, train_embedder
-    from comrecgc.run import engine_of
+    from comrecgc.run import RunContext
 
-    loaded = load_table_or_dataset(
-        dataset, data_root, smiles=smiles, target=target, accept=accept, reject=reject, bins=bins, threshold=threshold, id_column=id_column,
-        class_names=class_names, skip_bad=skip_bad, standardise=standardise,
-    )  # fmt: skip
-    path = output or Path(f"{loaded.name}-greed.safetensors")
+    loaded = read_data(dataset, data_root, reading)
+    path, context = output or Path(f"{loaded.name}-greed.safetensors"), RunContext(jobs=jobs, cluster=cluster)
     with bars() as bar:
         model = train_embedder(
             loaded.graphs,
             loaded.num_labels,
-            EmbedderTraining(effort=effort, seed=seed, jobs=jobs),
+            EmbedderTraining(effort=effort, seed=seed, jobs=context.num_jobs),
             out=path,
             resume=resume,
             facts={"dataset": loaded.name, "label_names": list(loaded.label_names)},
             progress=bar,
-            engine=engine_of(cluster, jobs),
+            engine=context.engine,
         )
     for kind, error in model.facts["held_out"].items():
         out.print(

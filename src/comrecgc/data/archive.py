@@ -33,6 +33,7 @@ MAX_RATIO = 500
 
 _SMALL = 8 << 20  # a tiny archive of one repeated digit may well exceed MAX_RATIO
 _ENCRYPTED = 0x1
+_BUFFER = 1 << 20
 # What Python's zipfile raises on a damaged archive, depending on which of its parts is hit.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError)
 
@@ -75,7 +76,9 @@ class FileSet:
         with reading_archive(self.where(name)):
             if not self.zipped:
                 return (self.path / self.members[name]).open("rb")
-            return zipfile.ZipFile(self.path).open(self.members[name])
+            # Lines of a member are read byte by byte in Python unless buffered.
+            member = zipfile.ZipFile(self.path).open(self.members[name])  # noqa: SIM115
+            return io.BufferedReader(member, _BUFFER)  # type: ignore[type-var]
 
     def size(self, name: str) -> int:
         """Bytes of a file, unpacked."""

@@ -23,8 +23,6 @@ ClassArray = npt.NDArray[np.int8]
 MAX_LABELS = 512
 """More distinct feature rows than this are not an alphabet: relabelling a node would be a choice among too many."""
 
-_UNPACKED = 60_000  # graphs of a subset that are held one by one
-
 DatasetIndex = NewType("DatasetIndex", int)
 """The number of a graph in its dataset. Where it stands among the rejects is a `RejectPlace`."""
 
@@ -106,11 +104,8 @@ class GraphDataset(Sequence[Graph]):
         """The graphs at the given indices, in that order."""
         chosen = list(indices)
         names = tuple(self.names[i] for i in chosen) if self.names else ()
-        graphs: Sequence[Graph]
-        if isinstance(self.graphs, PackedGraphs) and len(chosen) > _UNPACKED:
-            graphs = self.graphs.subset(chosen)
-        else:
-            graphs = tuple(self.graphs[i] for i in chosen)
+        packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
+        graphs = tuple(self.graphs[i] for i in chosen) if packed is None else packed.subset(chosen).unpack()
         return replace(self, graphs=graphs, classes=self.classes[chosen], names=names)
 
     def batch(self, start: int, stop: int) -> GraphBatch:

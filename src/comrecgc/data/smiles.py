@@ -7,7 +7,6 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -17,8 +16,22 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data.dataset import GraphDataset
-from comrecgc.data.tables import Table, find_names, find_smiles, is_blank, is_large, read_table, stem_of, table_blocks
-from comrecgc.data.targets import HIGHER, LOWER, Accepting, find_numbers, find_target, other_targets
+from comrecgc.data.tables import (
+    HIGHER,
+    LOWER,
+    Accepting,
+    Table,
+    find_names,
+    find_numbers,
+    find_smiles,
+    find_target,
+    is_blank,
+    is_large,
+    other_targets,
+    read_table,
+    stem_of,
+    table_blocks,
+)
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, GraphPacker
 from comrecgc.molecules import BOND_NAMES, Parsed, Standardiser, canonical_smiles, parse_molecule, read_smiles
@@ -122,8 +135,8 @@ def from_smiles_table(
     if target_column is not None:
         accepting = Accepting.of(table, target_column, accept=reading.accept, threshold=reading.threshold)
     standardiser = Standardiser() if reading.standardise else None
-    molecules = _Molecules(path, is_packed=is_large(path))
-    with molecules.files:
+    with GraphPacker() as packer:
+        molecules = _Molecules(packer)
         for block in chain([table], blocks):
             rows = _read_rows(block, smiles, accepting, id_column, reading, standardiser)
             molecules.add(rows)
@@ -156,12 +169,10 @@ def from_smiles_table(
 
 
 class _Molecules:
-    """What was read so far: graphs in memory, or packed in files."""
+    """All molecules read so far; their graphs are packed, with atoms numbered in the order they were first seen."""
 
-    def __init__(self, path: Path, *, is_packed: bool) -> None:
-        self.path, self.files = path, ExitStack()
-        self.packer = GraphPacker(self.files) if is_packed else None
-        self.parsed: list[Parsed] = []
+    def __init__(self, packer: GraphPacker) -> None:
+        self.packer = packer
         self.counts: Counter[str] = Counter()
         self.code_of: dict[str, int] = {}
         self.classes, self.identity, self.lines = array("b"), array("Q"), array("q")
@@ -175,11 +186,8 @@ class _Molecules:
             self.counts.update(atoms)
             for atom in atoms:
                 self.code_of.setdefault(atom, len(self.code_of))
-        if self.packer is None:
-            self.parsed += rows.parsed
-        elif rows.parsed:
-            made = (Graph([self.code_of[a] for a in atoms], bonds, kinds) for atoms, bonds, kinds in rows.parsed)
-            self.packer.add(GraphBatch.from_graphs(made))
+        graphs = (Graph([self.code_of[atom] for atom in atoms], bonds, kinds) for atoms, bonds, kinds in rows.parsed)
+        self.packer.add(GraphBatch.from_graphs(graphs))
         self.classes.extend(rows.classes)
         self.identity.extend(_hash(smiles) for smiles in rows.identity)
         self.names += rows.names
@@ -189,14 +197,9 @@ class _Molecules:
 
     def graphs(self, label_names: Sequence[str] | None) -> tuple[Sequence[Graph], tuple[str, ...]]:
         """The graphs, and the alphabet of their labels: the given one, or the most frequent first."""
-        alphabet = list(label_names or sorted(self.counts, key=lambda atom: (-self.counts[atom], atom)))
-        label = {atom: place for place, atom in enumerate(alphabet)}
-        if self.packer is not None:
-            return self.packer.packed().relabelled(np.array([label[atom] for atom in self.code_of], np.int32)), tuple(
-                alphabet
-            )
-        made = (Graph([label[a] for a in atoms], bonds, kinds) for atoms, bonds, kinds in self.parsed)
-        return tuple(made), tuple(alphabet)
+        alphabet = tuple(label_names or sorted(self.counts, key=lambda atom: (-self.counts[atom], atom)))
+        labels = np.array([alphabet.index(atom) for atom in self.code_of], np.int32)
+        return self.packer.finish().relabel(labels).unpack(), alphabet
 
 
 def _hash(text: str) -> int:

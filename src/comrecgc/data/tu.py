@@ -1,16 +1,17 @@
 """Reader of the TU Dortmund format: a folder or zip archive of text files named `NAME_A.txt`, `NAME_graph_labels.txt` …
 
-Every row is checked before anything is built from it. What is certainly a mistake is refused with the file and line;
-what has one plain meaning (an edge listed twice, or in one direction only) is repaired and noted.
+Every row is checked. A certain mistake is refused with its file and line; what has one plain meaning (an edge listed twice, or in
+one direction only) is repaired and noted. Files are parsed straight out of the archive, and graphs are built and packed a block at a time,
+so that reading takes little more memory than the integers of the files.
 """
 
 from __future__ import annotations
 
-import io
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,15 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data.archive import FileSet, open_files, reading_archive
-from comrecgc.data.dataset import merge_directions
-from comrecgc.data.tu_blocks import most_bytes, pack_tu
+from comrecgc.data.dataset import Repairs, merge_directions
 from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch, IntArray, LongArray, PackedGraphs, pointers
-
-IN_BLOCKS = 256 << 20
-"""Archives whose files of nodes and edges have more bytes than this are read block after block."""
+from comrecgc.graphs import GraphBatch, GraphPacker, IntArray, LongArray, PackedGraphs, pointers
 
 _ADJACENCY = "_A.txt"
+_BLOCK_ROWS = 1 << 20  # rows of a file that are parsed and checked together
+_BLOCK_GRAPHS = 10_000  # graphs that are built together
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
 # Either a file of its own says how labels were converted, or the archive's README lists them below a heading.
 _SECTION = re.compile(r"^(node|edge|class|graph) labels(?: were converted.*|\s*:)$", re.IGNORECASE)
@@ -55,162 +54,157 @@ class LabelMaps:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TUData:
-    """A TU dataset as it stands in the files, checked.
+    """A TU dataset as its files have it, checked.
 
     Args:
         name: The NAME its files begin with.
-        batch: All graphs, or the first ones where they are packed; node and edge labels are rows of `label_values` and `edge_label_values`.
-        targets: Class of each graph as the file has it, or its number where numbers were asked for, `[B]`.
-        label_values: Distinct node labels as the file has them, sorted, `[num_labels, components]`; one row of zero
-            columns where there is no file of node labels.
-        edge_label_values: The same of edge labels, or None where there is no such file.
-        attributes: Numbers at the nodes, `[N, columns]`, without rows where they are not read; no columns where there is no such file.
-        maps: What the archive says its labels mean.
+        graphs: The graphs; node and edge labels are rows of `label_values` and `edge_label_values`.
+        targets: Class of each graph as in the file, or its number if numbers were asked for, `[B]`.
+        label_values: Distinct node labels as in the file, sorted, `[num_labels, components]`; one row of zero
+            columns if there is no file of node labels.
+        edge_label_values: Distinct edge labels, likewise; None if there is no file of edge labels.
+        attributes: Numbers at the nodes, `[N, columns]`; no rows if they are not read, no columns if there is no such file.
+        maps: Names of the labels, from the archive's readme.
         notes: What was repaired, one sentence each.
-        packed: All graphs, where they are too many to be held.
     """
 
     name: str
-    batch: GraphBatch
+    graphs: PackedGraphs
     targets: npt.NDArray[Any]
     label_values: LongArray
     edge_label_values: LongArray | None = None
     attributes: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     maps: LabelMaps = field(default_factory=LabelMaps)
     notes: tuple[str, ...] = ()
-    packed: PackedGraphs | None = None
-
-    def batches(self) -> Iterable[GraphBatch]:
-        """All graphs, in one batch or several."""
-        return [self.batch] if self.packed is None else self.packed.batches()
 
 
 def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False, attributes: bool = False) -> TUData:
-    """Read a dataset in the TU format; block after block where its files are large (`IN_BLOCKS`).
+    """Read a dataset in the TU format.
 
     Args:
         path: Folder or zip archive with the files.
-        name: The NAME its files begin with, in any case; needed where there are several datasets.
-        numbers: Whether targets are numbers, from the first column of `NAME_graph_attributes.txt`, and not classes.
-        attributes: Whether numbers at the nodes are read; otherwise they are only counted.
+        name: The NAME its files begin with, in any case; needed if there are several datasets.
+        numbers: Whether targets are numbers, from the first column of `NAME_graph_attributes.txt`, instead of classes.
+        attributes: Whether to read the numbers at the nodes; otherwise their columns are only counted.
 
     Raises:
         InputError: If a file is missing, damaged, or breaks a rule of the format; the file and line are named.
     """
     files = open_files(Path(path))
     name = _dataset_name(files, name or files.path.stem)
-    if most_bytes(files, name) > IN_BLOCKS:
-        return _read_in_blocks(files, name, numbers=numbers, attributes=attributes)
-    node_ptr, targets = _read_graphs(files, name, numbers=numbers)
-    labels, label_values = _read_node_labels(files, name, int(node_ptr[-1]))
-    adjacency = _IntegerFile.read(files, f"{name}{_ADJACENCY}", columns=2, may_be_empty=True)
-    _check_edges(adjacency, node_ptr)
-    edges, first_row, edge_of_row, repairs = merge_directions(adjacency.rows - 1, int(node_ptr[-1]))
-    edge_labels, edge_label_values = _read_edge_labels(files, name, first_row, edge_of_row)
-    edge_ptr = np.searchsorted(edges[:, 0], node_ptr)  # edges are sorted by their first node, nodes by their graph
+    targets = _read_targets(files, name, numbers=numbers)
+    graph_of_node = _read_indicator(files, name, targets)
+    labels, label_values = _read_node_labels(files, name, len(graph_of_node))
+    pairs = _read_pairs(files, name, graph_of_node)
+    edge_labels, edge_label_values = _read_edge_labels(files, name, len(pairs))
+    with GraphPacker() as packer:
+        repairs = Repairs()
+        for batch, repaired in _batches(files, name, graph_of_node, labels, pairs, edge_labels):
+            packer.add(batch)
+            repairs += repaired
+        graphs = packer.finish()
     return TUData(
         name=name,
-        batch=GraphBatch(labels, edges, node_ptr, edge_ptr, edge_labels),
-        targets=targets,
+        graphs=graphs,
+        targets=targets.rows[:, 0],
         label_values=label_values,
         edge_label_values=edge_label_values,
-        attributes=_read_attributes(files, name, int(node_ptr[-1]) if attributes else None),
+        attributes=_read_attributes(files, name, len(graph_of_node) if attributes else None),
         maps=_read_maps(files, name),
         notes=repairs.notes,
     )
 
 
-def _read_in_blocks(files: FileSet, name: str, *, numbers: bool, attributes: bool) -> TUData:
-    if attributes:
-        raise InputError(f"Node attributes are read of archives up to {IN_BLOCKS >> 20} MB (got {files.path})")
-    targets = _read_targets(files, name, numbers=numbers)
-    packed = pack_tu(files, name, len(targets.rows))
-    return TUData(
-        name=name,
-        batch=packed.first,
-        targets=targets.rows[:, 0],
-        label_values=packed.label_values,
-        edge_label_values=packed.edge_label_values,
-        attributes=_read_attributes(files, name, None),
-        maps=_read_maps(files, name),
-        notes=packed.repairs.notes,
-        packed=packed.graphs,
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class _NumberFile:
-    """A file of comma-separated numbers: `rows` is `[lines, columns]`."""
+    """A file of comma-separated numbers: `rows` is `[lines, columns]`, blank lines left out."""
 
-    where: str
-    rows: npt.NDArray[np.float64]
+    files: FileSet
+    name: str
+    rows: npt.NDArray[Any]
+
+    @property
+    def where(self) -> str:
+        return self.files.where(self.name)
 
     @classmethod
-    def read(cls, files: FileSet, name: str) -> _NumberFile:
-        text, where = files.read(name).removeprefix(b"\xef\xbb\xbf"), files.where(name)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # numpy only warns of an empty file
-                rows = np.loadtxt(io.BytesIO(text), dtype=np.float64, delimiter=",", ndmin=2, comments=None)
-        except (ValueError, OverflowError, UserWarning, UnicodeDecodeError) as error:
-            reason = " ".join(str(error).split())[:120]
-            raise InputError(f"{where} must hold as many comma-separated numbers in every line ({reason})") from error
-        if not np.isfinite(rows).all():
-            raise InputError(f"{where} must hold finite numbers (got {rows[~np.isfinite(rows)][0]})")
-        return cls(where, rows)
+    def read(
+        cls, files: FileSet, name: str, *, dtype: type[np.generic] = np.int64, columns: int | None = None
+    ) -> _NumberFile:
+        """The whole file; `columns` is how many it must have, None for as many as its first line."""
+        blocks = list(_blocks(files, name, dtype, columns))
+        if not blocks:
+            raise InputError(f"{files.where(name)} must not be empty")
+        return cls(files, name, np.concatenate(blocks))
 
     def check_length(self, expected: int, what: str) -> None:
         if len(self.rows) != expected:
             raise InputError(f"{self.where} must have one line per {what}, {expected} (got {len(self.rows)})")
 
 
-@dataclass(frozen=True, eq=False)
-class _IntegerFile:
-    """A file of comma-separated integers: `rows` is `[lines, columns]`, blank lines left out."""
-
-    where: str
-    text: bytes
-    rows: LongArray
-
-    @classmethod
-    def read(cls, files: FileSet, name: str, *, columns: int | None = None, may_be_empty: bool = False) -> _IntegerFile:
-        text = files.read(name).removeprefix(b"\xef\xbb\xbf")
-        where = files.where(name)
-        if not text.strip():
-            if may_be_empty and columns is not None:
-                return cls(where, text, np.zeros((0, columns), dtype=np.int64))
-            raise InputError(f"{where} must not be empty")
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # numpy only warns where it reads 1.5 as 1
-                rows = np.loadtxt(io.BytesIO(text), dtype=np.int64, delimiter=",", ndmin=2, comments=None)
-        except (ValueError, OverflowError, DeprecationWarning, UnicodeDecodeError) as error:
-            raise _first_bad_line(where, text, columns) from error
-        if columns is not None and rows.shape[1] != columns:
-            raise _first_bad_line(where, text, columns)
-        return cls(where, text, rows)
-
-    def fail(self, row: int, rule: str) -> NoReturn:
-        """Refuse a row, naming its line."""
-        lines = [number for number, line in enumerate(self.text.split(b"\n"), start=1) if line.strip()]
-        raise InputError(f"{self.where} line {lines[row]}: {rule}")
-
-    def check_length(self, expected: int, what: str) -> None:
-        if len(self.rows) != expected:
-            raise InputError(f"{self.where} must have one line per {what}, {expected} (got {len(self.rows)})")
+def _blocks(
+    files: FileSet, name: str, dtype: type[np.generic], columns: int | None = None
+) -> Iterator[npt.NDArray[Any]]:
+    """The rows of a file of comma-separated numbers, some at a time."""
+    where = files.where(name)
+    with files.open(name) as file, reading_archive(where):
+        first = file.readline().removeprefix(b"\xef\xbb\xbf")
+        lines = filter(bytes.strip, chain([first], file))
+        while True:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter(
+                        "error"
+                    )  # numpy only warns when it reads 1.5 as 1, and at the end of the file
+                    rows = np.loadtxt(lines, dtype, delimiter=",", ndmin=2, comments=None, max_rows=_BLOCK_ROWS)
+            except UserWarning:
+                return
+            except (ValueError, OverflowError, DeprecationWarning) as error:
+                raise _first_bad_line(files, name, columns, is_integer=np.issubdtype(dtype, np.integer)) from error
+            if columns is not None and rows.shape[1] != columns:
+                raise _first_bad_line(files, name, columns)
+            if not np.isfinite(rows).all():
+                raise InputError(f"{where} must hold finite numbers (got {rows[~np.isfinite(rows)][0]})")
+            columns = rows.shape[1]
+            yield rows
 
 
-def _first_bad_line(where: str, text: bytes, columns: int | None) -> InputError:
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        if not line.strip():
-            continue
+def _first_bad_line(files: FileSet, name: str, columns: int | None, *, is_integer: bool = True) -> InputError:
+    """The error that names the first line which is not made of as many numbers as it should be."""
+    for number, line in _lines(files, name):
         tokens = [token.strip() for token in line.split(b",")]
         columns = len(tokens) if columns is None else columns
-        wrong = [token for token in tokens if not _INTEGER.fullmatch(token)]
+        wrong = [token for token in tokens if not (_INTEGER.fullmatch(token) if is_integer else _is_float(token))]
         if wrong or len(tokens) != columns:
             got = (wrong[0] if wrong else line.strip()).decode("ascii", "backslashreplace")[:40]
-            return InputError(f"{where} line {number}: must hold {columns} comma-separated integer(s) (got {got!r})")
-    return InputError(f"{where} must hold comma-separated integers")
+            kind = "integer" if is_integer else "number"
+            return InputError(
+                f"{files.where(name)} line {number}: must hold {columns} comma-separated {kind}(s) (got {got!r})"
+            )
+    return InputError(f"{files.where(name)} must hold comma-separated numbers, as many in every line")
+
+
+def _is_float(token: bytes) -> bool:
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(files: FileSet, name: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that are not blank, each with its number."""
+    with files.open(name) as file, reading_archive(files.where(name)):
+        for number, line in enumerate(file, start=1):
+            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if text.strip():
+                yield number, text
+
+
+def _fail(files: FileSet, name: str, row: int, rule: str) -> NoReturn:
+    """Refuse a row of a file, naming its line."""
+    line = next((number for place, (number, _) in enumerate(_lines(files, name)) if place == row), row + 1)
+    raise InputError(f"{files.where(name)} line {line}: {rule}")
 
 
 def _dataset_name(files: FileSet, wanted: str) -> str:
@@ -222,48 +216,107 @@ def _dataset_name(files: FileSet, wanted: str) -> str:
     return (own or names)[0]
 
 
-def _read_graphs(files: FileSet, name: str, *, numbers: bool) -> tuple[LongArray, npt.NDArray[Any]]:
-    """Node pointers `[B+1]` and raw class, or number, `[B]` of each graph."""
-    indicator = _IntegerFile.read(files, f"{name}_graph_indicator.txt", columns=1)
-    targets = _read_targets(files, name, numbers=numbers)
-    graph = indicator.rows[:, 0]
+def _read_targets(files: FileSet, name: str, *, numbers: bool) -> _NumberFile:
+    labels, values = f"{name}_graph_labels.txt", f"{name}_graph_attributes.txt"
+    if labels not in files and values in files and not numbers:
+        raise InputError(f"{files.path} has numbers instead of classes: threshold must separate them (got none)")
+    if numbers:
+        return _NumberFile.read(files, values, dtype=np.float64)
+    return _NumberFile.read(files, labels, columns=1)
+
+
+def _read_indicator(files: FileSet, name: str, targets: _NumberFile) -> IntArray:
+    """Index of the graph of each node, `[N]`."""
+    file = f"{name}_graph_indicator.txt"
+    graph = _NumberFile.read(files, file, dtype=np.int32, columns=1).rows[:, 0]
     steps = np.diff(graph, prepend=0)
     for row in np.flatnonzero((steps < 0) | (steps > 1) | (graph < 1))[:1].tolist():
         if graph[row] > 0 and steps[row] > 1:
-            indicator.fail(row, f"every graph needs a node (got none for graph {graph[row] - steps[row] + 1})")
-        indicator.fail(row, f"graph numbers must start at 1 and never decrease (got {graph[row]})")
+            _fail(files, file, row, f"every graph needs a node (got none for graph {graph[row] - steps[row] + 1})")
+        _fail(files, file, row, f"graph numbers must start at 1 and never decrease (got {graph[row]})")
     if graph[-1] < len(targets.rows):
         rule = f"every graph needs a node (got none for graph {graph[-1] + 1})"
-        raise InputError(f"{indicator.where}: {rule}; {targets.where} has {len(targets.rows)} graphs")
+        raise InputError(f"{files.where(file)}: {rule}; {targets.where} has {len(targets.rows)} graphs")
     targets.check_length(int(graph[-1]), "graph")
-    return pointers(np.bincount(graph - 1)), targets.rows[:, 0]
-
-
-def _read_targets(files: FileSet, name: str, *, numbers: bool) -> _IntegerFile | _NumberFile:
-    labels, values = f"{name}_graph_labels.txt", f"{name}_graph_attributes.txt"
-    if labels not in files and values in files and not numbers:
-        raise InputError(
-            f"{files.path} has numbers and no classes: threshold must say from where they are high (got none)"
-        )
-    return _NumberFile.read(files, values) if numbers else _IntegerFile.read(files, labels, columns=1)
+    return graph - 1
 
 
 def _read_node_labels(files: FileSet, name: str, num_nodes: int) -> tuple[IntArray, LongArray]:
-    if f"{name}_node_labels.txt" not in files:
+    """Label of each node as a row of the distinct ones, and those."""
+    file = f"{name}_node_labels.txt"
+    if file not in files:
         return np.zeros(num_nodes, dtype=np.int32), np.zeros((1, 0), dtype=np.int64)
-    table = _IntegerFile.read(files, f"{name}_node_labels.txt")
+    table = _NumberFile.read(files, file)
     table.check_length(num_nodes, "node")
     return _distinct_rows(table.rows)
 
 
+def _read_pairs(files: FileSet, name: str, graph_of_node: IntArray) -> IntArray:
+    """The two nodes of each row of `NAME_A.txt`, counted from 0, `[E, 2]`."""
+    file, num_nodes, done = f"{name}{_ADJACENCY}", len(graph_of_node), 0
+    blocks = [np.zeros((0, 2), np.int32)]
+    for pairs in _blocks(files, file, np.int32, columns=2):
+        for row in np.flatnonzero(((pairs < 1) | (pairs > num_nodes)).any(axis=1))[:1].tolist():
+            rule = f"nodes must lie in 1…{num_nodes} (got {pairs[row, 0]}, {pairs[row, 1]})"
+            _fail(files, file, done + row, rule)
+        for row in np.flatnonzero(pairs[:, 0] == pairs[:, 1])[:1].tolist():
+            _fail(files, file, done + row, f"self-loops are not allowed (got one at node {pairs[row, 0]})")
+        graph = graph_of_node[pairs - 1] + 1
+        for row in np.flatnonzero(graph[:, 0] != graph[:, 1])[:1].tolist():
+            got = f"(got nodes of graphs {graph[row, 0]} and {graph[row, 1]})"
+            _fail(files, file, done + row, f"an edge must join two nodes of one graph {got}")
+        blocks.append(pairs - 1)
+        done += len(pairs)
+    return np.concatenate(blocks)
+
+
+def _read_edge_labels(files: FileSet, name: str, num_rows: int) -> tuple[IntArray | None, LongArray | None]:
+    """Label of each row of `NAME_A.txt` as a row of the distinct ones, and those; None if edges have no labels."""
+    file = f"{name}_edge_labels.txt"
+    if file not in files:
+        return None, None
+    blocks = list(_blocks(files, file, np.int64)) or [np.zeros((0, 1), np.int64)]
+    table = _NumberFile(files, file, np.concatenate(blocks))
+    table.check_length(num_rows, f"line of {name}{_ADJACENCY}")
+    return _distinct_rows(table.rows)
+
+
+def _batches(
+    files: FileSet, name: str, graph_of_node: IntArray, labels: IntArray, pairs: IntArray, edge_labels: IntArray | None
+) -> Iterator[tuple[GraphBatch, Repairs]]:
+    """The graphs, a block at a time, with what was repaired in each block."""
+    num_graphs = int(graph_of_node[-1]) + 1
+    node_ptr = pointers(np.bincount(graph_of_node))
+    graph_of_row = graph_of_node[pairs[:, 0]]
+    # Rows may come in any order; most archives list them graph by graph.
+    is_sorted = bool((graph_of_row[1:] >= graph_of_row[:-1]).all())
+    order = None if is_sorted else np.argsort(graph_of_row, kind="stable")
+    row_ptr = pointers(np.bincount(graph_of_row, minlength=num_graphs))
+    for start in range(0, num_graphs, _BLOCK_GRAPHS):
+        stop = min(start + _BLOCK_GRAPHS, num_graphs)
+        first, last = int(node_ptr[start]), int(node_ptr[stop])
+        in_file = np.arange(row_ptr[start], row_ptr[stop]) if order is None else order[row_ptr[start] : row_ptr[stop]]
+        edges, first_row, edge_of_row, repairs = merge_directions(pairs[in_file].astype(np.int64) - first, last - first)
+        kinds = None if edge_labels is None else edge_labels[in_file]
+        if kinds is not None:
+            for row in np.flatnonzero(kinds != kinds[first_row][edge_of_row])[:1].tolist():
+                got = f"(got another for the same edge in row {in_file[first_row[edge_of_row[row]]] + 1})"
+                _fail(files, f"{name}_edge_labels.txt", int(in_file[row]), f"an edge must have one label {got}")
+        ptr = node_ptr[start : stop + 1] - first
+        # Edges are sorted by their first node, and nodes by their graph.
+        edge_ptr = np.searchsorted(edges[:, 0], ptr)
+        yield GraphBatch(labels[first:last], edges, ptr, edge_ptr, None if kinds is None else kinds[first_row]), repairs
+
+
 def _read_attributes(files: FileSet, name: str, num_nodes: int | None) -> npt.NDArray[np.float64]:
+    """Numbers at the nodes; only their number of columns, without rows, where `num_nodes` is None."""
     file = f"{name}_node_attributes.txt"
     if file not in files:
         return np.zeros((num_nodes or 0, 0))
-    if num_nodes is None:  # what is not used may be damaged
+    if num_nodes is None:  # a damaged file that is not used does no harm
         with files.open(file) as lines, reading_archive(files.where(file)):
             return np.zeros((0, lines.readline().count(b",") + 1))
-    table = _NumberFile.read(files, file)
+    table = _NumberFile.read(files, file, dtype=np.float64)
     table.check_length(num_nodes, "node")
     return table.rows
 
@@ -276,22 +329,6 @@ def _read_maps(files: FileSet, name: str) -> LabelMaps:
     return LabelMaps()
 
 
-def _read_edge_labels(
-    files: FileSet, name: str, first_row: LongArray, edge_of_row: LongArray
-) -> tuple[IntArray | None, LongArray | None]:
-    if f"{name}_edge_labels.txt" not in files:
-        return None, None
-    table = _IntegerFile.read(
-        files, f"{name}_edge_labels.txt", columns=None if len(edge_of_row) else 1, may_be_empty=True
-    )
-    table.check_length(len(edge_of_row), f"line of {name}{_ADJACENCY}")
-    labels, values = _distinct_rows(table.rows)
-    for row in np.flatnonzero(labels != labels[first_row][edge_of_row])[:1].tolist():
-        earlier = first_row[edge_of_row[row]] + 1
-        table.fail(row, f"an edge must have one label (got another for the same edge in row {earlier})")
-    return labels[first_row], values
-
-
 def _distinct_rows(rows: LongArray) -> tuple[IntArray, LongArray]:
     """Each row as an index into the sorted distinct rows, and those."""
     if rows.shape[1] == 1:  # much faster than by axis
@@ -299,18 +336,6 @@ def _distinct_rows(rows: LongArray) -> tuple[IntArray, LongArray]:
         return index.astype(np.int32), values[:, None]
     values, index = np.unique(rows, axis=0, return_inverse=True)
     return index.reshape(-1).astype(np.int32), values
-
-
-def _check_edges(adjacency: _IntegerFile, node_ptr: LongArray) -> None:
-    pairs, num_nodes = adjacency.rows, int(node_ptr[-1])
-    for row in np.flatnonzero(((pairs < 1) | (pairs > num_nodes)).any(axis=1))[:1].tolist():
-        adjacency.fail(row, f"nodes must lie in 1…{num_nodes} (got {pairs[row, 0]}, {pairs[row, 1]})")
-    for row in np.flatnonzero(pairs[:, 0] == pairs[:, 1])[:1].tolist():
-        adjacency.fail(row, f"self-loops are not allowed (got one at node {pairs[row, 0]})")
-    graph = np.searchsorted(node_ptr, pairs - 1, side="right")
-    for row in np.flatnonzero(graph[:, 0] != graph[:, 1])[:1].tolist():
-        rule = "an edge must join two nodes of one graph"
-        adjacency.fail(row, f"{rule} (got nodes of graphs {graph[row, 0]} and {graph[row, 1]})")
 
 
 def parse_label_maps(text: bytes) -> LabelMaps:

@@ -11,19 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from comrecgc.drawing.layout import Point, atom_symbols, depict, layout_change
 from comrecgc.graphs import (
     Change,
     EdgeIds,
     Edit,
     Graph,
-    Point,
     edge_labels_by_id,
     edges_by_id,
     labels_by_id,
-    layout_change,
     neighbours_by_id,
 )
-from comrecgc.molecules import charge_sign, depict, read_atom, shown_atoms
+from comrecgc.molecules import charge_sign, read_atom
 
 STYLE = """
 .drawing{color:#24292f;--gone:#c74e00;--come:#0067a8;--other:#a3447f;--disc:#fff}
@@ -136,7 +135,7 @@ class Pen:
     ) -> str:
         names = {node: self.label_names[label] for node, label in labels_by_id(graph).items()}
         if self.is_molecular:
-            names = shown_atoms(graph, self.label_names, self.edge_label_names)
+            names = atom_symbols(graph, self.label_names, self.edge_label_names)
         radii = {node: self._radius(node, names[node], graph, node_marks) for node in names}
         x, y, width, height = frame
         head = (

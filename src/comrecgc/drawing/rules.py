@@ -10,9 +10,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from comrecgc.drawing.layout import Point, depict, layout_change
 from comrecgc.drawing.pen import STYLE, atom_text, bond_lines, halo_of
-from comrecgc.graphs import Graph, Pattern, Point, Rule, components, layout_change
-from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, depict, read_atom
+from comrecgc.graphs import Graph, Pattern, Rule, components
+from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, read_atom
 
 Pair = tuple[int, int]
 

@@ -2,6 +2,7 @@
 
 from comrecgc.evidence.evaluation import (
     WITNESSES,
+    Figure,
     evaluate_run,
     run_judges,
     run_models,

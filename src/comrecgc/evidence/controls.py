@@ -8,30 +8,28 @@ reject as large a share of the data as the explained model does, which shifts on
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from comrecgc.algorithms.base import Algorithm, VectorAlgorithm
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mining import log_odds
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.subject import Subject
-from comrecgc.explainer import QUICK_TRAINING
-from comrecgc.finding import find_recourses
+from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import (
     Classifier,
-    Embedder,
     GraphClassifier,
     Panel,
     PanelTraining,
     obtain_panel,
     predict,
-    train_embedder,
 )
-from comrecgc.run import Clock, Engine, Progress
+from comrecgc.run import Engine, Progress, RunContext
 
 MOST_REJECTS = 200
 """Rejects of each classifier of a control that are explained."""
@@ -125,35 +123,26 @@ def explained(ignorant: Ignorant, subject: Subject, seconds: float | None = None
     left_out = np.sort(rng.permutation(rejects)[MOST_REJECTS:])
     kept = np.setdiff1d(np.arange(len(dataset)), left_out)
     explained_on = dataset.subset(kept.tolist())
-    settings = replace(subject.settings, time_budget=seconds)
-    panel = ignorant.panel
-    found = find_recourses(
-        settings,
-        explained_on,
-        ignorant.classifier,
-        _embedder_of(subject, dataset),
-        None if panel is None else lambda _: (panel, ""),
-        clock=Clock(seconds),
-    )
+    task, panel = subject.settings, ignorant.panel
+    algorithm: Algorithm = task.algorithm
+    if isinstance(algorithm, VectorAlgorithm):
+        algorithm = replace(algorithm, embedder=subject.embedder)
+    elif isinstance(algorithm, Rules):
+        algorithm = replace(algorithm, sample=len(explained_on))
+    found = CommonRecourseExplainer(
+        ignorant.classifier, algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
+        panel=False if panel is None else panel, context=RunContext(time_budget=seconds),
+    ).fit(explained_on)  # fmt: skip
     return replace(
         subject,
-        explanation=found.explanation,
+        explanation=found.explanation_,
         dataset=dataset,
         classifier=ignorant.classifier,
         judges=replace(subject.judges, panel=panel),
-        mined=found.mined,
+        mined=found.mined_,
         labels=explained_on.classes,
         shown_again=(),
     )
-
-
-def _embedder_of(subject: Subject, dataset: GraphDataset) -> Callable[[float | None], Embedder]:
-    def obtain(deadline: float | None) -> Embedder:
-        if subject.embedder is not None:
-            return subject.embedder
-        return train_embedder(dataset.graphs, dataset.num_labels, QUICK_TRAINING, deadline=deadline)
-
-    return obtain
 
 
 def _calibrated(model: GraphClassifier, subject: Subject) -> GraphClassifier:

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.base import VectorTask
 from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
 from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.settings import ResolvedSettings
 from comrecgc.cover import Cover, recourse_vectors
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -27,7 +27,7 @@ from comrecgc.explanation import (
     distances,
     rule_chooser,
     run_figures,
-    stored_settings,
+    stored_task,
     stored_wishes,
 )
 from comrecgc.graphs import BoolArray, GraphBatch
@@ -86,19 +86,16 @@ _NAMES = ("labels", "edges", "node_ptr", "edge_ptr")
 _KINDS = {"claims": "i2", "labels": "i1", "edges": "i2", "node_ptr": "i1", "edge_ptr": "i1"}
 
 
-def evaluate_run(
-    folder: str | Path, *, classifier: str | Path | None = None, embedder: str | Path | None = None
-) -> list[Figure]:
+def evaluate_run(folder: str | Path, models: ModelPair | None = None) -> list[Figure]:
     """Check a run folder.
 
     Args:
         folder: The run folder.
-        classifier: The classifier's file; by default the one the manifest names, whose checksum must fit.
-        embedder: The same for the embedder.
+        models: Classifier and embedder; None for those the manifest names, whose checksums must fit.
     """
     folder = Path(folder)
     explanation = Explanation.load(folder)
-    models = run_models(folder, explanation, classifier=classifier, embedder=embedder)
+    models = run_models(folder, explanation) if models is None else models
     with reproducible():
         judges = run_judges(folder, explanation) if "ladder" in explanation.facts.facts else None
         if explanation.recourse == "rules":
@@ -111,7 +108,7 @@ def _evaluate_rules(folder: Path, explanation: Explanation, models: ModelPair, j
 
     if judges is None:
         raise InputError(f"{folder} does not keep the ladder of changes its rules were found with")
-    settings, wishes = stored_settings(explanation), stored_wishes(explanation)
+    settings, wishes = stored_task(explanation), stored_wishes(explanation)
     mined = rule_chooser(folder, explanation).mined if RULES in explanation.facts.facts else None
     return recheck_rules(explanation, models.classifier, judges, settings, wishes, mined)
 
@@ -124,6 +121,12 @@ def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
     if checksum(folder / WITNESSES) != stated:
         raise InputError(f"{folder / WITNESSES} is damaged: its SHA-256 must be the one in the manifest")
     return load_witnesses(folder / WITNESSES)
+
+
+def _vector_task(explanation: Explanation) -> VectorTask:
+    task = stored_task(explanation)
+    assert isinstance(task, VectorTask)
+    return task
 
 
 def run_models(
@@ -208,7 +211,7 @@ def recheck(
     covers, trivial = _all_claims(explanation, models, inputs, shown, witnesses)
     centres = _centres(explanation)
     cover = Cover(centres, np.where(covers, 0, -1))
-    recomputed: dict[str, float | None] = dict(run_figures(cover, stored_settings(explanation).delta, 0.0))
+    recomputed: dict[str, float | None] = dict(run_figures(cover, _vector_task(explanation).delta, 0.0))
     recomputed["trivial_coverage"] = trivial
     if judges is not None:
         members = [member for recourse in explanation.recourses for member in recourse.covered]
@@ -242,7 +245,7 @@ def _shown_claims(explanation: Explanation, models: ModelPair, inputs: Scores) -
     owners = np.array([place[member.input] for _, member in entries])
     recourses = np.array([r for r, _ in entries])
     accepted, lengths, gaps = _measure(inputs, owners, scores, _centres(explanation)[recourses])
-    settings = stored_settings(explanation)
+    settings = _vector_task(explanation)
     fine = accepted & (lengths <= settings.theta) & (gaps <= settings.delta)
     holds[recourses[fine], owners[fine]] = True
     stated = np.array([(member.probability, member.distance) for _, member in entries])
@@ -258,7 +261,7 @@ def _borderline(
     probability: npt.NDArray[np.float64],
     lengths: npt.NDArray[np.float64],
     gaps: npt.NDArray[np.float64],
-    settings: ResolvedSettings,
+    settings: VectorTask,
 ) -> BoolArray:
     """Which counterfactuals come so near to a limit that another machine's rounding might decide otherwise."""
     margins = np.stack([np.abs(probability - 0.5), np.abs(lengths - settings.theta), np.abs(gaps - settings.delta)])
@@ -288,7 +291,7 @@ def _all_claims(
     centres = np.concatenate([_centres(explanation), np.zeros((1, inputs.embedding.shape[1]), np.float32)])
     scores = models.scores(witnesses.graphs)
     accepted, lengths, gaps = _measure(inputs, owners, scores[claims[:, 2]], centres[claims[:, 0]])
-    settings = stored_settings(explanation)
+    settings = _vector_task(explanation)
     fine = accepted & (lengths <= settings.theta) & (gaps <= settings.delta)
     witnessed = np.zeros((len(centres), len(place)), dtype=np.bool_)
     witnessed[claims[fine, 0], owners[fine]] = True  # the recourse −1 is the last row

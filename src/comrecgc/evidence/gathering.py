@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from comrecgc.algorithms.base import VectorTask
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.evidence.controls import Ignorant, explained, random_weights, shuffled_labels
 from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
@@ -178,7 +179,9 @@ def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPair
         return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]
     vectors = np.array([recourse.vector for recourse in recourses], np.float32)
     embedding = np.asarray(subject.embedder.embed(GraphBatch.from_graphs(subject.dataset.graphs)), np.float32)
-    along = graphs.pairs_along(vectors, embedding, theta=subject.settings.theta, delta=subject.settings.delta)
+    task = subject.settings
+    assert isinstance(task, VectorTask)
+    along = graphs.pairs_along(vectors, embedding, theta=task.theta, delta=task.delta)
     return along, [()] * len(along)
 
 

@@ -30,6 +30,7 @@ from comrecgc.graphs import (
     one_edit_table,
 )
 from comrecgc.models import Classifier
+from comrecgc.run import available_cores
 
 DRAWN = 4
 """Random rules per rule."""
@@ -91,7 +92,7 @@ def random_rules(subject: Subject) -> RandomControl | None:
     tried_on = [graphs[i] for i in np.sort(rng.permutation(len(graphs))[:_TRIED_INPUTS])]
     rung = min(Rung.parse(subject.explanation.changes), Rung.PLAUSIBLE)
     vocabulary = Vocabulary.of(subject.dataset, rung=rung, theta=subject.settings.theta, ladder=subject.judges.ladder)
-    workshop = Workshop(inputs=drawn_from, vocabulary=vocabulary, jobs=subject.settings.num_jobs)
+    workshop = Workshop(inputs=drawn_from, vocabulary=vocabulary, jobs=available_cores())
     offer = _Offer(workshop, subject.classifier)
     where = [Surroundings(graph) for graph in tried_on]
     like, results, drawn, first = [], [], list[tuple[Rule, ...]](), np.zeros(len(tried_on), bool)
@@ -121,7 +122,10 @@ def random_rules(subject: Subject) -> RandomControl | None:
 def _random_edits(subject: Subject) -> RandomControl:
     """As many random edits as counterfactuals of each recourse take, each of them on the rung."""
     rng = np.random.default_rng([subject.seed, 21])
-    inputs, constraint = subject.explanation.inputs, subject.judges.constraint(subject.settings)
+    inputs, constraint = (
+        subject.explanation.inputs,
+        subject.judges.constraint(subject.settings.algorithm, subject.dataset.label_names),
+    )
     recourses = subject.explanation.recourses
     most = max(5, _TRIED_INPUTS * DRAWN // len(recourses))
     like, results, covered = [], [], set[int]()

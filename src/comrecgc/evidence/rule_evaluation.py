@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import Wishes, choose, held_out, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.population import Whole
-from comrecgc.algorithms.settings import ResolvedSettings
 from comrecgc.evidence.evaluation import TOLERANCE, Figure
 from comrecgc.explanation import CoveredInput, Explanation, StoredRule
 from comrecgc.graphs import Graph, GraphBatch, Rung
@@ -57,7 +58,7 @@ def recheck_rules(
     explanation: Explanation,
     classifier: Classifier,
     judges: Judges,
-    settings: ResolvedSettings,
+    settings: Task[Rules],
     wishes: Wishes,
     mined: MinedRules | None,
 ) -> list[Figure]:
@@ -103,7 +104,7 @@ def _shown(
     entries: list[tuple[StoredRule | None, CoveredInput]],
     classifier: Classifier,
     judges: Judges,
-    settings: ResolvedSettings,
+    settings: Task[Rules],
 ) -> tuple[np.ndarray, list[Figure]]:
     """Which of the counterfactuals shown hold, and how many are as the rule, the model and the ladder say."""
     graphs = {index: as_networkx(it.graph) for index, it in explanation.inputs.items()}
@@ -145,7 +146,7 @@ def _sampled(
     explanation: Explanation,
     classifier: Classifier,
     judges: Judges,
-    settings: ResolvedSettings,
+    settings: Task[Rules],
     mined: MinedRules | None,
     wishes: Wishes,
 ) -> list[Figure]:
@@ -192,7 +193,7 @@ def _sampled(
             stated_turned = None  # the table also holds what is accepted and not confirmed
         if whole and not unsure:
             figures.append(Figure(f"{name} can be carried out on", known.get("applicable"), len(can)))
-        elif mined is not None and rows is not None and not settings.smarts():
+        elif mined is not None and rows is not None and not settings.algorithm.smarts():
             bits = mined.table.can_be_carried_out(rows[number])
             held = {place for place in sample.tolist() if bits[place]} - unsure
             figures.append(Figure(f"{name} can be carried out on", len(held), len(can - unsure)))
@@ -204,7 +205,7 @@ def _sampled(
 
 
 def _rows(
-    explanation: Explanation, settings: ResolvedSettings, wishes: Wishes, mined: MinedRules | None
+    explanation: Explanation, settings: Task[Rules], wishes: Wishes, mined: MinedRules | None
 ) -> list[int] | None:
     """Rows of the table that the recourses are; None if the choice from the table is another."""
     if mined is None or not explanation.recourses:
@@ -233,11 +234,11 @@ def _interval_is_right(known: Mapping[str, Any]) -> bool:
 
 
 def _from_table(
-    explanation: Explanation, settings: ResolvedSettings, wishes: Wishes, mined: MinedRules
+    explanation: Explanation, settings: Task[Rules], wishes: Wishes, mined: MinedRules
 ) -> dict[str, float | None]:
     """What follows from the table alone."""
     table, num = mined.table, settings.num_recourses
-    measured = held_out(table, num, wishes, np.random.default_rng([settings.seed, 10]))
+    measured = held_out(table, num, wishes, np.random.default_rng([settings.random_state, 10]))
     figures: dict[str, float | None] = {
         "held_out_coverage": None if measured is None else measured.coverage,
         "held_out_success": None if measured is None else measured.success,
@@ -280,11 +281,11 @@ def _tried(
     graph: Graph,
     classifier: Classifier,
     judges: Judges,
-    settings: ResolvedSettings,
+    settings: Task[Rules],
     explanation: Explanation,
 ) -> _Tried:
     """What became of a rule in a graph. Places that break a chemist's wishes are none."""
-    wishes = settings.smarts()
+    wishes = settings.algorithm.smarts()
     plain = as_networkx(graph)
     places = list(itertools.islice(all_places(rule, plain), _MOST_PLACES + 1))
     if not places:

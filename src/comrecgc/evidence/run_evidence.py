@@ -6,45 +6,39 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from comrecgc.algorithms.inputs import with_label_names
+from comrecgc.algorithms.inputs import ModelPair, with_label_names
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.evidence.evaluation import WITNESSES, load_witnesses, run_judges, run_models
+from comrecgc.evidence.evaluation import WITNESSES, load_witnesses, run_judges
 from comrecgc.evidence.gathering import SECOND_PANEL, gather
 from comrecgc.evidence.records import EVIDENCE, Evidence
 from comrecgc.evidence.subject import Subject
-from comrecgc.explanation import RULES, Explanation, rule_chooser, stored_settings, stored_wishes
+from comrecgc.explanation import RULES, Explanation, rule_chooser, stored_task, stored_wishes
 from comrecgc.graphs import Graph
 from comrecgc.models import PanelTraining
-from comrecgc.run import Progress, engine_of, reproducible
+from comrecgc.run import RunContext, reproducible
 
 
 def run_evidence(
     folder: str | Path,
     dataset: GraphDataset,
+    models: ModelPair,
+    context: RunContext,
     *,
-    classifier: str | Path | None = None,
-    embedder: str | Path | None = None,
     with_controls: bool = True,
     second_panel: PanelTraining | None = None,
     cache: Path | None = None,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    progress: Progress | None = None,
 ) -> Evidence:
     """Gather the evidence on a run and keep it in its folder.
 
     Args:
         folder: The run folder.
         dataset: The data that the run explained.
-        classifier: The classifier's file; by default the one the manifest names.
-        embedder: The same for the embedder.
+        models: The classifier that was explained, and the embedder.
+        context: Cores, cluster and progress.
         with_controls: Whether classifiers that know nothing are explained too.
         second_panel: How models that took no part in the choice are trained.
         cache: Where trained models are kept; None for the user's cache.
-        jobs: Cores to use, None for all.
-        cluster: Address of a dask scheduler whose workers train the other models; None for this machine.
-        progress: Called as work proceeds.
     """
     folder = Path(folder)
     explanation = Explanation.load(folder)
@@ -52,9 +46,7 @@ def run_evidence(
     _check_same_data(folder, explanation, dataset)
     if explanation.facts.facts.get("ladder") is None:
         raise InputError(f"{folder} does not keep the ladder of changes it was found with")
-    models = run_models(folder, explanation, classifier=classifier, embedder=embedder)
-    mined, settings = None, replace(stored_settings(explanation), jobs=jobs)
-    engine = engine_of(cluster, settings.num_jobs)
+    mined, task = None, stored_task(explanation)
     if RULES in explanation.facts.facts:
         chooser = rule_chooser(folder, explanation)
         # The table is of the inputs alone; groups and familiar surroundings are those of all the data.
@@ -65,7 +57,7 @@ def run_evidence(
             dataset=dataset,
             classifier=models.classifier,
             judges=run_judges(folder, explanation),
-            settings=settings,
+            settings=task,
             wishes=stored_wishes(explanation),
             mined=mined,
             embedder=models.embedder,
@@ -75,8 +67,8 @@ def run_evidence(
             subject,
             with_controls=with_controls,
             folder=cache,
-            engine=engine,
-            progress=progress,
+            engine=context.engine,
+            progress=context.report,
             second_panel=SECOND_PANEL if second_panel is None else second_panel,
         )
     evidence = replace(evidence, explanation=_checksum(folder))

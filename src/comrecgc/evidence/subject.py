@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import Wishes, choose
 from comrecgc.algorithms.rules.mined import MinedRules
-from comrecgc.algorithms.settings import ResolvedSettings
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
@@ -22,6 +24,11 @@ from comrecgc.models import Classifier, Embedder
 
 MOST_RESULTS = 300
 """Results of a recourse that are looked at; more would not change a share by more than some points."""
+
+
+def wishes_of(task: Task[Any]) -> Wishes:
+    """What chosen rules had to be like; nothing for vectors."""
+    return task.algorithm.wishes() if isinstance(task.algorithm, Rules) else Wishes()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,7 +53,7 @@ class Subject:
     dataset: GraphDataset
     classifier: Classifier
     judges: Judges
-    settings: ResolvedSettings
+    settings: Task[Any]
     wishes: Wishes
     mined: MinedRules | None = None
     embedder: Embedder | None = None
@@ -63,15 +70,15 @@ class Subject:
             dataset=explainer.dataset_,
             classifier=explainer.classifier_,
             judges=explainer.judges_,
-            settings=explainer.settings_,
-            wishes=explainer.settings_.wishes(),
+            settings=explainer.task_,
+            wishes=wishes_of(explainer.task_),
             mined=explainer.mined_,
             embedder=explainer.embedder_,
         )
 
     @property
     def seed(self) -> int:
-        return self.settings.seed
+        return self.settings.random_state
 
     @cached_property
     def rows(self) -> npt.NDArray[np.int64] | None:

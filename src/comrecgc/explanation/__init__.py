@@ -1,7 +1,7 @@
 """comrecgc.explanation."""
 
 from comrecgc.explanation.application import apply_recourses
-from comrecgc.explanation.assembly import stamped
+from comrecgc.explanation.assembly import explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.failures import failures_of
@@ -14,8 +14,8 @@ from comrecgc.explanation.stored import (
     load_explanation,
     rule_chooser,
     stored_rejects,
-    stored_settings,
+    stored_task,
     stored_wishes,
 )
-from comrecgc.explanation.vectors import assemble, explain_recourses, run_figures
+from comrecgc.explanation.vectors import explain_recourses, run_figures
 from comrecgc.explanation.verification import Verified, distances

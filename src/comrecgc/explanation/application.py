@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import torch
 
+from comrecgc.algorithms.base import SHOWN, Task, VectorTask, accepted
 from comrecgc.algorithms.inputs import ModelPair, Rejects
 from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.algorithms.rules.mined import permission_of
-from comrecgc.algorithms.settings import SHOWN, ResolvedSettings, Settings, accepted
-from comrecgc.algorithms.vectors.candidates import Chosen, find_candidates
+from comrecgc.algorithms.vectors.candidates import Chosen, search_candidates
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -22,7 +23,7 @@ from comrecgc.explanation.records import CommonRecourse
 from comrecgc.explanation.vectors import explain_recourses
 from comrecgc.graphs import Graph, GraphBatch, Rung, Site, Surroundings, carry_out, distinct_sites
 from comrecgc.models import Classifier, predict
-from comrecgc.run import Clock, Progress
+from comrecgc.run import RunContext
 from comrecgc.wording import Words
 
 # Rules carried out on unseen graphs, with the reason where none works.
@@ -37,11 +38,11 @@ def apply_rules(
     rejects: Rejects,
     classifier: Classifier,
     judges: Judges,
-    settings: Settings,
+    settings: Task[Rules],
+    context: RunContext,
     *,
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
-    progress: Progress | None = None,
 ) -> Explanation:
     """Carry the rules of an explanation out on other graphs.
 
@@ -51,12 +52,12 @@ def apply_rules(
         classifier: The model.
         judges: The ladder that the rules were found with, and the panel.
         settings: Limits that hold for these graphs too.
+        context: Time and progress.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
-        progress: Called as work proceeds.
     """
     rules = [recourse.rule.rewriting for recourse in explanation.recourses if recourse.rule is not None]
-    rung, permission = Rung.parse(settings.changes), permission_of(settings, judges.ladder)
+    rung, permission = Rung.parse(settings.changes), permission_of(settings.algorithm, judges.ladder)
     turned: list[dict[int, TurnedInput]] = [{} for _ in rules]
     can = np.zeros((len(rules), len(rejects)), bool)
     reasons: dict[int, Reason] = {}
@@ -76,8 +77,7 @@ def apply_rules(
         if tried:
             results = [result for _, _, result in tried]
             reasons[place] = _first_members(turned, place, graph, tried, results, classifier, judges, rung)
-        if progress is not None:
-            progress("applying rules", place + 1, len(rejects), "")
+        context.tell("applying rules", place + 1, len(rejects))
     members = [member for found in turned for member in found.values()]
     first: dict[int, TurnedInput] = {}
     for member in members:
@@ -152,26 +152,24 @@ def apply_recourses(
     explanation: Explanation,
     dataset: GraphDataset,
     models: ModelPair,
-    settings: ResolvedSettings,
+    settings: Task[Any],
     judges: Judges,
-    *,
-    device: torch.device | str = "cpu",
-    progress: Progress | None = None,
+    context: RunContext,
 ) -> Explanation:
     """The recourses of an explanation with the rejects of another dataset that each covers.
 
     The search is the same as for finding recourses, with recourses that are known and do not move.
     """
-    clock = Clock(settings.time_budget)
+    clock = context.clock
     predictions = predict(models.classifier, dataset)
     warnings = [predictions.warning] if predictions.warning else []
     notes = [*dataset.notes, f"The recourses were found on {explanation.dataset}."]
     if explanation.recourse == "rules":
         rejects = Rejects.of(dataset, predictions)
         applied = apply_rules(
-            explanation, rejects, models.classifier, judges, settings, warnings=warnings, notes=notes, progress=progress
+            explanation, rejects, models.classifier, judges, settings, context, warnings=warnings, notes=notes
         )
-        return stamped(applied, clock, seed=settings.seed)
+        return stamped(applied, clock, seed=settings.random_state)
     rejects = Rejects.of(dataset, predictions).embedded(models)
     width = rejects.scores.embedding.shape[1]
     centres = np.zeros((len(explanation.recourses), width), dtype=np.float32)
@@ -181,10 +179,9 @@ def apply_recourses(
             got = len(recourse.vector)
             raise InputError(f"Recourses must be vectors of the embedder's width, {width} (got {got} numbers)")
         centres[place] = recourse.vector
-    candidates = find_candidates(
-        settings, judges.scorer(models, dataset, settings, device), rejects,
-        given=centres, deadline=clock.search_deadline(len(rejects)), progress=progress,
-    )  # fmt: skip
+    assert isinstance(settings, VectorTask)
+    scorer = judges.scorer(models, dataset, settings.algorithm, context)
+    candidates = search_candidates(settings, scorer, rejects, context, given=centres)
     clock.lap("search")
     candidates = judges.confirmed(candidates, settings)
     applied, _ = explain_recourses(
@@ -192,4 +189,4 @@ def apply_recourses(
         words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
         warnings=warnings, notes=notes,
     )  # fmt: skip
-    return stamped(applied, clock, seed=settings.seed)
+    return stamped(applied, clock, seed=settings.random_state)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import RejectPlace, Rejects
-from comrecgc.algorithms.settings import Settings
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -49,7 +49,7 @@ def covered_input(member: TurnedInput, rejects: Rejects, rule: Rule) -> CoveredI
 
 
 def explanation_of(
-    settings: Settings,
+    settings: Task[Any],
     rejects: Rejects,
     recourses: Sequence[CommonRecourse],
     reasons: Mapping[int, Reason],
@@ -87,6 +87,15 @@ def explanation_of(
         notes=tuple(notes),
         recourse=settings.recourse,
         changes=settings.changes,
+    )
+
+
+def explain_nothing(
+    settings: Task[Any], rejects: Rejects, *, warnings: Sequence[str], notes: Sequence[str]
+) -> Explanation:
+    """The explanation where the model rejects no graph."""
+    return explanation_of(
+        settings, rejects, (), {}, {"coverage": 0.0}, parameters=settings.parameters(), warnings=warnings, notes=notes
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from comrecgc.algorithms.settings import CHANGES, RECOURSES
+from comrecgc.algorithms.base import CHANGES, RECOURSES
 from comrecgc.errors import InputError
 from comrecgc.explanation.records import (
     CommonRecourse,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from comrecgc.drawing import Point, depict, layout_change
 from comrecgc.errors import InputError
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, Scene
-from comrecgc.graphs import Change, Graph, Point, edges_by_id, labels_by_id, layout_change
-from comrecgc.molecules import depict, element_of
+from comrecgc.graphs import Change, Graph, edges_by_id, labels_by_id
+from comrecgc.molecules import element_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from comrecgc.algorithms.base import SHOWN, Task, accepted
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleChoice, Wishes, choose, held_out, held_out_success, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
 from comrecgc.algorithms.rules.population import Whole, sample_note
 from comrecgc.algorithms.rules.reading import read_rule, read_rules
-from comrecgc.algorithms.settings import SHOWN, Settings, accepted
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -32,7 +33,7 @@ SECONDS_FOR_BOUND = 5.0
 
 
 def explain_rules(
-    settings: Settings,
+    settings: Task[Rules],
     mined: MinedRules,
     judges: Judges,
     wishes: Wishes | None = None,
@@ -55,7 +56,7 @@ def explain_rules(
         notes: What the run did, one sentence each.
     """
     table, rejects = mined.table, mined.rejects
-    wishes = settings.wishes() if wishes is None else wishes
+    wishes = settings.algorithm.wishes() if wishes is None else wishes
     chosen = choose(table, settings.num_recourses, wishes, seconds=seconds)
     whole = None if mined.census is None else Whole.chosen(mined.census, table, settings, wishes, on_sample=chosen)
     chosen = chosen if whole is None else chosen.of(whole.choice.rules, table, wishes)
@@ -179,16 +180,16 @@ def _confirmed_members(members: Sequence[TurnedInput], classifier: Classifier) -
 
 
 def _statistics(
-    mined: MinedRules, chosen: RuleChoice, rules: Sequence[Rule], settings: Settings
+    mined: MinedRules, chosen: RuleChoice, rules: Sequence[Rule], settings: Task[Rules]
 ) -> list[dict[str, Any]]:
     table = mined.table
-    rng = np.random.default_rng([settings.seed, 11])
+    rng = np.random.default_rng([settings.random_state, 11])
     unseen = held_out_success(table, chosen.rules.tolist(), rng)
     found = []
     for row, rule, (seen, held) in zip(chosen.rules.tolist(), rules, unseen, strict=True):
         entries = slice(int(table.ptr[row]), int(table.ptr[row + 1]))
         inputs = table.input[entries]
-        applicable, turned = _num_applicable(mined, row, rule, settings.smarts()), len(inputs)
+        applicable, turned = _num_applicable(mined, row, rule, settings.algorithm.smarts()), len(inputs)
         before = 1 / (1 + np.exp(-table.base[inputs]))
         after = 1 / (1 + np.exp(-table.margin[entries].astype(np.float64)))
         found.append(
@@ -222,14 +223,14 @@ def _num_applicable(mined: MinedRules, row: int, rule: Rule, wishes: SmartsWishe
     )
 
 
-def _figures(mined: MinedRules, chosen: RuleChoice, settings: Settings, wishes: Wishes) -> dict[str, float | None]:
+def _figures(mined: MinedRules, chosen: RuleChoice, settings: Task[Rules], wishes: Wishes) -> dict[str, float | None]:
     """Figures of the whole choice."""
     table, num = mined.table, settings.num_recourses
-    measured = held_out(table, num, wishes, np.random.default_rng([settings.seed, 10]))
+    measured = held_out(table, num, wishes, np.random.default_rng([settings.random_state, 10]))
     names = {1: "one", 2: "two", 3: "three"}
     frontier = {
         f"coverage_up_to_{names[most]}_changes": choose(table, num, wishes.limited(most)).coverage
-        for most in range(1, min(wishes.max_changes, settings.max_changes) + 1)
+        for most in range(1, min(wishes.max_changes, settings.algorithm.max_changes) + 1)
     }
     costs = table.cost[chosen.rules]
     return {

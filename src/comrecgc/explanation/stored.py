@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from comrecgc.algorithms.base import Task, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.inputs import Rejects, Scores
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.judges import VALENCE, Judges
+from comrecgc.algorithms.registry import algorithm_of
+from comrecgc.algorithms.rules.algorithm import RULES, Rules
 from comrecgc.algorithms.rules.choice import Wishes
 from comrecgc.algorithms.rules.files import save_table
 from comrecgc.algorithms.rules.mined import MinedRules, stored_rules
 from comrecgc.algorithms.rules.population import CENSUS, load_census, save_census
-from comrecgc.algorithms.settings import ResolvedSettings, Settings
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation.explanation import Explanation
@@ -34,10 +36,7 @@ from comrecgc.wording import describe_group
 SECONDS_TO_CHOOSE = 0.5
 """Time to look for the best choice, or a bound on it, where somebody waits."""
 
-RULES = "rules.npz"
-"""File of the table of rules in a run folder."""
-
-_ASKED = ("num_recourses", "min_success", "min_support", "max_cost", "max_changes")
+_LIMITS = ("min_success", "min_support", "max_cost", "max_changes")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +52,7 @@ class RuleChooser:
         notes: What the run did, one sentence each.
     """
 
-    settings: Settings
+    settings: Task[Rules]
     mined: MinedRules
     judges: Judges
     wishes: Wishes
@@ -79,8 +78,9 @@ class RuleChooser:
                 given[name] = tuple(given[name])
         if given.get("confirmed") and not self.mined.table.majority:
             raise InputError("confirmed needs a panel, and the run asked none")
-        settings = replace(self.settings, **{name: given[name] for name in _ASKED if name in given})
-        given.pop("num_recourses", None)
+        algorithm = replace(self.settings.algorithm, **{name: given[name] for name in _LIMITS if name in given})
+        num_recourses = given.pop("num_recourses", self.settings.num_recourses)
+        settings = replace(self.settings, algorithm=algorithm, num_recourses=num_recourses)
         return replace(self, settings=settings, wishes=replace(self.wishes, **given))
 
     def chosen(self) -> Explanation:
@@ -185,7 +185,7 @@ def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
         raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
     if found != explanation.facts.facts.get(RULES):
         raise InputError(f"{path} is damaged: its SHA-256 must be the one in the manifest")
-    settings = replace(stored_settings(explanation), seed=explanation.parameters.get("seed", 0))
+    settings = stored_task(explanation)
     ladder = ladder_from_facts(explanation.facts.facts.get("ladder"), explanation.label_names)
     mined = stored_rules(settings, stored_rejects(explanation), ladder, path)
     if CENSUS in explanation.facts.facts:
@@ -227,18 +227,18 @@ def stored_wishes(explanation: Explanation) -> Wishes:
     return wishes
 
 
-def stored_settings(explanation: Explanation) -> ResolvedSettings:
-    """The settings of a run, read back from its parameters; the constraint is left out."""
-    known = {field.name for field in fields(Settings)} - {
-        "jobs",
-        "time_budget",
-        "constraint",
-        "baseline",
-        "min_samples",
-        "summary",
-    }
-    values = {name: value for name, value in explanation.parameters.items() if name in known}
-    theta, delta = values.get("theta"), values.get("delta")
-    if theta is None or (explanation.recourse == "vectors" and (delta is None or isinstance(delta, str))):
-        raise InputError(f"The run must state theta and delta as positive numbers (got {theta!r} and {delta!r})")
-    return Settings(**values, recourse=explanation.recourse, changes=explanation.changes).resolved()
+def stored_task(explanation: Explanation) -> Task[Any]:
+    """What was asked of a run, read back from its parameters; a constraint of one's own is left out."""
+    given = dict(explanation.parameters)
+    shared = {name: given.pop(name) for name in ("theta", "num_recourses", "random_state") if name in given}
+    name, delta = given.pop("algorithm", None), given.get("delta")
+    if "theta" not in shared or (explanation.recourse == "vectors" and (delta is None or isinstance(delta, str))):
+        raise InputError(f"The run must state theta and delta as numbers (got {shared.get('theta')!r} and {delta!r})")
+    if given.get("constraint") != VALENCE:
+        given.pop("constraint", None)
+    given.pop("wishes", None)
+    algorithm = algorithm_of(str(name), given | {"changes": explanation.changes})
+    if algorithm.recourse != explanation.recourse:
+        raise InputError(f"An explanation by {explanation.recourse} is not of {name}")
+    task = Task(algorithm=algorithm, **shared)
+    return VectorTask.of(task) if isinstance(algorithm, VectorAlgorithm) else task  # type: ignore[arg-type]

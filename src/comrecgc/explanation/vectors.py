@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.base import VectorTask
 from comrecgc.algorithms.inputs import ModelPair, Rejects
 from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.settings import ResolvedSettings
 from comrecgc.algorithms.vectors.candidates import Candidates, Chosen
 from comrecgc.cover import BallCover, Cover, Reason, RecoursePairs, cover_of, metrics
 from comrecgc.explanation.assembly import explanation_of, share_valid
@@ -24,7 +24,7 @@ LARGE_TRIVIAL_COVERAGE = 0.1
 
 
 def explain_recourses(
-    settings: ResolvedSettings,
+    settings: VectorTask,
     rejects: Rejects,
     candidates: Candidates,
     chosen: Chosen,
@@ -39,7 +39,7 @@ def explain_recourses(
     """The explanation that chosen vectors give, every claim in it confirmed by a plain forward pass.
 
     Args:
-        settings: Resolved settings.
+        settings: What is asked.
         rejects: The inputs, embedded.
         candidates: What was found around them, by whatever method.
         chosen: The chosen recourses, in order, and the pairs that may be used to cover inputs.
@@ -66,7 +66,7 @@ def explain_recourses(
 
 
 def assemble(
-    settings: ResolvedSettings,
+    settings: VectorTask,
     rejects: Rejects,
     verified: Verified,
     judges: Judges,
@@ -125,7 +125,7 @@ def run_figures(cover: Cover, delta: float, trivial_coverage: float) -> dict[str
 
 
 def reasons_for(
-    settings: ResolvedSettings, pairs: RecoursePairs, covered: npt.NDArray[np.bool_], *, complete: bool
+    settings: VectorTask, pairs: RecoursePairs, covered: npt.NDArray[np.bool_], *, complete: bool
 ) -> list[Reason | None]:
     """Why each input is not covered; None for one that is.
 
@@ -133,7 +133,7 @@ def reasons_for(
     recourses. One that an unfinished search found no counterfactual of fell to the budget of time.
 
     Args:
-        settings: Resolved settings.
+        settings: What is asked.
         pairs: All pairs the search found.
         covered: Which inputs are covered, `[num_inputs]`.
         complete: Whether the search ended of itself.
@@ -149,7 +149,7 @@ def reasons_for(
             num_seeds=1024,
             num_starts=8,
         )
-        centres = more.centres(open_pairs, np.random.default_rng([settings.seed, 3]))
+        centres = more.centres(open_pairs, np.random.default_rng([settings.random_state, 3]))
         further = cover_of(open_pairs, centres, settings.delta)
     state = Cover(np.zeros((1, pairs.width), np.float32), np.where(covered, 0, -1)[None, :])
     reasons = metrics.why_not_covered(state, pairs, further)
@@ -194,7 +194,7 @@ def _words(members: Sequence[Entry], rejects: Rejects) -> Words:
     )
 
 
-def _trivial_warning(figures: dict[str, float | int], settings: ResolvedSettings) -> tuple[str, ...]:
+def _trivial_warning(figures: dict[str, float | int], settings: VectorTask) -> tuple[str, ...]:
     share = figures["trivial_coverage"]
     if share <= LARGE_TRIVIAL_COVERAGE:
         return ()

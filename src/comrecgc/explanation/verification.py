@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.base import CHOSEN, CLAIMED, SHOWN, VectorTask, accepted, inside
 from comrecgc.algorithms.inputs import ModelPair, RejectPlace, Rejects, Scores
-from comrecgc.algorithms.settings import CHOSEN, CLAIMED, SHOWN, ResolvedSettings, accepted, inside
 from comrecgc.algorithms.vectors.candidates import Candidates
 from comrecgc.cover import Cover, FloatArray, RecoursePairs, cover_of, normalised_distances, recourse_vectors
 from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path
@@ -60,7 +60,7 @@ class Verified:
 
 def verify(
     candidates: Candidates, pairs: RecoursePairs, centres: FloatArray, rejects: Rejects, models: ModelPair,
-    settings: ResolvedSettings, *, keep_all: bool = False,
+    settings: VectorTask, *, keep_all: bool = False,
 ) -> Verified:  # fmt: skip
     """Confirm what the recourses cover."""
     with_zero = np.concatenate([centres, np.zeros((1, pairs.width), np.float32)])
@@ -144,7 +144,7 @@ class Entry:
 
 def first_entries(
     verified: Verified, candidates: Candidates, rejects: Rejects, models: ModelPair,
-    settings: ResolvedSettings, *, keep_all: bool = False,
+    settings: VectorTask, *, keep_all: bool = False,
 ) -> tuple[Verified, list[Entry]]:  # fmt: skip
     """Every covered input with the edits that show it, each confirmed on the very graph the edits lead to.
 
@@ -197,7 +197,7 @@ def _entries(
     ]
 
 
-def _hold(entries: Sequence[Entry], centres: FloatArray, settings: ResolvedSettings) -> BoolArray:
+def _hold(entries: Sequence[Entry], centres: FloatArray, settings: VectorTask) -> BoolArray:
     vectors = np.stack([entry.vector for entry in entries])
     chosen = centres[[entry.recourse for entry in entries]]
     near = distances(vectors, chosen) <= inside(settings.delta, SHOWN)

@@ -1,6 +1,17 @@
 """comrecgc.graphs."""
 
-from comrecgc.graphs.batch import GraphBatch, LongArray, grouped_neighbours, pointers
+from comrecgc.graphs.batch import (
+    GraphBatch,
+    GraphPacker,
+    KeyArray,
+    LongArray,
+    PackedGraphs,
+    batch_keys,
+    fingerprint,
+    graph_key,
+    grouped_neighbours,
+    pointers,
+)
 from comrecgc.graphs.constraints import (
     AllOf,
     AllowKinds,
@@ -11,7 +22,6 @@ from comrecgc.graphs.constraints import (
     StayNear,
     allowed_edits,
 )
-from comrecgc.graphs.convert import to_data
 from comrecgc.graphs.edits import (
     Change,
     Edit,
@@ -37,13 +47,13 @@ from comrecgc.graphs.graph import (
     components,
     edge_labels_by_id,
     edges_by_id,
+    from_networkx,
     labels_by_id,
     neighbours_by_id,
+    to_data,
+    to_networkx,
 )
-from comrecgc.graphs.identity import KeyArray, batch_keys, fingerprint, graph_key, written_pattern
 from comrecgc.graphs.ladder import ChangedGraphs, Familiarity, Ladder, Rung, graphs_with, rung_shares
-from comrecgc.graphs.layout import Point, centred, layout_change
-from comrecgc.graphs.packed import GraphPacker, PackedGraphs
 from comrecgc.graphs.rewriting import (
     Pattern,
     Rule,
@@ -55,5 +65,5 @@ from comrecgc.graphs.rewriting import (
     edits_between,
     find_sites,
     is_site,
+    write_pattern,
 )
-from comrecgc.graphs.tensors import GraphTensors

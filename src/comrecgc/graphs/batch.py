@@ -1,17 +1,33 @@
-"""Many graphs as one set of flat arrays, the form models and hashes work on."""
+"""Many graphs as flat arrays: `GraphBatch`, which models and hashes work on, and `PackedGraphs` for more graphs than memory has room for.
+
+A packed molecule of 20 atoms takes about 165 bytes of a file and 16 of memory, a `Graph` about a thousand. The files have no name, so nothing
+is left behind however the process ends; they are in `$TMPDIR`.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import IO, Any, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.errors import InputError
 from comrecgc.graphs import graph_kernels
 from comrecgc.graphs.graph import Graph, IntArray
 
 LongArray = npt.NDArray[np.int64]
+
+_LARGEST = np.iinfo(np.uint16).max  # node number and label that packed graphs can store
+_BLOCK = 10_000  # packed graphs that are decoded together
+_MOST_IN_MEMORY = 64 << 20  # bytes of an array of packed graphs; longer ones go to a file
+MOST_UNPACKED = 60_000
+"""More graphs than this stay packed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,21 +66,6 @@ class GraphBatch:
             node_ptr,
             edge_ptr,
             np.concatenate(labelled) if len(labelled) == len(graphs) else None,
-        )
-
-    @classmethod
-    def joined(cls, batches: Sequence[GraphBatch]) -> GraphBatch:
-        """The graphs of all batches, one batch after the other; edges have labels if all do."""
-        if not batches:
-            return cls.from_graphs([])
-        first = pointers([len(batch.labels) for batch in batches])
-        labelled = [batch.edge_labels for batch in batches if batch.edge_labels is not None]
-        return cls(
-            np.concatenate([batch.labels for batch in batches]),
-            np.concatenate([batch.edges + start for batch, start in zip(batches, first, strict=False)]),
-            pointers(np.concatenate([batch.node_counts() for batch in batches])),
-            pointers(np.concatenate([batch.edge_counts() for batch in batches])),
-            np.concatenate(labelled) if len(labelled) == len(batches) else None,
         )
 
     def __len__(self) -> int:
@@ -120,6 +121,192 @@ class GraphBatch:
             start = stop
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PackedGraphs(Sequence[Graph]):
+    """Graphs as flat arrays of small integers, in memory or in files; a `Graph` is made each time one is asked for.
+
+    Args:
+        labels: Stored node labels, `[N]`, as indices into `label_of`.
+        edges: Each undirected edge once, as positions within its graph, `[M, 2]`.
+        edge_labels: Stored edge labels, `[M]`, as indices into `edge_label_of`; None where edges have no labels.
+        node_ptr: Where the nodes of each stored graph begin, `[S + 1]`.
+        edge_ptr: Where the edges of each stored graph begin, `[S + 1]`.
+        rows: Indices of the stored graphs that belong to this sequence, `[B]`; None for all.
+        label_of: Node label that each stored one stands for.
+        edge_label_of: Edge label that each stored one stands for.
+    """
+
+    labels: npt.NDArray[Any]
+    edges: npt.NDArray[Any]
+    edge_labels: npt.NDArray[Any] | None
+    node_ptr: LongArray
+    edge_ptr: LongArray
+    rows: LongArray | None = None
+    label_of: IntArray = field(default_factory=lambda: np.arange(_LARGEST + 1, dtype=np.int32))
+    edge_label_of: IntArray = field(default_factory=lambda: np.arange(_LARGEST + 1, dtype=np.int32))
+
+    def __len__(self) -> int:
+        return len(self.node_ptr) - 1 if self.rows is None else len(self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Graph: ...
+    @overload
+    def __getitem__(self, index: slice) -> PackedGraphs: ...
+    def __getitem__(self, index: int | slice) -> Graph | PackedGraphs:
+        if isinstance(index, slice):
+            return self.subset(np.arange(len(self))[index])
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self)} graphs (got {index})")
+        return self.batch(index % len(self), index % len(self) + 1)[0]
+
+    def __iter__(self) -> Iterator[Graph]:
+        return (graph for batch in self.batches() for graph in batch)
+
+    def subset(self, indices: npt.ArrayLike) -> PackedGraphs:
+        """The graphs at the given indices, in that order."""
+        chosen = np.asarray(indices, np.int64)
+        return replace(self, rows=chosen if self.rows is None else self.rows[chosen])
+
+    def unpack(self) -> Sequence[Graph]:
+        """A tuple of the graphs, or these packed graphs where there are more than `MOST_UNPACKED`."""
+        return self if len(self) > MOST_UNPACKED else tuple(self)
+
+    def relabel(self, label_of: IntArray, edge_label_of: IntArray | None = None) -> PackedGraphs:
+        """The same graphs with other labels.
+
+        Args:
+            label_of: What each node label becomes.
+            edge_label_of: What each edge label becomes; None leaves them.
+        """
+        edges = self.edge_label_of if edge_label_of is None else _compose(edge_label_of, self.edge_label_of)
+        return replace(self, label_of=_compose(label_of, self.label_of), edge_label_of=edges)
+
+    def batch(self, start: int, stop: int) -> GraphBatch:
+        """The graphs with indices `start … stop - 1`."""
+        rows = np.arange(start, stop) if self.rows is None else self.rows[start:stop]
+        node_ptr = pointers(self.node_ptr[rows + 1] - self.node_ptr[rows])
+        edge_ptr = pointers(self.edge_ptr[rows + 1] - self.edge_ptr[rows])
+        nodes, edges = _runs(self.node_ptr[rows], node_ptr), _runs(self.edge_ptr[rows], edge_ptr)
+        return GraphBatch(
+            self.label_of[self.labels[nodes]],
+            self.edges[edges].astype(np.int64) + np.repeat(node_ptr[:-1], np.diff(edge_ptr))[:, None],
+            node_ptr,
+            edge_ptr,
+            None if self.edge_labels is None else self.edge_label_of[self.edge_labels[edges]],
+        )
+
+    def batches(self, size: int = _BLOCK) -> Iterator[GraphBatch]:
+        """All graphs, in batches of at most `size`."""
+        return (self.batch(start, min(start + size, len(self))) for start in range(0, len(self), size))
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes of all graphs."""
+        return int(self._counts(self.node_ptr).sum())
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges of all graphs."""
+        return int(self._counts(self.edge_ptr).sum())
+
+    def _counts(self, ptr: LongArray) -> LongArray:
+        return np.diff(ptr) if self.rows is None else np.diff(ptr)[self.rows]
+
+    def fingerprint(self) -> str:
+        """The value that `graphs.fingerprint` has for the same graphs as a list, computed batch after batch."""
+        digest = hashlib.sha256()
+        for batch in self.batches():
+            digest.update(batch.labels.tobytes())
+        first = 0
+        for batch in self.batches():
+            digest.update((batch.edges + first).tobytes())
+            first += len(batch.labels)
+        digest.update(pointers(self._counts(self.node_ptr)).tobytes())
+        digest.update(pointers(self._counts(self.edge_ptr)).tobytes())
+        for batch in self.batches():
+            digest.update(b"" if batch.edge_labels is None else batch.edge_labels.tobytes())
+        digest.update(b"none" if self.edge_labels is None or not len(self) else b"")
+        return digest.hexdigest()[:16]
+
+
+class GraphPacker:
+    """Packs graphs batch after batch, in memory while they are few and in temporary files beyond.
+
+    A context manager: leaving it closes the files, whose contents stay for as long as packed graphs use them.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[str, IO[bytes]] = {
+            name: tempfile.SpooledTemporaryFile(_MOST_IN_MEMORY, prefix="comrecgc-")  # noqa: SIM115
+            for name in ("labels", "edges", "edge_labels")
+        }
+        self._node_counts: list[LongArray] = []
+        self._edge_counts: list[LongArray] = []
+        self._has_edge_labels = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._files.values():
+            with suppress(OSError):  # a full disk was reported by the write before
+                file.close()
+
+    def add(self, batch: GraphBatch) -> None:
+        """Pack some more graphs, of at most 65,536 nodes and labels each."""
+        if not len(batch):
+            return
+        edges = batch.edges - np.repeat(batch.node_ptr[:-1], batch.edge_counts())[:, None]
+        self._node_counts.append(batch.node_counts())
+        self._edge_counts.append(batch.edge_counts())
+        self._has_edge_labels &= batch.edge_labels is not None
+        arrays = {"labels": batch.labels, "edges": edges, "edge_labels": batch.edge_labels}
+        for name, array in arrays.items():
+            if array is None:
+                continue
+            if array.size and int(array.max()) > _LARGEST:
+                raise InputError(f"Nodes and labels of a graph must be at most {_LARGEST} (got {int(array.max())})")
+            try:
+                self._files[name].write(np.ascontiguousarray(array, dtype=np.uint16).tobytes())
+            except OSError as error:
+                raise _disk_error(error) from error
+
+    def finish(self) -> PackedGraphs:
+        """All graphs added; call it once, before the context is left."""
+        node_ptr = pointers(np.concatenate([np.zeros(0, np.int64), *self._node_counts]))
+        edge_ptr = pointers(np.concatenate([np.zeros(0, np.int64), *self._edge_counts]))
+        return PackedGraphs(
+            labels=self._array("labels", (int(node_ptr[-1]),)),
+            edges=self._array("edges", (int(edge_ptr[-1]), 2)),
+            edge_labels=self._array("edge_labels", (int(edge_ptr[-1]),)) if self._has_edge_labels else None,
+            node_ptr=node_ptr,
+            edge_ptr=edge_ptr,
+        )
+
+    def _array(self, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.uint16]:
+        file = self._files[name]
+        try:
+            size = file.tell()
+            if size <= _MOST_IN_MEMORY:
+                file.seek(0)
+                return np.frombuffer(file.read(), np.uint16).reshape(shape)
+            file.flush()
+            return np.memmap(file, np.uint16, mode="r", shape=shape)
+        except OSError as error:
+            raise _disk_error(error) from error
+
+
+def _compose(outer: IntArray, inner: IntArray) -> IntArray:
+    """`outer[inner]`; stored labels that do not occur may lie beyond the end of `outer`."""
+    return outer[np.minimum(inner, len(outer) - 1)].astype(np.int32) if len(outer) else inner
+
+
+def _disk_error(error: OSError) -> InputError:
+    return InputError(f"Cannot keep graphs in {tempfile.gettempdir()} ($TMPDIR): {error.strerror}")
+
+
 def grouped_neighbours(batch: GraphBatch) -> tuple[LongArray, LongArray]:
     """The neighbours of every node, node after node, `[2M]`, and where each node's begin, `[N+1]`."""
     neighbours, ptr = graph_kernels.group_neighbours(batch.edges, len(batch.labels))
@@ -137,3 +324,36 @@ def pointers(counts: npt.ArrayLike) -> LongArray:
     ptr = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=ptr[1:])
     return ptr
+
+
+# Graph identity: a 64-bit Weisfeiler-Leman key, equal for isomorphic graphs whatever their node order.
+#
+# Colours start from the labels and are refined by the multiset of neighbours' colours until the number of colours no
+# longer grows; the key hashes the multiset of colours one round later. Two graphs get the same key exactly when 1-WL
+# cannot tell them apart (up to 64-bit chance). Such pairs exist (a 6-ring and two 3-rings, decalin and bicyclopentyl), but no
+# message-passing network tells them apart either, so they share probability and embedding too. Edge labels do not count.
+# Only integer arithmetic modulo 2^64 is used, so keys are the same in every process and on every platform.
+
+KeyArray = npt.NDArray[np.uint64]
+
+
+def graph_key(graph: Graph) -> int:
+    """The key of one graph."""
+    return int(graph_kernels.graph_key(graph.labels, graph.edges.astype(np.int64)))
+
+
+def batch_keys(batch: GraphBatch) -> KeyArray:
+    """The key of every graph of a batch, `[B]`."""
+    keys: KeyArray = graph_kernels.graph_keys(batch.labels, batch.edges, batch.node_ptr, batch.edge_ptr)
+    return keys
+
+
+def fingerprint(graphs: Iterable[Graph]) -> str:
+    """Tells lists of graphs apart, node order and edge labels included, since edits speak of both."""
+    if isinstance(graphs, PackedGraphs):
+        return graphs.fingerprint()
+    batch = GraphBatch.from_graphs(graphs)
+    digest = hashlib.sha256()
+    for array in (batch.labels, batch.edges, batch.node_ptr, batch.edge_ptr, batch.edge_labels):
+        digest.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]

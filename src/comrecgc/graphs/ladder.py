@@ -23,11 +23,10 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import graph_kernels
-from comrecgc.graphs.batch import GraphBatch, LongArray
+from comrecgc.graphs.batch import GraphBatch, KeyArray, LongArray
 from comrecgc.graphs.constraints import Constraint, KeepConnected
 from comrecgc.graphs.edits import EditKind, EditTable, edited_batch
 from comrecgc.graphs.graph import BoolArray, Graph, IntArray
-from comrecgc.graphs.identity import KeyArray
 
 # Which surroundings of a node are familiar: those that occur often enough in the data.
 

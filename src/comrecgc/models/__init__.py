@@ -1,13 +1,12 @@
 """comrecgc.models."""
 
 from comrecgc.models.adapter import as_classifier
-from comrecgc.models.checkpoint import load_classifier, save_classifier
 from comrecgc.models.classifier import Classifier, Predictions, predict
 from comrecgc.models.edge_weights import WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.models.edit_distance import edit_path, ged_interval
 from comrecgc.models.greed import Embedder, Greed, as_embedder, load_embedder
 from comrecgc.models.greed_training import EmbedderTraining, train_embedder
-from comrecgc.models.networks import ARCHITECTURES, GraphClassifier
+from comrecgc.models.networks import ARCHITECTURES, GraphClassifier, load_classifier, save_classifier
 from comrecgc.models.obtaining import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
 from comrecgc.models.panel import Agreement, Panel, PanelMember, PanelTraining, load_panel, obtain_panel
 from comrecgc.models.training import ClassifierTraining, split_dataset, train_classifier

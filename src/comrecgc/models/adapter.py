@@ -16,9 +16,16 @@ import torch
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, to_data
-from comrecgc.models.classifier import CHUNK_NODES, Classifier, FloatArray, check_labels
+from comrecgc.models.classifier import (
+    CHUNK_NODES,
+    RETURN_TYPES,
+    Classifier,
+    FloatArray,
+    ScoreReading,
+    as_scores,
+    check_labels,
+)
 from comrecgc.models.networks import GraphClassifier, evaluating
-from comrecgc.models.scores import RETURN_TYPES, ScoreReading, as_scores
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data
@@ -181,11 +188,10 @@ def as_classifier(
     dataset: GraphDataset,
     *,
     return_type: str | None = None,
-    target_class: int | None = None,
-    source_class: int | None = None,
+    accept: int | str | None = None,
+    reject: int | None = None,
     decision: str | None = None,
     threshold: float | None = None,
-    accept: str | None = None,
     call: str | None = None,
     output: int | str | None = None,
     edge_features: npt.ArrayLike | None = None,
@@ -201,12 +207,12 @@ def as_classifier(
         dataset: The data the model is for: its labels, their feature rows, and graphs to try the model on.
         return_type: What the model answers, in PyG's words: `raw` scores (logits), `probs` or `log_probs`. Several scores
             per graph give this away; a single one may not, and then it has to be said.
-        target_class: The class that means accept; needed for three classes and more. A single score is about class 1.
-        source_class: Explain only the graphs that the model puts into this class; None for all that are not accepted.
+        accept: The class that means accept; needed for three classes and more. A single score is about class 1. With a threshold: "higher"
+            (the default) or "lower", the side of it on which graphs are accepted.
+        reject: Explain only the graphs that the model puts into this class; None for all that are not accepted.
         decision: Of three classes and more: "argmax" accepts a graph if the target is its likeliest class (the default), "rest" if
             the target is likelier than all others together.
         threshold: For a regression model, which answers one number per graph: the graph is accepted if the number is above this.
-        accept: "higher" (the default) or "lower": on which side of the threshold graphs are accepted.
         call: How the model is called: `tensors` for `model(x, edge_index, batch)`, `data` for `model(data)` with a PyG
             `Batch`, `data_list` for a list of PyG `Data`, `graphs` for a list of `comrecgc.graphs.Graph`, `smiles` for a list of SMILES
             (without stereo marks), `molecules` for a list of rdkit molecules. By default a module's signature decides between the first
@@ -225,8 +231,8 @@ def as_classifier(
         if value is not None and value not in allowed:
             raise InputError(f"{name} must be one of {', '.join(allowed)} (got {value!r})")
     how = {
-        "return_type": return_type, "target_class": target_class, "source_class": source_class, "decision": decision,
-        "threshold": threshold, "accept": accept,
+        "return_type": return_type, "target_class": None if isinstance(accept, str) else accept, "source_class": reject, "decision": decision,
+        "threshold": threshold, "accept": accept if isinstance(accept, str) else None,
     }  # fmt: skip
     model = getattr(
         model, "_orig_mod", model

@@ -1,13 +1,17 @@
-"""What the pipeline asks of a classifier, and what a classifier says about a set of graphs."""
+"""What the pipeline needs of a classifier, its answers on a set of graphs, and how scores of any model are read as such answers.
+
+A model may answer with a row of class scores, a single score, or a number with a threshold; `ScoreReading` turns each into the probability of accept.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
@@ -77,7 +81,7 @@ class Predictions:
         if self.accepted.all():
             return (
                 f"The classifier accepts all {count} graphs: there are no rejects to explain. "
-                "If accept is the wrong class, choose another with target_class, or with --accept."
+                "If accept is the wrong class, choose another with accept."
             )
         if not self.accepted.any():
             return f"The classifier rejects all {count} graphs: no graph shows what it accepts."
@@ -97,3 +101,253 @@ def check_labels(batch: GraphBatch, num_labels: int) -> None:
     """Refuse a batch with labels the classifier does not know."""
     if len(batch.labels) and batch.labels.max() >= num_labels:
         raise InputError(f"The classifier knows node labels 0…{num_labels - 1} (got {batch.labels.max()})")
+
+
+RETURN_TYPES = ("raw", "probs", "log_probs")
+"""PyG's words: `raw` scores (logits), probabilities, logarithms of probabilities."""
+
+DECISIONS = ("argmax", "rest")
+"""When a class of several is taken: if it is the likeliest, or if it is likelier than all others together."""
+
+_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreReading:
+    """How scores are read as the probability of accept.
+
+    Args:
+        return_type: What the scores are, one of `RETURN_TYPES`.
+        target_class: The class that means accept.
+        source_class: The class whose graphs are explained; None for all that are not accepted.
+        decision: When the target is taken, one of `DECISIONS`.
+        threshold: Of a model that answers one number per graph: accepted where it is higher, or lower.
+        higher: Whether numbers above the threshold are accepted.
+        spread: How far numbers spread, which gives a distance from the threshold its probability.
+    """
+
+    return_type: str = "raw"
+    target_class: int = 1
+    source_class: int | None = None
+    decision: str = "argmax"
+    threshold: float | None = None
+    higher: bool = True
+    spread: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        scores: FloatArray,
+        *,
+        return_type: str | None,
+        target_class: int | None,
+        source_class: int | None = None,
+        decision: str | None = None,
+        threshold: float | None = None,
+        accept: str | None = None,
+    ) -> ScoreReading:
+        """The reading that the answers on some graphs, `[B, K]`, allow; what is None is found out.
+
+        Raises:
+            InputError: If they leave a doubt, or are not what they should be.
+        """
+        if threshold is None and accept is not None:
+            raise InputError(f"accept is a class, or a side of a threshold (got {accept!r})")
+        if threshold is not None:
+            return cls._of_numbers(scores, threshold, accept, target_class, source_class, return_type)
+        if decision is not None and decision not in DECISIONS:
+            raise InputError(f"decision must be one of {', '.join(DECISIONS)} (got {decision!r})")
+        target = check_target_class(scores.shape[1], target_class)
+        if source_class is not None and (not 0 <= source_class < max(scores.shape[1], 2) or source_class == target):
+            raise InputError(
+                f"reject must lie in 0…{max(scores.shape[1], 2) - 1} and not be the target (got {source_class})"
+            )
+        reading = cls(
+            return_type=return_type or detect_return_type(scores),
+            target_class=target,
+            source_class=source_class,
+            decision=decision or "argmax",
+        )
+        reading.probability(scores)
+        return reading
+
+    @classmethod
+    def _of_numbers(
+        cls,
+        scores: FloatArray,
+        threshold: float,
+        accept: str | None,
+        target_class: int | None,
+        source_class: int | None,
+        return_type: str | None,
+    ) -> ScoreReading:
+        if not np.isfinite(threshold):
+            raise InputError(f"threshold must be a finite number (got {threshold})")
+        if accept not in (None, "higher", "lower"):
+            raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {accept!r})")
+        if scores.shape[1] != 1:
+            raise InputError(f"threshold is for models that answer one number per graph (got {scores.shape[1]})")
+        if target_class is not None or source_class is not None or return_type not in (None, "raw"):
+            raise InputError("threshold and a class cannot both be given: a number has no classes")
+        spread = float(np.std(scores)) or 1.0
+        return cls(threshold=float(threshold), higher=accept != "lower", spread=spread)
+
+    def probability(self, scores: FloatArray) -> FloatArray:
+        """Probability of accept, `[B]`."""
+        if self.threshold is not None:
+            _check(scores, "raw")
+            above = (scores[:, 0] - self.threshold) / self.spread
+            return _sigmoid(above if self.higher else -above)
+        return class_probability(scores, self.return_type, self.target_class, decision=self.decision)
+
+    def explained(self, scores: FloatArray) -> BoolArray:
+        """Which graphs are to be explained if they are not accepted, `[B]`: all, or those of the source class."""
+        if self.source_class is None:
+            return np.ones(len(scores), dtype=bool)
+        if scores.shape[1] == 1:
+            return np.asarray(class_probability(scores, self.return_type, self.source_class) >= 0.5)
+        return np.asarray(scores.argmax(axis=1) == self.source_class)
+
+    def log_odds(self, scores: torch.Tensor) -> torch.Tensor:
+        """The logarithm of the odds of accept, `[B]`, with gradients; positive exactly where a graph is accepted.
+
+        Args:
+            scores: `[B, K]`; a single score is about class 1.
+        """
+        if self.threshold is not None:
+            above = (scores[:, 0] - self.threshold) / self.spread
+            return above if self.higher else -above
+        if scores.shape[1] == 1:
+            single = scores[:, 0]
+            if self.return_type == "probs":
+                single = torch.logit(single, eps=torch.finfo(single.dtype).eps)
+            elif self.return_type == "log_probs":
+                single = single - torch.log(-torch.expm1(single.clamp(max=-torch.finfo(single.dtype).eps)))
+            return single if self.target_class == 1 else -single
+        tiny = torch.finfo(scores.dtype).tiny
+        logs = scores.clamp(min=tiny).log() if self.return_type == "probs" else scores
+        others = torch.cat([logs[:, : self.target_class], logs[:, self.target_class + 1 :]], dim=1)
+        against = others.amax(dim=1) if self.decision == "argmax" else torch.logsumexp(others, dim=1)
+        return logs[:, self.target_class] - against
+
+
+def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | None = None) -> FloatArray:
+    """A model's answer as an array, `[B, K]`; one score per graph is one column.
+
+    Args:
+        answer: A tensor, an array or nested lists of numbers.
+        num_graphs: How many graphs were asked about.
+        num_nodes: How many nodes they have, to recognise answers about nodes.
+        num_scores: `K`, once it is known: then an answer that was squeezed is brought back into shape.
+    """
+    if isinstance(answer, torch.Tensor):
+        answer = answer.detach().double().cpu().numpy()
+    try:
+        scores = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The model must answer with numbers (got {type(answer).__name__})") from error
+    if num_scores is not None and scores.size == num_graphs * num_scores:
+        scores = scores.reshape(num_graphs, num_scores)
+    if scores.ndim == 1:
+        scores = scores[:, None]
+    if scores.ndim != 2 or len(scores) != num_graphs or (num_scores is not None and scores.shape[1] != num_scores):
+        hint = "; it answers per node: pool the nodes of each graph first" if scores.shape[:1] == (num_nodes,) else ""
+        raise InputError(
+            f"The model must answer one row of scores per graph (got shape {scores.shape} for {num_graphs} graphs{hint})"
+        )
+    if scores.shape[1] == 0:
+        raise InputError("The model must answer at least one score per graph (got none)")
+    if np.isnan(scores).any():
+        place = int(np.flatnonzero(np.isnan(scores).any(axis=1))[0])
+        raise InputError(f"The model must answer numbers (got NaN for graph {place} of {num_graphs})")
+    return scores
+
+
+def detect_return_type(scores: FloatArray) -> str:
+    """`raw`, `probs` or `log_probs`, where the scores `[B, K]` leave no doubt; otherwise the question is asked."""
+    within_unit = bool(((scores >= 0) & (scores <= 1)).all())
+    if scores.shape[1] > 1:
+        if np.allclose(_row_sums(scores, "probs"), 1, atol=_TOLERANCE) and within_unit:
+            return "probs"
+        if np.allclose(_row_sums(scores, "log_probs"), 1, atol=_TOLERANCE):
+            return "log_probs"
+        if not within_unit:
+            return "raw"
+        doubt = "scores in [0, 1] whose rows do not sum to 1"
+    elif within_unit:
+        doubt = "single scores in [0, 1], which may be probabilities or raw scores"
+    elif (scores <= 0).all():
+        doubt = "single scores below 0, which may be raw scores or log-probabilities"
+    else:
+        return "raw"
+    kinds = ", ".join(map(repr, RETURN_TYPES))
+    raise InputError(
+        f"return_type must say what the scores are, in as_classifier(model, dataset, return_type=…): {kinds} (got {doubt})"
+    )
+
+
+def check_target_class(num_scores: int, target_class: int | None) -> int:
+    """The class whose probability counts, checked: 1 by default for models of one or two classes."""
+    num_classes = max(num_scores, 2)
+    if target_class is None:
+        if num_classes > 2:
+            raise InputError(f"accept must choose the class to reach among 0…{num_classes - 1} (got none)")
+        return 1
+    if not 0 <= target_class < num_classes:
+        raise InputError(f"accept must lie in 0…{num_classes - 1} (got {target_class})")
+    return target_class
+
+
+def class_probability(
+    scores: FloatArray, return_type: str, target_class: int, *, decision: str = "argmax"
+) -> FloatArray:
+    """Probability of the target class, `[B]`; refuses scores that are not what they should be.
+
+    Under "argmax" it is the target against the likeliest other class, so that it is above 0.5 exactly when the target's score is the
+    largest. Under "rest" it is the target against all other classes together.
+
+    Args:
+        scores: What the model answered, `[B, K]`; a single score is about class 1.
+        return_type: What the scores are.
+        target_class: The class.
+        decision: One of `DECISIONS`.
+    """
+    _check(scores, return_type)
+    if scores.shape[1] == 1:
+        single = scores[:, 0]
+        probability = {"raw": _sigmoid(single), "probs": single, "log_probs": np.exp(np.minimum(single, 0))}[
+            return_type
+        ]
+        return probability if target_class == 1 else np.asarray(1 - probability)
+    target, others = scores[:, target_class], np.delete(scores, target_class, axis=1)
+    if return_type == "probs":
+        against = others.max(axis=1) if decision == "argmax" else others.sum(axis=1)
+        return np.asarray(target / (target + against))
+    with np.errstate(invalid="ignore"):  # a class of probability 0 has the logarithm -inf
+        against = others.max(axis=1) if decision == "argmax" else np.logaddexp.reduce(others, axis=1)
+        return _sigmoid(target - against)
+
+
+def _check(scores: FloatArray, return_type: str) -> None:
+    if return_type != "log_probs" and not np.isfinite(scores).all():
+        raise InputError(f"The model must answer finite scores (got {scores[~np.isfinite(scores)][0]})")
+    if return_type == "raw":
+        return
+    low, high = (-_TOLERANCE, 1 + _TOLERANCE) if return_type == "probs" else (-np.inf, _TOLERANCE)
+    wrong = scores[(scores < low) | (scores > high)]
+    if wrong.size:
+        where = "in [0, 1]" if return_type == "probs" else "below 0"
+        raise InputError(f"return_type={return_type!r} needs scores {where} (got {wrong[0]:.6g})")
+    sums = _row_sums(scores, return_type)
+    if scores.shape[1] > 1 and not np.allclose(sums, 1, atol=_TOLERANCE):
+        worst = sums[np.abs(sums - 1).argmax()]
+        raise InputError(f"return_type={return_type!r} needs probabilities that sum to 1 (got {worst:.6g})")
+
+
+def _row_sums(scores: FloatArray, return_type: str) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray((scores if return_type == "probs" else np.exp(scores)).sum(axis=1))
+
+
+def _sigmoid(x: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-np.logaddexp(0, -x)))

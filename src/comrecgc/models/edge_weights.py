@@ -1,7 +1,7 @@
-"""What a classifier says of graphs whose edges have weights between 0 and 1, with gradients: what edge masks are made of.
+"""Score graphs whose edges have weights between 0 and 1, with gradients: the basis of edge-mask explainers.
 
-With weights of 1 it is the plain forward pass, and with a weight of 0 an edge is not there; in between the package's networks
-weigh messages, and count degrees, means and attention by weight. A module of yours must take `edge_weight`, as PyG's GCNConv does.
+Weights of 1 give the plain forward pass, and a weight of 0 removes an edge. In between, the package's networks weight the messages and
+compute degrees, means and attention by weight. A user's module must take `edge_weight`, as PyG's GCNConv does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from comrecgc.graphs import GraphBatch
 from comrecgc.models.adapter import AdaptedClassifier
 from comrecgc.models.classifier import Classifier, check_labels
 from comrecgc.models.networks import GraphClassifier, evaluating, from_edge_index
-from comrecgc.models.weighted_gcn import WeightedGCN
 
 _TOLERANCE = 1e-3  # of probabilities, between weights of 1 and no weights
 
@@ -35,8 +34,8 @@ class WeightedGraphs(Protocol):
 
         Args:
             weights: Weight of each undirected edge, `[M]`.
-            degrees_follow: Whether gradients also pass through the degrees that normalise messages; models other than the
-                package's always do what they do.
+            degrees_follow: Whether gradients also pass through the degrees that normalise messages. A user's module
+                ignores it.
         """
         ...
 
@@ -46,7 +45,7 @@ class WeightedGraphs(Protocol):
 
 
 def weighted_graphs(classifier: Classifier, batch: GraphBatch) -> WeightedGraphs:
-    """A batch of graphs ready for weights on their edges.
+    """Bind a batch of graphs to a classifier, so that their edges can be weighted.
 
     Args:
         classifier: A `GraphClassifier`, or a torch module that takes edge weights (see `as_classifier`).
@@ -54,7 +53,7 @@ def weighted_graphs(classifier: Classifier, batch: GraphBatch) -> WeightedGraphs
     """
     check_labels(batch, classifier.num_labels)
     if isinstance(classifier, GraphClassifier):
-        return NetworkGraphs(classifier, batch)
+        return _NetworkGraphs(classifier, batch)
     if isinstance(classifier, AdaptedClassifier) and classifier.takes_edge_weights:
         return _ModuleGraphs(classifier, batch)
     model = classifier.model if isinstance(classifier, AdaptedClassifier) else classifier
@@ -62,29 +61,19 @@ def weighted_graphs(classifier: Classifier, batch: GraphBatch) -> WeightedGraphs
     raise InputError(f"Edge masks need gradients: a torch module whose forward takes edge_weight (got {kind})")
 
 
-class NetworkGraphs:
-    """Graphs before one of the package's networks; a GCN on the CPU is compiled.
+class _NetworkGraphs:
+    """A batch of graphs bound to one of the package's networks."""
 
-    Args:
-        model: The network.
-        batch: The graphs.
-        compiled: Whether to compile what can be.
-    """
-
-    def __init__(self, model: GraphClassifier, batch: GraphBatch, *, compiled: bool = True) -> None:
-        compiled = compiled and model.architecture == "gcn" and model.device.type == "cpu"
-        self._compiled = WeightedGCN(model, batch) if compiled else None
+    def __init__(self, model: GraphClassifier, batch: GraphBatch) -> None:
         self.batch, self._model, self.dtype = batch, model, model.features.dtype
         ends = torch.from_numpy(batch.edge_index()).to(model.device)
         owners = torch.from_numpy(batch.graph_of_node()).to(model.device)
         self._graphs = from_edge_index(ends, len(batch.labels), owners)
-        # Which edge each of the neighbours is tied by; the two directions of edge e are entries e and e + M.
+        # Undirected edge of each directed one; the two directions of edge e are entries e and e + M.
         self._edges = torch.argsort(ends[1], stable=True) % max(len(batch.edges), 1)
         self._features = model.features[torch.from_numpy(batch.labels.astype(np.int64)).to(model.device)]
 
     def margin(self, weights: Tensor, *, degrees_follow: bool = True) -> Tensor:
-        if self._compiled is not None:
-            return self._compiled.margin(weights, degrees_follow=degrees_follow)
         weights = weights.to(self._edges.device).index_select(0, self._edges)
         with _frozen(self._model):
             logits = self._model.logits(self._features, self._graphs.weighted(weights, degrees_follow=degrees_follow))
@@ -96,7 +85,7 @@ class NetworkGraphs:
 
 
 class _ModuleGraphs:
-    """Graphs before a module of the user's that takes edge weights."""
+    """A batch of graphs bound to a user's module that takes edge weights."""
 
     def __init__(self, classifier: AdaptedClassifier, batch: GraphBatch) -> None:
         self.batch, self._classifier, self.dtype = batch, classifier, torch.float32
@@ -135,11 +124,11 @@ class _ModuleGraphs:
 
 
 def check_edge_weights(classifier: Classifier, batch: GraphBatch) -> None:
-    """Refuse a classifier that ignores edge weights, or for which weights of 1 are not the plain graph.
+    """Refuse a classifier that ignores edge weights, or that scores weights of 1 unlike no weights.
 
     Args:
         classifier: The classifier.
-        batch: Graphs to try it on; nothing is learnt from graphs without edges.
+        batch: Graphs to test it on; graphs without edges show nothing.
     """
     graphs = weighted_graphs(classifier, batch)
     if len(batch.edges) == 0:

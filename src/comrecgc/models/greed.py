@@ -21,7 +21,8 @@ from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch, GraphTensors
+from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.models.networks import GraphTensors
 from comrecgc.run import check_alphabet, load_checked, load_state, load_weights, save_weights
 
 # What the pipeline needs of an embedding, and how anything that maps graphs to vectors becomes one.

@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphTensors, fingerprint, pointers
+from comrecgc.graphs import Graph, fingerprint, pointers
 from comrecgc.models.greed import Greed, load_embedder, save_embedder
 from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator
+from comrecgc.models.networks import GraphTensors
 from comrecgc.run import (
     Engine,
     LocalEngine,
@@ -38,6 +39,10 @@ Progress = Callable[[str, int, int, str], None]
 """Called with what is being done, how much is done, how much there is, and a word on how it goes."""
 
 _SETTINGS = "settings.json"
+
+CHECKPOINT_EVERY = 200
+"""Steps between checkpoints."""
+
 _FIT = "fit.npz"
 _SHARES = (0.4, 0.85, 0.95)  # of the time until a deadline: labels made, network fitted, errors measured
 _WARM_UP = 20  # steps whose time says how many more there is time for
@@ -171,7 +176,6 @@ class EmbedderTraining:
         head_widths: Widths of the head's hidden layers.
         seed: Of everything random.
         jobs: Threads for the edit distances; the answer does not depend on it.
-        checkpoint_every: Steps between checkpoints.
     """
 
     effort: float = 1.0
@@ -186,7 +190,6 @@ class EmbedderTraining:
     head_widths: tuple[int, ...] = (64,)
     seed: int = 0
     jobs: int = 1
-    checkpoint_every: int = 200
 
     def __post_init__(self) -> None:
         if not self.effort > 0:
@@ -387,7 +390,7 @@ class _Fit:
                 total = min(total, step + int(0.95 * (deadline - now) * _WARM_UP / (now - started)))
             if step % 25 == 0 or step == total:
                 self.folder.say("training", step, total, f"loss {smoothed:.3f}")
-            if step % self.training.checkpoint_every == 0:
+            if step % CHECKPOINT_EVERY == 0:
                 self.folder.save_fit(self.model, self.optimiser, step)
         return self.model.eval(), step >= self.training.total_steps
 
@@ -443,5 +446,5 @@ def _one_cycle(share: float) -> float:
 
 def settings(training: EmbedderTraining) -> dict[str, Any]:
     """What determines the result: everything but the number of jobs."""
-    names = [name for name in training.__dataclass_fields__ if name not in ("jobs", "checkpoint_every")]
+    names = [name for name in training.__dataclass_fields__ if name != "jobs"]
     return {name: getattr(training, name) for name in names}

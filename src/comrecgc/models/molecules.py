@@ -13,9 +13,8 @@ from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from comrecgc.models.adapter import choose_output, find_output, model_device, model_parameters, trial_graphs
-from comrecgc.models.classifier import FloatArray, check_labels
+from comrecgc.models.classifier import FloatArray, ScoreReading, as_scores, check_labels
 from comrecgc.models.networks import evaluating
-from comrecgc.models.scores import ScoreReading, as_scores
 from comrecgc.molecules import canonical_smiles, sanitised
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ def as_molecule_classifier(
     output = find_output(answer, num) if output is None else output
     scores = as_scores(choose_output(answer, output), num, 0)
     if how.get("source_class") is not None:
-        raise InputError("source_class is for models of graphs: leave other molecules out of the data (got one)")
+        raise InputError("reject is for models of graphs: leave other molecules out of the data (got one)")
     return replace(adapted, output=output, num_scores=scores.shape[1], reading=ScoreReading.of(scores, **how))
 
 

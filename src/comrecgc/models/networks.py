@@ -1,15 +1,20 @@
-"""The graph classifiers of the paper: three convolutions, batch norm, ReLU, global max pool, one linear layer.
+"""The graph classifiers of the paper: three convolutions, batch norm, ReLU, global max pool, one linear layer; and their files.
 
 The convolutions have the parameters, names and outputs of their PyG namesakes. Graphs must be simple: no self-loops, no
-repeated edges.
+repeated edges. They come as `GraphTensors`, with neighbours grouped by node, so that a sum over neighbours is one pass of torch's embedding-bag
+kernel: on a CPU about twenty times faster than gathering edges and scattering them back.
+
+Files are safetensors with a JSON file of facts; the released `.pth` state dicts load as they are.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +25,124 @@ from torch import Tensor
 from torch.nn import BatchNorm1d, Linear, ModuleList, Parameter, ReLU, Sequential
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch, GraphTensors
+from comrecgc.graphs import GraphBatch, grouped_neighbours
 from comrecgc.models.classifier import CHUNK_NODES, FloatArray, check_labels
+from comrecgc.run import check_alphabet, facts_path, load_checked, load_state, load_weights, save_weights
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GraphTensors:
+    """Graphs laid end to end, ready for a network.
+
+    Args:
+        labels: Node labels of all graphs, `[N]`.
+        neighbours: Neighbours of node 0, then of node 1, …, `[2M]`.
+        neighbour_ptr: Node `v` has neighbours `neighbours[neighbour_ptr[v] : neighbour_ptr[v+1]]`, `[N+1]`.
+        node_ptr: Graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`.
+        weights: Weight of the edge to each neighbour, `[2M]`; None where all are 1.
+        weighted_degrees: Sum of each node's weights, `[N]`; None where there are no weights.
+    """
+
+    labels: Tensor
+    neighbours: Tensor
+    neighbour_ptr: Tensor
+    node_ptr: Tensor
+    weights: Tensor | None = None
+    weighted_degrees: Tensor | None = None
+
+    @classmethod
+    def from_batch(cls, batch: GraphBatch, device: torch.device | str = "cpu") -> GraphTensors:
+        neighbours, neighbour_ptr = grouped_neighbours(batch)
+        arrays = (batch.labels.astype(np.int64), neighbours, neighbour_ptr, batch.node_ptr)
+        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
+
+    def __len__(self) -> int:
+        return len(self.node_ptr) - 1
+
+    def weighted(self, weights: Tensor, *, degrees_follow: bool = True) -> GraphTensors:
+        """The same graphs with weighted edges.
+
+        Args:
+            weights: Weight of the edge to each neighbour, `[2M]`, the same in both directions.
+            degrees_follow: Whether gradients also pass through the degrees.
+        """
+        counted = weights if degrees_follow else weights.detach()
+        degrees = counted.new_zeros(len(self.labels)).index_add(0, self.receivers(), counted)
+        return replace(self, weights=weights, weighted_degrees=degrees)
+
+    def degrees(self) -> Tensor:
+        """Number of neighbours of each node, or the sum of their weights, `[N]`."""
+        return self.neighbour_ptr.diff() if self.weighted_degrees is None else self.weighted_degrees
+
+    def receivers(self) -> Tensor:
+        """The node whose neighbour each of `neighbours` is, `[2M]`."""
+        return torch.repeat_interleave(self.neighbour_ptr.diff(), output_size=len(self.neighbours))
+
+    def graph_of_node(self) -> Tensor:
+        """Index of the graph each node belongs to, `[N]`."""
+        return torch.repeat_interleave(self.node_ptr.diff(), output_size=len(self.labels))
+
+    def neighbour_sum(self, x: Tensor) -> Tensor:
+        """Sum of `x` over the neighbours of each node, `[N, width]`; zero where there are none."""
+        given = (x, self.neighbours, self.neighbour_ptr)
+        result: Tensor
+        if self.weights is None:
+            result = _NeighbourSum.apply(*given)  # type: ignore[no-untyped-call]
+        else:
+            result = _WeightedNeighbourSum.apply(*given, self.weights)  # type: ignore[no-untyped-call]
+        return result
+
+    def graph_sum(self, x: Tensor) -> Tensor:
+        """Sum of `x` over the nodes of each graph, `[B, width]`."""
+        result: Tensor = _GraphSum.apply(x, self)  # type: ignore[no-untyped-call]
+        return result
+
+
+class _NeighbourSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, neighbours: Tensor, ptr: Tensor) -> Tensor:
+        ctx.save_for_backward(neighbours, ptr)
+        return _bag_sum(x, neighbours, ptr)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        return _bag_sum(gradient.contiguous(), *ctx.saved_tensors), None, None
+
+
+class _WeightedNeighbourSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, neighbours: Tensor, ptr: Tensor, weights: Tensor) -> Tensor:
+        ctx.save_for_backward(x, neighbours, ptr, weights)
+        return _bag_sum(x, neighbours, ptr, weights)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None, None, Tensor | None]:
+        x, neighbours, ptr, weights = ctx.saved_tensors
+        gradient = gradient.contiguous()
+        to_x, to_weights = None, None
+        if ctx.needs_input_grad[0]:
+            to_x = _bag_sum(gradient, neighbours, ptr, weights)
+        if ctx.needs_input_grad[3]:
+            received = torch.repeat_interleave(gradient, ptr.diff(), dim=0, output_size=len(neighbours))
+            to_weights = torch.einsum("ec,ec->e", received, x.index_select(0, neighbours))
+        return to_x, None, None, to_weights
+
+
+class _GraphSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, graphs: GraphTensors) -> Tensor:
+        ctx.graphs = graphs
+        return _bag_sum(x, torch.arange(len(x), device=x.device), graphs.node_ptr)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return gradient[ctx.graphs.graph_of_node()], None
+
+
+def _bag_sum(x: Tensor, members: Tensor, ptr: Tensor, weights: Tensor | None = None) -> Tensor:
+    if len(members) == 0:  # the kernel refuses to sum nothing at all
+        return x.new_zeros(len(ptr) - 1, x.shape[1])
+    return F.embedding_bag(members, x, ptr, mode="sum", include_last_offset=True, per_sample_weights=weights)
 
 
 def propagate(x: Tensor, y: Tensor, graphs: GraphTensors, weights: tuple[Tensor, Tensor, Tensor]) -> Tensor:
@@ -290,3 +411,94 @@ def evaluating(model: torch.nn.Module) -> Iterator[None]:
     finally:
         for module, training in modes:
             module.training = training
+
+
+KIND = "classifier"
+
+_MAX_LABELS = 4096  # a table of one-hot rows is the square of this
+
+# A parameter that only this architecture has, and whose shape is [hidden, width of the features].
+_FIRST_WEIGHT = {
+    "gat": "convs.0.lin.weight",
+    "gcn": "convs.0.lin.weight",
+    "sage": "convs.0.lin_l.weight",
+    "gin": "convs.0.nn.0.weight",
+}
+
+
+def save_classifier(model: GraphClassifier, path: Path, facts: dict[str, Any]) -> None:
+    """Write `path` (safetensors) and the JSON file beside it.
+
+    Args:
+        model: The classifier.
+        path: A file name ending in `.safetensors`.
+        facts: What else a reader should know: label names, split, accuracy …
+    """
+    table = model.features.cpu().numpy()
+    is_one_hot = table.shape[0] == table.shape[1] and np.array_equal(table, np.eye(len(table)))
+    sizes = {
+        "kind": KIND,
+        "architecture": model.architecture,
+        "num_labels": model.num_labels,
+        "hidden": model.hidden,
+        "features": None if is_one_hot else table.tolist(),
+    }
+    save_weights(path, dict(model.state_dict()), sizes | facts)
+
+
+def load_classifier(path: str | Path, *, label_names: Sequence[str] | None = None) -> GraphClassifier:
+    """A classifier from a file written by `save_classifier`, or a released state dict (`.pth`, `.pt`).
+
+    A state dict says nothing of features, so its nodes are taken to be one-hot labels.
+
+    Args:
+        path: The file.
+        label_names: Names of the data's node labels; a classifier for another alphabet is refused.
+    """
+    path = Path(path)
+    if path.suffix == ".safetensors":
+        state, facts = load_weights(path, kind=KIND)
+    else:
+        state, facts = load_state(path), {}
+    architecture, hidden, width = _sizes(state, path)
+    features = _features(facts, width, path)
+    model = load_checked(
+        lambda: GraphClassifier(architecture, features, hidden=hidden), state, path, f"{architecture} classifier"
+    )
+    check_alphabet(path, facts, model.num_labels, label_names)
+    model.facts = facts
+    return model.eval()
+
+
+def _sizes(state: dict[str, Tensor], path: Path) -> tuple[str, int, int]:
+    """Architecture, hidden width and feature width behind a state dict."""
+    has_attention = "convs.0.att_src" in state
+    for architecture, name in _FIRST_WEIGHT.items():
+        if name in state and state[name].ndim == 2 and (architecture == "gat") == has_attention:
+            if "fc.weight" not in state or state["fc.weight"].shape[:1] != (NUM_CLASSES,):
+                raise InputError(f"{path} must classify into {NUM_CLASSES} classes (got fc.weight of {_shape(state)})")
+            hidden, width = state[name].shape
+            return architecture, hidden, width
+    raise InputError(f"{path} is not a classifier: it lacks convs.0 (got {', '.join(list(state)[:3]) or 'nothing'})")
+
+
+def _shape(state: dict[str, Tensor]) -> str:
+    return str(tuple(state["fc.weight"].shape)) if "fc.weight" in state else "none"
+
+
+def _features(facts: dict[str, Any], width: int, path: Path) -> npt.NDArray[np.float32] | int:
+    table = facts.get("features")
+    if table is None:
+        if width > _MAX_LABELS:
+            raise InputError(f"{path} must be for at most {_MAX_LABELS} one-hot node labels (got {width})")
+        return width
+    try:
+        with np.errstate(over="ignore"):
+            features = np.array(table, dtype=np.float32)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{facts_path(path)}: features must be a table of numbers") from error
+    if features.ndim != 2 or features.shape[1] != width:
+        raise InputError(f"{facts_path(path)}: features must have {width} columns (got {features.shape})")
+    if not np.isfinite(features).all():
+        raise InputError(f"{facts_path(path)}: features must be finite numbers")
+    return features

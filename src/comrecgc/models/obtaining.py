@@ -17,10 +17,9 @@ from platformdirs import user_cache_path
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import fingerprint
-from comrecgc.models.checkpoint import load_classifier
 from comrecgc.models.greed import Greed, load_embedder
 from comrecgc.models.greed_training import EmbedderTraining, train_embedder
-from comrecgc.models.networks import GraphClassifier
+from comrecgc.models.networks import GraphClassifier, load_classifier
 from comrecgc.models.training import ClassifierTraining, EpochReport, train_classifier
 from comrecgc.run import Engine, Progress, check_writable, facts_path, only_writer_of, reason_of, write_atomically
 

@@ -20,9 +20,8 @@ from platformdirs import user_cache_path
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, fingerprint
-from comrecgc.models.checkpoint import load_classifier
 from comrecgc.models.classifier import Classifier, Predictions
-from comrecgc.models.networks import GraphClassifier
+from comrecgc.models.networks import GraphClassifier, load_classifier
 from comrecgc.models.training import ClassifierTraining, EpochReport, split_dataset, train_classifier
 from comrecgc.run import Engine, LocalEngine, check_writable, facts_path, only_writer_of
 

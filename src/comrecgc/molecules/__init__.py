@@ -3,6 +3,7 @@
 from comrecgc.molecules.atoms import (
     BOND_NAMES,
     BOND_ORDERS,
+    CHARGED_NITROGEN,
     Valence,
     are_atoms,
     are_types,
@@ -10,7 +11,6 @@ from comrecgc.molecules.atoms import (
     element_of,
     read_atom,
 )
-from comrecgc.molecules.depiction import depict, shown_atoms
 from comrecgc.molecules.groups import Group, Molecule, family_of
 from comrecgc.molecules.plausibility import (
     Bonding,
@@ -23,7 +23,7 @@ from comrecgc.molecules.plausibility import (
     ladder_of,
 )
 from comrecgc.molecules.properties import PROPERTIES, REACTIVE, alerts_of, properties_of, property_changes
-from comrecgc.molecules.smarts import SmartsWishes
+from comrecgc.molecules.smarts import SmartsWishes, run_smirks, smirks_of
 from comrecgc.molecules.smiles import (
     Parsed,
     Standardiser,
@@ -35,13 +35,13 @@ from comrecgc.molecules.smiles import (
     to_rdkit,
     to_smiles,
 )
-from comrecgc.molecules.smirks import smirks_of
 from comrecgc.molecules.substituents import (
     BOND_SIGNS,
-    RING_NAMES,
     Substituent,
+    bond_order,
     charge_sign,
     count_hydrogens,
     hill_formula,
-    read_substituent,
+    name_substituent,
+    times,
 )

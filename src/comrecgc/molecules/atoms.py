@@ -40,6 +40,9 @@ VALENCES = {
 BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
 """Order of the bond behind edge labels 0, 1, 2 and 3 in molecules: single, double, triple, aromatic."""
 
+CHARGED_NITROGEN = 4
+"""Bonds of N+ in nitro groups, N-oxides and ammonium, where labels are elements and say no charges."""
+
 
 _AROMATIC_ELEMENTS = ("B", "C", "N", "O", "P", "S", "Si", "As", "Se", "Te")
 _PLAIN = re.compile(r"(\*|[A-Z][a-z]?|[a-z]{1,2})([+-]\d{0,2})?")

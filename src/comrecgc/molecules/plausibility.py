@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, ChangedGraphs, Familiarity, Graph, GraphBatch, Ladder, graphs_with
-from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, are_atoms, are_types, atom_of
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, CHARGED_NITROGEN, are_atoms, are_types, atom_of
 from comrecgc.molecules.smiles import is_valid_molecule
 
-_CHARGED_NITROGEN = 4  # bonds of N+ in nitro groups, N-oxides and ammonium; graphs store no charges
 _MOST_BONDS = 16
 _AROMATIC = BOND_NAMES.index("aromatic")
 
@@ -102,7 +101,7 @@ class MolecularChemistry:
     def _oxides(self, batch: GraphBatch, bonds: np.ndarray) -> BoolArray:
         """Oxygens with one bond, to a charged nitrogen."""
         oxygen, nitrogen = self.label_names.index("O"), self.label_names.index("N")
-        charged = (batch.labels == nitrogen) & (bonds == _CHARGED_NITROGEN)
+        charged = (batch.labels == nitrogen) & (bonds == CHARGED_NITROGEN)
         beside = np.zeros(len(batch.labels), dtype=bool)
         for side in range(2):
             beside[batch.edges[charged[batch.edges[:, 1 - side]], side]] = True
@@ -137,7 +136,7 @@ class MolecularChemistry:
     def _valences(self, name: str) -> tuple[int, ...]:
         """Bonds an atom can carry; a nitrogen whose charge no label says may have four."""
         allowed = atom_of(name).valences
-        return (*allowed, _CHARGED_NITROGEN) if name == "N" and not self.has_types else allowed
+        return (*allowed, CHARGED_NITROGEN) if name == "N" and not self.has_types else allowed
 
     @cached_property
     def allowed_half_bonds(self) -> BoolArray:
@@ -234,7 +233,6 @@ def are_molecules(graphs: Sequence[Graph], label_names: Sequence[str]) -> bool:
 # Valences and hydrogens as plain tables, for code that changes molecules by the million.
 
 
-_CHARGED_NITROGEN_bonding = 4
 _HALVES = 33
 _BESIDE_CHARGED = 2
 
@@ -269,7 +267,7 @@ class Bonding:
         used[0] = self.orders[bond]
         for (i, j), label in zip(edges, edge_labels, strict=True):
             used[[i, j]] += self.orders[label]
-        charged = [label == self.charged and used[k] == 2 * _CHARGED_NITROGEN_bonding for k, label in enumerate(labels)]
+        charged = [label == self.charged and used[k] == 2 * CHARGED_NITROGEN for k, label in enumerate(labels)]
         beside = {i for one, other in edges for i, j in ((one, other), (other, one)) if charged[j]}
         states = [int(self.right[label, min(used[k], _HALVES - 1)]) for k, label in enumerate(labels)]
         return all(state == 1 or (state == _BESIDE_CHARGED and k in beside) for k, state in enumerate(states))

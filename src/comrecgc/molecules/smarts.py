@@ -1,15 +1,33 @@
-"""What a chemist wants kept, avoided or changed, as SMARTS. Needs the `chem` extra (rdkit)."""
+"""Molecules in the languages of rdkit: wishes of a chemist as SMARTS, and rules as reaction SMIRKS for rdkit and other tools.
+
+A SMIRKS speaks of molecules as the data write them: hydrogens are atoms where they are nodes (`Chem.AddHs`), and rings have single and double
+bonds where the data have no aromatic ones (`Chem.Kekulize(molecule, clearAromaticFlags=True)`). Where labels are atom types it speaks of
+molecules as rdkit reads them from SMILES without stereo marks, and hydrogens follow.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, Any
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, edge_labels_by_id, edges_by_id, labels_by_id
-from comrecgc.molecules.smiles import load_rdkit, sanitised, silently
+from comrecgc.graphs import Graph, Pattern, Rule, edge_labels_by_id, edges_by_id, labels_by_id, write_pattern
+from comrecgc.molecules.atoms import (
+    ANY_ELEMENT,
+    BOND_NAMES,
+    BOND_ORDERS,
+    CHARGED_NITROGEN,
+    Atom,
+    are_atoms,
+    are_types,
+    atom_of,
+    atomic_number,
+)
+from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles, restore_charges, sanitised, silently
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -127,3 +145,199 @@ def _bonds(graph: Graph) -> Mapping[tuple[int, int], int]:
 
 def _matches(molecule: Mol, pattern: Any) -> list[tuple[int, ...]]:
     return list(molecule.GetSubstructMatches(pattern, maxMatches=_MOST_MATCHES))
+
+
+# Rules as SMIRKS.
+
+
+_BONDS = ("-", "=", "#", ":")
+_MOST_PRODUCTS = 100_000
+_ORIGIN = "react_atom_idx"  # rdkit's name for the atom that an atom of a product was
+
+
+def smirks_of(rule: Rule, label_names: Sequence[str], edge_label_names: Sequence[str] | None) -> str | None:
+    """The rule as a SMIRKS with atom maps; None where labels are no elements or bonds are not known.
+
+    Atoms that the rule leaves open may have any other neighbours; closed ones have as many as the pattern shows. A SMIRKS cannot say that
+    two atoms are not joined yet: one that joins atoms also fits where they are. Nor can it give a charge to a nitrogen that the rule leaves
+    open and ties to one more atom: where that makes four bonds, the product needs N+.
+
+    Args:
+        rule: The rule.
+        label_names: Element behind each node label.
+        edge_label_names: Name of each edge label ("single", "double" …), if edges have labels.
+    """
+    labelled = rule.before.edge_labels is not None and rule.after.edge_labels is not None
+    if not labelled or not edge_label_names or not are_atoms(label_names) or not set(edge_label_names) <= {*BOND_NAMES}:
+        return None
+    kinds = [BOND_NAMES.index(name) for name in edge_label_names]
+    number = {old: k + 1 for k, (old, _) in enumerate(rule.kept)}
+    if are_types(label_names):
+        return _typed_smirks(rule, [atom_of(name) for name in label_names], kinds, number)
+    charges = _charges(rule, label_names, kinds)
+    before = [
+        f"[{_element(label_names[label])}{_degree(rule, node, label_names)}{_map(number.get(node))}]"
+        for node, label in enumerate(rule.before.labels)
+    ]
+    back = {new: number[old] for old, new in rule.kept}
+    after = [
+        f"[{_element(label_names[label])}{charges.get(node, '')}{_map(back.get(node))}]"
+        for node, label in enumerate(rule.after.labels)
+    ]
+    bonds = [_BONDS[kind] for kind in kinds]
+    return f"{write_pattern(rule.before, before, bonds)}>>{write_pattern(rule.after, after, bonds)}"
+
+
+def run_smirks(smirks: str, molecule: Any) -> set[str]:
+    """Canonical SMILES of every molecule that a SMIRKS makes of one and rdkit accepts.
+
+    rdkit returns only those parts of a salt that the reaction touches. The other parts are put back here. Data whose labels are elements have no
+    charges: there, charges follow the bonds after the reaction too, as `to_rdkit` puts them.
+
+    Args:
+        smirks: The reaction.
+        molecule: The molecule: SMILES, or or what `to_rdkit` makes of a graph whose labels are elements.
+    """
+    from rdkit.Chem import AllChem
+
+    chem = load_rdkit()
+    made = set()
+    with silently():
+        reaction = AllChem.ReactionFromSmarts(smirks)
+        has_charges = isinstance(molecule, str)
+        if has_charges:
+            molecule = read_smiles(molecule)
+        else:
+            molecule = chem.Mol(molecule)
+            molecule.UpdatePropertyCache(strict=False)
+            chem.FastFindRings(molecule)
+        parts = chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False)
+        most = 1 + smirks.partition(">>")[0].count(".")
+        for touched in (places for k in range(most) for places in combinations(range(len(parts)), k + 1)):
+            rest = [part for place, part in enumerate(parts) if place not in touched]
+            for product in _products(reaction, [parts[place] for place in touched], chem):
+                whole = reduce(chem.CombineMols, rest, product)
+                if not has_charges:
+                    whole = _recharged(whole, chem)
+                if chem.SanitizeMol(whole, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE:
+                    made.add(canonical_smiles(read_smiles(canonical_smiles(whole))))
+    return made
+
+
+def _recharged(molecule: Any, chem: Any) -> Any:
+    """A product with the charges that its bonds ask for, and no others."""
+    molecule = chem.RWMol(molecule)
+    for atom in molecule.GetAtoms():
+        atom.SetFormalCharge(0)
+    restore_charges(molecule)
+    return molecule.GetMol()
+
+
+def _products(reaction: Any, parts: Sequence[Any], chem: Any) -> Iterator[Any]:
+    """What a reaction makes of some parts of a molecule, where it touches all of them."""
+    bounds = list(accumulate(part.GetNumAtoms() for part in parts))
+    for (product,) in reaction.RunReactants((reduce(chem.CombineMols, parts),), maxProducts=_MOST_PRODUCTS):
+        origins = [atom.GetIntProp(_ORIGIN) for atom in product.GetAtoms() if atom.HasProp(_ORIGIN)]
+        if {bisect_right(bounds, origin) for origin in origins} == set(range(len(parts))):
+            yield product
+
+
+def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int], number: Mapping[int, int]) -> str:
+    """The rule where labels say charges and aromaticity."""
+    before = [
+        f"[{_primitive(atoms[label])}{_matched(atoms[label])}{_typed_degree(rule, node)}{_map(number.get(node))}]"
+        for node, label in enumerate(rule.before.labels)
+    ]
+    back = {new: old for old, new in rule.kept}
+    used = _bonds_used(rule.after, kinds)
+    after = [
+        f"[{_primitive(atoms[label])}{_hydrogens_after(rule, node, back.get(node), atoms, used[node])}"
+        f"{_map(number[back[node]] if node in back else None)}]"
+        for node, label in enumerate(rule.after.labels)
+    ]
+    bonds = [_BONDS[kind] for kind in kinds]
+    return f"{write_pattern(rule.before, before, bonds)}>>{write_pattern(rule.after, after, bonds)}"
+
+
+def _primitive(atom: Atom) -> str:
+    """Isotope, element and charge, as SMARTS and products write them."""
+    isotope = str(atom.isotope) if atom.isotope else ""
+    symbol = "#1" if atom.element == "H" else "#0" if atom.element == ANY_ELEMENT else atom.element
+    return f"{isotope}{symbol.lower() if atom.is_aromatic else symbol}{atom.charge:+d}"
+
+
+def _matched(atom: Atom) -> str:
+    """What else tells an atom from others of its element and charge: pyrrole nitrogens have three neighbours with their hydrogen."""
+    if atom.hydrogens is not None:
+        return f"H{atom.hydrogens}"
+    if atom.element == "N" and atom.is_aromatic and not atom.charge:
+        return "X3" if atom.is_donor else "X2"
+    return ""
+
+
+def _typed_degree(rule: Rule, node: int) -> str:
+    return f"D{len(rule.before.neighbours[node])}" if rule.closed[node] else ""
+
+
+def _hydrogens_after(rule: Rule, node: int, old: int | None, atoms: Sequence[Atom], used: float) -> str:
+    """Hydrogens of atoms that SMILES write in brackets, which rdkit does not add or drop by itself."""
+    atom = atoms[rule.after.labels[node]]
+    if atom.hydrogens is not None:
+        return f"H{atom.hydrogens}"
+    was = None if old is None else atoms[rule.before.labels[old]]
+    gained = len(rule.after.neighbours[node]) - (0 if old is None else len(rule.before.neighbours[old]))
+    known = old is None or rule.closed[old]
+    if not atom.is_donor:
+        in_brackets = was is not None and (was.is_donor or was.charge != 0)
+        room = [int(valence - used) for valence in atom.valences if valence >= used]
+        if in_brackets and known and room and not atom.is_aromatic:
+            return f"H{room[0]}"
+        return "H0" if was is not None and was.is_donor else ""
+    if known:
+        return "H1" if len(rule.after.neighbours[node]) < 3 else "H0"
+    if was is not None and was.is_donor:  # an open one: what it gains or loses tells how many neighbours it had
+        return "" if gained == 0 else "H0" if gained > 0 else "H1"
+    return "H1" if was is not None and gained == 0 and was.element != "C" else "H0" if gained > 0 else ""
+
+
+def _element(name: str) -> str:
+    return "#0" if name == ANY_ELEMENT else f"#{atomic_number(name)}"
+
+
+def _degree(rule: Rule, node: int, label_names: Sequence[str]) -> str:
+    is_hydrogen = label_names[rule.before.labels[node]] == "H"
+    return f"D{len(rule.before.neighbours[node])}" if rule.closed[node] and not is_hydrogen else ""
+
+
+def _map(number: int | None) -> str:
+    return "" if number is None else f":{number}"
+
+
+def _charges(rule: Rule, label_names: Sequence[str], kinds: Sequence[int]) -> dict[int, str]:
+    """Charges after, of atoms all of whose bonds are known: graphs store none, and kept atoms would keep theirs."""
+    after = rule.after
+    names = [label_names[label] for label in after.labels]
+    used, used_before = _bonds_used(after, kinds), _bonds_used(rule.before, kinds)
+    known = {j for j in range(len(names)) if j not in rule.image.values()}
+    known |= {j for i, j in rule.kept if rule.closed[i]}
+    for i, label in enumerate(rule.before.labels):  # the only oxygen on a single bond there is O–
+        if label_names[label] == "N" and used_before[i] == CHARGED_NITROGEN:
+            oxygens = [k for k in rule.before.neighbours[i] if label_names[rule.before.labels[k]] == "O"]
+            single = [k for k in oxygens if used_before[k] == 1]
+            known |= {rule.image[k] for k in single if k in rule.image and len(single) == 1}
+    charges = {node: "+0" for node in known if names[node] != "H"}
+    for node in sorted(known):
+        if names[node] == "N" and used[node] == CHARGED_NITROGEN:
+            charges[node] = "+1"
+            oxides = [k for k in sorted(after.neighbours[node]) if names[k] == "O" and k in known and used[k] == 1]
+            charges |= dict.fromkeys(oxides[:1], "-1")
+    return charges
+
+
+def _bonds_used(pattern: Pattern, kinds: Sequence[int]) -> list[float]:
+    """Bonds at each atom that a pattern shows, by their order."""
+    used = [0.0] * len(pattern.labels)
+    for edge, label in pattern.bonds.items():
+        for node in edge:
+            used[node] += BOND_ORDERS[kinds[label]]
+    return used

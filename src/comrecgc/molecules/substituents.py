@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, element_of, read_atom
+from comrecgc.errors import InputError
+from comrecgc.graphs import Graph
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, CHARGED_NITROGEN, element_of, read_atom
+from comrecgc.molecules.smiles import canonical_smiles, read_smiles, to_smiles
 
 BOND_SIGNS = dict(zip(BOND_NAMES, ("–", "=", "≡", ":"), strict=True))
 """How each bond is written."""
 
-_CHARGED_NITROGEN = 4
+_A_RING = " (a ring)"
 _HALOGENS = ("Br", "Cl", "F", "I")
 
 # As `_line` writes it: as chemists write it, and its name.
@@ -117,7 +120,7 @@ def read_substituent(
     if not known:
         if len(inner) >= len(heavy):
             plain = hill_formula([elements[atom] for atom in heavy])
-            return Substituent(f"{plain} (a ring)", None, is_atom=False, is_ring=True)
+            return Substituent(f"{plain}{_A_RING}", None, is_atom=False, is_ring=True)
         line = _line(root, None, elements, dict.fromkeys(inner, "single"), None)
         line = re.sub(r"^([A-Z][a-z]?)\(([A-Z][a-z]?)\)(\d)$", r"\1\2\3", line)  # leaves of one element: "NO2"
         return Substituent(line, _NAMES_WITHOUT_BONDS.get(line), is_atom)
@@ -126,15 +129,85 @@ def read_substituent(
         every = [elements[atom] for atom in heavy] + ["H"] * sum(hydrogens.values())
         degrees = Counter(atom for pair in inner for atom in pair)
         name = _ring_name([elements[atom] for atom in heavy], degrees, hill_formula(every))
-        return Substituent(
-            f"{sign}{hill_formula(every)}{'' if name else ' (a ring)'}", name, is_atom=False, is_ring=True
-        )
+        return Substituent(f"{sign}{hill_formula(every)}{'' if name else _A_RING}", name, is_atom=False, is_ring=True)
     line = sign + _line(root, None, elements, inner, hydrogens)
     if line in _NAMES:
         return Substituent(*_NAMES[line], is_atom=is_atom)
     for long, short in _SHORTER:
         line = re.sub(long, short, line)
     return Substituent(line, _NAMES.get(line, (line, None))[1], is_atom)
+
+
+def name_substituent(
+    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
+) -> Substituent:
+    """A group as a chemist would write it; with a ring, by its name or as SMILES.
+
+    Args:
+        atoms: Name of each of its atoms.
+        bonds: Name of the bond between its atoms, `i < j`; None where bonds are not known.
+        root: The atom that hangs on the rest.
+        bond: Name of the bond it hangs on.
+        fill: Whether hydrogens are no atoms here and fill the valences.
+    """
+    found = read_substituent(atoms, bonds, root, bond, fill=fill)
+    if not found.is_ring or bond is None or None in bonds.values():
+        return found
+    smiles = _smiles(atoms, bonds, root, bond)
+    name = RING_NAMES.get(smiles) if bond == "single" else None
+    plain = found.formula.removesuffix(_A_RING)
+    if name is not None:
+        return replace(found, name=name, formula=plain)
+    if found.name:
+        return found
+    chain = _chain_to_ring(atoms, bonds, root, bond, fill=fill)
+    if chain is not None:
+        return chain
+    return replace(found, formula=f"{BOND_SIGNS[bond]}{smiles}") if smiles else found
+
+
+def _chain_to_ring(
+    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str, *, fill: bool
+) -> Substituent | None:
+    """A chain that ends in a ring with a name: "–NH–CO–phenyl"; None where the group is none."""
+    for pair in (pair for pair, kind in bonds.items() if kind == "single"):
+        for far in pair:
+            part = _reached(far, [other for other in bonds if other != pair])
+            rest = [node for node in atoms if node not in part]
+            inner = {other: kind for other, kind in bonds.items() if part.issuperset(other)}
+            chain = {other: kind for other, kind in bonds.items() if not part & set(other)}
+            if root in part or part.issuperset(pair) or len(inner) < len(part) or len(chain) >= len(rest):
+                continue
+            ring = name_substituent({node: atoms[node] for node in sorted(part)}, inner, far, "single", fill=fill)
+            if ring.name is not None:
+                names = {**{node: atoms[node] for node in rest}, far: ring.name}
+                return read_substituent(names, {**chain, pair: "single"}, root, bond, fill=fill)
+    return None
+
+
+def _reached(start: int, bonds: Sequence[tuple[int, int]]) -> set[int]:
+    """Atoms that bonds lead to from one."""
+    reached = {start}
+    while grown := {node for pair in bonds if reached & set(pair) for node in pair} - reached:
+        reached |= grown
+    return reached
+
+
+def _smiles(atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str) -> str:
+    """A group as SMILES from its root: "c1csc(N)n1"; nothing where rdkit cannot write it."""
+    heavy = {node: name for node, name in atoms.items() if name != "H"}
+    inner = {pair: kind for pair, kind in bonds.items() if heavy.keys() >= set(pair)}
+    order = [root, *(node for node in heavy if node != root)]
+    names = ["*", *dict.fromkeys(heavy.values())]
+    place = {node: k + 1 for k, node in enumerate(order)}
+    pairs = [(0, 1), *((place[i], place[j]) for i, j in inner)]
+    kinds = [BOND_NAMES.index(kind or "single") for kind in (bond, *inner.values())]
+    try:
+        smiles = to_smiles(Graph([0, *(names.index(heavy[node]) for node in order)], pairs, kinds), names)
+        smiles = canonical_smiles(read_smiles(smiles))  # rings written with single and double bonds may be aromatic
+    except InputError:  # no rdkit, or nothing that it reads
+        return ""
+    return smiles.removeprefix("*").lstrip("=#") if smiles.startswith("*") else ""
 
 
 def written_atoms(atoms: Mapping[int, str]) -> dict[int, str]:
@@ -176,10 +249,10 @@ def count_hydrogens(
     if any(name not in BOND_NAMES for name in every):
         return counts
     used = {
-        atom: sum(_order(name) for pair, name in bonds.items() if atom in pair) + _order(outside.get(atom))
+        atom: sum(bond_order(name) for pair, name in bonds.items() if atom in pair) + bond_order(outside.get(atom))
         for atom in counts
     }
-    charged = {atom for atom in counts if elements[atom] == "N" and used[atom] == _CHARGED_NITROGEN}
+    charged = {atom for atom in counts if elements[atom] == "N" and used[atom] == CHARGED_NITROGEN}
     for atom in counts:
         beside = any(atom in pair and charged & set(pair) for pair in bonds)
         if beside and (elements[atom], used[atom]) in (("O", 1), ("N", 2)):
@@ -197,7 +270,7 @@ def hill_formula(elements: Sequence[str]) -> str:
     """Carbon, hydrogen, then the others by their symbols: "C2H5O"."""
     counts = Counter(elements)
     order = sorted(counts, key=lambda name: (("C", "H").index(name) if name in ("C", "H") else 2, name))
-    return "".join(_times(name, counts[name]) for name in order)
+    return "".join(times(name, counts[name]) for name in order)
 
 
 def _line(
@@ -212,7 +285,7 @@ def _line(
     Where bonds are not known, hydrogens are None and halogens are branches like others.
     """
     count = (hydrogens or {}).get(atom, 0)
-    text = elements[atom] + (_times("H", count) if count else "")
+    text = elements[atom] + times("H", count)
     branches = Counter(
         BOND_SIGNS[name or "single"] + _line(other, atom, elements, bonds, hydrogens)
         for (i, j), name in bonds.items()
@@ -221,18 +294,19 @@ def _line(
     )
     for halogen in _HALOGENS if hydrogens is not None else ():
         if f"–{halogen}" in branches:
-            text += _times(halogen, branches.pop(f"–{halogen}"))
+            text += times(halogen, branches.pop(f"–{halogen}"))
     order = sorted(branches, key=lambda branch: (branch[0] == "–", len(branch), branch))
     for place, branch in enumerate(order):
         is_last = place == len(order) - 1 and branches[branch] == 1
         in_brackets = f"({branch.removeprefix('–')})"
-        repeated = in_brackets * branches[branch] if branch[0] != "–" else _times(in_brackets, branches[branch])
+        repeated = in_brackets * branches[branch] if branch[0] != "–" else times(in_brackets, branches[branch])
         text += branch if is_last else repeated
     return text
 
 
-def _times(text: str, count: int) -> str:
-    return text if count == 1 else f"{text}{count}"
+def times(symbol: str, count: int) -> str:
+    """So many of a symbol in a formula: "", "H", "H2"."""
+    return "" if count == 0 else symbol if count == 1 else f"{symbol}{count}"
 
 
 def _ring_name(elements: Sequence[str], degrees: Mapping[int, int], formula: str) -> str | None:
@@ -241,5 +315,6 @@ def _ring_name(elements: Sequence[str], degrees: Mapping[int, int], formula: str
     return _RINGS.get((len(elements), formula)) if is_ring else None
 
 
-def _order(bond: str | None) -> float:
-    return 0.0 if bond is None else BOND_ORDERS[BOND_NAMES.index(bond)]
+def bond_order(bond: str | None) -> float:
+    """The order of a bond by its name; 0 if it is not known."""
+    return BOND_ORDERS[BOND_NAMES.index(bond)] if bond in BOND_NAMES else 0.0

@@ -1,4 +1,4 @@
-"""comrecgc.report."""
+"""The HTML pages: reports of explanations, comparisons of runs."""
 
 from comrecgc.report.comparison import compare
-from comrecgc.report.page import write_report
+from comrecgc.report.pages import write_report

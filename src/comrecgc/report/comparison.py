@@ -236,7 +236,7 @@ class Comparison:
 
     def to_html(self) -> str:
         """The comparison as one HTML page: no network, no script."""
-        from comrecgc.report.comparison_page import render_comparison
+        from comrecgc.report.pages import render_comparison
 
         return render_comparison(self)
 
@@ -244,7 +244,7 @@ class Comparison:
         return f"Comparison({', '.join(map(repr, self.names))}, recourses={len(self.recourses)}, common={len(self.common)})"
 
     def _repr_html_(self) -> str:
-        from comrecgc.report.comparison_page import comparison_table
+        from comrecgc.report.pages import comparison_table
 
         return comparison_table(self)
 

@@ -22,11 +22,11 @@ from comrecgc.algorithms.rules.choice import KINDS, MOST_PARTS, NUM_SPLITS, SLAC
 from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import Reason
-from comrecgc.drawing import induced
+from comrecgc.drawing import depict, induced
 from comrecgc.evidence import Evidence
 from comrecgc.explanation import CataloguedRule, CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
-from comrecgc.molecules import charge_sign, depict, read_atom
+from comrecgc.molecules import charge_sign, read_atom
 from comrecgc.report.rule_views import property_words
 from comrecgc.report.views import clipped
 from comrecgc.wording import describe_group
@@ -111,7 +111,7 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "slack": SLACK,
         "mostParts": MOST_PARTS,
         "splits": NUM_SPLITS,
-        "maxChanges": settings.max_changes,
+        "maxChanges": settings.algorithm.max_changes,
         "complete": chooser.mined.complete,
         "numRecourses": settings.num_recourses,
         "wishes": chooser.wishes.stated(),
@@ -194,7 +194,7 @@ def _aligned(table: RuleTable, row: int, rule: CataloguedRule, most: int) -> Arr
 
 def _input_arrays(explanation: Explanation, chooser: RuleChooser) -> dict[str, Array]:
     """The inputs, where to draw their nodes, and how they are split."""
-    rejects, seed = chooser.mined.rejects, chooser.settings.seed
+    rejects, seed = chooser.mined.rejects, chooser.settings.random_state
     graphs = list(rejects.graphs)
     labels = np.concatenate([np.zeros(0, np.int64), *(graph.labels for graph in graphs)])
     edges = np.concatenate([np.zeros((0, 2), np.int64), *(graph.edges for graph in graphs)])

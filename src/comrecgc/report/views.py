@@ -66,8 +66,7 @@ def recourse_views(explanation: Explanation) -> list[RecourseView]:
                 "norm": "–" if recourse.norm is None else f"{recourse.norm:.3g}",
                 "edits": "–" if recourse.median_edits is None else f"{recourse.median_edits:g}",
                 "valid": "–" if recourse.share_valid is None else f"{recourse.share_valid:.0%}",
-                **(rule_row(recourse) if recourse.rule else {}),
-                **_pattern(explanation, recourse),
+                **({"picture": rule_picture(explanation, recourse), **rule_row(recourse)} if recourse.rule else {}),
             },
             data=_rule_data(explanation, recourse, pen)
             if recourse.rule
@@ -103,10 +102,10 @@ def _recourse_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen,
     }
 
 
-def _pattern(explanation: Explanation, recourse: CommonRecourse) -> dict[str, Markup]:
-    """The picture of a rule."""
+def rule_picture(explanation: Explanation, recourse: CommonRecourse) -> Markup | None:
+    """A rule before and after, as SVG; None for a vector."""
     if recourse.rule is None:
-        return {}
+        return None
     picture = draw_rule(
         recourse.rule.rewriting,
         explanation.label_names,
@@ -114,7 +113,7 @@ def _pattern(explanation: Explanation, recourse: CommonRecourse) -> dict[str, Ma
         is_molecular=explanation.is_molecular,
         title=f"Before and after: {recourse.summary}",
     )
-    return {"picture": Markup(picture)}  # ours, names in it are escaped
+    return Markup(picture)  # names in it are escaped
 
 
 def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from comrecgc.run.arrays import (
     require,
     save_arrays,
 )
-from comrecgc.run.clock import Clock, Progress, one_thread, peak_memory, reproducible, versions
+from comrecgc.run.context import Clock, RunContext, available_cores, one_thread, peak_memory, reproducible, versions
 from comrecgc.run.engine import Engine, LocalEngine, engine_of
 from comrecgc.run.files import (
     FOLDER_LOCK,
@@ -32,3 +32,4 @@ from comrecgc.run.weights import (
     load_weights,
     save_weights,
 )
+from comrecgc.terminal import Progress

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import comrecgc
 from comrecgc.errors import InputError
-from comrecgc.run.clock import use_one_thread
+from comrecgc.run.context import use_one_thread
 
 if TYPE_CHECKING:
     from distributed import Client, Worker
@@ -231,7 +231,7 @@ def _plugin(function: Callable[[Any, Any], Any], shared: Any, *, alone: bool) ->
             self.function, self.shared = function, shared
 
         def setup(self, worker: Worker) -> None:  # noqa: ARG002
-            from comrecgc.run.clock import use_one_thread
+            from comrecgc.run.context import use_one_thread
 
             use_one_thread()  # the same bits everywhere, as on one machine
             self.turn = Lock() if alone else nullcontext()

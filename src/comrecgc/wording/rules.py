@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from comrecgc.graphs import Graph, Rule, Site, written_pattern
-from comrecgc.molecules import BOND_NAMES, are_types, smirks_of
-from comrecgc.wording.changed_molecule import ChangedMolecule
-from comrecgc.wording.difference import Difference, Pair, pair_of
+from comrecgc.graphs import Graph, Rule, Site, write_pattern
+from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_of
+from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, pair_of
 from comrecgc.wording.english import (
     Step,
     clipped,
@@ -23,9 +22,9 @@ from comrecgc.wording.english import (
     several,
     with_article,
 )
-from comrecgc.wording.molecule_groups import Wordiness, named_group
-from comrecgc.wording.molecule_rules import MoleculeSentences
-from comrecgc.wording.words import Words
+from comrecgc.wording.functional_groups import Wordiness
+from comrecgc.wording.molecules import MoleculeSentences
+from comrecgc.wording.recourses import Words
 
 LONGEST_SUMMARY = 130
 _AS_DRAWN = ", in the surroundings drawn"  # too much to be said
@@ -56,7 +55,7 @@ class Sentences(Protocol):
 class RuleAt(NamedTuple):
     """A rule, and where it was carried out.
 
-    Args:
+    Attributes:
         rule: The rule.
         places: Graphs with the places there, if known: a pattern with single and double bonds cannot tell an aromatic carbon from
             that of an alkene, but the molecules can.
@@ -175,7 +174,7 @@ def _written(rule: Rule, names: Sequence[str], edge_label_names: Sequence[str] |
     ]
     after = [f"[{names[label]}{back.get(node, '')}]" for node, label in enumerate(rule.after.labels)]
     signs = ["~"] if edge_label_names is None else [f"~{name}~" for name in edge_label_names]
-    return f"{written_pattern(rule.before, before, signs)}>>{written_pattern(rule.after, after, signs)}"
+    return f"{write_pattern(rule.before, before, signs)}>>{write_pattern(rule.after, after, signs)}"
 
 
 def _repeated(lines: Sequence[str], taken: Collection[str]) -> list[list[int]]:
@@ -212,7 +211,7 @@ def describe_group(
         return _group(set(nodes), nodes, dict.fromkeys(bonds), -1)
     inner = {pair: None if kinds is None else kinds[label] for pair, label in bonds.items()}
     tie = None if kinds is None else kinds[bond]
-    found = named_group(nodes, inner, 0, tie, fill=are_types(names) or "H" not in names)
+    found = name_substituent(nodes, inner, 0, tie, fill=are_types(names) or "H" not in names)
     return found.formula if found.name is None else f"{found.name} ({found.formula})"
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from comrecgc.algorithms.baselines.registry import make_baseline
 
 from comrecgc.algorithms.baselines.cff import CFF
-from comrecgc.algorithms.baselines.registry import make_baseline
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
 from comrecgc.run import reproducible

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer, GcfNearest
+from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GCFNearest
 from comrecgc.graphs import graph_key
 from tests.algorithms.baselines.subjects import small_subject
 from tests.stubs import Histogram
@@ -11,8 +11,8 @@ SUBJECT = small_subject(20)
 
 
 def test_the_nearest_counterfactual_of_every_input_stays_and_no_other() -> None:
-    walked = GcfExplainer(num_steps=80, theta=0.12).run(SUBJECT, np.random.default_rng(0)).found
-    found = GcfNearest(num_steps=80, theta=0.12).run(SUBJECT, np.random.default_rng(0)).found
+    walked = GCFExplainer(num_steps=80, walk_theta=0.12).run(SUBJECT, np.random.default_rng(0)).found
+    found = GCFNearest(num_steps=80, walk_theta=0.12).run(SUBJECT, np.random.default_rng(0)).found
     measure = Histogram(3)
     nearest = set()
     for graph in SUBJECT.inputs:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from comrecgc.algorithms.baselines.gcf_walk import GcfState, GcfWalker
-from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer
+from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
 from comrecgc.algorithms.baselines.source import Counterfactuals
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, apply_edit, apply_path
@@ -18,10 +18,10 @@ from tests.stubs import Histogram
 
 SUBJECT = small_subject(30)
 THETA = 0.1203  # no distance of these graphs is near it
-WALK = GcfExplainer(num_steps=120, theta=THETA, identity="graph")
+WALK = GCFExplainer(num_steps=120, walk_theta=THETA, identity="graph")
 
 
-def walked(walk: GcfExplainer = WALK, steps: int = 60, seed: int = 0) -> tuple[GcfWalker, GcfState]:
+def walked(walk: GCFExplainer = WALK, steps: int = 60, seed: int = 0) -> tuple[GcfWalker, GcfState]:
     walker = GcfWalker(walk, SUBJECT, seed=0)
     state = walker.begin(np.random.default_rng(seed))
     for _ in range(steps):
@@ -160,7 +160,7 @@ def test_the_memory_for_neighbourhoods_changes_nothing() -> None:
 @pytest.mark.parametrize("options", [{"alpha": 1.5}, {"num_steps": 0}, {"theta": 0.0}, {"identity": "bytes"}])
 def test_bad_options_are_one_line(options: dict[str, object]) -> None:
     with pytest.raises(InputError, match="got"):
-        GcfExplainer(**options)  # type: ignore[arg-type]
+        GCFExplainer(**options)  # type: ignore[arg-type]
 
 
 def test_nothing_rejected_is_an_empty_answer() -> None:

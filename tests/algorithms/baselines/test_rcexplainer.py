@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from comrecgc.algorithms.baselines.registry import make_baseline
 
 from comrecgc.algorithms.baselines.rcexplainer import NETWORK, EdgeScorer, RCExplainer, removed_until_accepted
-from comrecgc.algorithms.baselines.registry import make_baseline
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, apply_path
 from comrecgc.run import reproducible

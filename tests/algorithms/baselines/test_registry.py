@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-
 from comrecgc.algorithms.baselines.registry import BASELINES, baseline_name, make_baseline
+
 from comrecgc.errors import InputError
 
 

@@ -3,10 +3,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from comrecgc.algorithms.base import option
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.source import CHECKPOINT, Counterfactuals, explain_each
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, EditPath, apply_path
@@ -16,8 +19,10 @@ SUBJECT = small_subject()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    size: int = 1
+class Options(Baseline):
+    name: ClassVar[str] = "relabels"
+
+    size: int = option(1, "A size.", least=1)
 
 
 class Killed(Exception):

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from comrecgc.algorithms.baselines.dataset import DatasetCounterfactuals
-from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer
+from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
 from comrecgc.algorithms.baselines.source import Counterfactuals
 from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.errors import InputError
@@ -15,7 +15,7 @@ from tests.algorithms.baselines.subjects import small_subject
 from tests.stubs import Histogram
 
 SUBJECT = small_subject(40)
-FOUND = GcfExplainer(num_steps=150, theta=0.12).run(SUBJECT, np.random.default_rng(0))
+FOUND = GCFExplainer(num_steps=150, walk_theta=0.12).run(SUBJECT, np.random.default_rng(0))
 
 
 def distances(found: Counterfactuals) -> npt.NDArray[np.float64]:

@@ -20,9 +20,9 @@ from comrecgc.graphs import (
     apply_edit,
     apply_path,
     graph_key,
+    to_networkx,
 )
 from comrecgc.graphs.constraints import AllowKinds, FreezeNodes
-from comrecgc.graphs.convert import to_networkx
 from comrecgc.models import as_classifier, as_embedder
 from comrecgc.molecules import Valence
 from comrecgc.scoring import NeighbourhoodScorer

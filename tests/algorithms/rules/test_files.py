@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from comrecgc.algorithms.registry import Rules
 from comrecgc.algorithms.rules.files import load_table, save_table
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.run import RunContext
 from tests.stubs import AvoidsLabel, small_dataset
 
 DATASET = small_dataset(30)
@@ -19,7 +21,9 @@ DATASET = small_dataset(30)
 
 @pytest.fixture(scope="module")
 def mined() -> MinedRules:
-    made = CommonRecourseExplainer(AvoidsLabel(2, 3), theta=0.3, max_changes=2, panel=False, jobs=1).fit(DATASET)
+    made = CommonRecourseExplainer(
+        AvoidsLabel(2, 3), Rules(max_changes=2), theta=0.3, panel=False, context=RunContext(jobs=1)
+    ).fit(DATASET)
     assert made.mined_ is not None
     return made.mined_
 

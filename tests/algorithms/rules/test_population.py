@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +13,13 @@ import pytest
 import comrecgc
 from comrecgc.algorithms.rules import population as census
 from comrecgc.algorithms.rules.census import Census
-from comrecgc.algorithms.rules.population import BLOCK_FILES, Shard
+from comrecgc.algorithms.rules.population import BLOCK_FILES
 from comrecgc.data import GraphDataset, load_planted
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import GraphBatch, GraphPacker
 from comrecgc.run import write_text
-from tests.stubs import AvoidsLabel
+from tests.stubs import AvoidsLabel, explainer_of
 
 NITROGEN = 2
 
@@ -44,12 +44,12 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fitted(data: GraphDataset, kept: Path) -> CommonRecourseExplainer:
-    return explainer().fit(data, checkpoint=kept)
+    return explainer(checkpoint=kept).fit(data)
 
 
 def explainer(**options: object) -> CommonRecourseExplainer:
-    model = AvoidsLabel(label=NITROGEN, num_labels=7)
-    return CommonRecourseExplainer(model, max_changes=1, panel=False, sample=100, jobs=1, **options)  # type: ignore[arg-type]
+    asked: dict[str, Any] = {"max_changes": 1, "sample": 100, "panel": False}
+    return explainer_of(AvoidsLabel(label=NITROGEN, num_labels=7), **asked | options)
 
 
 def test_rules_of_a_sample_are_carried_out_on_all(data: GraphDataset, fitted: CommonRecourseExplainer) -> None:
@@ -62,7 +62,7 @@ def test_rules_of_a_sample_are_carried_out_on_all(data: GraphDataset, fitted: Co
     assert all(found.inputs[index].graph == data.graphs[index] for index in found.inputs)
     assert "sample" in found.notes[-2] + found.notes[-1]
     # On all graphs at once the same rules turn as many.
-    whole = explainer().set_params(sample=1000).fit(data).mined_
+    whole = explainer(sample=1000).fit(data).mined_
     assert whole is not None
     assert whole.census is None
     place = np.searchsorted(whole.table.key, mined.table.key).clip(max=len(whole.table) - 1)
@@ -75,18 +75,17 @@ def test_rules_of_a_sample_are_carried_out_on_all(data: GraphDataset, fitted: Co
 
 
 def test_packed_graphs_give_the_same(data: GraphDataset, fitted: CommonRecourseExplainer) -> None:
-    with ExitStack() as stack:
-        packer = GraphPacker(stack)
+    with GraphPacker() as packer:
         for start in range(0, len(data), 90):
             packer.add(data.batch(start, start + 90))
-        packed = dataclasses.replace(data, graphs=packer.packed())
+        packed = dataclasses.replace(data, graphs=packer.finish())
     assert explainer().fit(packed).explanation_ == fitted.explanation_
 
 
 def test_another_choice_is_made_on_all(fitted: CommonRecourseExplainer, tmp_path: Path) -> None:
     found = fitted.explanation_
     found.save(tmp_path)
-    again = comrecgc.load_explanation(tmp_path)
+    again = comrecgc.open_run(tmp_path).explanation
     assert again.choose(num_recourses=1).metrics == found.choose(num_recourses=1).metrics
     assert again.choose(num_recourses=1).notes == found.notes
 
@@ -105,17 +104,11 @@ def test_an_interrupted_census_goes_on(
         return count_block(work, batch)
 
     monkeypatch.setattr(census, "count_block", noted)
-    assert explainer().fit(data, checkpoint=kept, resume=True).explanation_ == fitted.explanation_
+    assert explainer(checkpoint=kept, resume=True).fit(data).explanation_ == fitted.explanation_
     assert counted == [census.BLOCK]
     write_text(blocks[2], "not a block")
     with pytest.raises(InputError, match="is damaged"):
-        explainer().fit(data, checkpoint=kept, resume=True)
-
-
-@pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "a/b", "1/0", "-1/2"])
-def test_what_is_no_shard(text: str) -> None:
-    with pytest.raises(InputError, match="A shard is i/n"):
-        Shard.parse(text)
+        explainer(checkpoint=kept, resume=True).fit(data)
 
 
 def test_the_bound_on_what_a_sample_loses(fitted: CommonRecourseExplainer) -> None:

@@ -11,8 +11,7 @@ from comrecgc.algorithms.vectors.search import DirectedSearch
 from comrecgc.algorithms.vectors.state import SearchState
 from comrecgc.cover import BallCover
 from comrecgc.data import load_planted
-from comrecgc.graphs import Constraint, Graph, GraphBatch
-from comrecgc.graphs.convert import to_networkx
+from comrecgc.graphs import Constraint, Graph, GraphBatch, to_networkx
 from comrecgc.scoring import NeighbourhoodScorer
 from tests.algorithms.paper import literal
 from tests.scoring.plain import random_classifier, random_greed

@@ -3,12 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.settings import Settings
+from comrecgc.algorithms.base import Task, VectorTask
+from comrecgc.algorithms.paper.algorithm import max_walk_cost
 from comrecgc.algorithms.vectors.candidates import (
+    Vectors,
     ball_cover,
     few_counterfactuals,
     mapped_path,
-    max_walk_cost,
     shorter_path,
 )
 from comrecgc.cover import with_counterfactuals
@@ -41,7 +42,7 @@ class Counts:
 def test_directional_recourses_are_longer_than_delta_however_small_it_is(delta: float) -> None:
     rng = np.random.default_rng(1)
     vectors = (rng.normal(size=(200, 6)) * 0.4 * delta).astype(np.float32)
-    cover = ball_cover(Settings(recourse="vectors", theta=0.1, delta=delta, directional=True).resolved(None))
+    cover = ball_cover(VectorTask.of(Task(algorithm=Vectors(delta=delta, directional=True))))
     centres = cover.centres_of(vectors, np.repeat(np.arange(50), 4), 50, rng)
     assert len(centres)
     assert (np.linalg.norm(centres.astype(np.float64), axis=1) > delta).all()

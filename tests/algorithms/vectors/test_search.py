@@ -22,9 +22,19 @@ from comrecgc.algorithms.vectors.search import (
 from comrecgc.algorithms.vectors.state import InputState, ReachedGraphs, SearchProgress, SearchState, Task
 from comrecgc.cover import cover_of, recourse_vectors
 from comrecgc.errors import InputError
-from comrecgc.graphs import AllOf, Constraint, Edit, EditKind, Graph, allowed_edits, apply_edit, apply_path, graph_key
+from comrecgc.graphs import (
+    AllOf,
+    Constraint,
+    Edit,
+    EditKind,
+    Graph,
+    allowed_edits,
+    apply_edit,
+    apply_path,
+    graph_key,
+    to_networkx,
+)
 from comrecgc.graphs.constraints import AllowKinds, FreezeNodes, KeepConnected
-from comrecgc.graphs.convert import to_networkx
 from comrecgc.scoring import NeighbourhoodScorer
 from tests.algorithms.paper import literal
 from tests.algorithms.vectors.models import (

@@ -7,45 +7,32 @@ prediction that counts from hard ones: an edge is kept while its parameter is no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.edge_masks import Block, OwnMasks, sum_by_graph
-from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
 from comrecgc.models import WeightedGraphs
 
 
 @dataclass(frozen=True, kw_only=True)
 class CFGNNExplainer(OwnMasks):
-    """CF-GNNExplainer for graph classification.
+    """CF-GNNExplainer (Lucic et al. 2022) for graph classification.
 
     The number of edges taken away is in the loss but has no gradient, so it only ranks what is met. Without momentum a graph
     stops at its first flip, where its gradient ends. Nothing is random in it.
-
-    Args:
-        iterations: Steps of gradient descent.
-        learning_rate: Their size.
-        momentum: Nesterov momentum; 0 for none.
-        most_gradient: Norm each graph's gradient is clipped at.
     """
 
-    iterations: int = 500
-    learning_rate: float = 0.1
-    momentum: float = 0.0
-    most_gradient: float = 2.0
+    name: ClassVar[str] = "cfgnnexplainer"
 
-    def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise InputError(f"iterations must be at least 1 (got {self.iterations})")
-        for name in ("learning_rate", "most_gradient"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise InputError(f"{name} must be positive (got {getattr(self, name)})")
-        if not 0 <= self.momentum < 1:
-            raise InputError(f"momentum must lie in [0, 1) (got {self.momentum})")
+    iterations: int = option(500, "Steps of gradient descent.", least=1)
+    learning_rate: float = option(0.1, "Step size of gradient descent.", above=0)
+    momentum: float = option(0.0, "Nesterov momentum.", least=0, below=1)
+    most_gradient: float = option(2.0, "Norm each graph's gradient is clipped at.", above=0)
 
     def remove(self, block: Block) -> BoolArray | None:
         """The edges whose removal flips each graph, `[M]`; of several such sets the last that was smaller than all before."""

@@ -7,14 +7,15 @@ enough to change it (counterfactual).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.edge_masks import Block, OwnMasks, draws_by_edge
-from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
 from comrecgc.models import WeightedGraphs
 
@@ -23,33 +24,19 @@ _THRESHOLD = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class CFF(OwnMasks):
-    """CF² for graph classification; edges whose mask ends above 0.5 are taken away.
+    """CF² (Tan et al. 2022) for graph classification; edges whose mask ends above 0.5 are taken away."""
 
-    Args:
-        weight: `λ`, of the hinges against the size of the mask: about `λ/2` edges are the most worth taking away.
-        factual: `α`, share of the factual hinge; 0 asks for the counterfactual alone.
-        hinge: `γ`, by how much a probability must pass 0.5; 0.5 never stops asking.
-        epochs: Steps of Adam.
-        learning_rate: Their size.
-    """
+    name: ClassVar[str] = "cff"
 
-    weight: float = 20.0
-    factual: float = 0.0
-    hinge: float = 0.5
-    epochs: int = 500
-    learning_rate: float = 0.05
-
-    def __post_init__(self) -> None:
-        if not 0 < self.weight < np.inf:
-            raise InputError(f"weight must be positive (got {self.weight})")
-        if not 0 <= self.factual < 1:
-            raise InputError(f"factual must lie in [0, 1), or nothing asks for a counterfactual (got {self.factual})")
-        if not 0 <= self.hinge <= 0.5:
-            raise InputError(f"hinge must lie in [0, 0.5] (got {self.hinge})")
-        if self.epochs < 1:
-            raise InputError(f"epochs must be at least 1 (got {self.epochs})")
-        if not 0 < self.learning_rate < np.inf:
-            raise InputError(f"learning_rate must be positive (got {self.learning_rate})")
+    weight: float = option(
+        20.0, "λ: weight of the hinges against the size of the mask; about λ/2 edges are worth taking away.", above=0
+    )
+    factual: float = option(
+        0.0, "α: share of keeping the prediction; 0 asks for the counterfactual alone.", least=0, below=1
+    )
+    hinge: float = option(0.5, "γ: by how much a probability must pass 0.5.", least=0, most=0.5)
+    epochs: int = option(500, "Steps of Adam.", least=1)
+    learning_rate: float = option(0.05, "Step size of Adam.", above=0)
 
     def remove(self, block: Block) -> BoolArray | None:
         """Edges whose mask ends above one half, `[M]`; None if time was up."""

@@ -8,15 +8,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.source import Counterfactual, Counterfactuals, Progress, Subject, accepted_graphs
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetCounterfactuals:
+class DatasetCounterfactuals(Baseline):
     """All accepted graphs of the dataset, in its order. Nothing is random and nothing is searched."""
 
-    few: ClassVar[str] = "all"  # of them are used where the paper's FC rows have few counterfactuals
-    min_samples: ClassVar[int] = 1  # as in the paper's tables: lone pairs count as common
+    name: ClassVar[str] = "dataset"
+    few: ClassVar[str] = "all"
+
+    min_samples: int = 1  # as in the paper's tables: lone pairs count as common
 
     def run(
         self,

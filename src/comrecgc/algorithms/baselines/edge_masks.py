@@ -18,6 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.source import Counterfactuals, Progress, Subject, explain_blocks
 from comrecgc.graphs import BoolArray, Edit, EditKind, EditPath, Graph, GraphBatch
 from comrecgc.models import WeightedGraphs, check_edge_weights, weighted_graphs
@@ -59,7 +60,7 @@ Remove = Callable[[Block], BoolArray | None]
 
 
 def explain_by_masks(
-    baseline: object,
+    baseline: Baseline,
     subject: Subject,
     remove: Remove,
     rng: np.random.Generator,
@@ -164,7 +165,8 @@ def draws_by_edge(block: Block, draw: Callable[[np.random.Generator, int, int], 
     return torch.from_numpy(np.concatenate([draw(*row) for row in rows], axis=1)).to(block.graphs.dtype)
 
 
-class OwnMasks(ABC):
+@dataclass(frozen=True, kw_only=True)
+class OwnMasks(Baseline, ABC):
     """A baseline that learns a mask for each graph alone: it says which edges go, and everything else follows."""
 
     @abstractmethod

@@ -24,7 +24,7 @@ from comrecgc.graphs import EditPath, EditTable, Graph, GraphBatch, KeyArray, ap
 from comrecgc.scoring import Neighbourhood
 
 if TYPE_CHECKING:
-    from comrecgc.algorithms.baselines.gcfexplainer import GcfExplainer
+    from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
 
 
 Places = npt.NDArray[np.int32]
@@ -119,7 +119,7 @@ class GcfWalker:
         seed: Of the draws from large neighbourhoods.
     """
 
-    def __init__(self, walk: GcfExplainer, subject: Subject, seed: int) -> None:
+    def __init__(self, walk: GCFExplainer, subject: Subject, seed: int) -> None:
         self.walk = walk
         self.subject = subject
         self.seed = seed
@@ -314,7 +314,7 @@ class GcfWalker:
         """How much farther some inputs are from each graph than `θ(|G|+|H|)`, `[n, inputs]`."""
         points = embeddings.astype(np.float64)
         squares = np.square(points).sum(axis=1)[:, None] + self.squares[inputs] - 2 * points @ self.embeddings[inputs].T
-        reach = self.walk.theta * (np.asarray(sizes, dtype=np.float64)[:, None] + self.sizes[inputs])
+        reach = self.walk.walk_theta * (np.asarray(sizes, dtype=np.float64)[:, None] + self.sizes[inputs])
         result: npt.NDArray[np.float64] = np.sqrt(np.maximum(squares, 0)) - reach
         return result
 

@@ -13,6 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from comrecgc.algorithms.base import option
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.gcf_checkpoint import load_walk, save_walk
 from comrecgc.algorithms.baselines.gcf_walk import GcfWalker
 from comrecgc.algorithms.baselines.source import (
@@ -25,62 +27,40 @@ from comrecgc.algorithms.baselines.source import (
     walk_on,
 )
 from comrecgc.cover import nearest_of_all
-from comrecgc.errors import InputError
 
 IDENTITIES = ("graph", "path")
 _REPORTED = 20  # steps between two reports
 
 
 @dataclass(frozen=True, kw_only=True)
-class GcfExplainer:
-    """GCFExplainer's walk.
+class GCFExplainer(Baseline):
+    """GCFExplainer's walk (Huang et al., WSDM 2023).
 
-    Args:
-        num_steps: `M`.
-        teleport: `τ`, the probability of a step back to an input.
-        theta: Normalised distance within which a graph covers an input during the walk.
-        alpha: Weight of all inputs covered against inputs that nothing else covers, 0 to 1.
-        capacity: Graphs the table of visits holds.
-        sample: Edits looked at of a graph that has more, drawn once per graph; None for all.
-        reinforcement: Whether visits count; without, all graphs are as if never seen.
-        importance: Whether acceptance and coverage count; without, only visits do.
-        dynamic_teleport: Whether inputs that few counterfactuals cover are gone back to more often; without, all alike.
-        lazy: Whether to look at some of many options only.
-        identity: When two graphs are the same: "graph" if they are isomorphic, "path" if they are also reached by the same edits from
-            the same input. The released code knows graphs by the bytes of an embedding, whose last bits depend on the order of nodes
-            and on the batch; its tables are as large as "path" gives them, or larger.
-        cache_bytes: Memory for neighbourhoods scored before.
+    The released code knows graphs by the bytes of an embedding, whose last bits depend on the order of nodes and on the batch; its tables
+    are as large as `identity="path"` gives them, or larger.
     """
 
-    num_steps: int = 50_000
-    teleport: float = 0.1
-    theta: float = 0.05
-    alpha: float = 0.5
-    capacity: int = 100_000
-    sample: int | None = 10_000
-    reinforcement: bool = True
-    importance: bool = True
-    dynamic_teleport: bool = True
-    lazy: bool = True
-    identity: str = "path"
-    cache_bytes: int = 512 << 20
-    few: ClassVar[str] = "greedy"  # how COMRECGC's FC row takes no more counterfactuals than there are inputs
+    name: ClassVar[str] = "gcfexplainer"
+    few: ClassVar[str] = "greedy"
 
-    def __post_init__(self) -> None:
-        for name in ("num_steps", "capacity", "sample"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be at least 1 (got {value})")
-        if not 0 < self.teleport < 1:
-            raise InputError(f"teleport must lie strictly between 0 and 1 (got {self.teleport})")
-        if not self.theta > 0:
-            raise InputError(f"theta must be positive (got {self.theta})")
-        if self.identity not in IDENTITIES:
-            raise InputError(f"identity must be one of {', '.join(IDENTITIES)} (got {self.identity!r})")
-        if not 0 <= self.alpha <= 1:
-            raise InputError(f"alpha must lie in [0, 1] (got {self.alpha})")
-        if self.cache_bytes < 0:
-            raise InputError(f"cache_bytes must not be negative (got {self.cache_bytes})")
+    num_steps: int = option(50_000, "M: steps of the walk.", least=1)
+    teleport: float = option(0.1, "τ: probability of a step back to an input.", above=0, below=1)
+    walk_theta: float = option(
+        0.05, "Normalised distance within which a graph covers an input during the walk.", above=0
+    )
+    alpha: float = option(0.5, "Weight of all inputs covered against inputs that nothing else covers.", least=0, most=1)
+    capacity: int = option(100_000, "Graphs the table of visits holds.", least=1)
+    sample: int | None = option(10_000, "Edits scored of a graph that has more; all without a limit.", least=1)
+    reinforcement: bool = option(True, "Whether visits count; without, all graphs are as if never seen.")
+    importance: bool = option(True, "Whether acceptance and coverage count; without, only visits do.")
+    dynamic_teleport: bool = option(True, "Whether inputs that few counterfactuals cover are gone back to more often.")
+    lazy: bool = option(True, "Whether to look at some of many options only.")
+    identity: str = option(
+        "path",
+        "When two graphs are the same: isomorphic (graph), or also reached by the same edits (path).",
+        choices=IDENTITIES,
+    )
+    cache_bytes: int = option(512 << 20, "Memory for neighbourhoods scored before.", least=0, command_line=False)
 
     def run(
         self,
@@ -95,7 +75,9 @@ class GcfExplainer:
         """Walk, and take every accepted graph of the table, most visited first."""
         if not subject.inputs:
             return Counterfactuals(())
-        facts = run_facts(self, subject, rng) | {"baseline": "GcfExplainer"}  # what takes from this walk can share it
+        facts = run_facts(self, subject, rng) | {
+            "baseline": GCFExplainer.name
+        }  # what takes from this walk can share it
         del facts["options"]["cache_bytes"]
         path = None if checkpoint is None else checkpoint / CHECKPOINT
         walker = GcfWalker(self, subject, seed=int(rng.integers(2**63)))
@@ -111,9 +93,10 @@ class GcfExplainer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GcfNearest(GcfExplainer):
-    """GCFExplainer's walk; of what it finds, the counterfactuals nearest to some input, however far. Options as of the walk."""
+class GCFNearest(GCFExplainer):
+    """GCFExplainer's walk; of what it finds, the counterfactuals nearest to some input, however far: the LocalRWExplainer of COMRECGC's tables."""
 
+    name: ClassVar[str] = "gcf-nearest"
     few: ClassVar[str] = "all"
 
     def run(

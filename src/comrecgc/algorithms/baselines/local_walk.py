@@ -1,6 +1,6 @@
 """A random walk around each input, and the nearest counterfactual it meets: LocalRWExplainer as COMRECGC's text has it.
 
-Its tables have something else, `GcfNearest`. The text leaves the walk open. Here each input has a reinforced walk of its own:
+Its tables have something else, `GCFNearest`. The text leaves the walk open. Here each input has a reinforced walk of its own:
 a neighbour is drawn with its probability of accept times its frequency, with no regard to other inputs.
 """
 
@@ -9,38 +9,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
+from comrecgc.algorithms.base import option
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.frequencies import FrequencyTable
 from comrecgc.algorithms.baselines.source import Counterfactuals, Progress, Subject, embedded, explain_each
 from comrecgc.algorithms.paper.walk import draw
 from comrecgc.cover import normalised_distances
-from comrecgc.errors import InputError
 from comrecgc.graphs import EditPath, Graph, apply_edit
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalWalk:
-    """One walk per input.
+class LocalWalk(Baseline):
+    """One walk per input: LocalRWExplainer as COMRECGC's text has it."""
 
-    Args:
-        num_steps: Steps of all walks together, shared evenly; each has at least one.
-        teleport: `τ`, the probability of a step back to the input.
-        sample: Edits looked at of a graph that has more, drawn anew each time; None for all.
-    """
+    name: ClassVar[str] = "localwalk"
 
-    num_steps: int = 50_000
-    teleport: float = 0.1
-    sample: int | None = 1000
-
-    def __post_init__(self) -> None:
-        for name in ("num_steps", "sample"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be at least 1 (got {value})")
-        if not 0 < self.teleport < 1:
-            raise InputError(f"teleport must lie strictly between 0 and 1 (got {self.teleport})")
+    num_steps: int = option(50_000, "Steps of all walks together, shared evenly; each has at least one.", least=1)
+    teleport: float = option(0.1, "τ: probability of a step back to the input.", above=0, below=1)
+    sample: int | None = option(1000, "Edits scored of a graph that has more, drawn anew each time.", least=1)
 
     def run(
         self,

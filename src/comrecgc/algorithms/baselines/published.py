@@ -16,11 +16,13 @@ import json
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.base import option
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.frequencies import FrequencyTable
 from comrecgc.algorithms.baselines.source import (
     CHECKPOINT,
@@ -34,7 +36,6 @@ from comrecgc.algorithms.baselines.source import (
 )
 from comrecgc.algorithms.paper.walk import draw, teleport_distribution
 from comrecgc.cover import FloatArray, recourse_vectors
-from comrecgc.errors import InputError
 from comrecgc.graphs import EditTable, GraphBatch, allowed_edits, apply_edit, batch_keys
 from comrecgc.run import check_same_facts, load_arrays, refusing_damage, require, save_arrays
 from comrecgc.scoring import Neighbourhood, first_of_each, neighbour_keys
@@ -50,34 +51,22 @@ _START = -1  # stands for the edit of an input as it is
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedWalk:
-    """The walk of the published code, with the settings of its tables.
+class PublishedWalk(Baseline):
+    """COMRECGC as its authors ran it: the walk of the published code, with the settings of its tables."""
 
-    Args:
-        num_heads: `k`.
-        num_steps: `M`.
-        teleport: `τ`, the probability that a step sends all heads to inputs.
-        sample: Edits looked at of an input that has more. They are drawn when the input is met as a new graph.
-        capacity: Graphs the table of visits holds.
-        identity: When two graphs are the same: "graph" if they are isomorphic, "edit" if they are also made by the same edit of the
-            same input, "restart" (the authors' records agree with this one) if they are also met between the same two restarts.
-    """
+    name: ClassVar[str] = "published"
 
-    num_heads: int = 5
-    num_steps: int = 50_000
-    teleport: float = 0.05
-    sample: int = 1000
-    capacity: int = 100_000
-    identity: str = "restart"
-
-    def __post_init__(self) -> None:
-        for name in ("num_heads", "num_steps", "sample", "capacity"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
-        if not 0 < self.teleport < 1:
-            raise InputError(f"teleport must lie strictly between 0 and 1 (got {self.teleport})")
-        if self.identity not in IDENTITIES:
-            raise InputError(f"identity must be one of {', '.join(IDENTITIES)} (got {self.identity!r})")
+    num_heads: int = option(5, "k: heads of the walk.", least=1)
+    num_steps: int = option(50_000, "M: steps of the walk.", least=1)
+    teleport: float = option(0.05, "τ: probability that a step sends all heads to inputs.", above=0, below=1)
+    sample: int = option(1000, "Edits scored of an input that has more, drawn when it is met as a new graph.", least=1)
+    capacity: int = option(100_000, "Graphs the table of visits holds.", least=1)
+    identity: str = option(
+        "restart",
+        "When two graphs are the same: isomorphic (graph), also made by the same edit of the same input (edit), also met between the same "
+        "two restarts (restart, as the authors' records).",
+        choices=IDENTITIES,
+    )
 
     def run(
         self,

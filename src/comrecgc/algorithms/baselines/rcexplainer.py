@@ -11,15 +11,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from comrecgc.algorithms.base import option
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.edge_masks import BLOCK_NODES, TRIED, Block, explain_by_masks, without_edges
 from comrecgc.algorithms.baselines.source import Counterfactuals, Progress, Subject, run_facts
-from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 from comrecgc.models import Classifier, WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.run import check_same_facts, load_arrays, refusing_damage, reproducible, require, save_arrays
@@ -84,40 +85,23 @@ class EdgeScorer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RCExplainer:
-    """RCExplainer for a model of two classes whose head is one linear layer.
+class RCExplainer(Baseline):
+    """RCExplainer (Bajaj et al. 2021) for a model of two classes whose head is one linear layer.
 
     An input loses edges in order of their score, the highest first, until the classifier accepts it.
-
-    Args:
-        factual: `λ`, weight of "the explanation alone stays on its side"; the rest is on "without it the graph crosses".
-        sparsity: `β`, of the mask summed over both directions of a graph's edges.
-        entropy: `μ`, of the mean entropy of the mask.
-        epochs: Most passes over the training graphs.
-        patience: Passes without a lower validation loss before training ends.
-        batch_size: Graphs whose summed loss makes a step of Adam.
-        learning_rate: Step size of Adam.
     """
 
-    factual: float = 0.0
-    sparsity: float = 0.001
-    entropy: float = 0.0
-    epochs: int = 20
-    patience: int = 5
-    batch_size: int = 33
-    learning_rate: float = 0.001
+    name: ClassVar[str] = "rcexplainer"
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.factual < 1:
-            raise InputError(f"factual must lie in [0, 1), or nothing asks for a counterfactual (got {self.factual})")
-        for name in ("sparsity", "entropy"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise InputError(f"{name} must not be negative (got {getattr(self, name)})")
-        for name in ("epochs", "patience", "batch_size"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
-        if not 0 < self.learning_rate < np.inf:
-            raise InputError(f"learning_rate must be positive (got {self.learning_rate})")
+    factual: float = option(
+        0.0, "λ: weight of keeping the prediction; the rest asks for a counterfactual.", least=0, below=1
+    )
+    sparsity: float = option(0.001, "β: weight of the mask summed over both directions of a graph's edges.", least=0)
+    entropy: float = option(0.0, "μ: weight of the mean entropy of the mask.", least=0)
+    epochs: int = option(20, "Most passes over the training graphs.", least=1)
+    patience: int = option(5, "Passes without a lower validation loss before training ends.", least=1)
+    batch_size: int = option(33, "Graphs whose summed loss makes a step of Adam.", least=1)
+    learning_rate: float = option(0.001, "Step size of Adam.", above=0)
 
     def run(
         self,

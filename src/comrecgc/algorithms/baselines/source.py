@@ -1,10 +1,4 @@
-"""What every baseline is: rejected graphs and models in, accepted graphs out.
-
-To add one, write one file with a frozen keyword-only dataclass whose fields are its options, all with defaults, and a method
-`run` as in `Baseline`; then name it in `BASELINES` of `registry.py`. `explain_each` does all the rest (order, seed, time, checkpoint,
-resuming) for a baseline that explains one input after another: it needs only a function from (input, generator) to edits. Every
-counterfactual must be a discrete graph that the classifier accepts in a plain pass; `accepted_graphs` asks it.
-"""
+"""What every baseline works with: rejected graphs and models in, accepted graphs out, one input or one step after another."""
 
 from __future__ import annotations
 
@@ -12,9 +6,9 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +16,16 @@ import numpy.typing as npt
 from comrecgc.algorithms.baselines.frequencies import FrequencyTable
 from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, fingerprint, path_arrays, read_paths
 from comrecgc.models import Classifier, Embedder
-from comrecgc.run import check_same_facts, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.run import Progress, check_same_facts, load_arrays, refusing_damage, require, save_arrays
 from comrecgc.scoring import NeighbourhoodScorer
+
+if TYPE_CHECKING:
+    from comrecgc.algorithms.baselines.baseline import Baseline
 
 CHECKPOINT = "baseline.npz"
 """File of an unfinished baseline in the folder that keeps it."""
 
 CHECKPOINT_SECONDS = 20.0
-
-Progress = Callable[[str, int, int, str], None]
-"""Called with what is being done, how much is done, how much there is, and a word on how it goes."""
 
 _KINDS = {"done": "i0", "inputs": "i1", "edits": "i2", "path_ptr": "i1"}
 
@@ -96,31 +90,6 @@ class Counterfactuals:
         return len(self.found)
 
 
-class Baseline(Protocol):
-    """Another way to find counterfactuals."""
-
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
-        """Find counterfactuals.
-
-        Args:
-            subject: The models and the graphs.
-            rng: Source of all randomness.
-            deadline: When to stop, as `time.monotonic()` counts; what is found by then is the answer. None for no limit.
-            progress: Called now and then.
-            checkpoint: Folder that keeps unfinished work; None keeps none.
-            resume: Go on from what the folder holds, to the same answer as without the interruption.
-        """
-
-
 def accepted_graphs(subject: Subject, graphs: Sequence[Graph], *, at_once: int = 4096) -> npt.NDArray[np.float64]:
     """Probability of accept of each graph in a plain pass, `[n]`."""
     parts = [graphs[start : start + at_once] for start in range(0, len(graphs), at_once)]
@@ -138,7 +107,7 @@ def embedded(
 
 
 def explain_each(
-    baseline: object,
+    baseline: Baseline,
     subject: Subject,
     explain: Callable[[int, np.random.Generator], Sequence[EditPath]],
     rng: np.random.Generator,
@@ -180,7 +149,7 @@ def explain_each(
 
 
 def explain_blocks(
-    baseline: object,
+    baseline: Baseline,
     subject: Subject,
     explain: Callable[[range, Sequence[np.random.Generator]], Sequence[Sequence[EditPath]] | None],
     rng: np.random.Generator,
@@ -282,16 +251,14 @@ def walk_on(
         save()
 
 
-def run_facts(baseline: object, subject: Subject, rng: np.random.Generator) -> dict[str, Any]:
+def run_facts(baseline: Baseline, subject: Subject, rng: np.random.Generator) -> dict[str, Any]:
     """What the answer of a baseline depends on: options, inputs, models as seen on them, allowed edits, randomness."""
-    assert is_dataclass(baseline)
-    assert not isinstance(baseline, type)
     batch = GraphBatch.from_graphs(subject.inputs)
     said = np.asarray(subject.classifier.accept_probability(batch), dtype=np.float64).tobytes()
     said += np.asarray(subject.embedder.embed(batch), dtype=np.float32).tobytes()
     return {
-        "baseline": type(baseline).__name__,
-        "options": asdict(baseline),
+        "baseline": baseline.name,
+        "options": baseline.options(),
         "inputs": fingerprint(subject.inputs),
         "models": hashlib.sha256(said).hexdigest()[:16],
         "constraint": repr(subject.scorer.constraint),

@@ -6,9 +6,11 @@ import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.census import Census
@@ -20,12 +22,14 @@ from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.reading import read_rules
 from comrecgc.algorithms.rules.table import RuleTable, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
-from comrecgc.algorithms.settings import Settings
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, Ladder, Rule, Rung, Site
 from comrecgc.models import Classifier
 from comrecgc.molecules import MolecularChemistry, bonding_under, has_rdkit
-from comrecgc.run import Progress
+from comrecgc.run import RunContext
+
+if TYPE_CHECKING:
+    from comrecgc.algorithms.rules.algorithm import Rules
 
 MOST_RULES, COUNTED_RULES = 3000, 600
 """Rules that a table keeps; the second where each is carried out on far more graphs than it was mined from."""
@@ -67,42 +71,43 @@ class MinedRules:
 
 
 def mine_rules(
-    settings: Settings,
+    task: Task[Rules],
     rejects: Rejects,
     classifier: Classifier,
     judges: Judges,
+    context: RunContext,
     *,
     most_rules: int = MOST_RULES,
-    deadline: float | None = None,
-    progress: Progress | None = None,
 ) -> MinedRules:
     """Mine every change of every reject, and combinations of the promising ones.
 
+    With a time budget, composite rules stop being tried when the search must end, and models that only a forward pass can score are asked about
+    as many single changes as there is time for.
+
     Args:
-        settings: What is asked.
+        task: What is asked.
         rejects: The inputs.
         classifier: The model.
         judges: The ladder and the panel.
+        context: Time and progress.
         most_rules: Rules that the table keeps.
-        deadline: When composite rules must stop being tried, as `time.monotonic()` counts; models that only a forward pass can score are asked
-            about as many single changes as there is time for.
-        progress: Called as work proceeds.
     """
-    acceptance = acceptance_of(settings, classifier, judges)
-    workshop = workshop_of(settings, rejects, judges.ladder)
+    deadline, progress = context.clock.search_deadline(len(rejects)), context.report
+    acceptance = acceptance_of(task, classifier, judges)
+    workshop = workshop_of(task, rejects, judges.ladder, context.num_jobs)
     base = log_odds(rejects.scores.probability)
     counting = acceptance.log_odds(rejects.graphs, base)
     most_nodes = _most_nodes(acceptance, rejects, deadline) if acceptance.is_asked else np.inf
     singles = workshop.changes(acceptance, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
-    composites, complete = Composition(most_changes=settings.max_changes).search(
+    composites, complete = Composition(most_changes=task.algorithm.max_changes).search(
         singles, counting, workshop, acceptance, most_nodes=most_nodes, deadline=deadline, progress=progress
     )
-    chemistry = _typed_chemistry(judges.ladder) if Rung.parse(settings.changes) >= Rung.PLAUSIBLE else None
+    chemistry = _typed_chemistry(judges.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
         singles, composites, workshop, base, acceptance=acceptance, most_rules=most_rules,
         definite=None if chemistry is None else chemistry.aromatic, least_confirmed=0.0 if chemistry is None else LEAST_CONFIRMED,
     )  # fmt: skip
-    table = _exactly_applicable(table, workshop, rejects, settings.num_jobs)
+    table = _exactly_applicable(table, workshop, rejects, context.num_jobs)
     return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
 
 
@@ -134,53 +139,53 @@ def _typed_chemistry(ladder: Ladder) -> MolecularChemistry | None:
     return chemistry if isinstance(chemistry, MolecularChemistry) and chemistry.has_types else None
 
 
-def workshop_of(settings: Settings, rejects: Rejects, ladder: Ladder) -> Workshop:
+def workshop_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: int) -> Workshop:
     """Makes and scores changes of the inputs."""
-    rung = Rung.parse(settings.changes)
-    vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=settings.theta, ladder=ladder)
-    return Workshop(inputs=rejects.graphs, vocabulary=vocabulary, jobs=settings.num_jobs)
+    rung = Rung.parse(task.changes)
+    vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=task.theta, ladder=ladder)
+    return Workshop(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
 
 
-def acceptance_of(settings: Settings, classifier: Classifier, judges: Judges) -> Acceptance:
+def acceptance_of(task: Task[Rules], classifier: Classifier, judges: Judges) -> Acceptance:
     """Who is asked about changed inputs."""
-    confirm = Rung.parse(settings.changes) == Rung.CONFIRMED
+    confirm = Rung.parse(task.changes) == Rung.CONFIRMED
     panel = () if judges.panel is None else tuple(member.classifier for member in judges.panel.members)
     if confirm and not panel:
         raise InputError(f"changes='confirmed' needs a panel. {judges.why_no_panel}")
     needed = None if judges.panel is None else judges.panel.majority
-    permission = permission_of(settings, judges.ladder)
+    permission = permission_of(task.algorithm, judges.ladder)
     return Acceptance(classifier=classifier, panel=panel, confirm=confirm, needed=needed, permission=permission)
 
 
-def permission_of(settings: Settings, ladder: Ladder) -> MolecularPermission | None:
+def permission_of(rules: Rules, ladder: Ladder) -> MolecularPermission | None:
     """What besides the rung limits changes of molecules; None where nothing does.
 
     Kernels check valences. What is aromatic and charged is looked at where labels say so, and wishes wherever they are stated.
     """
-    chemistry, wishes = ladder.chemistry, settings.smarts()
+    chemistry, wishes = ladder.chemistry, rules.smarts()
     if not isinstance(chemistry, MolecularChemistry):
         if wishes:
             raise InputError(
                 "protect, forbid and only are SMARTS, and for molecules with known atoms (got other graphs)"
             )
         return None
-    is_typed = chemistry.has_types and Rung.parse(settings.changes) >= Rung.PLAUSIBLE and has_rdkit()
+    is_typed = chemistry.has_types and Rung.parse(rules.changes) >= Rung.PLAUSIBLE and has_rdkit()
     if not wishes and not is_typed:
         return None
-    avoid_alerts = chemistry.has_types and not settings.allow_alerts and has_rdkit()
+    avoid_alerts = chemistry.has_types and not rules.allow_alerts and has_rdkit()
     return MolecularPermission(chemistry=chemistry, wishes=wishes, avoid_alerts=avoid_alerts)
 
 
-def stored_rules(settings: Settings, rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:
+def stored_rules(task: Task[Rules], rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:
     """What mining ended with, read from a file; no model is needed.
 
     Args:
-        settings: What was asked.
+        task: What was asked.
         rejects: The inputs.
         ladder: The ladder of the dataset.
         path: The table.
     """
-    names, rung = rejects.dataset.edge_label_names, Rung.parse(settings.changes)
+    names, rung = rejects.dataset.edge_label_names, Rung.parse(task.changes)
     table, complete = load_table(
         path, rejects.graphs, num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-")
     )
@@ -188,7 +193,7 @@ def stored_rules(settings: Settings, rejects: Rejects, ladder: Ladder, path: Pat
     if isinstance(chemistry, MolecularChemistry) and rung >= Rung.PLAUSIBLE and len(rejects):
         bonding = bonding_under(chemistry, labelled=rejects.graphs[0].edge_labels is not None)
     vocabulary = Vocabulary(
-        groups=table.groups, names=np.zeros(len(table.groups), np.uint64), rung=rung, theta=settings.theta,
+        groups=table.groups, names=np.zeros(len(table.groups), np.uint64), rung=rung, theta=task.theta,
         num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-"), ladder=ladder, bonding=bonding,
         offered=np.ones(len(table.groups), bool),
     )  # fmt: skip

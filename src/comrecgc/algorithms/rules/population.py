@@ -1,6 +1,6 @@
 """More graphs than can be mined: a sample of them is studied as usual, and the rules it gives are carried out on all, block after block.
 
-A block is the unit of everything: of work on threads or on a cluster, of shards, and of what an interrupted run keeps. Its result is a
+A block is the unit of everything: of work on threads or on a cluster, and of what an interrupted run keeps. Its result is a
 file, written whole or not at all, and does not depend on where it was made.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,23 +15,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.rules.census import Census, Recipes, count_rules
 from comrecgc.algorithms.rules.choice import RuleChoice, Wishes, choose_for_all, wilson_interval
 from comrecgc.algorithms.rules.mining import Acceptance, log_odds
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
-from comrecgc.algorithms.settings import Settings
 from comrecgc.data import GraphDataset
-from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, Rung
 from comrecgc.models import Classifier, predict
-from comrecgc.run import Engine, Progress, check_same_facts, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.run import RunContext, check_same_facts, load_arrays, refusing_damage, require, save_arrays
 
 CENSUS = "census.npz"
 """File in a run folder of the inputs that each rule turns."""
 
 BLOCK_FILES = "census-*.npz"
-"""Files of the blocks of an unfinished census, or of a shard."""
+"""Files of the blocks of an unfinished census."""
 
 BLOCK = 2000
 """Graphs of a block: some seconds of work."""
@@ -63,14 +61,14 @@ class Population:
         return self.dataset.subset(self.studied.tolist())
 
 
-def first_sample(dataset: GraphDataset, settings: Settings) -> GraphDataset:
+def first_sample(dataset: GraphDataset, sample: int, seed: int) -> GraphDataset:
     """Graphs to train models on: all, or the first of those that a sample is made of."""
-    if settings.recourse != "rules" or len(dataset) <= settings.sample:
+    if len(dataset) <= sample:
         return dataset
-    return dataset.subset(np.sort(_shuffled(dataset, settings)[: settings.sample]).tolist())
+    return dataset.subset(np.sort(_shuffled(dataset, seed)[:sample]).tolist())
 
 
-def population_of(dataset: GraphDataset, classifier: Classifier, settings: Settings) -> Population | None:
+def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, seed: int) -> Population | None:
     """The dataset and a sample of it; None where the sample is all.
 
     The first graphs of a shuffle are the sample, and more of them until half as many are rejected.
@@ -78,12 +76,12 @@ def population_of(dataset: GraphDataset, classifier: Classifier, settings: Setti
     Args:
         dataset: The graphs.
         classifier: The model.
-        settings: How large the sample is.
+        sample: How large the sample is.
+        seed: Of the shuffle.
     """
-    sample = settings.sample
-    if settings.recourse != "rules" or len(dataset) <= sample:
+    if len(dataset) <= sample:
         return None
-    order = _shuffled(dataset, settings)
+    order = _shuffled(dataset, seed)
     size, rejected = 0, 0
     while size < min(len(dataset), _MOST_STUDIED * sample) and (size < sample or rejected < sample // 2):
         part = order[size : size + sample]
@@ -92,33 +90,8 @@ def population_of(dataset: GraphDataset, classifier: Classifier, settings: Setti
     return Population(dataset=dataset, studied=np.sort(order[:size]))
 
 
-def _shuffled(dataset: GraphDataset, settings: Settings) -> npt.NDArray[np.int64]:
-    return np.random.default_rng([settings.seed, 12]).permutation(len(dataset))
-
-
-@dataclass(frozen=True)
-class Shard:
-    """A part of the blocks.
-
-    Args:
-        number: Which, from 1.
-        count: Of how many.
-    """
-
-    number: int = 1
-    count: int = 1
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.number <= self.count:
-            raise InputError(f"A shard is i/n with i from 1 to n (got {self.number}/{self.count})")
-
-    @classmethod
-    def parse(cls, text: str) -> Shard:
-        """The shard written as `i/n`."""
-        first, _, second = text.partition("/")
-        if not (first.isdecimal() and second.isdecimal()):
-            raise InputError(f"A shard is i/n with i from 1 to n (got {text!r})")
-        return cls(int(first), int(second))
+def _shuffled(dataset: GraphDataset, seed: int) -> npt.NDArray[np.int64]:
+    return np.random.default_rng([seed, 12]).permutation(len(dataset))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -149,61 +122,30 @@ def count_block(work: CensusWork, batch: GraphBatch) -> Census:
     return count_rules(work.recipes, graphs, log_odds(probability[places]), work.vocabulary, work.acceptance)
 
 
-def take_census(
-    work: CensusWork,
-    dataset: GraphDataset,
-    engine: Engine,
-    *,
-    shard: Shard | None = None,
-    folder: Path | None = None,
-    resume: bool = False,
-    progress: Progress | None = None,
-) -> Census | None:
-    """Carry rules out on all graphs, or on a shard of them; None for a shard, which only leaves its files.
+def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) -> Census:
+    """Carry rules out on all graphs.
 
     Args:
         work: What every block needs.
         dataset: All graphs.
-        engine: Where blocks are counted.
-        shard: Which blocks; None for all.
-        folder: Keeps a file for every block; None keeps them in memory.
-        resume: Take files of blocks that are there.
-        progress: Called as work proceeds.
+        context: Where blocks are counted, and the folder that keeps a file for every block.
     """
-    part = shard or Shard()
-    blocks, key = range(part.number - 1, num_blocks_of(len(dataset)), part.count), work.recipes.key
+    folder, key = context.folder, work.recipes.key
+    blocks = range(num_blocks_of(len(dataset)))
     kept: dict[int, Census] = {}
-    if folder is not None and resume:
+    if folder is not None and context.resume:
         kept = {
             block: load_census(_file(folder, block), key, block) for block in blocks if _file(folder, block).exists()
         }
     waiting = [block for block in blocks if block not in kept]
     batches = (dataset.batch(block * BLOCK, (block + 1) * BLOCK) for block in waiting)
     work.vocabulary.compiled  # noqa: B018  # made once, and it travels
-    for block, census in zip(waiting, engine.map(count_block, work, batches), strict=True):
+    for block, census in zip(waiting, context.engine.map(count_block, work, batches), strict=True):
         if folder is not None:
             save_census(_file(folder, block), census, key, block)
         kept[block] = census
-        if progress is not None:
-            progress(STAGE, len(kept), len(blocks), "")
-    return None if part.count > 1 else Census.joined([kept[block] for block in sorted(kept)])
-
-
-def merged_blocks(folders: Sequence[Path], table: RuleTable, num_blocks: int) -> Census:
-    """The census whose blocks lie in several folders.
-
-    Args:
-        folders: Folders of shards.
-        table: The rules.
-        num_blocks: How many blocks there must be.
-    """
-    found = {block: folder for folder in folders for block in range(num_blocks) if _file(folder, block).exists()}
-    missing = [block for block in range(num_blocks) if block not in found]
-    if missing:
-        raise InputError(
-            f"All shards are needed: {len(missing)} of {num_blocks} blocks are missing, block {missing[0]} the first"
-        )
-    return Census.joined([load_census(_file(found[block], block), table.key, block) for block in range(num_blocks)])
+        context.tell(STAGE, len(kept), len(blocks))
+    return Census.joined([kept[block] for block in sorted(kept)])
 
 
 def num_blocks_of(num_graphs: int) -> int:
@@ -264,12 +206,12 @@ class Whole:
 
     @classmethod
     def chosen(
-        cls, census: Census, table: RuleTable, settings: Settings, wishes: Wishes, *, on_sample: RuleChoice
+        cls, census: Census, table: RuleTable, task: Task[Any], wishes: Wishes, *, on_sample: RuleChoice
     ) -> Whole | None:
         """What is chosen under some wishes; None where the panel's consent counts and only the sample was asked for it."""
-        if wishes.confirmed and settings.changes != str(Rung.CONFIRMED):
+        if wishes.confirmed and task.changes != str(Rung.CONFIRMED):
             return None
-        choice = choose_for_all(table, census, settings.num_recourses, wishes)
+        choice = choose_for_all(table, census, task.num_recourses, wishes)
         return cls(choice=choice, census=census, table=table, on_sample=on_sample)
 
     def figures(self) -> dict[str, float | None]:

@@ -1,0 +1,154 @@
+"""Cached results of the cells of all tables: each is computed once and kept as a file, which several tables may use."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import resource
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from comrecgc import __version__
+from comrecgc.errors import InputError
+from comrecgc.run import read_json, write_json
+
+Progress = Callable[[str, int, int, str], None]
+CachedResult = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """How large the experiments are.
+
+    Args:
+        name: "quick" or "full".
+        most_graphs: Graphs of a dataset that are used, the first ones of each class; None for all.
+        num_steps: Steps of every walk but one.
+        moving_steps: Steps of the walk whose heads advance: every step scores the neighbours of all heads anew.
+        num_seeds: Seeds of what is random.
+        epochs: Most epochs of a classifier that is trained here.
+        effort: Effort of an embedder that is trained here.
+        search_seconds: Seconds of our vector search; None for no limit.
+    """
+
+    name: str
+    most_graphs: int | None
+    num_steps: int
+    moving_steps: int
+    num_seeds: int
+    epochs: int
+    effort: float
+    search_seconds: float | None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def sentence(self) -> str:
+        """The sizes in words."""
+        graphs = "all graphs" if self.most_graphs is None else f"{self.most_graphs} graphs of each dataset"
+        seeds = "seed 0" if self.num_seeds == 1 else f"seeds 0 to {self.num_seeds - 1}"
+        small = "" if self.most_graphs is None else " So few graphs show that everything runs, not what it comes to."
+        if self.search_seconds is not None:
+            small = f" Our vector search has at most {self.search_seconds:g} s.{small}"
+        return (
+            f"Scale {self.name}: {graphs}, walks of {self.num_steps:,} steps ({self.moving_steps:,} where heads advance), {seeds}, "
+            f"models that are trained here {self.epochs:,} epochs.{small}"
+        )
+
+
+SCALES = {
+    "quick": Scale(
+        name="quick", most_graphs=50, num_steps=300, moving_steps=50, num_seeds=1, epochs=20, effort=0.02,
+        search_seconds=30.0,
+    ),
+    "full": Scale(
+        name="full", most_graphs=None, num_steps=50_000, moving_steps=50_000, num_seeds=3, epochs=1000, effort=1.0,
+        search_seconds=None,
+    ),
+}  # fmt: skip
+
+
+def scale_of(name: str) -> Scale:
+    """A scale by its name."""
+    if name not in SCALES:
+        raise InputError(f"scale must be {' or '.join(SCALES)} (got {name!r})")
+    return SCALES[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultStore:
+    """Results of cells, one JSON file each, written whole or not at all; those there are not computed again.
+
+    Args:
+        folder: Where they are kept.
+        computes: Whether to compute what is not there.
+        progress: Called with the name of every cell before and after it is computed.
+    """
+
+    folder: Path
+    computes: bool = True
+    progress: Progress | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the folder has no results."""
+        return not any(self.folder.glob("*.json"))
+
+    def value(self, name: str, compute: Callable[[], Mapping[str, Any]]) -> CachedResult | None:
+        """The result of a cell, computed unless it is stored; None if it is not stored and `computes` is False.
+
+        Args:
+            name: What the result depends on, in words; it becomes the file's name.
+            compute: Computes it: plain values that JSON can hold.
+        """
+        path = self.folder / f"{file_name(name)}.json"
+        if path.exists():
+            return _read(path, name)
+        if not self.computes:
+            return None
+        if self.progress is not None:
+            self.progress(name, 0, 1, "")
+        started, busy = time.monotonic(), time.process_time()
+        value: CachedResult = {
+            "cell": name,
+            "version": __version__,
+            **compute(),
+            "seconds": round(time.monotonic() - started, 2),
+            "cpu_seconds": round(time.process_time() - busy, 2),
+            "peak_gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(path, value)
+        if self.progress is not None:
+            self.progress(name, 1, 1, f"{value['seconds']:.0f} s")
+        return value
+
+    def listing(self) -> str:
+        """All cells there are as CSV: what each took."""
+        text = io.StringIO()
+        writer = csv.DictWriter(
+            text,
+            ("cell", "seconds", "cpu_seconds", "peak_gigabytes", "version"),
+            extrasaction="ignore",
+            lineterminator="\n",
+        )
+        writer.writeheader()
+        writer.writerows(read_json(path) for path in sorted(self.folder.glob("*.json")))
+        return text.getvalue()
+
+
+def file_name(name: str) -> str:
+    """A name as that of a file: letters, digits, dots and dashes."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")
+
+
+def _read(path: Path, name: str) -> CachedResult:
+    value = read_json(path)
+    if not isinstance(value, dict) or value.get("cell") != name:
+        raise InputError(f"{path} must hold the cell {name!r} (got another): delete it and run again")
+    return value

@@ -1,0 +1,152 @@
+"""Runs experiments in a folder: setups are made once, results are cached, tables are filled row by row."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from comrecgc import __version__
+from comrecgc_reproduction.methods import Method
+from comrecgc_reproduction.paper import DATASETS, Line
+from comrecgc_reproduction.results import CachedResult, ResultStore, Scale, file_name
+from comrecgc_reproduction.setups import Progress, Setup
+from comrecgc_reproduction.tables import Entry, Row
+
+KEPT = "Seconds and peak memory of every figure: `cells.csv`."
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Runner:
+    """Carries out experiments in a folder.
+
+    Args:
+        folder: Gets cells, models, tables and figures.
+        scale: How large the experiments are.
+        checkpoints: Folder with released models; what is not there is trained.
+        data_root: Where archives are looked for first.
+        jobs: Cores to use.
+        computes: Whether to compute cells that are not there; else tables say of them that they were not run.
+        progress: Called as work proceeds.
+    """
+
+    folder: Path
+    scale: Scale
+    checkpoints: Path | None = None
+    data_root: Path | None = None
+    jobs: int = 1
+    computes: bool = True
+    progress: Progress | None = None
+    _setups: dict[tuple[str, str, bool], Setup] = field(default_factory=dict, repr=False)
+
+    @property
+    def cells(self) -> ResultStore:
+        """The cells of all tables."""
+        return ResultStore(folder=self.folder / "cells", computes=self.computes, progress=self.progress)
+
+    def setup(self, dataset: str, model: str = "gcn", *, trained: bool = False) -> Setup:
+        """A dataset and its models; made once.
+
+        Args:
+            dataset: Name of the dataset.
+            model: Kind of the classifier.
+            trained: Whether to leave released models aside and train.
+        """
+        key = (dataset, model, trained)
+        if key not in self._setups:
+            self._setups[key] = Setup(
+                name=dataset,
+                model=model,
+                scale=self.scale,
+                models=self.folder / "models",
+                checkpoints=None if trained else self.checkpoints,
+                data_root=self.data_root,
+                jobs=self.jobs,
+                progress=self.progress,
+            )
+        return self._setups[key]
+
+    def results(self, method: Method, dataset: str, model: str = "gcn") -> list[CachedResult | None]:
+        """What a method comes to, one a seed; None for one that was not run."""
+        setup = self.setup(dataset, model)
+        seeds = range(self.scale.num_seeds if method.random else 1)
+        return [self._result(method, setup, seed) for seed in seeds]
+
+    def _result(self, method: Method, setup: Setup, seed: int) -> CachedResult | None:
+        """One cell. That of the method whose search it shares comes first, so that seconds say which of them searched."""
+        if method.searched_by is not None:
+            self._result(method.searched_by, setup, seed)
+        searched = file_name((method.searched_by or method).cell(setup, seed))
+        kept = self.folder / "searches" / searched
+        return self.cells.value(method.cell(setup, seed), lambda: method.figures(setup, seed, kept))
+
+    def seeded(
+        self, name: str, compute: Callable[[Setup, int], dict[str, Any]], dataset: str
+    ) -> list[CachedResult | None]:
+        """Cells of something else than a method, one a seed; None for one that was not run."""
+        setup = self.setup(dataset)
+        return [
+            self.cells.value(f"{name} {dataset} gcn seed {seed} {self.scale}", lambda seed=seed: compute(setup, seed))  # type: ignore[misc]
+            for seed in range(self.scale.num_seeds)
+        ]
+
+    def row(
+        self,
+        name: str,
+        kind: str,
+        method: Method,
+        read: Sequence[Callable[[dict[str, Any]], float | None]],
+        printed: Line | None = None,
+        *,
+        datasets: Sequence[str] = DATASETS,
+        model: str = "gcn",
+    ) -> Row:
+        """A row of a table: a method on every dataset.
+
+        Args:
+            name: What it is called.
+            kind: Whose method it is.
+            method: The method.
+            read: Takes a figure from a cell; one or two of them, as the paper prints coverage and length.
+            printed: What the paper printed.
+            datasets: The datasets.
+            model: Kind of the classifier.
+        """
+        entries: list[Entry] = []
+        for place, dataset in enumerate(datasets):
+            results = self.results(method, dataset, model)
+            for which, take in enumerate(read):
+                entries.append(Entry.of(results, take, None if printed is None else printed[place][which]))
+        return Row(name=name, kind=kind, entries=tuple(entries))
+
+    def notes(self, datasets: Sequence[str] = DATASETS, models: Sequence[str] = ("gcn",)) -> tuple[str, ...]:
+        """What a reader must know of every table: the scale, where models come from, versions."""
+        provenance = [self.setup(name, model).provenance for model in models for name in datasets]
+        return (f"{self.scale.sentence}", "Models: " + "; ".join(provenance) + ".", versions(), KEPT)
+
+
+def versions() -> str:
+    """What a figure was made with."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "torch", "torch_geometric"))
+    return f"comrecgc {__version__}, Python {platform.python_version()}, {packages}."
+
+
+def coverage(result: dict[str, Any]) -> float | None:
+    """Coverage in percent: as the published code counts where a baseline says so."""
+    published = result.get("published_coverage")
+    return 100 * float(result["coverage"] if published is None else published)
+
+
+def length(result: dict[str, Any]) -> float | None:
+    """Total length of the recourses."""
+    value = result.get("published_length")
+    value = result["length"] if value is None else value
+    return None if value is None else float(value)
+
+
+def first_ten(result: dict[str, Any]) -> float | None:
+    """Coverage of the first ten recourses, in percent."""
+    return 100 * float(result["curve"][min(10, len(result["curve"])) - 1]) if result["curve"] else 0.0

@@ -1,0 +1,102 @@
+"""What an experiment stands on: a dataset, the classifier to be explained and the embedder, released or trained here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from comrecgc.data import GraphDataset, load_dataset
+from comrecgc.models import (
+    Classifier,
+    ClassifierTraining,
+    Embedder,
+    EmbedderTraining,
+    obtain_classifier,
+    obtain_embedder,
+)
+from comrecgc_reproduction.results import Scale
+
+Progress = Callable[[str, int, int, str], None]
+
+_SEED = 0  # of what is trained here
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Setup:
+    """A dataset and the models of an experiment.
+
+    Args:
+        name: Name of the dataset.
+        model: Kind of the classifier.
+        scale: How large the experiment is.
+        models: Folder of what is trained.
+        checkpoints: Folder with released models: NAME/classifier.pth (a GCN) and NAME/greed.pt.
+        data_root: Where archives are looked for first.
+        jobs: Cores to use.
+        progress: Called as models are trained.
+    """
+
+    name: str
+    model: str
+    scale: Scale
+    models: Path
+    checkpoints: Path | None = None
+    data_root: Path | None = None
+    jobs: int = 1
+    progress: Progress | None = None
+
+    @cached_property
+    def whole(self) -> GraphDataset:
+        """All graphs of the dataset: models are trained on these."""
+        return load_dataset(self.name, root=self.data_root)
+
+    @cached_property
+    def dataset(self) -> GraphDataset:
+        """The graphs that are explained: all, or a sample with as many of each class, the same in every run."""
+        whole, most = self.whole, self.scale.most_graphs
+        if most is None or len(whole) <= most:
+            return whole
+        order = np.random.default_rng(_SEED).permutation(len(whole))
+        chosen = [order[whole.classes[order] == which][: most // 2] for which in (0, 1)]
+        return whole.subset(np.sort(np.concatenate(chosen)).tolist())
+
+    @property
+    def released_classifier(self) -> Path | None:
+        """The released classifier, where there is one of this kind."""
+        return self._released("classifier.pth") if self.model == "gcn" else None
+
+    @property
+    def released_embedder(self) -> Path | None:
+        """The released embedder, where there is one."""
+        return self._released("greed.pt")
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """The classifier to be explained."""
+        training = ClassifierTraining(model=self.model, epochs=self.scale.epochs, seed=_SEED)
+        folder = self.models / f"{self.name}-{self.model}"
+        return obtain_classifier(
+            self.whole, self.released_classifier, folder, training=training, progress=self.progress
+        )[0]
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """What distances come from."""
+        training = EmbedderTraining(effort=self.scale.effort, jobs=self.jobs, seed=_SEED)
+        folder = self.models / self.name
+        return obtain_embedder(self.whole, self.released_embedder, folder, training=training, progress=self.progress)[0]
+
+    @property
+    def provenance(self) -> str:
+        """Where the models come from, in words."""
+        classifier = "released" if self.released_classifier is not None else "trained here"
+        embedder = "released" if self.released_embedder is not None else "trained here"
+        return f"{self.name}: {self.model} {classifier}, embedder {embedder}"
+
+    def _released(self, file: str) -> Path | None:
+        path = None if self.checkpoints is None else self.checkpoints / self.name / file
+        return path if path is not None and path.is_file() else None

@@ -1,0 +1,354 @@
+"""What an algorithm is: a frozen, validated, documented configuration that finds candidates for common recourses.
+
+An algorithm is a `@dataclass(frozen=True, kw_only=True)` whose fields are made with `option`: default, help text and limits are written there
+once, and the check, the docstring, the command line and the stored parameters follow from it. What all algorithms share is a `Task`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+
+from comrecgc.errors import InputError
+
+if TYPE_CHECKING:
+    from comrecgc.algorithms.inputs import Rejects
+    from comrecgc.algorithms.judges import Judges
+    from comrecgc.algorithms.vectors.candidates import Candidates
+    from comrecgc.run import RunContext
+    from comrecgc.scoring import NeighbourhoodScorer
+
+CHANGES = ("any", "connected", "plausible", "confirmed")
+RECOURSES = ("vectors", "rules")
+AUTO = "auto"
+PAPER_DELTA = 0.02
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    choices: tuple[str, ...] = (),
+    panel: str | None = None,
+    command_line: bool = True,
+) -> Any:
+    """A field of an algorithm.
+
+    Args:
+        default: Its default.
+        help: What it means, in a sentence.
+        least: The smallest value allowed.
+        most: The largest value allowed.
+        above: A bound that values must exceed.
+        below: A bound that values must stay under.
+        choices: The values allowed, where there are few.
+        panel: Heading of the option on the command line; None for that of the algorithm.
+        command_line: Whether the command line has it.
+    """
+    limits = {"least": least, "most": most, "above": above, "below": below}
+    known = {"help": help, "limits": limits, "choices": choices, "panel": panel, "command_line": command_line}
+    return field(default=default, metadata=known)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """A way to find common recourses."""
+
+    name: ClassVar[str]
+    """Name on the command line and in stored parameters."""
+
+    recourse: ClassVar[str]
+    """What it yields: "rules" or "vectors"."""
+
+    default_recourses: ClassVar[int] = 100
+    """`R` where the task leaves it open."""
+
+    changes: str = option(
+        "plausible",
+        "Which changes are allowed: any, connected (no more components than before), plausible (every node touched looks like the data), "
+        "confirmed (and most of a panel of other classifiers accept the result).",
+        choices=CHANGES,
+        panel="Trust",
+    )
+
+    def __init_subclass__(cls) -> None:
+        """Give fields with another default the help and limits they inherit, and add the help of every field to the docstring."""
+        inherited: dict[str, Field[Any]] = getattr(cls, "__dataclass_fields__", {})
+        for name in inherited.keys() & vars(cls).keys():
+            setattr(cls, name, field(default=vars(cls)[name], metadata=inherited[name].metadata))
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        lines = [f"    {name}: {known.metadata['help']}" for name, known in (inherited | own).items() if known.metadata]
+        cls.__doc__ = "\n".join([(cls.__doc__ or "").rstrip(), "", "Args:", *lines])
+
+    def __post_init__(self) -> None:
+        for known in fields(self):
+            if known.metadata:
+                object.__setattr__(self, known.name, _checked(known, getattr(self, known.name)))
+
+    def parameters(self) -> dict[str, Any]:
+        """What determines the answer, as JSON values; models and the rung of changes have places of their own."""
+        left_out = ("changes", "embedder")
+        values = {known.name: getattr(self, known.name) for known in fields(self) if known.name not in left_out}
+        return {name: _json_value(value) for name, value in values.items()}
+
+    @property
+    def wants_panel(self) -> bool:
+        """Whether other classifiers are asked by default."""
+        return self.recourse == "rules" or self.changes == "confirmed"
+
+
+A_co = TypeVar("A_co", bound=Algorithm, covariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(Generic[A_co]):
+    """What is asked of a run: an algorithm, and the limits that every algorithm has.
+
+    Args:
+        algorithm: Finds the recourses.
+        theta: `θ`, the largest normalised distance of a counterfactual.
+        num_recourses: `R`, recourses to find at most; None for what is usual of the algorithm.
+        random_state: Seed of everything random.
+    """
+
+    algorithm: A_co
+    theta: float = 0.1
+    num_recourses: int = None  # type: ignore[assignment]  # filled in when made
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(cast("object", self.algorithm), Algorithm):
+            raise InputError(f"algorithm must be one of comrecgc's, as comrecgc.Rules() (got {self.algorithm!r:.80})")
+        check_positive("theta", self.theta)
+        if cast("int | None", self.num_recourses) is None:
+            object.__setattr__(self, "num_recourses", self.algorithm.default_recourses)
+        check_count("num_recourses", self.num_recourses, least=1)
+        check_count("random_state", self.random_state, least=0)
+
+    @property
+    def recourse(self) -> str:
+        """ "rules" or "vectors"."""
+        return self.algorithm.recourse
+
+    @property
+    def changes(self) -> str:
+        """Which changes are allowed."""
+        return self.algorithm.changes
+
+    def parameters(self) -> dict[str, Any]:
+        """What determines the answer, as JSON values for the explanation."""
+        shared = {name: getattr(self, name) for name in ("theta", "num_recourses", "random_state")}
+        return {"algorithm": self.algorithm.name, **shared, **self.algorithm.parameters()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorAlgorithm(Algorithm):
+    """A source of counterfactuals whose recourses are vectors of an embedding."""
+
+    recourse: ClassVar[str] = "vectors"
+    as_published: ClassVar[bool] = False  # whether clusters are formed and counted as the published code does
+    few: ClassVar[str] = "nearest"  # which counterfactuals its FC row takes, no more than there are inputs
+
+    embedder: Any = option(  # noqa: RUF009
+        None,
+        "Embedder that distances come from: a file, an Embedder, a function of graphs, or an EmbedderTraining; by default one is trained "
+        "quickly on the graphs.",
+        panel="Model",
+    )
+    delta: float | str = option(
+        AUTO,
+        "Δ: how near a recourse must come to cover a graph; auto is half the median length of a one-edit recourse on the data.",
+        above=0,
+        choices=(AUTO,),
+        panel="Vectors",
+    )
+    problem: str = option(
+        "fcr",
+        "fcr, or fc to draw all counterfactuals from a set no larger than the rejects.",
+        choices=("fcr", "fc"),
+        panel="Vectors",
+    )
+    selection: str = option(
+        "ball", "How recourses are chosen: balls or clusters.", choices=("ball", "dbscan"), panel="Vectors"
+    )
+    directional: bool | None = option(
+        None,
+        "Only recourses longer than Δ, which exclude changing nothing; by default where Δ is auto.",
+        panel="Vectors",
+    )
+    min_samples: int = option(2, "Vectors that make a cluster.", least=1, panel="Vectors")
+    constraint: Any = option(  # noqa: RUF009
+        None,
+        "Which edits are allowed: valence (no atom gets more bonds than it can carry), or a Constraint; by default all.",
+        panel="Vectors",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.constraint, str) and self.constraint != "valence":
+            raise InputError(f"constraint must be 'valence' or a Constraint (got {self.constraint!r})")
+
+    def find(
+        self,
+        task: VectorTask,
+        scorer: NeighbourhoodScorer,
+        rejects: Rejects,
+        judges: Judges,
+        context: RunContext,
+    ) -> Candidates:
+        """Look for counterfactuals of the rejects.
+
+        Args:
+            task: What is asked.
+            scorer: Scores the edits that are allowed.
+            rejects: The inputs, embedded.
+            judges: Say where results stand on the ladder of changes.
+            context: Time, progress and checkpoints.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorTask(Task[VectorAlgorithm]):
+    """A task by vectors with nothing left open: `Δ` is a number, and the direction is decided.
+
+    Args:
+        delta: `Δ`.
+        directional: Whether recourses must be longer than `Δ`.
+    """
+
+    delta: float
+    directional: bool
+
+    @classmethod
+    def of(cls, task: Task[VectorAlgorithm], one_edit_length: float | None = None) -> VectorTask:
+        """The task with its `Δ` measured where that is wanted.
+
+        Args:
+            task: What is asked.
+            one_edit_length: Median length of a one-edit recourse on the data; None or 0 where there is none, and then an
+                automatic `Δ` is a fifth of `θ`, the paper's ratio.
+        """
+        algorithm = task.algorithm
+        delta = algorithm.delta
+        if isinstance(delta, str):
+            delta = one_edit_length / 2 if one_edit_length else task.theta / 5
+        is_automatic = isinstance(algorithm.delta, str)
+        directional = is_automatic if algorithm.directional is None else bool(algorithm.directional)
+        return cls(
+            algorithm=algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
+            delta=float(delta), directional=directional,
+        )  # fmt: skip
+
+    def parameters(self) -> dict[str, Any]:
+        """What determines the answer, `Δ` as the number that was used."""
+        return super().parameters() | {"delta": self.delta, "directional": self.directional}
+
+
+# Limits are kept a little inside `θ`, `Δ` and one half, so that rounding never decides what is claimed: another batch,
+# machine or precision changes probabilities and normalised distances by a few 10⁻⁶. Each stage leaves more room than the
+# next needs: what was chosen is confirmed, and what was confirmed is shown.
+
+CHOSEN = 2.4e-5
+"""Margin of search and selection."""
+
+CLAIMED = 1.8e-5
+"""Margin of a claim that a plain pass confirms."""
+
+SHOWN = 1.2e-5
+"""Margin of the final check of a counterfactual that is shown."""
+
+_SMALL = 1e-3  # of smaller limits the margin is a share
+
+
+def inside(limit: float, margin: float) -> float:
+    """`θ` or `Δ` less the margin."""
+    return limit - margin * min(1.0, limit / _SMALL)
+
+
+def accepted(margin: float) -> float:
+    """The probability of accept that is needed: one half and the margin."""
+    return 0.5 + margin
+
+
+# Checks of fields, from what `option` says of them.
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Refuse what is not a positive number."""
+    if not _is_number(value) or not 0 < value < math.inf:
+        raise InputError(f"{name} must be a positive number (got {value!r})")
+
+
+def check_count(name: str, value: Any, *, least: int) -> None:
+    """Refuse what is not an integer of at least so much."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name} must be an integer of at least {least} (got {value!r})")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _checked(known: Field[Any], value: Any) -> Any:
+    """The value of a field, checked; several texts become a tuple."""
+    kind, choices = str(known.type), known.metadata["choices"]
+    if kind == "Any" or (value is None and "None" in kind):
+        return value
+    if kind.startswith("tuple"):
+        return (value,) if isinstance(value, str) else tuple(value)
+    if choices and isinstance(value, str):
+        if value not in choices:
+            wanted = f"one of {', '.join(choices)}" if kind == "str" else f"a positive number or {choices[0]!r}"
+            raise InputError(f"{known.name} must be {wanted} (got {value!r})")
+        return value
+    if kind.startswith("bool"):
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{known.name} must be True or False (got {value!r})")
+        return bool(value)
+    if kind.startswith("int") and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
+        raise InputError(f"{known.name} must be an integer{_limits(known)} (got {value!r})")
+    if not _is_number(value) or not all(holds(value) for holds in _bounds(known)):
+        raise InputError(
+            f"{known.name} must be {'an integer' if kind.startswith('int') else 'a number'}{_limits(known)} (got {value!r})"
+        )
+    return value
+
+
+def _bounds(known: Field[Any]) -> Iterator[Any]:
+    limits = known.metadata["limits"]
+    yield math.isfinite
+    if limits["least"] is not None:
+        yield lambda value: value >= limits["least"]
+    if limits["most"] is not None:
+        yield lambda value: value <= limits["most"]
+    if limits["above"] is not None:
+        yield lambda value: value > limits["above"]
+    if limits["below"] is not None:
+        yield lambda value: value < limits["below"]
+
+
+def _limits(known: Field[Any]) -> str:
+    """The limits of a number in words."""
+    words = {"least": "at least", "most": "at most", "above": "above", "below": "below"}
+    said = [f"{words[name]} {limit:g}" for name, limit in known.metadata["limits"].items() if limit is not None]
+    return f" {' and '.join(said)}" if said else ""
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+def default_of(known: Field[Any]) -> Any:
+    """The default of a field."""
+    return None if known.default is MISSING else known.default

@@ -1,0 +1,121 @@
+"""What other explainers have in common as sources of common recourses: they find counterfactuals, and clusters of their vectors are chosen.
+
+To add one, write one file with a frozen keyword-only dataclass that inherits from `Baseline`, whose fields are its options, all with defaults,
+and a method `run`; then name it in `algorithms.registry`. `explain_each` does the rest (order, seed, time, checkpoint, resuming) for a baseline
+that explains one input after another: it needs only a function from (input, generator) to edits. Every counterfactual must be a discrete graph
+that the classifier accepts in a plain pass; `accepted_graphs` asks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
+from comrecgc.algorithms.baselines.source import Counterfactual, Counterfactuals, Subject, embedded
+from comrecgc.algorithms.baselines.summary import summarise
+from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.vectors.candidates import Candidates, Stands, mapped_path, shorter_path
+from comrecgc.cover import pairs_within
+from comrecgc.errors import InputError
+from comrecgc.graphs import EditPath, Graph
+from comrecgc.run import Progress, RunContext
+from comrecgc.scoring import NeighbourhoodScorer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline(VectorAlgorithm):
+    """Another explainer as a source of counterfactuals, with the paper's settings."""
+
+    as_published: ClassVar[bool] = True
+
+    changes: str = "any"
+    delta: float | str = PAPER_DELTA
+    selection: str = "dbscan"
+    summary: int | None = option(
+        None, "k: also choose so many counterfactuals that are near many inputs.", least=1, panel="Baselines"
+    )
+
+    def options(self) -> dict[str, Any]:
+        """The options of the explainer itself, which its counterfactuals depend on."""
+        shared = {known.name for known in fields(Baseline)}
+        return {known.name: getattr(self, known.name) for known in fields(self) if known.name not in shared}
+
+    def run(
+        self,
+        subject: Subject,
+        rng: np.random.Generator,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+    ) -> Counterfactuals:
+        """Find counterfactuals.
+
+        Args:
+            subject: The models and the graphs.
+            rng: Source of all randomness.
+            deadline: When to stop, as `time.monotonic()` counts; what is found by then is the answer. None for no limit.
+            progress: Called now and then.
+            checkpoint: Folder that keeps unfinished work; None keeps none.
+            resume: Go on from what the folder holds, to the same answer as without the interruption.
+        """
+        raise NotImplementedError
+
+    def find(
+        self,
+        task: VectorTask,
+        scorer: NeighbourhoodScorer,
+        rejects: Rejects,
+        judges: Judges,
+        context: RunContext,
+    ) -> Candidates:
+        """What the explainer finds. Every input is paired with every counterfactual within θ; on a rung only with what was made from it."""
+        inputs, stands = rejects.graphs, judges.stands(task)
+        subject = Subject(scorer=scorer, inputs=inputs, graphs=rejects.dataset.graphs)
+        found = self.run(
+            subject, np.random.default_rng(task.random_state),
+            deadline=context.clock.search_deadline(len(rejects)), progress=context.report,
+            checkpoint=context.folder, resume=context.resume,
+        )  # fmt: skip
+        if stands is not None:
+            found = replace(found, found=self._standing(found.found, inputs, stands))
+        graphs = [each.graph for each in found.found]
+        ends, sizes = embedded(subject, graphs) if graphs else (rejects.scores.embedding[:0], rejects.scores.sizes[:0])
+        pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, ends, sizes, task.theta)
+        if stands is not None:
+            starts = np.array([each.input for each in found.found], dtype=np.int64)
+            pairs = pairs.subset(starts[pairs.candidates] == pairs.inputs)
+
+        def path(index: int, candidate: int) -> EditPath:
+            reached = found.found[candidate]
+            if reached.input == index:
+                return shorter_path(inputs[index], reached.path)
+            return mapped_path(inputs[index], reached.graph.fresh())
+
+        summary = None
+        if self.summary is not None:
+            summary = summarise(found, subject, num_graphs=self.summary, theta=task.theta)
+        return Candidates(
+            pairs=pairs, graph=lambda candidate: graphs[candidate], path=path, complete=found.complete, summary=summary
+        )
+
+    def _standing(
+        self, found: Sequence[Counterfactual], inputs: Sequence[Graph], stands: Stands
+    ) -> tuple[Counterfactual, ...]:
+        """The counterfactuals that were made from an input and stand on the rung."""
+        made = [each for each in found if each.input is not None]
+        if found and not made:
+            raise InputError(
+                f"The counterfactuals of {self.name} are made from no input, so only changes='any' fits (got {self.changes!r})"
+            )
+        if not made:
+            return ()
+        kept = stands([inputs[each.input] for each in made if each.input is not None], [each.graph for each in made])
+        return tuple(each for each, stays in zip(made, kept.tolist(), strict=True) if stays)

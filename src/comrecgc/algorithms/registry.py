@@ -1,0 +1,67 @@
+"""The algorithms by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from comrecgc.algorithms.base import Algorithm
+from comrecgc.algorithms.baselines.cf_gnnexplainer import CFGNNExplainer
+from comrecgc.algorithms.baselines.cff import CFF
+from comrecgc.algorithms.baselines.dataset import DatasetCounterfactuals
+from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GCFNearest
+from comrecgc.algorithms.baselines.local_walk import LocalWalk
+from comrecgc.algorithms.baselines.published import PublishedWalk
+from comrecgc.algorithms.baselines.rcexplainer import RCExplainer
+from comrecgc.algorithms.paper.algorithm import PaperWalk
+from comrecgc.algorithms.rules.algorithm import Rules
+from comrecgc.algorithms.vectors.candidates import Vectors
+from comrecgc.errors import InputError
+
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    made.name: made
+    for made in (
+        Rules,
+        Vectors,
+        PaperWalk,
+        PublishedWalk,
+        GCFExplainer,
+        GCFNearest,
+        LocalWalk,
+        DatasetCounterfactuals,
+        RCExplainer,
+        CFF,
+        CFGNNExplainer,
+    )
+}
+"""Every algorithm by its name on the command line and in stored parameters."""
+
+
+def algorithm_of(name: str, options: Mapping[str, Any] | None = None) -> Algorithm:
+    """An algorithm by its name.
+
+    Args:
+        name: One of `ALGORITHMS`.
+        options: Fields of it that differ from their defaults.
+    """
+    made = ALGORITHMS.get(name)
+    if made is None:
+        near = difflib.get_close_matches(name, ALGORITHMS, n=1, cutoff=0.0)
+        raise InputError(f"Algorithms are {', '.join(ALGORITHMS)} (got {name!r}; the nearest is {near[0]})")
+    known = [each.name for each in fields(made)]
+    for option in options or {}:
+        if option not in known:
+            raise InputError(f"Options of {name} are {', '.join(known)} (got {option!r}{_owner_of(option)})")
+    return made(**(options or {}))
+
+
+def owners_of(option: str) -> list[str]:
+    """Names of the algorithms that have an option."""
+    return [name for name, made in ALGORITHMS.items() if option in {each.name for each in fields(made)}]
+
+
+def _owner_of(option: str) -> str:
+    owners = owners_of(option)
+    return f", an option of {', '.join(owners)}" if owners else ""

@@ -1,0 +1,111 @@
+"""Rule recourse as an algorithm: mine a table of rules on the rejects, and carry them out on all graphs where the rejects are a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from comrecgc.algorithms.base import Algorithm, Task, option
+from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.rules.census import Recipes
+from comrecgc.algorithms.rules.choice import Wishes
+from comrecgc.algorithms.rules.files import save_table
+from comrecgc.algorithms.rules.mined import (
+    COUNTED_RULES,
+    MOST_RULES,
+    MinedRules,
+    acceptance_of,
+    mine_rules,
+    stored_rules,
+    workshop_of,
+)
+from comrecgc.algorithms.rules.population import CensusWork, Population, take_census
+from comrecgc.models import Classifier
+from comrecgc.molecules import SmartsWishes
+from comrecgc.run import RunContext
+
+RULES = "rules.npz"
+"""File of the table of rules in a run folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules(Algorithm):
+    """Rules: changes in a context, the same for every graph, which a person can carry out; mined exhaustively."""
+
+    name: ClassVar[str] = "rules"
+    recourse: ClassVar[str] = "rules"
+    default_recourses: ClassVar[int] = 10
+
+    max_changes: int = option(2, "Changes made together, at most.", least=1, most=3)
+    min_success: float = option(
+        0.0, "Least share of the graphs a rule can be carried out on that it turns.", least=0, most=1
+    )
+    min_support: int = option(1, "Fewest graphs that a rule turns.", least=1)
+    max_cost: int | None = option(None, "Most elements that a rule changes.", least=1)
+    protect: tuple[str, ...] = option((), "SMARTS of what must stay in a molecule.", panel="Molecules")
+    forbid: tuple[str, ...] = option((), "SMARTS of what no result may have.", panel="Molecules")
+    only: tuple[str, ...] = option((), "SMARTS of where molecules may change.", panel="Molecules")
+    allow_alerts: bool = option(
+        False,
+        "Allow changes of a table's molecules that bring structural alerts (Brenk) or fall apart.",
+        panel="Molecules",
+    )
+    sample: int = option(
+        5000,
+        "Graphs that are studied where there are more; the rules found are carried out on all.",
+        least=1,
+        panel="Scale",
+    )
+
+    def wishes(self) -> Wishes:
+        """What chosen rules must be like."""
+        return Wishes(
+            max_changes=self.max_changes, min_success=self.min_success, min_support=self.min_support, max_cost=self.max_cost,
+            confirmed=self.changes == "confirmed",
+        )  # fmt: skip
+
+    def smarts(self) -> SmartsWishes:
+        """What a chemist wants kept, avoided or changed."""
+        return SmartsWishes(protect=self.protect, forbid=self.forbid, only=self.only)
+
+    def find(
+        self,
+        task: Task[Rules],
+        classifier: Classifier,
+        rejects: Rejects,
+        judges: Judges,
+        context: RunContext,
+        population: Population | None = None,
+    ) -> MinedRules:
+        """Mine the rejects; the table is kept as soon as there is one.
+
+        Args:
+            task: What is asked.
+            classifier: The model.
+            rejects: The inputs.
+            judges: The ladder and the panel.
+            context: Time, progress and checkpoints.
+            population: All graphs, where the inputs are a sample of them.
+        """
+        path = None if context.folder is None else context.folder / RULES
+        if path is not None and context.resume and path.exists():
+            mined = stored_rules(task, rejects, judges.ladder, path)
+        else:
+            most_rules = MOST_RULES if population is None else COUNTED_RULES
+            mined = mine_rules(task, rejects, classifier, judges, context, most_rules=most_rules)
+            if path is not None:
+                save_table(path, mined.table, rejects.graphs, complete=mined.complete)
+        context.clock.lap("mining")
+        if population is None:
+            return mined
+        workshop = workshop_of(task, rejects, judges.ladder, context.num_jobs)
+        work = CensusWork(
+            recipes=Recipes.of(mined.table, workshop),
+            vocabulary=workshop.vocabulary,
+            acceptance=acceptance_of(task, classifier, judges),
+            unanimous=judges.panel is not None and judges.panel.unanimous,
+        )
+        census = take_census(work, population.dataset, context)
+        context.clock.lap("census")
+        return replace(mined, census=census)

@@ -1,0 +1,358 @@
+"""The HTML pages: the report of an explanation, with the section "Can I trust this?", and the comparison of runs.
+
+Each page is one file without network access: style, script and data are in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+import comrecgc
+from comrecgc.drawing import STYLE
+from comrecgc.evidence import Answer, ControlEvidence, Evidence, ModelSummary, RecourseEvidence
+from comrecgc.explanation import Explanation
+from comrecgc.report.comparison import ComparedRecourse, Comparison, Standing, standing_words
+from comrecgc.report.explorer import packed_table, rule_chooser
+from comrecgc.report.rule_views import frontier, rule_warnings, rung_sentence, thing_of
+from comrecgc.report.views import (
+    clipped,
+    covered_extent,
+    figures,
+    recourse_views,
+    rule_picture,
+    tables,
+    uncovered_views,
+)
+from comrecgc.run import write_text
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+LIVE = ("elements", "table", "choice", "graphs", "drawing", "rule_drawing", "wishes", "rules", "others", "page")
+"""Parts of the script in `live/`, each using those before it."""
+
+_UNSAFE = "<>&\u2028\u2029"  # characters that could end a script element or be read as markup
+
+VERBS = ("remove", "relabel", "add", "cut", "join")
+
+COMMAND = "comrecgc evaluate DIR --evidence"
+
+_SHOWN = 100
+_COLUMNS = {
+    "coverage": ("Covered", "Share of rejects that the recourses turn"),
+    "confirmed_coverage": ("Panel accepts", "Share of rejects whose counterfactual most of the panel accept"),
+    "second_panel_coverage": ("Second panel accepts", "The same for a panel that took no part in the choice"),
+    "turned_in_other_models": (
+        "Turned elsewhere",
+        "Of the inputs that another model rejects too, the share whose counterfactual it accepts; mean over models and recourses",
+    ),
+    "strong_coverage": ("Covered by strong ones", "Share of rejects that recourses with a strong verdict turn"),
+    "backed_coverage": (
+        "By strong or mixed ones",
+        "Share of rejects that recourses with a strong or mixed verdict turn",
+    ),
+}
+_MEANINGS = {
+    "random changes": "changes of the same kinds, made blindly",
+    "random weights": "the same network, never trained",
+    "shuffled labels": "trained on labels dealt out at random",
+}
+
+
+def write_report(explanation: Explanation, path: str | Path, evidence: Evidence | None = None) -> None:
+    """Write the report of an explanation.
+
+    Args:
+        explanation: What was found.
+        path: The HTML file to write, or the run folder that shall hold `report.html`.
+        evidence: Reasons to believe it or not; without it the report says how to get some.
+    """
+    path = Path(path)
+    write_text(path / "report.html" if path.is_dir() else path, render_report(explanation, evidence))
+
+
+def render_report(explanation: Explanation, evidence: Evidence | None = None) -> str:
+    """The report as HTML: one file, no network, and no script or style but its own may run in it."""
+    chooser = rule_chooser(explanation)
+    recourses = recourse_views(explanation)
+    uncovered = uncovered_views(explanation)
+    is_rules = explanation.recourse == "rules"
+    num_covered = sum(recourse.gain for recourse in explanation.recourses)
+    num_inputs = len(explanation.inputs)
+    return _render(
+        "template.html",
+        script=_part("page.js") if chooser is None else live_script(),
+        dataset=clipped(explanation.dataset),
+        reject=_class_word(explanation.class_names[0]),
+        accept=_class_word(explanation.class_names[1]),
+        coverage=f"{explanation.coverage:.1%}",
+        num_inputs=num_inputs,
+        num_covered=num_covered,
+        num_uncovered=num_inputs - num_covered,
+        share_uncovered=f"{1 - explanation.coverage:.1%}",
+        figures=figures(explanation),
+        is_rules=is_rules,
+        is_molecular=explanation.is_molecular,
+        noun="rule" if is_rules else "recourse",
+        thing=thing_of(explanation),
+        rung=rung_sentence(explanation),
+        frontier=frontier(explanation) if is_rules else [],
+        has_panel=any(view.row.get("confirmed", "–") != "–" for view in recourses),
+        has_unseen=any(view.row.get("unseen", "–") != "–" for view in recourses),
+        warnings=[*explanation.warnings, *(rule_warnings(explanation) if is_rules else ())],
+        notes=explanation.notes,
+        verbs=VERBS,
+        placeholder=f"{'nitro, ' if explanation.is_molecular else ''}{'add' if is_rules else 'relabel'}, 212",
+        recourses=[view.row for view in recourses],
+        has_validity=any(recourse.share_valid is not None for recourse in explanation.recourses),
+        has_short_names=not explanation.is_molecular and len(explanation.label_names) > 1,
+        uncovered=[view.group for view in uncovered],
+        tables=tables(explanation),
+        evidence=_evidence_section(evidence),
+        num_rules=0 if chooser is None else len(chooser.mined.table),
+        packed=None if chooser is None else packed_table(explanation, chooser, evidence),
+        data=_json_for_html(
+            {
+                "noun": "rule" if is_rules else "recourse",
+                "curve": [round(share, 6) for share in explanation.coverage_curve],
+                "extent": covered_extent(explanation),
+                "recourses": [view.data for view in recourses],
+                "uncovered": [view.cards for view in uncovered],
+            }
+        ),
+    )
+
+
+def _render(name: str, script: str = "", **values: Any) -> str:
+    """A page from its template: one file, whose security policy allows its own style and script and nothing else."""
+    style = STYLE + _part("page.css") + _part("evidence.css")
+    return _template(name).render(
+        version=comrecgc.__version__,
+        style=Markup(style),  # part of the package, and it must stay as it was hashed
+        script=Markup(script),
+        style_hash=_csp_hash(style),
+        script_hash=_csp_hash(script),
+        **values,
+    )
+
+
+def _template(name: str) -> Template:
+    """A template that escapes its values and raises an error where one is missing."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(_part)).get_template(name)
+
+
+def live_script() -> str:
+    """The script of a page to choose with: its parts, as one function that leaves no names behind."""
+    parts = "\n".join(_part(f"live/{name}.js") for name in LIVE)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
+
+
+def _part(name: str) -> str:
+    """A file of the page."""
+    return (files("comrecgc.report") / name).read_text(encoding="utf-8")
+
+
+def _class_word(name: str) -> str:
+    return {"reject": "rejected", "accept": "accepted"}.get(name, clipped(name))
+
+
+def _csp_hash(text: str) -> str:
+    """Name of a text in a content security policy."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json_for_html(value: Any) -> Markup:
+    """JSON that cannot end its script element or be read as markup."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for char in _UNSAFE:
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return Markup(text)
+
+
+def _evidence_section(evidence: Evidence | None) -> Markup:
+    """The section as HTML; without evidence it says how to get it."""
+    section = _template("evidence.html")
+    if evidence is None:
+        return Markup(section.render(known=False, command=COMMAND))
+    html = section.render(
+        known=True,
+        sentence=evidence.sentence,
+        standing={True: "stands", False: "falls", None: ""}[evidence.better_than_ignorance],
+        glance=_glance(evidence),
+        models=[
+            _summary(row)
+            for row in (*evidence.models, *evidence.architectures)
+            if row.models > 1 or row in evidence.models
+        ],
+        noun="rule" if evidence.recourse == "rules" else "recourse",
+        rows=[_verdict_row(recourse) for recourse in evidence.recourses[:_SHOWN]],
+        num_hidden=max(0, len(evidence.recourses) - _SHOWN),
+        columns=list(_COLUMNS.values()),
+        controls=[_control(control) for control in evidence.controls],
+        has_controls=len(evidence.controls) > 1,
+        notes=evidence.notes,
+    )
+    return Markup(html)  # autoescaped above
+
+
+def _glance(evidence: Evidence) -> list[tuple[str, str]]:
+    """The whole explanation in a few figures."""
+    figures, own = evidence.figures, evidence.controls[0].figures if evidence.controls else {}
+    unseen = [
+        f"{share:.0%} covered{words}"
+        for split, words in (("random", ""), ("scaffold", ", with whole scaffolds left out"))
+        if (share := figures.get(f"held_out_coverage_{split}")) is not None
+    ]
+    said, against = int(own.get("pairs_as_said") or 0), int(own.get("pairs_against") or 0)
+    like = [
+        f"{share:.0%} {words}"
+        for name, words in (
+            ("share_plausible", "plausible"),
+            ("share_typical", "as near to a real accepted graph as nine in ten real ones"),
+            ("share_minimal", "with no edit to spare"),
+        )
+        if (share := figures.get(name)) is not None
+    ]
+    turned = own.get("turned_in_other_models")
+    rows = [
+        ("On unseen graphs", "; ".join(unseen)),
+        ("In other models", "" if turned is None else f"{turned:.0%} of the inputs they reject too are turned"),
+        (
+            "Pairs of real graphs",
+            f"{said} of {said + against} change their label as said" if said + against else "none test these changes",
+        ),
+        ("Counterfactuals", "; ".join(like)),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def _summary(model: ModelSummary) -> dict[str, str | int]:
+    return {
+        "name": model.name if model.models == 1 else f"all {model.models} {model.name}",
+        "chosen_with": "yes" if model.chosen_with else "no",
+        "works": f"{model.works} of {model.asked}",
+        "rejects": model.rejects,
+        "turned": f"{model.turned / model.rejects:.0%}" if model.rejects else "–",
+    }
+
+
+def _verdict_row(recourse: RecourseEvidence) -> dict[str, Any]:
+    return {
+        "summary": recourse.summary,
+        "level": recourse.verdict.level,
+        "shortcut": recourse.verdict.shortcut,
+        "findings": recourse.verdict.findings,
+        "models": [_model(answer) for answer in recourse.answers],
+    }
+
+
+def _model(answer: Answer) -> dict[str, str]:
+    state = {True: "works", False: "fails", None: "unsure"}[answer.works]
+    turned = f"{answer.turned} of {answer.rejects} inputs it rejects too are turned"
+    chosen = "; it took part in the choice" if answer.chosen_with else ""
+    return {"state": state, "title": f"{answer.member}: {turned}{chosen}"}
+
+
+def _control(control: ControlEvidence) -> dict[str, Any]:
+    figures = control.figures
+    shares = [figures.get(name) for name in _COLUMNS]
+    said, against = figures.get("pairs_as_said"), figures.get("pairs_against")
+    levels = [figures.get(level) for level in ("strong", "mixed", "weak")]
+    return {
+        "name": control.name,
+        "meaning": _MEANINGS.get(control.name, ""),
+        "cells": ["–" if share is None else f"{share:.1%}" for share in shares],
+        "pairs": "–"
+        if said is None or against is None
+        else f"{said} of {said + against}"
+        if said + against
+        else "none",
+        "levels": "–" if None in levels else " / ".join(str(level) for level in levels),
+    }
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """A comparison as HTML: one file, no network, no script."""
+    names = comparison.names
+    first = comparison.runs[0].explanation
+    whole = [one for one in comparison.recourses if all(one.holds)]
+    groups = [
+        {
+            "name": f"Hold for {'both' if len(names) == 2 else 'all'}",
+            "rows": [_compared_row(comparison, one) for one in whole],
+        }
+    ]
+    verdicts = dict.fromkeys(one.verdict(names).partition(";")[0] for one in comparison.recourses if not all(one.holds))
+    groups += [
+        {
+            "name": f"{verdict[:1].upper()}{verdict[1:]}",
+            "rows": [
+                _compared_row(comparison, one)
+                for one in comparison.recourses
+                if not all(one.holds) and one.verdict(names).partition(";")[0] == verdict
+            ],
+        }
+        for verdict in verdicts
+    ]
+    return _render(
+        "comparison.html",
+        names=names,
+        dataset=first.dataset,
+        thing=thing_of(first),
+        runs=[
+            {
+                "name": run.name, "coverage": f"{it.coverage:.1%}", "num_inputs": len(it.inputs), "num": len(it.recourses),
+                "kind": it.recourse, "changes": it.changes,
+            }
+            for run in comparison.runs
+            for it in (run.explanation,)
+        ],
+        sentences=comparison.sentences(),
+        num_all=len(whole),
+        noun="rules" if all(run.explanation.recourse == "rules" for run in comparison.runs) else "recourses",
+        recourses=comparison.recourses,
+        groups=groups,
+    )  # fmt: skip
+
+
+def _compared_row(comparison: Comparison, one: ComparedRecourse) -> dict[str, Any]:
+    return {
+        "summary": one.recourse.summary,
+        "picture": rule_picture(comparison.runs[0].explanation, one.recourse),
+        "cells": [_cell(standing) for standing in one.standings],
+    }
+
+
+def _cell(standing: Standing) -> dict[str, Any]:
+    bar, words = None, "chosen" if standing.place else "not in its table" if standing.accepted == 0 else "–"
+    if standing.success is not None and standing.interval is not None:
+        low, high = standing.interval
+        bar = [round(100 * value, 1) for value in (low, high - low, standing.success)]
+        words = f"{standing.accepted} of {standing.applicable}, {standing.success:.0%}"
+    nearest = ""
+    if standing.nearest is not None and standing.place is None:
+        nearest = f"its no. {standing.nearest} covers {standing.nearest_share:.0%} of the same graphs"
+    return {"place": standing.place, "words": words, "bar": bar, "nearest": nearest}
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """The table of a comparison as HTML, for notebooks."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("what to change", "for whom", *comparison.names))
+    rows = [
+        [one.recourse.summary, one.verdict(comparison.names), *map(standing_words, one.standings)]
+        for one in comparison.recourses
+    ]
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    said = "".join(f"<li>{escape(sentence)}</li>" for sentence in comparison.sentences())
+    return f"<ul>{said}</ul><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

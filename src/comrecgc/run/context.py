@@ -1,0 +1,227 @@
+"""How a run goes: time, cores, progress and checkpoints, passed as one argument; what is asked of it is elsewhere."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+import comrecgc
+from comrecgc.errors import InputError
+from comrecgc.terminal import Progress, bars
+
+if TYPE_CHECKING:
+    import torch
+    from distributed import Client
+
+    from comrecgc.run.engine import Engine
+
+_PACKAGES = ("numba", "numpy", "scipy", "torch", "torch-geometric")
+# Choosing, checking and writing after the search take a part of the budget,
+_CLOSING_SHARE = 0.25  # but
+_MOST_CLOSING = 60.0  # no more seconds than these,
+_CLOSING_PER_INPUT = 0.003  # and some for every input;
+_SEARCH_SHARE = 0.4  # this share of what is left when the search begins is always for the search.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunContext:
+    """How a run goes. The answer depends on nothing here, unless the time budget ends a search.
+
+    Args:
+        time_budget: Seconds the whole run may take; what is found by then is the answer. None for no limit.
+        jobs: Cores to use; None for all.
+        cluster: A `dask.distributed.Client`, or the address of a scheduler, whose workers carry rules out on all graphs, train a panel and
+            compute edit distances for an embedder; None for this machine.
+        device: Where torch models run.
+        progress: True to show it, as a bar, as lines or below the cell of a notebook; or a function, called with the stage, how much
+            is done, how much there is, and a word on how it goes.
+        checkpoint: Folder that keeps unfinished work; None keeps none.
+        resume: Go on from what that folder holds; the answer is the same as without the interruption.
+        started: When the time budget began, as `time.monotonic()` counts; None for when work begins.
+        before_search: Called once models are trained, before the search begins.
+    """
+
+    time_budget: float | None = None
+    jobs: int | None = None
+    cluster: Client | str | None = None
+    device: torch.device | str = "cpu"
+    progress: Progress | bool | None = None
+    checkpoint: str | Path | None = None
+    resume: bool = False
+    started: float | None = None
+    before_search: Callable[[], None] | None = None
+
+    def __post_init__(self) -> None:
+        budget: object = self.time_budget
+        jobs: object = self.jobs
+        if budget is not None and (
+            isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget < float("inf")
+        ):
+            raise InputError(f"time_budget must be a positive number (got {budget!r})")
+        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+            raise InputError(f"jobs must be an integer of at least 1 (got {jobs!r})")
+
+    @contextmanager
+    def begun(self) -> Iterator[RunContext]:
+        """The context of work that begins now: with a clock of its own, and progress shown while the block runs."""
+        wanted = self.progress
+        with bars() if wanted is True else nullcontext(None if wanted is False else wanted) as shown:
+            context = replace(self, progress=shown)
+            yield context.keeping(self.clock) if "clock" in self.__dict__ else context
+
+    def keeping(self, clock: Clock) -> RunContext:
+        """The same with a clock that runs already."""
+        self.__dict__["clock"] = clock
+        return self
+
+    @cached_property
+    def clock(self) -> Clock:
+        """Times the stages and keeps the budget; it runs from its first use."""
+        return Clock(self.time_budget, self.started)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Where independent blocks of work are done."""
+        from comrecgc.run.engine import engine_of
+
+        return engine_of(self.cluster, self.num_jobs)
+
+    @property
+    def num_jobs(self) -> int:
+        """Cores to use."""
+        return self.jobs or available_cores()
+
+    @property
+    def folder(self) -> Path | None:
+        """Folder that keeps unfinished work."""
+        return None if self.checkpoint is None else Path(self.checkpoint)
+
+    @property
+    def report(self) -> Progress | None:
+        """The function that is told how work goes; None for none."""
+        return None if isinstance(self.progress, bool) else self.progress
+
+    def tell(self, stage: str, done: int, total: int, word: str = "") -> None:
+        """Report that `done` of `total` of a stage is done."""
+        if self.report is not None:
+            self.report(stage, done, total, word)
+
+
+class Clock:
+    """Times the stages of a run and says when each must stop, so that every stage has some of the budget.
+
+    Args:
+        budget: Seconds for all stages together; None for no limit.
+        started: When the budget began, as `time.monotonic()` counts; None for now.
+    """
+
+    def __init__(self, budget: float | None = None, started: float | None = None) -> None:
+        self._lap = time.monotonic()
+        self.started = self._lap if started is None else started
+        self.seconds: dict[str, float] = {}
+        self._budget = budget
+        if started is not None:
+            self.seconds["reading"] = round(self._lap - started, 3)
+
+    def lap(self, stage: str) -> None:
+        """The time since the last lap belongs to this stage."""
+        now = time.monotonic()
+        self.seconds[stage] = round(self.seconds.get(stage, 0.0) + now - self._lap, 3)
+        self._lap = now
+
+    def training_deadline(self, share: float) -> float | None:
+        """When a training that begins now must stop, as `time.monotonic()` counts.
+
+        Args:
+            share: Its share of the time that is left.
+        """
+        return None if self._budget is None else time.monotonic() + share * self._left(self._budget)
+
+    def search_deadline(self, num_inputs: int) -> float | None:
+        """When a search that begins now must stop so that there is time to conclude.
+
+        Args:
+            num_inputs: How many inputs there are to conclude on.
+        """
+        if self._budget is None:
+            return None
+        left = self._left(self._budget)
+        closing = min(_CLOSING_SHARE * self._budget, _MOST_CLOSING) + _CLOSING_PER_INPUT * num_inputs
+        return time.monotonic() + max(left - closing, _SEARCH_SHARE * left)
+
+    def _left(self, budget: float) -> float:
+        return max(0.0, self.started + budget - time.monotonic())
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the answer may depend on."""
+    found = {"comrecgc": comrecgc.__version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def peak_memory() -> int | None:
+    """Largest resident memory of this process and its workers in bytes; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    used = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return max(used) * unit
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch on one thread while the block runs.
+
+    For work made of many small products a second thread costs more than it brings, and the last bits of a sum depend on
+    how it is split, so results do not depend on the machine's cores.
+    """
+    import torch  # seconds to import
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def reproducible() -> Iterator[None]:
+    """Torch and BLAS on one thread each while the block runs: the same bits whatever the number of cores.
+
+    The last bits of a matrix product depend on how many threads it is split over, and a search follows the last bits. Cores
+    are used for independent parts of the work: neighbourhoods, and shards of the walk.
+    """
+    with one_thread(), threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+def use_one_thread() -> None:
+    """Torch and BLAS on one thread each from now on, for worker processes."""
+    import torch
+
+    torch.set_num_threads(1)
+    threadpool_limits(limits=1, user_api="blas")

@@ -1,0 +1,376 @@
+"""What a rule does to molecules, as a chemist would say it: "replace nitro (–NO2) on a carbon by trifluoromethyl (–CF3)".
+
+Where hydrogens are atoms they follow the others, so a group that takes the place of a hydrogen is attached, and one
+that a hydrogen takes the place of is removed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+
+from comrecgc.molecules import BOND_NAMES, BOND_SIGNS, element_of, hill_formula, read_atom, times
+from comrecgc.wording.difference import ChangedMolecule, Exchange, Pair, pair_of
+from comrecgc.wording.english import Step, listed, plural, sentence, several, with_article
+from comrecgc.wording.functional_groups import (
+    WHOLE,
+    Families,
+    FunctionalGroups,
+    Wordiness,
+    element_word,
+    is_aromatic,
+    noted,
+    symbol_of,
+    written_groups,
+)
+
+# Atoms of a rule in words, with what surrounds them: "a carbon", "a CH2 bound to N", "an aromatic CH next to N".
+
+
+_WIDE = 2  # radius at which the neighbours' own neighbours are known
+_AROMATIC = "aromatic"
+
+
+class AtomWords:
+    """Atoms of a rule in words.
+
+    Args:
+        changed: The rule.
+    """
+
+    def __init__(self, changed: ChangedMolecule) -> None:
+        self._d = changed
+
+    def noun(self, node: int, wordiness: Wordiness) -> str:
+        """An atom that stays: "a carbon", "a CH2 bound to N", "an aromatic carbon"."""
+        return with_article(self._bare_noun(node, wordiness)) + self.context(node, wordiness)
+
+    def ends(self, pair: Pair, wordiness: Wordiness) -> str:
+        """Two atoms: "a CH (bound to C) and a CH2 (bound to N)"."""
+        nouns = [self._bare_noun(node, wordiness) for node in pair]
+        contexts = [self.context(node, wordiness).strip() for node in pair]
+        if nouns[0] == nouns[1] and contexts[0] == contexts[1]:
+            two = f"two {plural(nouns[0])}" if nouns[0][-1].islower() else f"two {nouns[0]}"
+            return f"{two} (each {contexts[0]})" if contexts[0] else two
+        texts = [
+            with_article(noun) + (f" ({text})" if text else "") for noun, text in zip(nouns, contexts, strict=True)
+        ]
+        return f"{texts[0]} and {texts[1]}"
+
+    def formula(self, node: int) -> str:
+        """The atom with its hydrogens where they are known: "CH2"."""
+        count = self._d.hydrogens(node, new=False) if self._d.shows(node) else 0
+        return symbol_of(self._d.old[node]) + times("H", count) if count else ""
+
+    def adjective(self, node: int) -> str:
+        """What kind of atom it is, where its neighbours say so."""
+        beside = self._beside(node)
+        if is_aromatic(self._d.old[node]) or any(bond == _AROMATIC for _, bond in beside):
+            return "aromatic "
+        if not self.is_ring_like(node):
+            return ""
+        return "aromatic " if node in self.aromatic else "aromatic or alkene "
+
+    def context(self, node: int, wordiness: Wordiness) -> str:
+        """The neighbours that stay, of an atom all of whose neighbours are known: " bound to C and =O", " next to N"."""
+        if wordiness == "short" or not self._d.shows(node) or self.is_ring_like(node):
+            return ""
+        beside = self._beside(node)
+        if not beside:
+            return " bound to nothing else" if self._d.around[node] & set(self._d.old) else " with no neighbours"
+        ring = [self._neighbour(node, other, sign="") for other, bond in beside if bond == _AROMATIC]
+        telling = ring if self._d.rule.radius >= _WIDE else [text for text in ring if text != "C"]
+        return "".join(f" {text}" for text in (self._bound(node), _next_to(telling)) if text)
+
+    def all_around(self, node: int) -> str:
+        """All neighbours that stay, of an atom all of whose neighbours are known: "bound to N next to 2 C"."""
+        ring = [self._neighbour(node, other, sign="") for other, bond in self._beside(node) if bond == _AROMATIC]
+        return " ".join(filter(None, (self._bound(node), _next_to(ring)))) or "bound to nothing else"
+
+    def _bound(self, node: int) -> str:
+        """The neighbours that stay, but for those of its aromatic ring: "bound to C and =O"."""
+        bound = _counted([self._neighbour(node, other) for other, bond in self._beside(node) if bond != _AROMATIC])
+        return f"bound to {bound}" if bound else ""
+
+    def neighbours(self, node: int) -> str:
+        """All neighbours that stay: "C, N and =O"."""
+        return _counted([self._neighbour(node, other) for other, _ in self._beside(node)])
+
+    def is_ring_like(self, node: int) -> bool:
+        """A carbon bound to C and =C: in rings written with single and double bonds that may be an aromatic one."""
+        d = self._d
+        beside = sorted((bond, symbol_of(d.old[other])) for other, bond in self._beside(node))
+        return not d.typed and d.old[node] == "C" and beside == [("double", "C"), ("single", "C")]
+
+    @cached_property
+    def aromatic(self) -> frozenset[int]:
+        """Atoms that are aromatic wherever the rule was carried out, or at the first places of many."""
+        nodes = set(self._d.old) if self._d.molecules else set()
+        for molecule, atom in self._d.molecules:
+            nodes = {node for node in nodes if atom[node] in molecule.aromatic}
+        return frozenset(nodes)
+
+    def _bare_noun(self, node: int, wordiness: Wordiness) -> str:
+        name = element_word(self._d.old[node])
+        return name if wordiness == "short" else self.adjective(node) + (self.formula(node) or name)
+
+    def _beside(self, node: int) -> list[tuple[int, str]]:
+        """Neighbours other than hydrogen that stay, and their bonds, of an atom all of whose neighbours are known."""
+        d = self._d
+        if not d.shows(node):
+            return []
+        going = d.exchanges[node].nodes if node in d.exchanges else set()
+        return [
+            (other, d.old_bonds[pair_of(node, other)] or "")
+            for other in sorted(d.around[node])
+            if other in d.kept and other not in going and d.old[other] != "H"
+            and pair_of(node, other) in d.old_bonds and pair_of(node, other) not in d.changed_bonds
+        ]  # fmt: skip
+
+    def _neighbour(self, node: int, other: int, *, sign: str | None = None) -> str:
+        """A neighbour in a list of them: "C", "=O", "aromatic C"; with what is known of it: "CH2", "CH–O"."""
+        d = self._d
+        bond = d.old_bonds[pair_of(node, other)] or ""
+        name = (self.formula(other) if d.rule.radius >= _WIDE else "") or symbol_of(d.old[other])
+        kind = "aromatic " if is_aromatic(d.old[other]) and bond != _AROMATIC else _ring_kind(d.old[other])
+        before = BOND_SIGNS.get(bond, "").removeprefix("–") if sign is None else sign
+        return before + kind + name + self._further(node, other)
+
+    def _further(self, node: int, other: int) -> str:
+        """What a neighbour of an atom is bound to beyond carbons on single bonds and those of its ring: "(=O)–N"."""
+        d = self._d
+        if d.rule.radius < _WIDE or not d.shows(other):
+            return ""
+        found = []
+        for third in sorted(d.around[other] - {node}):
+            bond = d.old_bonds.get(pair_of(other, third))
+            if bond is None or third not in d.old or d.old[third] == "H":
+                continue
+            is_aryl = is_aromatic(d.old[third]) and bond != _AROMATIC
+            symbol = "Ar" if is_aryl and symbol_of(d.old[third]) == "C" else symbol_of(d.old[third])
+            if symbol != "C" or bond not in ("single", _AROMATIC):
+                found.append(BOND_SIGNS.get(bond, "") + symbol)
+        found.sort(key=lambda text: (text[0] == "–", text))
+        return "".join(f"({text.removeprefix('–')})" for text in found[:-1]) + "".join(found[-1:])
+
+
+def _ring_kind(name: str) -> str:
+    """What tells nitrogens of aromatic rings apart: "pyrrole-type "."""
+    atom = read_atom(name)
+    is_donor = atom is not None and atom.is_aromatic and atom.is_donor and atom.element == "N"
+    return "pyrrole-type " if is_donor else ""
+
+
+def _next_to(ring: Sequence[str]) -> str:
+    return f"next to {_counted(ring)}" if ring else ""
+
+
+def _counted(texts: Sequence[str]) -> str:
+    """Neighbours as a list, equal ones counted: "2 C and =O"."""
+    counts = Counter(texts)
+    order = sorted(counts, key=lambda text: (text[0] in "=≡:", text != "C", text))
+    return listed([text if counts[text] == 1 else f"{counts[text]} {text}" for text in order]) if counts else ""
+
+
+# The whole rule.
+
+
+class MoleculeSentences:
+    """What a rule does to molecules.
+
+    Args:
+        changed: The rule.
+    """
+
+    def __init__(self, changed: ChangedMolecule) -> None:
+        self._d = changed
+        self._atoms, self._groups, self._families = AtomWords(changed), FunctionalGroups(changed), Families(changed)
+
+    def text(self, wordiness: Wordiness) -> str:
+        """The rule in one sentence."""
+        parts = self._d.parts(self._d.around)
+        return sentence([steps for part in parts if (steps := self._steps(part, wordiness))])
+
+    @property
+    def conditions(self) -> str:
+        """What must be there, beyond what the sentence says, and what follows."""
+        d = self._d
+        texts = []
+        for node in self._known_anchors:
+            beside = self._atoms.neighbours(node)
+            if beside:
+                otherwise = "be" if node in d.relabelled else "otherwise be"
+                name = self._atoms.formula(node) or element_word(d.old[node])
+                texts.append(f"The {name} must {otherwise} bound to exactly {beside}.")
+                if self._atoms.is_ring_like(node) and node in self._atoms.aromatic:
+                    where = f"the first {len(d.sites)} molecules" if d.many else "every molecule"
+                    texts.append(f"It is aromatic in {where} covered.")
+        places = (
+            " ".join(dict.fromkeys(texts)) or "It applies wherever these atoms occur, whatever else they are bound to."
+        )
+        loose = any(exchange.hydrogens for exchange in d.exchanges.values())
+        hydrogens = "Hydrogens are added or dropped as valences require." if loose else ""
+        return " ".join(filter(None, (places, self._groups.at_most_places, hydrogens)))
+
+    @property
+    def surroundings(self) -> list[str]:
+        """What each atom that changes is bound to, where all its neighbours are known: "the CH is bound to 2 C"."""
+        found = []
+        for node in self._known_anchors:
+            name = self._atoms.adjective(node) + (self._atoms.formula(node) or element_word(self._d.old[node]))
+            found.append(f"the {name} is {self._atoms.all_around(node)}")
+        return list(dict.fromkeys(found))
+
+    def tells_all(self, text: str) -> bool:
+        """Whether a sentence has all that is known of the surroundings."""
+        return all(self._atoms.context(node, "long").strip() in text for node in self._known_anchors)
+
+    @cached_property
+    def _known_anchors(self) -> list[int]:
+        """Atoms that stay, where something changes, all of whose neighbours are known."""
+        d = self._d
+        ends = {node for pair in d.changed_bonds for node in pair}
+        anchors = {*d.exchanges, *d.relabelled, *ends} & set(d.kept)
+        return [node for node in sorted(anchors) if d.shows(node) and d.old[node] != "H" and not d.is_hanging(node)]
+
+    def _steps(self, part: set[int], wordiness: Wordiness) -> list[Step]:
+        """What happens in one connected part of the pattern, step by step."""
+        d = self._d
+        steps: list[Step] = []
+        named: list[int] = []
+        for node in d.relabelled:
+            if node in part and not d.is_hanging(node):
+                steps.append(self._relabel_step(node, wordiness))
+                named.append(node)
+        for pair in d.changed_bonds:
+            if set(pair) <= part & set(d.kept) and not any(d.is_hanging(node) for node in pair):
+                steps.append(self._bond_step(pair, wordiness))
+                named += [node for node in pair if node not in named]
+        loose = [node for node in (*d.removed, *d.added) if node in part and not d.is_hanging(node)]
+        steps += [self._loose_step(nodes, wordiness) for nodes in d.parts(loose)]
+        for anchor, exchange in sorted(d.exchanges.items()):
+            if anchor in part and (step := self._exchange_step(anchor, exchange, named, wordiness)):
+                steps.append(step)
+        return steps
+
+    def _exchange_step(
+        self, anchor: int, exchange: Exchange, named: Sequence[int], wordiness: Wordiness
+    ) -> Step | None:
+        lost, gained = written_groups(exchange.lost, wordiness), written_groups(exchange.gained, wordiness)
+        if wordiness != "short":
+            lost = noted(lost, self._groups.within(exchange.nodes, exchange.lost))
+        place, family, whole = self._place(anchor, exchange, named, wordiness)
+        if lost and gained:
+            given = self._families.given(anchor, exchange.roots) if family and wordiness != "middle" else ""
+            giving = f", giving {with_article(given)}" if given else ""
+            return Step("replace", lost, "of" if whole else "on", f"{place} by {gained}{giving}")
+        if lost:
+            return Step("remove", lost, "from", place)
+        if gained:
+            return Step("attach", gained, "to", place)
+        if anchor in named or not exchange.hydrogens:
+            return None  # hydrogens follow
+        hydrogens = "H" if abs(exchange.hydrogens) == 1 else f"{abs(exchange.hydrogens)} H"
+        return (
+            Step("attach", hydrogens, "to", place)
+            if exchange.hydrogens > 0
+            else Step("remove", hydrogens, "from", place)
+        )
+
+    def _place(
+        self, anchor: int, exchange: Exchange, named: Sequence[int], wordiness: Wordiness
+    ) -> tuple[str, str, bool]:
+        """The atom on which groups are exchanged, the family of compounds it is of, and whether that stands for the atom."""
+        if anchor in named:
+            return "it" if len(named) == 1 else "one of them", "", False
+        noun = self._atoms.noun(anchor, wordiness)
+        family = (
+            "" if len(exchange.lost) != 1 or wordiness == "short" else self._families.leaving(anchor, exchange.roots)
+        )
+        if family in WHOLE and self._d.rule.radius < _WIDE:
+            return with_article(family), family, True
+        if family:
+            return f"{noun} ({family})", family, False
+        group = self._groups.between(anchor, exchange.nodes) if exchange.lost else ""
+        if group:
+            return f"{noun} ({group})", "", False
+        note = self._family_note(anchor, wordiness)
+        return noun + (note or (self._groups.at_all_places if exchange.lost else "")), "", False
+
+    def _family_note(self, node: int, wordiness: Wordiness) -> str:
+        """What kind of compound an atom that stays makes of the molecules: " (mostly amides)"."""
+        return "" if wordiness == "short" else self._families.note(node)
+
+    def _relabel_step(self, node: int, wordiness: Wordiness) -> Step:
+        d = self._d
+        before, after = d.hydrogens(node, new=False), d.hydrogens(node, new=True)
+        if (d.old[node], d.new[node]) == ("c", "n"):
+            before = 1  # the nitrogen of pyridine has no third neighbour
+        noun = symbol_of(d.old[node]) + times("H", before) if before else element_word(d.old[node])
+        new = symbol_of(d.new[node]) + times("H", after) if before or after else element_word(d.new[node])
+        if is_aromatic(d.old[node]) != is_aromatic(d.new[node]):
+            new = ("aromatic " if is_aromatic(d.new[node]) else "aliphatic ") + new
+        motif = self._groups.holding({node})
+        within = self._atoms.context(node, wordiness) + self._family_note(node, wordiness) or self._groups.at_all_places
+        what = f"{with_article(self._atoms.adjective(node) + noun)}{within}"
+        if wordiness == "short":
+            what = with_article(noun)
+        return Step("replace", f"the {noun} of {with_article(motif)}" if motif else what, "by", new)
+
+    def _bond_step(self, pair: Pair, wordiness: Wordiness) -> Step:
+        d = self._d
+        old, new = d.old_bonds.get(pair), d.new_bonds.get(pair)
+        symbols = {node: element_of(d.old[node]) for node in pair}
+        first, second = sorted(pair, key=lambda node: (symbols[node] != "C", symbols[node], d.old[node]))
+        sign = BOND_SIGNS.get(old or "single", "–")
+        kind = f"{old} bond" if old in BOND_NAMES else "bond"
+        which = f"{with_article(f'{symbols[first]}{sign}{symbols[second]}')} {kind}"
+        ends = self._atoms.ends((first, second), wordiness)
+        if pair not in d.old_bonds:
+            by = f" by {with_article(f'{new} bond')}" if new in BOND_NAMES else ""
+            size = self._ring_size(pair)
+            ring = f"close a {size}-ring" if size else "close a ring"
+            ring = "" if self._cuts or wordiness == "short" else f" to {ring}" if "(" in ends else f" ({ring})"
+            return Step("join", f"{ends}{by}{ring}")
+        motif = self._groups.holding(set(pair))
+        if motif:
+            which += f" of {with_article(motif)}"
+        elif wordiness != "short" and any(
+            self._atoms.context(node, wordiness) or self._atoms.adjective(node) for node in pair
+        ):
+            which = f"the {kind} between {ends}"
+        return (
+            Step("cut", which) if pair not in d.new_bonds else Step("turn", which, "into", with_article(f"{new} bond"))
+        )
+
+    def _loose_step(self, nodes: set[int], wordiness: Wordiness) -> Step:
+        """Atoms that come or go and hang on several others, or on none."""
+        d = self._d
+        comes = min(nodes) in d.added
+        names = d.new if comes else d.old
+        formula = hill_formula([element_of(names[node]) for node in sorted(nodes)])
+        anchors = sorted({other for node in nodes for other in d.around[node]} - nodes)
+        if not anchors:
+            return Step("add", f"{formula} as a separate part") if comes else Step("remove", formula)
+        places = [self._atoms.noun(node, wordiness) for node in anchors if node in d.kept]
+        same = len(set(places)) == 1 < len(places)
+        between = several(element_word(d.old[anchors[0]]), len(places)) if same else listed(places or ["others"])
+        return Step("insert" if comes else "remove", formula, "between" if len(anchors) > 1 else "at", between)
+
+    @cached_property
+    def _cuts(self) -> bool:
+        d = self._d
+        return any(pair not in d.new_bonds and set(pair) <= set(d.kept) for pair in d.changed_bonds)
+
+    def _ring_size(self, pair: Pair) -> int:
+        """Size of the ring that a new bond closes, where the pattern shows it; else 0."""
+        d = self._d
+        distance = {pair[0]: 0}
+        queue = [pair[0]]
+        for node in queue:
+            for other in sorted(d.around[node]):
+                if pair_of(node, other) in d.old_bonds and other not in distance:
+                    distance[other] = distance[node] + 1
+                    queue.append(other)
+        return distance.get(pair[1], -1) + 1

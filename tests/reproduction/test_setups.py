@@ -1,0 +1,52 @@
+"""Models that were not released are trained once, and the tables say so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from comrecgc.models import predict
+from comrecgc_reproduction import Runner, scale_of
+from comrecgc_reproduction.setups import Setup
+
+SCALE = replace(scale_of("quick"), epochs=1)
+
+
+def setup(tmp_path: Path, **options: Any) -> Setup:
+    return Setup(name="planted", model="gcn", scale=SCALE, models=tmp_path / "models", **options)
+
+
+def test_what_is_missing_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / name)
+    said: list[str] = []
+    first = setup(tmp_path, checkpoints=tmp_path, progress=lambda what, *_: said.append(what))
+    answers = predict(first.classifier, first.dataset).accepted
+    assert any("training" in what for what in said)
+    assert first.provenance == "planted: gcn trained here, embedder trained here"
+    said.clear()
+    again = setup(tmp_path, progress=lambda what, *_: said.append(what))
+    assert np.array_equal(predict(again.classifier, again.dataset).accepted, answers)
+    assert not any("training" in what for what in said)
+
+
+def test_what_is_there_is_taken_as_released(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints" / "planted"
+    folder.mkdir(parents=True)
+    (folder / "classifier.pth").touch()
+    assert setup(tmp_path, checkpoints=folder.parent).provenance == "planted: gcn released, embedder trained here"
+    other = Setup(name="planted", model="gin", scale=SCALE, models=tmp_path, checkpoints=folder.parent)
+    assert other.released_classifier is None
+    runner = Runner(folder=tmp_path, scale=SCALE, checkpoints=folder.parent)
+    assert runner.setup("planted").released_classifier is not None
+    assert runner.setup("planted", trained=True).released_classifier is None
+
+
+def test_a_small_scale_takes_as_many_of_each_class(tmp_path: Path) -> None:
+    some = setup(tmp_path).dataset
+    assert len(some) == SCALE.most_graphs
+    assert some.classes.sum() * 2 == SCALE.most_graphs
+    assert [graph.size for graph in some.graphs] == [graph.size for graph in setup(tmp_path).dataset.graphs]
