@@ -51,7 +51,7 @@ def main() -> None:
 
         records = record_compilations(event)
         from comrecgc import compilation
-        from comrecgc.cli.demo import run_demo
+        from comrecgc.cli.explain import run_demo
 
         compilation._num_cores = lambda: 1  # nothing is compiled by another process
         run_demo(Path(folder) / "run", 0)

@@ -11,6 +11,9 @@ NODES = np.uint64(0xA0761D6478BD642F)
 EDGES = np.uint64(0xE7037ED1A0B428DB)
 ROUND = np.uint64(0x8EBC6AF09C88C6E3)
 
+inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Decorator of functions that only compiled code calls: nothing is compiled for calls from Python, and nothing is cached on its own."""
+
 
 @numba.njit(cache=True)
 def graph_key(labels, edges):  # type: ignore[no-untyped-def]
@@ -110,13 +113,13 @@ def mix(x):  # type: ignore[no-untyped-def]
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def chain(key, value):  # type: ignore[no-untyped-def]
     """A key that goes on with a value."""
     return mix(key * SELF + np.uint64(value) * GOLDEN + np.uint64(1))
 
 
-@numba.njit(cache=True)
+@inner
 def _num_distinct(values):  # type: ignore[no-untyped-def]
     ordered = np.sort(values)
     count = 1

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from comrecgc.graphs.graph_kernels import inner
 from comrecgc.scoring.change_kernels import (
     ALIVE,
     ATTACH,
@@ -43,6 +44,8 @@ from comrecgc.scoring.change_kernels import (
 )
 
 GCN, SAGE, GIN, GAT = range(4)
+
+_fast = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=True)
 _LEAKY_SLOPE = np.float32(0.2)  # of GAT's leaky ReLU, below zero
 
 _WORTH_A_BLANK = 2  # groups after the first at a place from which a blank node pays
@@ -83,7 +86,7 @@ class States(NamedTuple):
     loaded: Any  # float32 [parts, cap, W]
     scale: Any  # float32 [degrees]: 1 / sqrt(degree + 1)
     scratch: Any  # float32 [3, W]; the last row is zero
-    reach: Any  # int32 [4, cap]: nodes in reach, whether each node is, nodes that a blank one reaches, how many after each layer, and at first
+    reach: Any  # int64 [4, cap]: nodes in reach, whether each node is, nodes that a blank one reaches, how many after each layer, and at first
 
 
 def new_states(work: Work, network: Network) -> States:
@@ -97,11 +100,11 @@ def new_states(work: Work, network: Network) -> States:
         np.empty(shape, np.float32),
         (1 / np.sqrt(degrees + 1)).astype(np.float32),
         np.zeros((3, width), np.float32),
-        np.zeros((4, max(cap, num_layers + 1)), np.int32),
+        np.zeros((4, max(cap, num_layers + 1)), np.int64),
     )
 
 
-@numba.njit(nogil=True, fastmath=True)
+@_fast
 def _gather(rows, nodes, count, kind, own, bias, sent, kept, now, target, scale, scratch):  # type: ignore[no-untyped-def]
     """Positive parts of the sums of nodes over what they and their neighbours send, into `now[target]`.
 
@@ -150,12 +153,12 @@ def _gather(rows, nodes, count, kind, own, bias, sent, kept, now, target, scale,
             now[target, v, o] = max(scratch[0, o], np.float32(0))
 
 
-@numba.njit(nogil=True, fastmath=True)
+@_fast
 def _attention(score):  # type: ignore[no-untyped-def]
     return score if score > 0 else _LEAKY_SLOPE * score
 
 
-@numba.njit(nogil=True, fastmath=True)
+@_fast
 def _multiply(nodes, count, matrix, start, now, source, target):  # type: ignore[no-untyped-def]
     """Map states: `now[target]` of nodes is `start + matrix @ now[source]`."""
     width = now.shape[2]
@@ -168,7 +171,7 @@ def _multiply(nodes, count, matrix, start, now, source, target):  # type: ignore
             now[target, v, o] = start[o] + total
 
 
-@numba.njit(nogil=True, fastmath=True)
+@_fast
 def _output(rows, num_nodes, network, now, scratch, out, row):  # type: ignore[no-untyped-def]
     """What the network says of the graph as it stands, into a row of `out`."""
     width, num_layers = now.shape[2], len(network.bias)
@@ -209,7 +212,7 @@ def _output(rows, num_nodes, network, now, scratch, out, row):  # type: ignore[n
         out[row, o] = scratch[1, o]
 
 
-@numba.njit(nogil=True, fastmath=True)
+@_fast
 def _rectify(nodes, count, now, state, residual, kept):  # type: ignore[no-untyped-def]
     """Add the states two layers before, keep the sum for two layers after (parts of -1: none), and take positive parts."""
     width = now.shape[2]
@@ -225,7 +228,7 @@ def _rectify(nodes, count, now, state, residual, kept):  # type: ignore[no-untyp
             now[state, v, o] = max(now[state, v, o], np.float32(0))
 
 
-@numba.njit(nogil=True)
+@inner
 def _compute(w, network, states, out, row):  # type: ignore[no-untyped-def]
     """States of the nodes in reach after each layer, and what the network says of the graph, into a row of `out`."""
     now, nodes, zeros = states.now, states.reach[_NODES], states.scratch[2]
@@ -251,7 +254,7 @@ def _compute(w, network, states, out, row):  # type: ignore[no-untyped-def]
     _output(w.rows, w.lists[COUNTS, NODES], network, now, states.scratch, out, row)
 
 
-@numba.njit(nogil=True)
+@inner
 def _enter(rows, v, tables, now):  # type: ignore[no-untyped-def]
     """What a node enters the first layer with, by its label."""
     for part in range(len(tables)):
@@ -259,7 +262,7 @@ def _enter(rows, v, tables, now):  # type: ignore[no-untyped-def]
             now[part, v, o] = tables[part, rows[v, LABEL], o]
 
 
-@numba.njit(nogil=True)
+@inner
 def _copy(source, target, nodes, count):  # type: ignore[no-untyped-def]
     """Copy all states of nodes but those of GIN's hidden layer."""
     for part in range(len(source) - 1):
@@ -268,7 +271,7 @@ def _copy(source, target, nodes, count):  # type: ignore[no-untyped-def]
                 target[part, nodes[i], o] = source[part, nodes[i], o]
 
 
-@numba.njit(nogil=True)
+@inner
 def _begin(w, network, states, out):  # type: ignore[no-untyped-def]
     """States of the graph as loaded, to be kept; what the network says of it goes into the first row of `out`."""
     n = w.lists[COUNTS, LOADED]
@@ -281,7 +284,7 @@ def _begin(w, network, states, out):  # type: ignore[no-untyped-def]
     _copy(states.now, states.base, states.reach[_NODES], n)
 
 
-@numba.njit(nogil=True)
+@inner
 def _find_reach(w, network, states, anchor, degree):  # type: ignore[no-untyped-def]
     """Find the nodes whose states the changes that the work holds reach, and how many after each layer; the number of all.
 
@@ -319,7 +322,7 @@ def _find_reach(w, network, states, anchor, degree):  # type: ignore[no-untyped-
     return count
 
 
-@numba.njit(nogil=True)
+@inner
 def _put_back(now, base, reach, loaded, num_layers, step):  # type: ignore[no-untyped-def]
     """Put back the states that `_compute` wrote, each part of the nodes that it reaches, and forget what is in reach."""
     for part in range(len(now) - 1):
@@ -335,7 +338,7 @@ def _put_back(now, base, reach, loaded, num_layers, step):  # type: ignore[no-un
                     now[part, v, o] = base[part, v, o]
 
 
-@numba.njit(nogil=True)
+@inner
 def _score(w, network, states, anchor, degree, out, row):  # type: ignore[no-untyped-def]
     """What the network says of the graph with the changes that the work holds; states are as before afterwards."""
     _find_reach(w, network, states, anchor, degree)
@@ -343,7 +346,7 @@ def _score(w, network, states, anchor, degree, out, row):  # type: ignore[no-unt
     _put_back(states.now, states.base, states.reach, w.lists[COUNTS, LOADED], len(network.bias), len(network.tables))
 
 
-@numba.njit(nogil=True)
+@inner
 def _put_blank(w, network, states, kind, anchor, root, groups, out):  # type: ignore[no-untyped-def]
     """Let a blank node take the place of what hangs on an anchor by `root`, or the next place, and keep the states that this makes.
 
@@ -351,8 +354,8 @@ def _put_blank(w, network, states, kind, anchor, root, groups, out):  # type: ig
         How many nodes have other states, listed in `reach`, and the degree of the anchor.
     """
     if kind == SWAP:
-        carry_out(w, DETACH, anchor, root, np.int32(-1), groups, False)
-    blank = hang_blank(w, anchor, np.int32(network.tables.shape[1] - 1))
+        carry_out(w, DETACH, anchor, root, -1, groups, False)
+    blank = hang_blank(w, anchor, network.tables.shape[1] - 1)
     degree = w.rows[anchor, DEGREE]
     for part in range(len(network.tables) * len(network.bias)):
         for o in range(states.now.shape[2]):
@@ -371,7 +374,7 @@ def _put_blank(w, network, states, kind, anchor, root, groups, out):  # type: ig
     return count, degree
 
 
-@numba.njit(nogil=True)
+@inner
 def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
     """Whether two rows are one change each, of groups at the same place."""
     if j >= len(changes) or changes.shape[1] > 1 or not (changes[i, 0, 0] == ATTACH or changes[i, 0, 0] == SWAP):
@@ -382,7 +385,7 @@ def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(nogil=True)
+@inner
 def _judge(w, changes, row, components, heavy, limits, groups, hydrogens, valence):  # type: ignore[no-untyped-def]
     """Make a row of changes together; whether that can be done and the result is on the rung, θ apart."""
     if not make(w, changes, row, groups, hydrogens):
@@ -413,8 +416,8 @@ def score_changes(labels, edges, bonds, w, changes, network, states, limits, gro
             _copy(states.loaded, states.now, states.reach[_BLANK], reached)
             anchor = -1
         if network.kind == GCN and anchor < 0 and _is_same_place(changes, i, i + _WORTH_A_BLANK):
-            anchor = changes[i, 0, 1]
-            reached, degree = _put_blank(w, network, states, changes[i, 0, 0], anchor, changes[i, 0, 2], groups, out)
+            anchor, kind, root = np.int64(changes[i, 0, 1]), changes[i, 0, 0], np.int64(changes[i, 0, 2])
+            reached, degree = _put_blank(w, network, states, kind, anchor, root, groups, out)
         margins[i, 0] = np.nan
         if _judge(w, changes, i, components, heavy, limits, groups, hydrogens, valence):
             _score(w, network, states, anchor, degree, margins, i)
@@ -429,7 +432,7 @@ def score_edits(labels, edges, bonds, w, kind, first, second, network, states): 
     out = np.empty((max(len(kind), 1), network.num_outputs), np.float64)
     _begin(w, network, states, out)
     for i in range(len(kind)):
-        edit(w, kind[i], first[i], second[i])
+        edit(w, np.int64(kind[i]), np.int64(first[i]), np.int64(second[i]))
         _score(w, network, states, -1, 0, out, i)
         restore(w)
     return out[: len(kind)]

@@ -231,7 +231,7 @@ class _EditScorer:
             work = change_kernels.new_work(_rounded(graph.num_nodes), _rounded(degree), added=1)
             states = incremental_kernels.new_states(work, self._network)
         rows = incremental_kernels.score_edits(
-            *(graph.labels, graph.edges, np.zeros(graph.num_edges, np.int32), work),
+            *(graph.labels.astype(np.int64), graph.edges.astype(np.int64), np.zeros(graph.num_edges, np.int64), work),
             *(table.kind, table.first, table.second, self._network, states),
         )
         self._rooms.append((work, states))
