@@ -25,13 +25,11 @@ from torch_geometric.data import Batch
 
 import released
 from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.gcf_walk import GcfWalker
-from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
+from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GcfWalker
 from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, embedded
 from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of, owners_of
-from comrecgc.algorithms.vectors.candidates import few_counterfactuals
-from comrecgc.cover import PublishedClustering, RecoursePairs, pairs_within, with_counterfactuals
+from comrecgc.cover import PublishedClustering, RecoursePairs, few_counterfactuals, pairs_within, with_counterfactuals
 from comrecgc.graphs import GraphBatch, apply_edit, one_edit_table, to_data
 from comrecgc.run import reproducible
 from comrecgc.scoring import NeighbourhoodScorer

@@ -30,8 +30,7 @@ import numpy as np
 
 import comrecgc.data
 import comrecgc.runs  # what commands import when they are called, imported before the clock starts
-from comrecgc.algorithms.paper.shards import ShardedWalk
-from comrecgc.algorithms.vectors import candidates as vectors
+from comrecgc.algorithms import checkpoint
 from comrecgc.cli import main as command_line
 from comrecgc.data import GraphDataset, load_planted
 from comrecgc.models import ClassifierTraining, EmbedderTraining, greed_training, train_classifier, train_embedder
@@ -118,8 +117,7 @@ def parse_arguments() -> argparse.Namespace:
 def quicken(dataset: GraphDataset) -> None:
     """Small data, and checkpoints so often that every kill finds one of a different age."""
     comrecgc.data.load_dataset = lambda *_, **__: dataset
-    vectors._CHECKPOINT_SECONDS = 0.1
-    defaults(ShardedWalk.__init__)["checkpoint_seconds"] = 0.1
+    checkpoint.SECONDS = 0.1
     defaults(train_classifier)["checkpoint_seconds"] = 0.1
     greed_training.CHECKPOINT_EVERY = 5
 

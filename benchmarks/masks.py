@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from comrecgc.algorithms.baselines.registry import make_baseline
 
 import released
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, accepted_graphs, embedded
 from comrecgc.algorithms.baselines.summary import summarise
+from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.cover import PublishedClustering, normalised_distances, pairs_within
 from comrecgc.data import paper_theta
 from comrecgc.graphs import Graph
@@ -69,9 +70,9 @@ def measured(
         kept = arguments.keep / "-".join(filter(None, (dataset, name, words, str(seed))))
         kept.mkdir(parents=True, exist_ok=True)
     wall, cpu = time.monotonic(), time.process_time()
-    found = make_baseline(name, **options).run(
-        subject, np.random.default_rng(seed), checkpoint=kept, resume=kept is not None
-    )
+    baseline = algorithm_of(name, options)
+    assert isinstance(baseline, Baseline)
+    found = baseline.run(subject, np.random.default_rng(seed), checkpoint=kept, resume=kept is not None)
     took = {"seconds": time.monotonic() - wall, "cpu": time.process_time() - cpu}
     took["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     if arguments.loose:

@@ -83,11 +83,11 @@ def show_run(run: Path) -> None:
     made = []
     for recourse in explanation.recourses:
         assert recourse.rule is not None
-        for member in recourse.covered if recourse.rule.smirks else ():
+        for member in recourse.covered if recourse.smirks else ():
             graph = explanation.inputs[member.input].graph
             before = to_smiles(graph, names) if are_types(names) else to_rdkit(graph, names)
             after = canonical_smiles(read_smiles(to_smiles(member.counterfactual, names)))
-            made.append(after in run_smirks(recourse.rule.smirks or "", before))
+            made.append(after in run_smirks(recourse.smirks or "", before))
     sentences = {recourse.summary for recourse in explanation.recourses}
     print(f"| {run.name} | {len(explanation.recourses)} | {len(sentences)} | {len(made)} | {sum(made)} |", flush=True)
 

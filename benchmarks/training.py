@@ -25,7 +25,7 @@ from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv, global_max_p
 from comrecgc.data import GraphDataset, load_dataset
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import ClassifierTraining, GraphClassifier, split_dataset
-from comrecgc.models.states import ColouredGraphs
+from comrecgc.models.gradients import ColouredGraphs
 from comrecgc.models.training import Run, Split
 
 SETTINGS = ClassifierTraining()

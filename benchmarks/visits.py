@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.algorithms.baselines.frequencies import FrequencyTable
+from comrecgc.algorithms.reinforced_walk import FrequencyTable
 
 _STEPS, _TELEPORT, _CAPACITY, _UNCUT = 50_000, 0.05, 100_000, 1_000_000
 _NEW, _LEAD_ACCEPTED, _FOLLOWER_ACCEPTED = 0.84, 0.37, 0.2

@@ -20,8 +20,9 @@ import numpy as np
 import torch
 
 import released
+from comrecgc.algorithms.checkpoint import Reached
 from comrecgc.algorithms.paper.shards import ShardedWalk
-from comrecgc.algorithms.paper.walk import Candidate, MultiHeadWalk
+from comrecgc.algorithms.paper.walk import MultiHeadWalk
 from comrecgc.graphs import Graph, GraphBatch, simplify_path
 from comrecgc.models import Greed
 from comrecgc.scoring import NeighbourhoodScorer
@@ -95,7 +96,7 @@ def mean_nodes(graphs: Sequence[Graph]) -> float:
     return float(np.mean([graph.num_nodes for graph in graphs])) if graphs else 0.0
 
 
-def share_within(rejects: Sequence[Graph], pool: Sequence[Candidate], embedder: Greed, theta: float) -> float:
+def share_within(rejects: Sequence[Graph], pool: Sequence[Reached], embedder: Greed, theta: float) -> float:
     """Share of inputs with some candidate at normalised distance at most θ."""
     origins = torch.from_numpy(embedder.embed(GraphBatch.from_graphs(rejects)))
     sizes = torch.tensor([graph.size for graph in rejects])

@@ -11,6 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
+from comrecgc.cli.explain import full_explain
+
 MARK = "<!-- commands -->"
 _VALUES = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
 
@@ -30,7 +32,8 @@ def commands_markdown() -> str:
 def _commands(app: typer.Typer, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
     for command in app.registered_commands:
         assert command.callback is not None
-        yield f"{prefix} {command.name or command.callback.__name__.replace('_', '-')}", command.callback
+        name = command.name or command.callback.__name__.replace("_", "-")
+        yield f"{prefix} {name}", full_explain() if name == "explain" else command.callback
     for group in app.registered_groups:
         assert group.typer_instance is not None
         yield from _commands(group.typer_instance, f"{prefix} {group.name}")

@@ -53,9 +53,7 @@ for _ in range(100):
 # %% Explain: from class 2 to class 1; so few trees cannot say what is plausible, so any connected result will do
 from comrecgc import CommonRecourseExplainer, Rules
 
-explainer = CommonRecourseExplainer(
-    model, Rules(changes="connected", max_changes=1), accept=1, reject=2, panel=False, label_names=["a", "b"]
-)
+explainer = CommonRecourseExplainer(model, Rules(changes="connected", max_changes=1), accept=1, reject=2, panel=False)
 explanation = explainer.fit(graphs).explanation_
 print(f"from class 2 to class 1: {explanation.coverage:.0%} of {len(explanation.inputs)} graphs")
 for recourse in explanation.recourses:

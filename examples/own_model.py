@@ -54,11 +54,14 @@ for _ in range(40):
         optimizer.step()
 
 # %% Explain it by rules
-from comrecgc.algorithms.registry import Vectors
-from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc import CommonRecourseExplainer, Rules, Vectors, from_pyg
 
-quick = {"theta": 0.15, "num_recourses": 3, "max_changes": 1, "panel": False, "label_names": COLOURS}
-rules = CommonRecourseExplainer(model, **quick).fit(seen).explanation_
+dataset = from_pyg(seen, label_names=COLOURS)
+rules = (
+    CommonRecourseExplainer(model, Rules(max_changes=1), theta=0.15, num_recourses=3, panel=False)
+    .fit(dataset)
+    .explanation_
+)
 for recourse in rules.recourses:
     print(f"{recourse.summary}: turns {recourse.statistics['accepted']} of {recourse.statistics['applicable']}")
 
@@ -70,10 +73,9 @@ explainer = CommonRecourseExplainer(
     Vectors(embedder=EmbedderTraining(effort=0.005), changes="any"),
     theta=0.15,
     num_recourses=5,
-    label_names=COLOURS,
     random_state=0,
 )
-explanation = explainer.fit(seen).explanation_
+explanation = explainer.fit(dataset).explanation_
 print(explanation)
 
 # %% Look: one row a recourse

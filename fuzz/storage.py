@@ -6,8 +6,11 @@ import contextlib
 import functools
 import io
 import json
+import shutil
 import tempfile
+import time
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
-from comrecgc.algorithms.paper.checkpoint import load_state, save_state
+from comrecgc.algorithms.checkpoint import Checkpoint
 from comrecgc.algorithms.paper.walk import MultiHeadWalk, Walker
 from comrecgc.algorithms.vectors.search import DirectedSearch, Searcher
-from comrecgc.algorithms.vectors.state import load_search, save_search
+from comrecgc.algorithms.vectors.state import SEARCH_KINDS, SearchState, decode_search, encode_search
 from comrecgc.cover import BallCover
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, apply_path
@@ -55,17 +58,14 @@ def scorer() -> NeighbourhoodScorer:
 def seeds() -> list[tuple[str, dict[str, npt.NDArray[Any]]]]:
     """Arrays of a walk under way, and of a search before and after its first centres."""
     walker = Walker(_WALK, scorer(), inputs())
-    walk = walker.begin(np.random.default_rng(0))
-    for _ in range(12):
-        walker.step(walk)
     searcher = Searcher(_SEARCH, scorer())
     search = searcher.begin(inputs(), 0)
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        save_state(walk, Path(folder) / "walk.npz", FACTS)
+        walker.run(np.random.default_rng(0), Checkpoint(Path(folder) / "walk.npz", FACTS))
         for stop in ("swept", "planned"):
             search = searcher.step(search)
-            save_search(Path(folder) / f"search-{stop}.npz", search, FACTS)
+            Checkpoint(Path(folder) / f"search-{stop}.npz", FACTS).save(partial(encode_search, search))
         for name in ("walk", "search-swept", "search-planned"):
             with np.load(Path(folder) / f"{name}.npz") as arrays:
                 found.append((name.split("-")[0], dict(arrays)))
@@ -145,13 +145,13 @@ def read(folder: Path) -> None:
 
 def _read_walk(path: Path, again: Path) -> None:
     walker = Walker(_WALK, scorer(), inputs())
-    heads = (_WALK.num_heads, walker.origins.shape[1])
-    state = load_state(path, inputs(), _WALK.capacity, FACTS, heads=heads)
-    for standing in (*state.heads, *state.pool):
-        check_graph(standing.graph, _LABELS)
-        assert standing.graph == apply_path(inputs()[standing.start], standing.path)
-    save_state(state, again, FACTS)
-    twin = load_state(again, inputs(), _WALK.capacity, FACTS)
+    never = time.monotonic() - 1
+    state = walker.run(np.random.default_rng(0), Checkpoint(path, FACTS, resume=True), deadline=never)
+    for reached in (*state.heads, *state.found.values()):
+        check_graph(reached.graph, _LABELS)
+        assert reached.graph == apply_path(inputs()[reached.start], reached.path)
+    shutil.copy(path, again)
+    twin = walker.run(np.random.default_rng(0), Checkpoint(again, FACTS, resume=True), deadline=never)
     for _ in range(2):
         walker.step(state)
         walker.step(twin)
@@ -159,11 +159,19 @@ def _read_walk(path: Path, again: Path) -> None:
     assert list(state.visits.items()) == list(twin.visits.items())
 
 
+def _load_search(path: Path, searcher: Searcher) -> SearchState:
+    fresh = searcher.begin(inputs(), 0)
+    decode = partial(decode_search, fresh=fresh)
+    state = Checkpoint(path, FACTS, resume=True).load(SEARCH_KINDS, decode, optional={"centres": "f2"})
+    assert state is not None
+    return state
+
+
 def _read_search(path: Path, again: Path) -> None:
     searcher = Searcher(_SEARCH, scorer())
-    state = load_search(path, searcher.begin(inputs(), 0), FACTS)
-    save_search(again, state, FACTS)
-    twin = load_search(again, searcher.begin(inputs(), 0), FACTS)
+    state = _load_search(path, searcher)
+    Checkpoint(again, FACTS).save(partial(encode_search, state))
+    twin = _load_search(again, searcher)
     try:
         for _ in range(2):
             if not state.ended:

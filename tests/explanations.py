@@ -10,7 +10,7 @@ import numpy as np
 from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex, GraphDataset, load_planted
 from comrecgc.data.planted import true_recourses
-from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, StoredRule
+from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
 from comrecgc.explanation.records import RejectedInput, RunFacts, Uncovered
 from comrecgc.graphs import (
     EditPath,
@@ -188,7 +188,8 @@ def explain_by_rules(
         )
         recourses.append(
             CommonRecourse(
-                rule=StoredRule.of(rule, smirks=smirks),
+                rule=rule,
+                smirks=smirks,
                 summary=words.summary,
                 description=words.description,
                 statistics={

@@ -124,8 +124,8 @@ def test_another_folder_for_another_choice(run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wishes", "message"),
     [
-        ({"min_success": 1.5}, r"min_success must lie in \[0, 1\] \(got 1.5\)"),
-        ({"min_success": -0.1}, r"min_success must lie in \[0, 1\]"),
+        ({"min_success": 1.5}, r"min_success must be a number .* \(got 1.5\)"),
+        ({"min_success": -0.1}, r"min_success must be a number"),
         ({"num_recourses": 0}, "num_recourses must be an integer of at least 1"),
         ({"forbidden_labels": ["Xx"]}, r"Node labels are A, B, C \(got 'Xx'\)"),
         ({"forbidden_kinds": ["melt"]}, r"Kinds of change are relabel, .* \(got 'melt'\)"),

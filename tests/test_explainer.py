@@ -11,7 +11,6 @@ import torch
 
 from comrecgc.algorithms.base import Algorithm
 from comrecgc.algorithms.registry import PaperWalk, Rules, Vectors
-from comrecgc.algorithms.vectors.search import DirectedSearch
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset, from_pyg
 from comrecgc.errors import InputError
@@ -267,10 +266,7 @@ def test_a_time_budget_ends_the_search_and_says_so() -> None:
 def test_an_interrupted_search_resumes_to_the_same_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, explanation: Explanation
 ) -> None:
-    original = DirectedSearch.run
-    monkeypatch.setattr(
-        DirectedSearch, "run", lambda self, *args, **kw: original(self, *args, **(kw | {"checkpoint_seconds": 0}))
-    )
+    monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
 
     def interrupt(what: str, *_: object) -> None:
         if what == "round 1":

@@ -174,23 +174,23 @@ def _searched(setup: Setup) -> dict[str, Any]:
     ).fit(setup.whole)
     mined, dataset = explainer.mined_, setup.whole
     assert mined is not None
-    catalogue = catalogue_of(mined)
+    catalogue, rules = catalogue_of(mined), [record.rule for record in mined.rules()]
     table = mined.table
     order = sorted(range(len(table)), key=lambda row: (table.num_changes[row], -table.num_accepted[row], row))
     found: dict[str, Any] = {}
     for wanted in WANTED:
-        rows = [row for row in order if difference(catalogue[row].rule, dataset.label_names) == wanted.difference]
+        rows = [row for row in order if difference(rules[row], dataset.label_names) == wanted.difference]
         if not rows:
             found[wanted.name] = None
             continue
-        row, words = rows[0], catalogue[rows[0]].words
+        row, words = rows[0], catalogue[rows[0]]
         picture = draw_rule(
-            catalogue[row].rule, dataset.label_names,
+            rules[row], dataset.label_names,
             edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular,
             title=wanted.words, standalone=True,
         )  # fmt: skip
         found[wanted.name] = {
-            "words": words.summary if words else "A rule",
+            "words": words.summary,
             "turned": int(table.num_accepted[row]),
             "applicable": int(table.num_applicable[row]),
             "alike": len(rows),

@@ -8,7 +8,8 @@ from operator import itemgetter
 
 import numpy as np
 
-from comrecgc.cover import best_coverage, exact_counterfactuals, exact_cover, greedy_cover
+from comrecgc.cover import exact_cover, greedy_cover
+from comrecgc_reproduction.fc import best_coverage, exact_counterfactuals
 from comrecgc_reproduction.runner import Runner
 from comrecgc_reproduction.tables import Entry, Row, Table
 

@@ -24,6 +24,7 @@ from comrecgc.explanation import (
     RuleChooser,
     Verified,
     apply_recourses,
+    count_chosen,
     explain_nothing,
     explain_recourses,
     explain_rules,
@@ -151,6 +152,8 @@ class CommonRecourseExplainer:
         mined = task.algorithm.find(task, self.classifier_, inputs.rejects, self.judges_, context, population)
         if not mined.complete:
             inputs.notes.append(_out_of_time(context, "the search for rules of several changes"))
+        mined = count_chosen(task, mined, self.judges_, self.classifier_, context)
+        context.clock.lap("counting")
         found = explain_rules(
             task, mined, self.judges_, classifier=self.classifier_, warnings=inputs.warnings, notes=inputs.notes
         )

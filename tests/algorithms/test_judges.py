@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from comrecgc.algorithms.registry import Vectors
+from comrecgc.algorithms.registry import PaperWalk, Vectors
 from comrecgc.errors import InputError
 from comrecgc.evidence import evaluate_run
 from comrecgc.explanation import Explanation
@@ -37,8 +37,8 @@ PANEL = Panel(tuple(PanelMember(name=str(nodes), classifier=AtMost(nodes)) for n
 
 
 def found(**options: Any) -> Explanation:
-    asked: dict[str, Any] = {"embedder": Histogram(3), "num_recourses": 5, "theta": 0.3} | options
-    return explainer_of(AvoidsLabel(2, 3), Vectors, **asked).fit(DATASET).explanation_
+    asked: dict[str, Any] = {"kind": Vectors, "embedder": Histogram(3), "num_recourses": 5, "theta": 0.3} | options
+    return explainer_of(AvoidsLabel(2, 3), **asked).fit(DATASET).explanation_
 
 
 def rungs(explanation: Explanation) -> npt.NDArray[np.int8]:
@@ -57,10 +57,10 @@ def test_any_change_says_where_it_stands() -> None:
     assert set(explanation.recourses[0].statistics or {}) == {"share_connected", "share_plausible"}
 
 
-@pytest.mark.parametrize("preset", ["default", "paper"])
+@pytest.mark.parametrize("walk", [{}, {"kind": PaperWalk, "num_steps": 300}])
 @pytest.mark.parametrize("rung", [Rung.CONNECTED, Rung.PLAUSIBLE])
-def test_every_counterfactual_is_on_the_rung(rung: Rung, preset: str) -> None:
-    explanation = found(changes=str(rung), preset=preset, num_steps=300, delta=0.05)
+def test_every_counterfactual_is_on_the_rung(rung: Rung, walk: dict[str, Any]) -> None:
+    explanation = found(changes=str(rung), delta=0.05, **walk)
     assert explanation.changes == str(rung)
     assert explanation.recourses
     assert (rungs(explanation) >= rung).all()

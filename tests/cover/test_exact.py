@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-import comrecgc.cover.exact as exact_module
+import comrecgc.cover.greedy as greedy_module
 from comrecgc.cover import exact_cover, greedy_cover, lp_bound
 from comrecgc.errors import InputError
 from tests.cover.cover_instances import best_covered, random_sets, random_weights
@@ -62,7 +62,7 @@ def test_too_large_and_too_slow_are_none(monkeypatch: pytest.MonkeyPatch) -> Non
     assert exact_cover(incidence, 15, time_limit=1e-5) is None
     assert lp_bound(incidence, 15, time_limit=1e-5) is None
     assert lp_bound(incidence, 15) is not None
-    monkeypatch.setattr(exact_module, "MAX_ENTRIES", 100)
+    monkeypatch.setattr(greedy_module, "MAX_ENTRIES", 100)
     assert lp_bound(incidence, 15) is None
 
 

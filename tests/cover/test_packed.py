@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from comrecgc.cover import exact_cover, greedy_cover, packed_cover
-from comrecgc.cover.greedy import two_round_cover
 
 
 def sets(seed: int, num_sets: int = 300, num_items: int = 203) -> np.ndarray:
@@ -37,14 +36,3 @@ def test_nothing_to_choose() -> None:
     assert len(packed_cover(np.zeros((4, 2), np.uint8), 3).order) == 0
     assert len(packed_cover(np.zeros((0, 2), np.uint8), 3).order) == 0
     assert len(packed_cover(np.packbits(sets(0), axis=1), 0).order) == 0
-
-
-def test_two_rounds_lose_little() -> None:
-    for seed in range(10):
-        table = np.packbits(sets(seed, num_items=800), axis=1)
-        central = packed_cover(table, 8)
-        parts = two_round_cover(np.array_split(table, 5, axis=1), 8)
-        assert parts.covered >= 0.9 * central.covered
-        assert two_round_cover([table], 8).covered == central.covered
-        reached = np.bitwise_or.reduce(table[parts.order], axis=0)
-        assert np.bitwise_count(reached).sum() == parts.covered

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from comrecgc.algorithms.registry import Vectors
 from comrecgc.evidence.random_rules import random_rules
 from comrecgc.evidence.subject import Subject
 from comrecgc.graphs import GraphBatch
@@ -25,7 +26,7 @@ def test_random_rules_are_of_the_same_kind_and_do_worse(subject: Subject) -> Non
     for like, recourse in zip(control.like, subject.explanation.recourses, strict=True):
         assert like.rules > 0
         assert recourse.rule is not None
-        assert abs(like.mean_cost - recourse.rule.rewriting.cost) <= 2
+        assert abs(like.mean_cost - recourse.rule.cost) <= 2
         assert recourse.statistics is not None
         assert like.success is None or like.success <= recourse.statistics["success"]
     assert control.coverage <= subject.explanation.coverage
@@ -46,7 +47,7 @@ def test_random_rules_make_as_many_changes() -> None:
     subject = subject_of(trees(60), WantsTwo(), max_changes=2, num_recourses=4)
     control = random_rules(subject)
     assert control is not None
-    wanted = [recourse.rule.rewriting.num_changes for recourse in subject.explanation.recourses if recourse.rule]
+    wanted = [recourse.rule.num_changes for recourse in subject.explanation.recourses if recourse.rule]
     assert 2 in wanted
     for rules, num_changes in zip(control.drawn, wanted, strict=True):
         assert {rule.num_changes for rule in rules} == {num_changes}
@@ -63,7 +64,7 @@ def test_random_places_are_taken_whatever_the_model_says(subject: Subject) -> No
 
 
 def test_vectors_are_compared_with_as_many_random_edits() -> None:
-    subject = subject_of(trees(40), Shortcut(), recourse="vectors", embedder=Histogram(4), delta=0.05, num_recourses=3)
+    subject = subject_of(trees(40), Shortcut(), kind=Vectors, embedder=Histogram(4), delta=0.05, num_recourses=3)
     control = random_rules(subject)
     assert control is not None
     for like, recourse, pairs in zip(control.like, subject.explanation.recourses, control.results, strict=True):

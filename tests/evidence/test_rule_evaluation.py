@@ -8,19 +8,19 @@ import pytest
 
 from comrecgc.evidence import evaluate_run
 from comrecgc.evidence.rule_evaluation import all_places, as_networkx, carried_out, is_place, is_same
-from comrecgc.explanation import StoredRule, load_explanation
-from comrecgc.explanation.records import RuleSide
-from comrecgc.graphs import Graph
+from comrecgc.explanation import load_explanation
+from comrecgc.graphs import Graph, Pattern, Rule
 from comrecgc.models import ClassifierTraining, train_classifier
 from comrecgc.runs import explain_dataset
 from tests.stubs import explainer_of, small_dataset
 
 DATASET = small_dataset(60)
 # Take a leaf B off an A that has another neighbour A, which must not be closed.
-RULE = StoredRule(
-    before=RuleSide(labels=(0, 1, 0), edges=((0, 1), (0, 2)), closed=(False, True, False)),
-    after=RuleSide(labels=(0, 0), edges=((0, 1),)),
+RULE = Rule(
+    before=Pattern((0, 1, 0), ((0, 1), (0, 2)), None),
+    after=Pattern((0, 0), ((0, 1),), None),
     kept=((0, 0), (2, 1)),
+    closed=(False, True, False),
 )
 
 

@@ -46,16 +46,16 @@ def check(explanation: Explanation) -> None:
     chooser = explanation.chooser
     assert isinstance(chooser, RuleChooser)
     catalogue = catalogue_of(chooser.mined)
-    assert len({rule.words.summary for rule in catalogue if rule.words}) == len({rule.smirks for rule in catalogue})
+    assert len({rule.summary for rule in catalogue}) == len({rule.smirks for rule in catalogue})
     names = explanation.label_names
     for recourse in explanation.recourses:
         assert recourse.rule is not None
-        assert recourse.rule.smirks is not None
+        assert recourse.smirks is not None
         for member in recourse.covered:
             graph = explanation.inputs[member.input].graph
             before = to_smiles(graph, names) if are_types(names) else to_rdkit(graph, names)
             after = canonical_smiles(read_smiles(to_smiles(member.counterfactual, names)))
-            assert after in run_smirks(recourse.rule.smirks, before)
+            assert after in run_smirks(recourse.smirks, before)
 
 
 def test_planted_molecules() -> None:

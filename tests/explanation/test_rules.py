@@ -168,10 +168,9 @@ def test_a_rule_counts_only_where_wishes_let_it_be_carried_out(tmp_path: Path) -
     table.write_text("smiles,class\n" + "\n".join(f"{text},{value}" for text, value in rows), encoding="utf-8")
     dataset = from_smiles_table(table)
     model = AvoidsLabel(dataset.label_names.index("Br"), dataset.num_labels)
-    options = {"theta": 0.4, "max_changes": 1, "panel": False, "jobs": 1, "num_recourses": 1}
+    options: dict[str, Any] = {"theta": 0.4, "max_changes": 1, "panel": False, "num_recourses": 1}
     plain, wished = (
-        CommonRecourseExplainer(model, Rules(protect=protect), **options).fit(dataset)  # type: ignore[arg-type]
-        for protect in ((), ("O" + "C" * 3 + "Br",))
+        explainer_of(model, protect=protect, **options).fit(dataset) for protect in ((), ("O" + "C" * 3 + "Br",))
     )
     known = [explainer.explanation_.recourses[0].statistics or {} for explainer in (plain, wished)]
     assert "Br" in wished.explanation_.recourses[0].summary

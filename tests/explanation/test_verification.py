@@ -7,7 +7,7 @@ from comrecgc.algorithms.inputs import ModelPair, Rejects
 from comrecgc.algorithms.vectors.candidates import Candidates, Vectors
 from comrecgc.cover import RecoursePairs
 from comrecgc.data import GraphDataset
-from comrecgc.explanation.verification import first_entries, verify
+from comrecgc.explanation.vectors import first_counterfactuals, verify
 from comrecgc.graphs import Edit, EditKind, EditPath, Graph, apply_path
 from comrecgc.models import predict
 from tests.stubs import AvoidsLabel, Histogram
@@ -48,8 +48,8 @@ def test_a_true_claim_is_confirmed() -> None:
     candidates = candidates_of(TO_A)
     centre = candidates.pairs.vectors()
     verified = verify(candidates, candidates.pairs, centre, REJECTS, MODELS, limits(0.2, 0.05))
-    verified, (entry,) = first_entries(verified, candidates, REJECTS, MODELS, limits(0.2, 0.05))
-    assert entry.path == TO_A
+    verified, (entry,) = first_counterfactuals(verified, candidates, REJECTS, MODELS, limits(0.2, 0.05))
+    assert entry.edits == TO_A
     assert np.isclose(entry.distance, np.sqrt(2) / 10)
     assert verified.cover.covers.tolist() == [[True]]
     assert verified.trivial.tolist() == [-1]
@@ -60,7 +60,7 @@ def test_a_rejected_graph_is_dropped() -> None:
     centre = candidates.pairs.vectors()
     verified = verify(candidates, candidates.pairs, centre, REJECTS, MODELS, limits(0.2, 0.05))
     assert len(verified.cover) == 0
-    assert first_entries(verified, candidates, REJECTS, MODELS, limits(0.2, 0.05))[1] == []
+    assert first_counterfactuals(verified, candidates, REJECTS, MODELS, limits(0.2, 0.05))[1] == []
 
 
 def test_what_is_too_far_or_beside_the_recourse_is_dropped() -> None:
@@ -95,8 +95,8 @@ def test_an_input_whose_edits_fail_goes_to_the_next_recourse() -> None:
         graph=candidates.graph,
         path=lambda i, j: STILL_BAD if j == 0 else candidates.path(i, j),
     )
-    kept, (entry,) = first_entries(verified, broken, REJECTS, MODELS, limits(0.2, 0.05))
-    assert entry.path == TO_B
+    kept, (entry,) = first_counterfactuals(verified, broken, REJECTS, MODELS, limits(0.2, 0.05))
+    assert entry.edits == TO_B
     assert entry.recourse == 0  # the failed one is gone
     assert np.array_equal(kept.cover.centres, centres[1:])
 

@@ -9,9 +9,8 @@ import torch.nn.functional as F
 
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import ARCHITECTURES, GraphClassifier
-from comrecgc.models.gradients import Backprop
+from comrecgc.models.gradients import Backprop, ColouredGraphs
 from comrecgc.models.networks import GraphTensors
-from comrecgc.models.states import ColouredGraphs
 from tests.models.data import random_batch
 
 

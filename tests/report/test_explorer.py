@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comrecgc.explanation import Explanation, catalogue_of
+from comrecgc.explanation import Explanation
 from comrecgc.graphs import Surroundings, find_sites
 from comrecgc.report import explorer as module
-from comrecgc.report.explorer import _most_entries, chosen_rows, packed_table, rule_chooser
+from comrecgc.report.explorer import _most_entries, packed_table, rule_chooser
 from comrecgc.report.pages import render_report
 from tests.explanations import planted_rules
 from tests.report.live import chooser_of, live_explanation
@@ -58,7 +58,7 @@ def test_nodes_that_changes_name_stand_where_the_rule_says(live: Explanation, pa
     chooser = chooser_of(live)
     table, graphs = chooser.mined.table, chooser.mined.rejects.graphs
     start = 0
-    for row, catalogued in enumerate(catalogue_of(chooser.mined, dict.fromkeys(range(len(table)), "said"))):
+    for row, catalogued in enumerate(chooser.mined.rules()):
         num, width = int(packed["numPlaces"][row]), 2 * len(catalogued.ends)
         columns = packed["places"][start : start + num * width].reshape(width, num)
         start += num * width
@@ -73,7 +73,8 @@ def test_nodes_that_changes_name_stand_where_the_rule_says(live: Explanation, pa
 
 
 def test_the_words_of_chosen_rules_are_those_of_the_explanation(live: Explanation, packed: dict[str, Any]) -> None:
-    rows = chosen_rows(chooser_of(live))
+    rows = packed["chosen"]
+    assert rows == [recourse.row for recourse in live.recourses]
     assert [packed["rules"][row][0] for row in rows] == [recourse.summary for recourse in live.recourses]
     assert all(rule[0] and rule[1] for rule in packed["rules"])
 

@@ -390,7 +390,7 @@ def test_the_choice_can_be_taken_away(live: Explanation, page: Page) -> None:
     for one, recourse in zip(document["recourses"], live.recourses, strict=True):
         assert recourse.rule is not None
         assert one["rule"]["before"]["labels"] == list(recourse.rule.before.labels)
-        assert one["rule"]["smirks"] == recourse.rule.smirks
+        assert one["rule"]["smirks"] == recourse.smirks
         assert one["gain"] == recourse.gain
 
 

@@ -36,7 +36,7 @@ def options(models: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint after every step."""
-    monkeypatch.setattr("comrecgc.algorithms.vectors.candidates._CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
 
 
 def one_line(text: str) -> str:

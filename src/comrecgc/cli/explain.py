@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,14 +48,19 @@ def _listed() -> None:
 
 
 def explain_command() -> Any:
-    """The command with the options of all algorithms."""
+    """The command as typer builds it."""
+    built = typer.Typer(rich_markup_mode="markdown", pretty_exceptions_enable=False, add_completion=False)
+    built.command("explain")(full_explain())
+    return typer.main.get_command(built)
+
+
+def full_explain() -> Callable[..., None]:
+    """The function of the command, with the options of all algorithms."""
     from comrecgc.algorithms.registry import ALGORITHMS
 
-    built = typer.Typer(rich_markup_mode="markdown", pretty_exceptions_enable=False, add_completion=False)
     full = with_options(reading_data(guarded(explain)), "options", algorithm_options())
     full.__doc__ = (explain.__doc__ or "").replace("ALGORITHMS", ", ".join(ALGORITHMS))
-    built.command("explain")(full)
-    return typer.main.get_command(built)
+    return full
 
 
 def algorithm_options() -> list[inspect.Parameter]:

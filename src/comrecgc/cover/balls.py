@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.cover import vector_kernels
-from comrecgc.cover.cover import BitArray, from_bits, to_bits
 from comrecgc.cover.greedy import greedy_cover
+from comrecgc.cover.metrics import BitArray, from_bits, to_bits
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.cover import tree_kernels, vector_kernels
-from comrecgc.cover.cover import Cover, cover_of, from_bits
-from comrecgc.cover.greedy import greedy_cover
+from comrecgc.cover.greedy import greedy_cover, incidence_of, with_zero_gains
+from comrecgc.cover.metrics import Cover, cover_of, from_bits
 from comrecgc.cover.pairs import FloatArray, RecoursePairs
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
@@ -29,6 +29,7 @@ _NUM_COMPONENTS = 16
 _SAMPLE = 50_000  # vectors the components are fitted on
 _SPREAD_SAMPLE = 500  # vectors of a node that its spread is measured on
 _BLOCK = 1 << 12  # centroids whose inputs are unpacked at once
+_PAIRS = 1 << 16  # pairs whose vectors are compared at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,12 +225,6 @@ def mark_owners(
     tree_kernels.mark_owners(points, sketches, vectors, tree, radius, owners, marks)
 
 
-# COMRECGC's clusters and their coverage as its published code has them: what the paper's tables measure.
-
-
-_BLOCK_published = 1 << 16  # pairs whose vectors are compared at once
-
-
 @dataclass(frozen=True, eq=False)
 class PublishedRecourses:
     """Chosen clusters.
@@ -270,8 +265,6 @@ class PublishedClustering(RecourseClustering):
 
     def choose(self, pairs: RecoursePairs) -> PublishedRecourses:
         """The chosen clusters and what each gains."""
-        from scipy.sparse import csr_array
-
         rows = self._rows(len(pairs))
         vectors, inputs = pairs.vectors(rows), pairs.inputs[rows]
         labels = dbscan(vectors, self.delta, self.min_samples, num_threads=self.num_threads)
@@ -280,18 +273,15 @@ class PublishedClustering(RecourseClustering):
         vectors, inputs, labels = vectors[clustered], inputs[clustered], labels[clustered]
         is_short = np.linalg.norm(centroids.astype(np.float64), axis=1) < self.theta
         clusters, members = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for begin in range(0, len(vectors), _BLOCK_published):
-            label = labels[begin : begin + _BLOCK_published]
-            gaps = vectors[begin : begin + _BLOCK_published].astype(np.float64) - centroids[label]
+        for begin in range(0, len(vectors), _PAIRS):
+            label = labels[begin : begin + _PAIRS]
+            gaps = vectors[begin : begin + _PAIRS].astype(np.float64) - centroids[label]
             near = (np.einsum("nd,nd->n", gaps, gaps) < self.delta**2) & is_short[label]
             clusters.append(label[near])
-            members.append(inputs[begin : begin + _BLOCK_published][near].astype(np.int64))
+            members.append(inputs[begin : begin + _PAIRS][near].astype(np.int64))
         place = np.cumsum(is_short) - 1  # of each cluster among the short ones
         owner, member = place[np.concatenate(clusters)], np.concatenate(members)
         shape = (int(is_short.sum()), pairs.num_inputs)
-        covers = csr_array((np.ones(len(owner), dtype=np.bool_), (owner, member)), shape=shape)
-        choice = greedy_cover(covers, self.num_recourses)
-        rest = np.setdiff1d(np.arange(shape[0]), choice.order)[: self.num_recourses - len(choice.order)]
-        order = np.concatenate([choice.order, rest]).astype(np.int64)
-        gains = np.concatenate([choice.gains, np.zeros(len(rest))]).astype(np.int64)
+        choice = greedy_cover(incidence_of(owner, member, shape), self.num_recourses)
+        order, gains = with_zero_gains(choice, self.num_recourses, shape[0])
         return PublishedRecourses(np.ascontiguousarray(centroids[is_short][order]), gains, pairs.num_inputs)

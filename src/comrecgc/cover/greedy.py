@@ -1,7 +1,8 @@
-"""Greedy maximum coverage (section 2.2): within 1 − 1/e of the best, and usually proven closer by its own gains."""
+"""Maximum coverage (section 2.2): greedy, within 1 − 1/e of the best and usually proven closer by its own gains, or to optimality (HiGHS)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,11 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from scipy.sparse import coo_array, csr_array
 
+
+MAX_ENTRIES = 2_000_000  # beyond, HiGHS takes gigabytes
+_ROUNDING = 1e-6  # HiGHS meets its constraints to 1e-7
 
 Incidence = Any
 """Which items each set has, `[sets, items]`: booleans, dense or a `scipy.sparse` matrix or array."""
@@ -98,6 +102,28 @@ def greedy_cover(
     )
 
 
+def incidence_of(sets: npt.NDArray[Any], items: npt.NDArray[Any], shape: tuple[int, int]) -> csr_array:
+    """The incidence in which each of these sets has the item beside it, `[sets, items]`."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(sets), dtype=np.bool_), (sets, items)), shape=shape)
+
+
+def with_zero_gains(
+    choice: Choice, num_sets: int, available: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Order and gains of a choice that goes on at no gain, lowest index first, as the published codes do.
+
+    Args:
+        choice: A greedy choice.
+        num_sets: Sets to choose, at most.
+        available: How many sets there are.
+    """
+    rest = np.setdiff1d(np.arange(available), choice.order)[: num_sets - len(choice.order)]
+    order = np.concatenate([choice.order, rest]).astype(np.int64)
+    return order, np.concatenate([choice.gains, np.zeros(len(rest))]).astype(np.int64)
+
+
 def checked(incidence: Incidence, num_sets: int, weights: npt.ArrayLike | None) -> tuple[csr_array, Weights]:
     """The incidence as a CSR array without duplicate or false entries, and the weights."""
     from scipy.sparse import csr_array
@@ -137,7 +163,7 @@ def _entries(
     return indices[places], np.repeat(values, counts)
 
 
-# Greedy maximum coverage on bits, for more items than an incidence of numbers has room for: lazily, or in two rounds.
+# Greedy maximum coverage on bits, for more items than an incidence of numbers has room for.
 
 
 Bits = npt.NDArray[np.uint8]
@@ -190,21 +216,6 @@ def packed_cover(
     return Choice(order=np.array(order, np.int64), gains=np.array(gained, np.int64), bound=float(max(bound, covered)))
 
 
-def two_round_cover(parts: Sequence[Bits], num_sets: int) -> Choice:
-    """Each part of the items chooses sets for itself, and the final choice is made among those alone.
-
-    "Distributed Submodular Maximization" (Mirzasoleiman et al. 2016), GreeDi: only the sets that some part has chosen meet in one place.
-    Its bound says nothing of sets that no part chose.
-
-    Args:
-        parts: Items of each set in every part, `[sets, …]` each.
-        num_sets: Sets to choose, at most.
-    """
-    named = np.unique(np.concatenate([packed_cover(part, num_sets).order for part in parts]))
-    final = packed_cover(np.concatenate([part[named] for part in parts], axis=1), num_sets)
-    return Choice(order=named[final.order], gains=final.gains, bound=final.bound)
-
-
 def _gains(bits: Bits, rows: npt.NDArray[np.int64], left: Bits) -> npt.NDArray[np.int64]:
     """Items of some sets that are left."""
     parts = [np.bitwise_count(bits[part] & left).sum(axis=1, dtype=np.int64) for part in _chunks(rows)]
@@ -217,3 +228,107 @@ def _chunks(rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
 
 def _largest_packed(gains: npt.NDArray[np.int64], count: int) -> int:
     return int(np.sort(gains)[len(gains) - min(count, len(gains)) :].sum())
+
+
+# Optimal choices and bounds by integer and linear programs.
+
+
+def exact_cover(
+    incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, time_limit: float = 60.0
+) -> npt.NDArray[np.int64] | None:
+    """At most `num_sets` sets that together cover the most, in increasing order; None if not proven in time or too large.
+
+    Args:
+        incidence: Which items each set has, `[sets, items]`; equal sets are looked at once.
+        num_sets: Sets to choose, at most.
+        weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
+        time_limit: Seconds.
+    """
+    sets, values = checked(incidence, num_sets, weights)
+    rows = _distinct(sets)
+    solution = _cover(sets[rows], values, num_sets, time_limit, integral=True)
+    return None if solution is None else rows[solution[: len(rows)] > 0.5]
+
+
+def lp_bound(
+    incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, time_limit: float = 60.0
+) -> float | None:
+    """No `num_sets` sets cover more than this: the linear relaxation, rounded down where items have no weights.
+
+    Args:
+        incidence: Which items each set has, `[sets, items]`.
+        num_sets: Sets to choose, at most.
+        weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
+        time_limit: Seconds; None is returned if it is not solved by then or too large.
+    """
+    sets, values = checked(incidence, num_sets, weights)
+    rows = _distinct(sets)
+    solution = _cover(sets[rows], values, num_sets, time_limit, integral=False)
+    if solution is None:
+        return None
+    total = float(solution[len(rows) :] @ values)
+    return float(math.floor(total + _ROUNDING * max(1.0, total))) if weights is None else total * (1 + _ROUNDING)
+
+
+def solve_binary(
+    matrix: coo_array,
+    upper: npt.NDArray[np.float64],
+    objective: npt.NDArray[np.float64],
+    *,
+    num_integers: int,
+    time_limit: float,
+) -> npt.NDArray[np.float64] | None:
+    """The `x` in [0, 1] of largest `objective @ x` with `matrix @ x ≤ upper`; None if not proven in time or too large.
+
+    Args:
+        matrix: The constraints, `[constraints, variables]`.
+        upper: Their right sides, `[constraints]`.
+        objective: Worth of each variable, `[variables]`.
+        num_integers: How many variables, the first ones, are 0 or 1.
+        time_limit: Seconds.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    if not time_limit > 0:
+        raise InputError(f"time_limit must be positive (got {time_limit})")
+    if matrix.nnz > MAX_ENTRIES:
+        return None
+    if not len(objective):
+        return np.zeros(0)
+    result = milp(
+        -objective,
+        integrality=(np.arange(len(objective)) < num_integers).astype(np.int64),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(matrix.tocsr(), ub=upper),
+        options={"time_limit": time_limit, "mip_rel_gap": 0.0},
+    )
+    assert result.status in (0, 1), result.message  # 1: time was up
+    return np.asarray(result.x, dtype=np.float64) if result.status == 0 else None
+
+
+def _cover(
+    sets: csr_array, values: Weights, num_sets: int, time_limit: float, *, integral: bool
+) -> npt.NDArray[np.float64] | None:
+    """How far each set is chosen and each item covered, `[sets + items]`."""
+    from scipy.sparse import block_array, csr_array, eye_array
+
+    # An item is covered only as far as the sets that have it are chosen; the last row counts the sets.
+    chosen, reached = sets.shape
+    matrix = block_array(
+        [[-sets.T.astype(np.float64), eye_array(reached)], [csr_array(np.ones((1, chosen))), None]], format="coo"
+    )
+    return solve_binary(
+        matrix,
+        np.append(np.zeros(reached), float(num_sets)),
+        np.append(np.zeros(chosen), values),
+        num_integers=chosen if integral else 0,
+        time_limit=time_limit,
+    )
+
+
+def _distinct(sets: csr_array) -> npt.NDArray[np.int64]:
+    """The first of all equal sets, in increasing order."""
+    first: dict[Any, int] = {}
+    for row in range(sets.shape[0]):
+        first.setdefault(sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tobytes(), row)
+    return np.fromiter(first.values(), np.int64, len(first))

@@ -84,16 +84,6 @@ def means(vectors, labels, num_clusters):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def near(vectors, centres, delta):  # type: ignore[no-untyped-def]
-    """Whether each vector is within Δ of each centre."""
-    near = np.zeros((len(vectors), len(centres)), dtype=np.bool_)
-    for p in range(len(vectors)):
-        for c in range(len(centres)):
-            near[p, c] = distance(vectors[p], centres[c]) <= delta
-    return near
-
-
-@numba.njit(cache=True, nogil=True)
 def keep_shortest(  # type: ignore[no-untyped-def]
     products, vectors, norms, inputs, begin, centres, squares, delta, slack, chosen, shortest
 ):

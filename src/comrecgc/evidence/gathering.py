@@ -173,7 +173,7 @@ def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPair
     """For each recourse the pairs that differ by it, and by each of its changes alone."""
     graphs = LabelledGraphs(subject.dataset)
     recourses = subject.explanation.recourses
-    rules = [recourse.rule.rewriting for recourse in recourses if recourse.rule is not None]
+    rules = [recourse.rule for recourse in recourses if recourse.rule is not None]
     if rules or subject.embedder is None or not recourses:
         known = {part: graphs.pairs(part) for rule in rules for part in (rule, *single_changes(rule))}
         return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]

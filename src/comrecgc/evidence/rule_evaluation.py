@@ -20,10 +20,9 @@ from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import Wishes, choose, held_out, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules
-from comrecgc.algorithms.rules.population import Whole
 from comrecgc.evidence.evaluation import TOLERANCE, Figure
-from comrecgc.explanation import CoveredInput, Explanation, StoredRule
-from comrecgc.graphs import Graph, GraphBatch, Rung
+from comrecgc.explanation import CoveredInput, Explanation, choose_rules
+from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
 from comrecgc.models import Classifier
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def recheck_rules(
 
 def _shown(
     explanation: Explanation,
-    entries: list[tuple[StoredRule | None, CoveredInput]],
+    entries: list[tuple[Rule | None, CoveredInput]],
     classifier: Classifier,
     judges: Judges,
     settings: Task[Rules],
@@ -160,7 +159,6 @@ def _sampled(
     rules = sorted([number for number in shuffled if _can_be_matched(recourses[number].rule)][:SAMPLED_RULES])
     indices = np.array(list(explanation.inputs))
     drawn = np.sort(rng.permutation(len(indices))[:SAMPLED_INPUTS])
-    rows = _rows(explanation, settings, wishes, mined)
     figures = [
         Figure(
             "intervals of success as stated",
@@ -170,7 +168,7 @@ def _sampled(
     ]
     for number in rules:
         recourse = recourses[number]
-        rule, known = recourse.rule, recourse.statistics or {}
+        rule, row, known = recourse.rule, recourse.row, recourse.statistics or {}
         assert rule is not None
         can, turned, unsure = set[int](), set[int](), set[int]()
         written, looked_at = 0, list[int]()
@@ -188,34 +186,23 @@ def _sampled(
         sample = np.array(looked_at)
         whole = len(sample) == len(indices)
         name = f"rule {number + 1}: graphs of {len(sample)} that it"
-        stated_turned = None if mined is None or rows is None else _turned(mined, rows[number], sample)
+        stated_turned = None if mined is None or row is None else _turned(mined, row, sample)
         if stated_turned is not None and wishes.confirmed:
             stated_turned = None  # the table also holds what is accepted and not confirmed
         if whole and not unsure:
             figures.append(Figure(f"{name} can be carried out on", known.get("applicable"), len(can)))
-        elif mined is not None and rows is not None and not settings.algorithm.smarts():
-            bits = mined.table.can_be_carried_out(rows[number])
+        elif mined is not None and row is not None and not settings.algorithm.smarts():
+            bits = mined.table.can_be_carried_out(row)
             held = {place for place in sample.tolist() if bits[place]} - unsure
             figures.append(Figure(f"{name} can be carried out on", len(held), len(can - unsure)))
         if stated_turned is not None:
-            # Composite rules are looked for where their parts are promising: there may be more than the table knows.
-            stated_turned -= unsure
-            figures.append(Figure(f"{name} turns", len(stated_turned), len(stated_turned & turned)))
+            stated_turned, turned = stated_turned - unsure, turned - unsure
+            if not known.get(
+                "exact"
+            ):  # mining looks for composite rules where their parts are promising: there may be more
+                turned &= stated_turned
+            figures.append(Figure(f"{name} turns", len(stated_turned), len(turned)))
     return figures
-
-
-def _rows(
-    explanation: Explanation, settings: Task[Rules], wishes: Wishes, mined: MinedRules | None
-) -> list[int] | None:
-    """Rows of the table that the recourses are; None if the choice from the table is another."""
-    if mined is None or not explanation.recourses:
-        return None
-    chosen = choose(mined.table, settings.num_recourses, wishes)
-    if mined.census is not None:
-        whole = Whole.chosen(mined.census, mined.table, settings, wishes, on_sample=chosen)
-        chosen = chosen if whole is None else whole.choice
-    rows: list[int] = chosen.rules.tolist()
-    return rows if len(rows) == len(explanation.recourses) else None
 
 
 def _turned(mined: MinedRules, row: int, sample: np.ndarray) -> set[int]:
@@ -246,10 +233,8 @@ def _from_table(
         "num_rules": len(table),
         "oracle_calls": table.num_scored or None,
     }
-    if mined.census is not None:
-        on_sample = choose(table, num, wishes)
-        whole = Whole.chosen(mined.census, table, settings, wishes, on_sample=on_sample)
-        figures |= {} if whole is None else whole.figures()
+    whole = choose_rules(settings, mined, wishes).whole
+    figures |= {} if whole is None else whole.figures()
     for most, name in ((1, "one"), (2, "two"), (3, "three")):
         if f"coverage_up_to_{name}_changes" in explanation.metrics:
             figures[f"coverage_up_to_{name}_changes"] = choose(table, num, wishes.limited(most)).coverage
@@ -271,13 +256,13 @@ class _Tried:
     num_places: int
 
 
-def _can_be_matched(rule: StoredRule | None) -> bool:
+def _can_be_matched(rule: Rule | None) -> bool:
     """Whether networkx finds the places of a rule in reasonable time."""
     return rule is not None and max(Counter(rule.before.labels).values(), default=0) <= _MOST_ALIKE
 
 
 def _tried(
-    rule: StoredRule,
+    rule: Rule,
     graph: Graph,
     classifier: Classifier,
     judges: Judges,
@@ -323,7 +308,7 @@ def as_networkx(graph: Graph) -> nx.Graph[Any]:
     return plain
 
 
-def is_place(rule: StoredRule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> bool:
+def is_place(rule: Rule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> bool:
     """Whether a rule can be carried out at a place: a node of the graph for each node of `before`."""
     before, mapped = rule.before, set(place.values())
     if set(place) != set(range(len(before.labels))) or len(mapped) < len(place) or not mapped <= set(graph):
@@ -333,13 +318,13 @@ def is_place(rule: StoredRule, graph: nx.Graph[Any], place: Mapping[int, Any]) -
     for (i, j), bond in _bonds(before.edges, before.edge_labels).items():
         if not graph.has_edge(place[i], place[j]) or graph.edges[place[i], place[j]]["label"] != bond:
             return False
-    for i, closed in enumerate(before.closed):
+    for i, closed in enumerate(rule.closed):
         if closed and not set(graph[place[i]]) <= mapped:
             return False
     return not any(graph.has_edge(place[i], place[j]) for i, j in _apart(rule))
 
 
-def all_places(rule: StoredRule, graph: nx.Graph[Any]) -> Iterator[dict[int, Any]]:
+def all_places(rule: Rule, graph: nx.Graph[Any]) -> Iterator[dict[int, Any]]:
     """Every place of a rule, by networkx's matcher."""
     import networkx as nx
     from networkx.algorithms.isomorphism import GraphMatcher
@@ -358,7 +343,7 @@ def all_places(rule: StoredRule, graph: nx.Graph[Any]) -> Iterator[dict[int, Any
             yield place
 
 
-def carried_out(rule: StoredRule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> Outcome:
+def carried_out(rule: Rule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> Outcome:
     """The graph after a rule, and what that costs, counted one element at a time."""
     image = dict(rule.kept)
     after = graph.copy()
@@ -429,7 +414,7 @@ def as_graph(after: nx.Graph[Any], graph: Graph) -> Graph:
     )
 
 
-def _num_changes(rule: StoredRule | None) -> int:
+def _num_changes(rule: Rule | None) -> int:
     return 0 if rule is None else rule.num_changes
 
 
@@ -437,12 +422,12 @@ def _bonds(edges: tuple[tuple[int, int], ...], labels: tuple[int, ...] | None) -
     return dict(zip(edges, labels or (0,) * len(edges), strict=True))
 
 
-def _removed(rule: StoredRule) -> list[int]:
+def _removed(rule: Rule) -> list[int]:
     kept = {i for i, _ in rule.kept}
     return [i for i in range(len(rule.before.labels)) if i not in kept]
 
 
-def _apart(rule: StoredRule) -> list[tuple[int, int]]:
+def _apart(rule: Rule) -> list[tuple[int, int]]:
     """Pairs of nodes of `before` that `after` joins and `before` does not."""
     back = {j: i for i, j in rule.kept}
     joined = [frozenset((back[i], back[j])) for i, j in rule.after.edges if i in back and j in back]

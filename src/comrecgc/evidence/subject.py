@@ -13,7 +13,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.choice import Wishes, choose
+from comrecgc.algorithms.rules.choice import Wishes
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -82,11 +82,9 @@ class Subject:
 
     @cached_property
     def rows(self) -> npt.NDArray[np.int64] | None:
-        """Row of the table of each recourse; None without a table that leads to the same choice."""
-        if self.mined is None:
-            return None
-        rows = choose(self.mined.table, self.settings.num_recourses, self.wishes).rules
-        return rows if len(rows) == len(self.explanation.recourses) else None
+        """Row of the table of each recourse; None without a table."""
+        rows = [recourse.row for recourse in self.explanation.recourses if recourse.row is not None]
+        return None if self.mined is None else np.array(rows, np.int64)
 
     def labelled_reject(self, place: int) -> tuple[int, int]:
         """How many inputs that a recourse turns are truly labelled reject, and how many it turns."""

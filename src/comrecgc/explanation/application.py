@@ -1,4 +1,4 @@
-"""Known recourses on graphs that were not there when they were found."""
+"""Known recourses on unseen graphs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,17 @@ from comrecgc.algorithms.base import SHOWN, Task, VectorTask, accepted
 from comrecgc.algorithms.inputs import ModelPair, Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.algorithms.rules.mined import permission_of
-from comrecgc.algorithms.vectors.candidates import Chosen, search_candidates
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
-from comrecgc.errors import InputError
-from comrecgc.explanation.assembly import TurnedInput, covered_input, explanation_of, share_valid, stamped
+from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble, stamped
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse
-from comrecgc.explanation.vectors import explain_recourses
-from comrecgc.graphs import Graph, GraphBatch, Rung, Site, Surroundings, carry_out, distinct_sites
+from comrecgc.explanation.rules import success_figures
+from comrecgc.explanation.vectors import apply_vectors
+from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, Site, Surroundings, carry_out, distinct_sites
 from comrecgc.models import Classifier, predict
 from comrecgc.run import RunContext
-from comrecgc.wording import Words
-
-# Rules carried out on unseen graphs, with the reason where none works.
-
 
 MOST_PLACES = 64
 """Places of a rule in an unseen graph that are tried at most."""
@@ -56,9 +50,9 @@ def apply_rules(
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
     """
-    rules = [recourse.rule.rewriting for recourse in explanation.recourses if recourse.rule is not None]
+    rules = [recourse.rule for recourse in explanation.recourses if recourse.rule is not None]
     rung, permission = Rung.parse(settings.changes), permission_of(settings.algorithm, judges.ladder)
-    turned: list[dict[int, TurnedInput]] = [{} for _ in rules]
+    turned: list[dict[int, VerifiedCounterfactual]] = [{} for _ in rules]
     can = np.zeros((len(rules), len(rejects)), bool)
     reasons: dict[int, Reason] = {}
     for place, graph in enumerate(rejects.graphs):
@@ -76,54 +70,32 @@ def apply_rules(
         reasons[place] = Reason.TOO_FAR if far else Reason.NOWHERE
         if tried:
             results = [result for _, _, result in tried]
-            reasons[place] = _first_members(turned, place, graph, tried, results, classifier, judges, rung)
+            reasons[place] = _first_members(turned, rules, place, graph, tried, results, classifier, judges, rung)
         context.tell("applying rules", place + 1, len(rejects))
-    members = [member for found in turned for member in found.values()]
-    first: dict[int, TurnedInput] = {}
-    for member in members:
-        first.setdefault(member.place, member)
-    verdicts = judges.judge([rejects.graphs[place] for place in first], [it.counterfactual for it in first.values()])
-    order = list(first)
-    recourses, before = [], set[int]()
-    for number, (recourse, rule) in enumerate(zip(explanation.recourses, rules, strict=True)):
-        rows = [k for k, place in enumerate(order) if first[place].recourse == number]
-        shown = [first[order[k]] for k in rows]
-        num_can, num_turned = int(can[number].sum()), len(turned[number])
-        also = sorted(set(turned[number]) & before)
-        recourses.append(
-            CommonRecourse(
-                summary=recourse.summary,
-                description=recourse.description,
-                rule=recourse.rule,
-                statistics={
-                    "applicable": num_can,
-                    "accepted": num_turned,
-                    "success": num_turned / max(num_can, 1),
-                    "interval": list(wilson_interval(num_turned, num_can)),
-                    "cost": rule.cost,
-                    "num_changes": rule.num_changes,
-                    **verdicts.shares(rows),
-                },
-                covered=tuple(covered_input(member, rejects, rule) for member in shown),
-                also_covers=tuple(rejects.indices[also].tolist()),
-                share_valid=share_valid([member.counterfactual for member in shown], rejects.dataset),
-            )
+    first: dict[int, VerifiedCounterfactual] = {}
+    for found in turned:
+        for place, it in found.items():
+            first.setdefault(place, it)
+    recourses = [
+        CommonRecourse(
+            summary=recourse.summary,
+            description=recourse.description,
+            rule=rule,
+            row=recourse.row,
+            smirks=recourse.smirks,
+            statistics=success_figures(int(can[number].sum()), len(turned[number]), rule),
         )
-        before |= {member.place for member in shown}
-    return explanation_of(
-        settings, rejects, recourses,
-        {place: reason for place, reason in reasons.items() if place not in first},
-        {
-            "coverage": len(first) / max(len(rejects), 1),
-            **verdicts.shares(),
-            **verdicts.coverage(len(rejects)),
-        },
+        for number, (recourse, rule) in enumerate(zip(explanation.recourses, rules, strict=True))
+    ]
+    return assemble(
+        settings, rejects, judges, recourses, list(first.values()), turned, reasons,
         parameters=explanation.parameters, warnings=warnings, notes=notes,
     )  # fmt: skip
 
 
 def _first_members(
-    turned: list[dict[int, TurnedInput]],
+    turned: list[dict[int, VerifiedCounterfactual]],
+    rules: Sequence[Rule],
     place: int,
     graph: Graph,
     tried: Sequence[tuple[int, Site, Graph]],
@@ -142,8 +114,8 @@ def _first_members(
     for k, reached in zip(likely.tolist(), standing, strict=True):
         number, site, result = tried[k]
         if reached >= rung and place not in turned[number]:
-            turned[number][place] = TurnedInput(
-                recourse=number, place=place, site=site, counterfactual=result, probability=float(probability[k])
+            turned[number][place] = VerifiedCounterfactual.by_rule(
+                number, rules[number], place, graph, site, result, float(probability[k])
             )
     return Reason.OFF_RUNG
 
@@ -156,37 +128,16 @@ def apply_recourses(
     judges: Judges,
     context: RunContext,
 ) -> Explanation:
-    """The recourses of an explanation with the rejects of another dataset that each covers.
-
-    The search is the same as for finding recourses, with recourses that are known and do not move.
-    """
-    clock = context.clock
+    """The recourses of an explanation with the rejects of another dataset that each covers."""
     predictions = predict(models.classifier, dataset)
     warnings = [predictions.warning] if predictions.warning else []
     notes = [*dataset.notes, f"The recourses were found on {explanation.dataset}."]
+    rejects = Rejects.of(dataset, predictions)
     if explanation.recourse == "rules":
-        rejects = Rejects.of(dataset, predictions)
         applied = apply_rules(
             explanation, rejects, models.classifier, judges, settings, context, warnings=warnings, notes=notes
         )
-        return stamped(applied, clock, seed=settings.random_state)
-    rejects = Rejects.of(dataset, predictions).embedded(models)
-    width = rejects.scores.embedding.shape[1]
-    centres = np.zeros((len(explanation.recourses), width), dtype=np.float32)
-    for place, recourse in enumerate(explanation.recourses if rejects else ()):
-        assert recourse.vector is not None
-        if len(recourse.vector) != width:
-            got = len(recourse.vector)
-            raise InputError(f"Recourses must be vectors of the embedder's width, {width} (got {got} numbers)")
-        centres[place] = recourse.vector
-    assert isinstance(settings, VectorTask)
-    scorer = judges.scorer(models, dataset, settings.algorithm, context)
-    candidates = search_candidates(settings, scorer, rejects, context, given=centres)
-    clock.lap("search")
-    candidates = judges.confirmed(candidates, settings)
-    applied, _ = explain_recourses(
-        settings, rejects, candidates, Chosen(centres=centres, pairs=candidates.pairs), models, judges, clock,
-        words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
-        warnings=warnings, notes=notes,
-    )  # fmt: skip
-    return stamped(applied, clock, seed=settings.random_state)
+    else:
+        assert isinstance(settings, VectorTask)
+        applied = apply_vectors(explanation, rejects, models, settings, judges, context, warnings=warnings, notes=notes)
+    return stamped(applied, context.clock, seed=settings.random_state)

@@ -1,69 +1,146 @@
-"""What recourses do to inputs, as an explanation holds it: shared by vectors and rules, found or applied."""
+"""From recourses and the counterfactuals that show them to the explanation: the same for rules and vectors, found or applied."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import RejectPlace, Rejects
+from comrecgc.algorithms.judges import Judges, Verdicts
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, Uncovered
-from comrecgc.graphs import Graph, Rule, Site, edits_between
-from comrecgc.molecules import is_valid_molecule
+from comrecgc.graphs import EditPath, Graph, Rule, Rung, Site, edits_between
+from comrecgc.molecules import is_valid_molecule, property_changes
 from comrecgc.run import Clock, peak_memory, versions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TurnedInput:
-    """An input under the first rule that turns it."""
+class VerifiedCounterfactual:
+    """An input under the first recourse that covers it, and the counterfactual that shows it, confirmed by a plain forward pass.
 
+    Args:
+        place: Place among the rejects.
+        recourse: Place of the recourse.
+        graph: The counterfactual.
+        edits: Edits from the input.
+        num_edits: What they cost.
+        probability: Its probability of accept.
+        distance: `d(G, H)`.
+        site: Rules: where the rule is carried out.
+        vector: Vectors: `r(G, H)`, `[d]`.
+        confirmed: Whether most of the panel accept it; None where that is not known.
+    """
+
+    place: RejectPlace
     recourse: int
-    place: int
-    site: Site
-    counterfactual: Graph
+    graph: Graph
+    edits: EditPath
+    num_edits: int
     probability: float
+    distance: float
+    site: Site = ()
+    vector: npt.NDArray[np.float32] | None = None
     confirmed: bool | None = None
 
+    @classmethod
+    def by_rule(
+        cls, recourse: int, rule: Rule, place: int, graph: Graph, site: Site, changed: Graph, probability: float, *,
+        confirmed: bool | None = None,
+    ) -> VerifiedCounterfactual:  # fmt: skip
+        """What a rule makes of a graph at a site."""
+        cost = rule.cost + graph.size + rule.grown - changed.size  # with edges that go with removed nodes
+        return cls(
+            place=RejectPlace(place),
+            recourse=recourse,
+            graph=changed,
+            edits=edits_between(graph, changed),
+            num_edits=cost,
+            probability=probability,
+            distance=rule.distance(graph, changed),
+            site=site,
+            confirmed=confirmed,
+        )
 
-def covered_input(member: TurnedInput, rejects: Rejects, rule: Rule) -> CoveredInput:
-    """An input under a rule, as an explanation holds it."""
-    graph = rejects.graphs[member.place]
-    cost = rule.cost + graph.size + rule.grown - member.counterfactual.size  # with edges that go with removed nodes
-    return CoveredInput(
-        input=rejects.index(RejectPlace(member.place)),
-        probability=member.probability,
-        distance=rule.distance(graph, member.counterfactual),
-        num_edits=cost,
-        edits=edits_between(graph, member.counterfactual),
-        counterfactual=member.counterfactual,
-        site=member.site,
-        cost=cost,
-    )
 
-
-def explanation_of(
+def assemble(
     settings: Task[Any],
     rejects: Rejects,
-    recourses: Sequence[CommonRecourse],
-    reasons: Mapping[int, Reason],
-    figures: Mapping[str, float | int | None],
+    judges: Judges | None,
+    recourses: Sequence[CommonRecourse] = (),
+    shown: Sequence[VerifiedCounterfactual] = (),
+    turned: Sequence[Iterable[int]] = (),
+    reasons: Mapping[int, Reason] | None = None,
+    figures: Mapping[str, float | int | None] | None = None,
     *,
     parameters: Mapping[str, Any],
-    warnings: Sequence[str],
-    notes: Sequence[str],
+    warnings: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> Explanation:
-    """The explanation that recourses on some rejects are; `reasons` are by place among the rejects, for those not covered."""
+    """The explanation that recourses on some rejects are.
+
+    Args:
+        settings: What is asked.
+        rejects: The inputs.
+        judges: The ladder of changes and the panel; None where there is nothing to judge.
+        recourses: The recourses in order, with their words and statistics, without inputs.
+        shown: Counterfactuals, one of each covered input.
+        turned: Places of all inputs that each recourse covers, whether or not an earlier one does.
+        reasons: Why the inputs that are not covered are not, by place.
+        figures: Metrics of the run.
+        parameters: What the explanation says was asked.
+        warnings: What a reader must know, one sentence each.
+        notes: What the run did, one sentence each.
+    """
+    dataset = rejects.dataset
+    known = (
+        np.array([bool(it.confirmed) for it in shown], bool) if any(it.confirmed is not None for it in shown) else None
+    )
+    verdicts = Verdicts(np.zeros(0, np.int8), None)
+    if judges is not None:
+        verdicts = judges.judge([rejects.graphs[it.place] for it in shown], [it.graph for it in shown], known)
+    if settings.recourse == "rules":
+        assert (verdicts.rungs >= Rung.parse(settings.changes)).all(), "a counterfactual is off the rung of the run"
+    positions = map_positions([it.vector for it in shown if it.vector is not None]) or [(0.0, 0.0)] * len(shown)
+    members: list[list[int]] = [[] for _ in recourses]
+    for k, it in enumerate(shown):
+        members[it.recourse].append(k)
+    complete, covered = [], set[int]()
+    for recourse, rows, places in zip(recourses, members, turned, strict=True):
+        graphs = [shown[k].graph for k in rows]
+        before = [rejects.graphs[shown[k].place] for k in rows]
+        complete.append(
+            replace(
+                recourse,
+                statistics={
+                    **(recourse.statistics or {}),
+                    **verdicts.shares(rows),
+                    **({} if recourse.rule is None else _properties(before, graphs, dataset)),
+                },
+                covered=tuple(_covered_input(shown[k], rejects, positions[k]) for k in rows),
+                also_covers=tuple(rejects.indices[sorted(set(places) & covered)].tolist()),
+                share_valid=_share_valid(graphs, dataset),
+            )
+        )
+        covered |= {shown[k].place for k in rows}
     return Explanation(
-        dataset=rejects.dataset.name,
+        dataset=dataset.name,
         parameters=parameters,
-        metrics={**figures, "num_inputs": len(rejects), "num_recourses": len(recourses)},
+        metrics={
+            "coverage": len(shown) / max(len(rejects), 1),
+            **(figures or {}),
+            **verdicts.shares(),
+            **verdicts.coverage(len(rejects)),
+            "num_inputs": len(rejects),
+            "num_recourses": len(recourses),
+        },
         inputs={
             int(index): RejectedInput(graph, 1 - float(probability), name)
             for index, graph, probability, name in zip(
@@ -74,15 +151,16 @@ def explanation_of(
                 strict=True,
             )
         },
-        recourses=tuple(recourses),
+        recourses=tuple(complete),
         uncovered=tuple(
             Uncovered(input=rejects.index(RejectPlace(place)), reason=reason)
-            for place, reason in sorted(reasons.items())
+            for place, reason in sorted((reasons or {}).items())
+            if place not in covered
         ),
-        label_names=rejects.dataset.label_names,
-        class_names=rejects.dataset.class_names,
-        edge_label_names=rejects.dataset.edge_label_names,
-        is_molecular=rejects.dataset.is_molecular,
+        label_names=dataset.label_names,
+        class_names=dataset.class_names,
+        edge_label_names=dataset.edge_label_names,
+        is_molecular=dataset.is_molecular,
         warnings=tuple(warnings),
         notes=tuple(notes),
         recourse=settings.recourse,
@@ -94,19 +172,56 @@ def explain_nothing(
     settings: Task[Any], rejects: Rejects, *, warnings: Sequence[str], notes: Sequence[str]
 ) -> Explanation:
     """The explanation where the model rejects no graph."""
-    return explanation_of(
-        settings, rejects, (), {}, {"coverage": 0.0}, parameters=settings.parameters(), warnings=warnings, notes=notes
+    return assemble(settings, rejects, None, parameters=settings.parameters(), warnings=warnings, notes=notes)
+
+
+def _covered_input(it: VerifiedCounterfactual, rejects: Rejects, position: tuple[float, float]) -> CoveredInput:
+    return CoveredInput(
+        input=rejects.index(it.place),
+        probability=it.probability,
+        distance=it.distance,
+        num_edits=it.num_edits,
+        edits=it.edits,
+        counterfactual=it.graph,
+        position=position,
+        site=it.site,
+        cost=it.num_edits if it.vector is None else None,
     )
 
 
-def share_valid(graphs: Sequence[Graph], dataset: GraphDataset) -> float | None:
-    """Share of counterfactuals that are valid molecules; None where nobody can tell."""
+def map_positions(vectors: Sequence[npt.NDArray[np.float32]]) -> list[tuple[float, float]]:
+    """Vectors on a plane: their two principal components, signs fixed by the largest entry of each axis."""
+    if not vectors:
+        return []
+    rows = np.stack(vectors).astype(np.float64)
+    centred = rows - rows.mean(axis=0)
+    covariance = centred.T @ centred
+    axes = np.linalg.eigh(covariance)[1][:, ::-1][:, :2]  # [d, 2]
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    plane = np.zeros((len(rows), 2))
+    plane[:, : axes.shape[1]] = centred @ axes
+    return [(round(x, 6), round(y, 6)) for x, y in plane.tolist()]
+
+
+def _share_valid(graphs: Sequence[Graph], dataset: GraphDataset) -> float | None:
+    """Share of counterfactuals that are valid molecules; None if rdkit cannot check it."""
     if not dataset.is_molecular or not graphs:
         return None
     try:
         return float(np.mean([is_valid_molecule(graph, dataset.label_names) for graph in graphs]))
     except InputError:  # no rdkit, or edge labels that are no bonds
         return None
+
+
+def _properties(before: Sequence[Graph], after: Sequence[Graph], dataset: GraphDataset) -> dict[str, Any]:
+    """How the properties of the covered molecules change; nothing where bonds are not known."""
+    if not dataset.is_molecular or not dataset.edge_label_names:
+        return {}
+    try:
+        found = property_changes(before, after, dataset.label_names)
+    except InputError:  # no rdkit, or edge labels that are no bonds
+        return {}
+    return {} if found is None else {"properties": found}
 
 
 def stamped(

@@ -21,8 +21,8 @@ from msgspec import Meta, Struct
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, StoredRule, Uncovered
-from comrecgc.graphs import Edit, EditKind, Graph
+from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, Uncovered
+from comrecgc.graphs import Edit, EditKind, Graph, Pattern, Rule
 
 FORMAT = 2
 _READABLE = (1, 2)
@@ -63,6 +63,23 @@ class _Member(Struct):
     cost: Number | None = None
 
 
+class _Side(Struct):
+    labels: tuple[Integer, ...]
+    edges: tuple[tuple[Integer, Integer], ...] = ()
+    edge_labels: tuple[Integer, ...] | None = None
+    closed: tuple[bool, ...] = ()
+
+
+class _Rule(Struct):
+    before: _Side
+    after: _Side
+    kept: tuple[tuple[Integer, Integer], ...] = ()
+    radius: Annotated[int, Meta(ge=0, le=2)] = 0
+    smirks: str | None = None
+    num_changes: Annotated[int, Meta(ge=1, le=3)] = 1
+    row: Annotated[int, Meta(ge=0, lt=2**31)] | None = None
+
+
 class _Recourse(Struct, kw_only=True):
     summary: str
     description: str
@@ -71,7 +88,7 @@ class _Recourse(Struct, kw_only=True):
     covered: list[_Member]
     vector: list[Number] | None = None
     norm: Number | None = None
-    rule: StoredRule | None = None
+    rule: _Rule | None = None
     statistics: dict[str, Any] | None = None
     share_valid: Number | None = None
 
@@ -164,7 +181,9 @@ def _recourse(where: str, record: _Recourse, inputs: Mapping[int, RejectedInput]
         recourse = CommonRecourse(
             summary=record.summary,
             vector=None if record.vector is None else tuple(record.vector),
-            rule=record.rule,
+            rule=None if record.rule is None else _rule(record.rule),
+            row=None if record.rule is None else record.rule.row,
+            smirks=None if record.rule is None else record.rule.smirks,
             statistics=record.statistics,
             description=record.description,
             covered=members,
@@ -179,6 +198,14 @@ def _recourse(where: str, record: _Recourse, inputs: Mapping[int, RejectedInput]
     ):
         raise InputError(f"{where}.norm must be the length of the vector, {length:g} (got {record.norm})")
     return recourse
+
+
+def _rule(record: _Rule) -> Rule:
+    for side in (record.before, record.after):
+        if min(side.labels, default=0) < 0:
+            raise InputError(f"Labels of a rule must not be negative (got {min(side.labels)})")
+    before, after = (Pattern(side.labels, side.edges, side.edge_labels) for side in (record.before, record.after))
+    return Rule(before, after, record.kept, record.before.closed, record.radius, record.num_changes)
 
 
 def _member(where: str, record: _Member, inputs: Mapping[int, RejectedInput], labels: LabelWords) -> CoveredInput:
@@ -310,12 +337,22 @@ def encode_graph(graph: Graph) -> dict[str, Any]:
 def _encode_recourse(recourse: CommonRecourse, labels: LabelWords) -> str:
     what: dict[str, object] = {"vector": recourse.vector, "norm": recourse.norm}
     if recourse.rule is not None:
-        what = {"rule": asdict(recourse.rule)}
+        what = {"rule": _encode_rule(recourse.rule) | {"smirks": recourse.smirks, "row": recourse.row}}
     names = ("summary", "description", "gain", "share_valid", "also_covers")
     values = {**what, "statistics": recourse.statistics, **{name: getattr(recourse, name) for name in names}}
     parts = {key: _text(value) for key, value in values.items() if key != "statistics" or value is not None}
     parts["covered"] = _lines(_text(_encode_member(member, labels)) for member in recourse.covered)
     return "{" + ", ".join(f"{_text(key)}: {value}" for key, value in parts.items()) + "}"
+
+
+def _encode_rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "before": {**asdict(rule.before), "closed": rule.closed},
+        "after": asdict(rule.after),
+        "kept": rule.kept,
+        "radius": rule.radius,
+        "num_changes": rule.num_changes,
+    }
 
 
 def _encode_member(member: CoveredInput, labels: LabelWords) -> dict[str, object]:

@@ -351,8 +351,8 @@ def check_paths(explanation: Explanation) -> None:
     """Every path of edits leads from its input to its counterfactual."""
     for place, recourse in enumerate(explanation.recourses):
         for member in recourse.covered:
-            rule = None if recourse.rule is None else recourse.rule.rewriting
-            _check_path(place, member, explanation.inputs[member.input].graph, len(explanation.label_names), rule)
+            graph, num_labels = explanation.inputs[member.input].graph, len(explanation.label_names)
+            _check_path(place, member, graph, num_labels, recourse.rule)
 
 
 def _check_path(place: int, member: CoveredInput, graph: Graph, num_labels: int, rule: Rule | None) -> None:

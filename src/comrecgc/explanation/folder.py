@@ -133,7 +133,7 @@ def _rule_cells(recourse: CommonRecourse) -> list[Cell]:
     low, high = interval if isinstance(interval, list) and len(interval) == 2 else (None, None)
     known |= {"success_low": low, "success_high": high}
     known["held_out_success"] = held_out.get("success") if isinstance(held_out, dict) else None
-    known["smirks"] = recourse.rule.smirks if recourse.rule else None
+    known["smirks"] = recourse.smirks
     cells = [known.get(name) for name in _RULE_COLUMNS]
     return [cell if isinstance(cell, str | int | float) else None for cell in cells]  # files may hold anything
 

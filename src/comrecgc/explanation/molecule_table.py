@@ -75,7 +75,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
                 "counterfactual": to_smiles(member.counterfactual, names),
                 "probability": round(member.probability, 4),
                 "edits": member.num_edits,
-                "smirks": recourse.rule.smirks if recourse.rule else None,
+                "smirks": recourse.smirks,
                 "graph": member.counterfactual,
             }
             record |= _facts(sanitised(member.counterfactual, names), "after")

@@ -80,7 +80,7 @@ def picture_of(recourse: CommonRecourse) -> str:
         return ""
     if recourse.rule is not None:
         return draw_rule(
-            recourse.rule.rewriting, scene.label_names, edge_label_names=scene.edge_label_names,
+            recourse.rule, scene.label_names, edge_label_names=scene.edge_label_names,
             is_molecular=scene.is_molecular, title=recourse.summary,
         )  # fmt: skip
     example = smallest(recourse)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
-from comrecgc.graphs import EditPath, Graph, Pattern, Rule
+from comrecgc.graphs import EditPath, Graph, Rule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,84 +106,6 @@ class CoveredInput:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RuleSide:
-    """One side of a stored rule: a small labelled graph.
-
-    Args:
-        labels: Label of each node.
-        edges: Pairs of nodes.
-        edge_labels: Label of each edge, if edges have labels.
-        closed: Of the side before the change: whether each node has no neighbour outside the side.
-    """
-
-    labels: tuple[int, ...]
-    edges: tuple[tuple[int, int], ...] = ()
-    edge_labels: tuple[int, ...] | None = None
-    closed: tuple[bool, ...] = ()
-
-    def __post_init__(self) -> None:
-        size = len(self.labels)
-        if any(label < 0 for label in self.labels):
-            raise InputError(f"Labels of a rule must not be negative (got {min(self.labels)})")
-        if any(not 0 <= node < size for edge in self.edges for node in edge):
-            raise InputError(f"Edges of a rule must join its nodes, 0 to {size - 1}")
-        if self.edge_labels is not None and len(self.edge_labels) != len(self.edges):
-            raise InputError(f"A rule needs one label per edge (got {len(self.edge_labels)} of {len(self.edges)})")
-        if len(self.closed) not in (0, size):
-            raise InputError(f"closed must have one value per node of the rule (got {len(self.closed)} of {size})")
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoredRule:
-    """A rewrite rule as files hold it; carrying it out turns `before`, wherever it occurs, into `after`.
-
-    Args:
-        before: What must be there.
-        after: What is there afterwards.
-        kept: Pairs (node of `before`, node of `after`) that are the same node.
-        radius: How many steps of the surroundings `before` includes.
-        smirks: The same as SMIRKS, for molecules.
-        num_changes: Changes that it makes together.
-    """
-
-    before: RuleSide
-    after: RuleSide
-    kept: tuple[tuple[int, int], ...] = ()
-    radius: int = 0
-    smirks: str | None = None
-    num_changes: int = 1
-
-    @classmethod
-    def of(cls, rule: Rule, smirks: str | None = None) -> StoredRule:
-        """A rule as files hold it."""
-        before, after = rule.before, rule.after
-        return cls(
-            before=RuleSide(
-                labels=before.labels, edges=before.edges, edge_labels=before.edge_labels, closed=rule.closed
-            ),
-            after=RuleSide(labels=after.labels, edges=after.edges, edge_labels=after.edge_labels),
-            kept=rule.kept,
-            radius=rule.radius,
-            smirks=smirks,
-            num_changes=rule.num_changes,
-        )
-
-    @property
-    def rewriting(self) -> Rule:
-        """The rule, to be carried out."""
-        sides = [Pattern(side.labels, side.edges, side.edge_labels) for side in (self.before, self.after)]
-        return Rule(sides[0], sides[1], self.kept, self.before.closed, self.radius, self.num_changes)
-
-    def __post_init__(self) -> None:
-        for old, new in self.kept:
-            if not (0 <= old < len(self.before.labels) and 0 <= new < len(self.after.labels)):
-                raise InputError(f"kept must pair nodes of before with nodes of after (got {old}, {new})")
-        if self.radius < 0:
-            raise InputError(f"radius must not be negative (got {self.radius})")
-        _ = self.rewriting  # checks the rest
-
-
 @dataclass(frozen=True)
 class Scene:
     """What a recourse needs to draw its examples. An `Explanation` gives it to its recourses."""
@@ -203,6 +125,8 @@ class CommonRecourse:
         summary: What it does, in a few words: "remove N, 2 O (nitro)".
         vector: Vectors: the recourse `r`, float32; kept as floats with as many digits as tell float32 values apart.
         rule: Rules: the rewrite rule.
+        row: Rules: its row of the rule table of the run.
+        smirks: Rules of molecules: the same as SMIRKS.
         statistics: How the recourse fares where it can be carried out, as JSON values by name.
         description: The summary at more length.
         covered: Inputs covered by this recourse and by none chosen before it.
@@ -213,7 +137,9 @@ class CommonRecourse:
 
     summary: str
     vector: tuple[float, ...] | None = None
-    rule: StoredRule | None = None
+    rule: Rule | None = None
+    row: int | None = None
+    smirks: str | None = None
     statistics: Mapping[str, Any] | None = None
     description: str = ""
     covered: tuple[CoveredInput, ...] = ()

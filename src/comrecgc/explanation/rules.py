@@ -13,23 +13,111 @@ from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleChoice, Wishes, choose, held_out, held_out_success, wilson_interval
-from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.algorithms.rules.counting import count_rules_exactly
+from comrecgc.algorithms.rules.mined import MinedRules, acceptance_of, most_nodes_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
 from comrecgc.algorithms.rules.population import Whole, sample_note
-from comrecgc.algorithms.rules.reading import read_rule, read_rules
+from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
-from comrecgc.errors import InputError
-from comrecgc.explanation.assembly import TurnedInput, covered_input, explanation_of, share_valid
+from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, StoredRule
-from comrecgc.graphs import Graph, GraphBatch, Rule, Site, Surroundings, carry_out, find_sites, graph_key
+from comrecgc.explanation.records import CommonRecourse
+from comrecgc.graphs import (
+    ChangedGraphs,
+    Graph,
+    GraphBatch,
+    Ladder,
+    Rule,
+    Rung,
+    Site,
+    Surroundings,
+    carry_out,
+    distinct_sites,
+)
 from comrecgc.models import Classifier
-from comrecgc.molecules import SmartsWishes, property_changes, smirks_of
+from comrecgc.molecules import SmartsWishes, smirks_of
+from comrecgc.run import RunContext
 from comrecgc.wording import RuleAt, Words, describe_rules
 
 SECONDS_FOR_BOUND = 5.0
 """Time to look for the best choice of rules, or a bound on it."""
+
+_MOST_ROUNDS = 8  # of choosing and counting
+_MOST_TRIED = 12  # inputs looked at for each rule
+_MOST_PLACES = 6
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChosenRules:
+    """The rules that wishes lead to.
+
+    Args:
+        choice: The rules on the inputs that were mined.
+        whole: The choice for all inputs, where those that were mined are a sample; None where they are all.
+    """
+
+    choice: RuleChoice
+    whole: Whole | None
+
+    @property
+    def rows(self) -> list[int]:
+        """Rows of the table, in the order of choice."""
+        rows: list[int] = self.choice.rules.tolist()
+        return rows
+
+
+def choose_rules(settings: Task[Rules], mined: MinedRules, wishes: Wishes, *, seconds: float = 0.0) -> ChosenRules:
+    """Choose rules from a table; for all inputs where there is a census of them.
+
+    Args:
+        settings: How many, and on which rung.
+        mined: The table and what it was mined from.
+        wishes: What chosen rules must be like.
+        seconds: Time to look for the best choice, or a bound on it.
+    """
+    choice = choose(mined.table, settings.num_recourses, wishes, seconds=seconds)
+    if mined.census is None:
+        return ChosenRules(choice=choice, whole=None)
+    whole = Whole.chosen(mined.census, mined.table, settings, wishes, on_sample=choice)
+    if whole is None:
+        return ChosenRules(choice=choice, whole=None)
+    return ChosenRules(choice=choice.of(whole.choice.rules, mined.table, wishes), whole=whole)
+
+
+def count_chosen(
+    settings: Task[Rules],
+    mined: MinedRules,
+    judges: Judges,
+    classifier: Classifier,
+    context: RunContext,
+) -> MinedRules:
+    """The same table in which the rules that are chosen are counted at all of their sites.
+
+    What a rule gains there may change the choice; so rules are chosen and counted until all that are chosen are exact.
+
+    Args:
+        settings: What is asked.
+        mined: The table and what it was mined from.
+        judges: The ladder and the panel.
+        classifier: The model.
+        context: Time and progress.
+    """
+    deadline = context.clock.search_deadline(len(mined.rejects))
+    oracle, wishes = acceptance_of(settings, classifier, judges), settings.algorithm.wishes()
+    most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
+    counted: set[int] = set()
+    for _ in range(_MOST_ROUNDS):
+        rows = set(choose_rules(settings, mined, wishes).rows) - counted
+        if mined.table.exact[list(rows)].all():
+            break
+        before, counted = mined, counted | rows
+        mined = count_rules_exactly(
+            mined, sorted(rows), oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
+        )
+        if mined is before:
+            break
+    return mined
 
 
 def explain_rules(
@@ -57,169 +145,133 @@ def explain_rules(
     """
     table, rejects = mined.table, mined.rejects
     wishes = settings.algorithm.wishes() if wishes is None else wishes
-    chosen = choose(table, settings.num_recourses, wishes, seconds=seconds)
-    whole = None if mined.census is None else Whole.chosen(mined.census, table, settings, wishes, on_sample=chosen)
-    chosen = chosen if whole is None else chosen.of(whole.choice.rules, table, wishes)
-    rules = [rule for rule, _ in read_rules(table, mined.workshop, chosen.rules.tolist())]
-    shown = _shown_members(mined, chosen, rules, wishes)
+    chosen = choose_rules(settings, mined, wishes, seconds=seconds)
+    records = mined.rules(chosen.rows)
+    shown = _first_counterfactuals(mined, records, wishes)
     if classifier is not None:
-        shown = _confirmed_members(shown, classifier)
-    confirmed = np.array([bool(member.confirmed) for member in shown], bool) if table.majority else None
-    verdicts = judges.judge(
-        [rejects.graphs[member.place] for member in shown], [member.counterfactual for member in shown], confirmed
-    )
-    statistics = _statistics(mined, chosen, rules, settings)
-    if whole is not None:
-        statistics = [one | {"population": all_} for one, all_ in zip(statistics, whole.statistics(), strict=True)]
-    recourses = []
-    incidence = table.incidence(confirmed=wishes.confirmed)
-    turned = [
-        set(incidence.indices[incidence.indptr[row] : incidence.indptr[row + 1]].tolist()) for row in chosen.rules
-    ]
-    covered_before: set[int] = set()
-    words = _words(rules, shown, rejects)
-    for place, rule in enumerate(rules):
-        rows = [k for k, member in enumerate(shown) if member.recourse == place]
-        members = [shown[k] for k in rows]
-        also = sorted(turned[place] & covered_before)
-        recourses.append(
-            CommonRecourse(
-                summary=words[place].summary,
-                description=words[place].description,
-                rule=StoredRule.of(rule, smirks=_smirks(rule, rejects.dataset)),
-                statistics=statistics[place] | verdicts.shares(rows) | _properties(members, rejects),
-                covered=tuple(covered_input(member, rejects, rule) for member in members),
-                also_covers=tuple(rejects.indices[also].tolist()),
-                share_valid=share_valid([member.counterfactual for member in members], rejects.dataset),
-            )
+        shown = _confirmed(shown, classifier)
+    statistics = _statistics(mined, records, settings)
+    if chosen.whole is not None:
+        statistics = [
+            one | {"population": all_} for one, all_ in zip(statistics, chosen.whole.statistics(), strict=True)
+        ]
+    recourses = [
+        CommonRecourse(
+            summary=said.summary,
+            description=said.description,
+            rule=record.rule,
+            row=record.row,
+            smirks=_smirks(record.rule, rejects.dataset),
+            statistics=figures,
         )
-        covered_before |= {member.place for member in members}
-    return explanation_of(
-        settings, rejects, recourses, _reasons(mined, covered_before),
-        {
-            "coverage": len(covered_before) / max(len(rejects), 1),
-            **_figures(mined, chosen, settings, wishes),
-            **({} if whole is None else whole.figures()),
-            **verdicts.shares(),
-            **verdicts.coverage(len(rejects)),
-        },
-        parameters=settings.parameters() | {"wishes": wishes.stated()}, warnings=warnings, notes=(*notes, *table_notes(mined)),
+        for record, said, figures in zip(records, _words(records, shown, rejects), statistics, strict=True)
+    ]
+    sets = table.incidence(confirmed=wishes.confirmed)
+    figures = _figures(mined, chosen.choice, settings, wishes)
+    return assemble(
+        settings, rejects, judges, recourses, shown,
+        [sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist() for row in chosen.rows],
+        _reasons(mined),
+        figures if chosen.whole is None else figures | chosen.whole.figures(),
+        parameters=settings.parameters() | {"wishes": wishes.stated()}, warnings=warnings,
+        notes=(*notes, *table_notes(mined), *_count_notes(mined, chosen.rows)),
     )  # fmt: skip
 
 
-def _words(rules: Sequence[Rule], shown: Sequence[TurnedInput], rejects: Rejects) -> list[Words]:
+def _words(records: Sequence[MinedRule], shown: Sequence[VerifiedCounterfactual], rejects: Rejects) -> list[Words]:
     """Each rule in words, from the places where it is shown."""
     dataset = rejects.dataset
-    places = [[(rejects.graphs[it.place], it.site) for it in shown if it.recourse == k] for k in range(len(rules))]
+    places: list[list[tuple[Graph, Site]]] = [[] for _ in records]
+    for it in shown:
+        places[it.recourse].append((rejects.graphs[it.place], it.site))
     return describe_rules(
-        [RuleAt(rule, at) for rule, at in zip(rules, places, strict=True)],
+        [RuleAt(record.rule, at) for record, at in zip(records, places, strict=True)],
         dataset.label_names,
         edge_label_names=dataset.edge_label_names,
         is_molecular=dataset.is_molecular,
     )
 
 
-def _built(mined: MinedRules, entry: int) -> tuple[Graph, list[int]]:
-    """The graph after an entry of the table, and which node each of its nodes was."""
-    table = mined.table
-    batch, origins = mined.workshop.built(
-        table.input[entry : entry + 1], table.change[entry : entry + 1].astype(np.int32)
-    )
-    return batch[0], origins[0].tolist()
-
-
-def _shown_members(mined: MinedRules, chosen: RuleChoice, rules: Sequence[Rule], wishes: Wishes) -> list[TurnedInput]:
-    """Every input that a chosen rule turns, under the first that does, at the place the table names."""
-    table, members = mined.table, []
+def _first_counterfactuals(
+    mined: MinedRules, records: Sequence[MinedRule], wishes: Wishes
+) -> list[VerifiedCounterfactual]:
+    """Every input that a chosen rule turns, under the first that does, at the very site of the table."""
+    table, graphs, found = mined.table, mined.rejects.graphs, []
     taken: set[int] = set()
-    for place, (row, rule) in enumerate(zip(chosen.rules.tolist(), rules, strict=True)):
-        for entry in range(int(table.ptr[row]), int(table.ptr[row + 1])):
-            input_ = int(table.input[entry])
-            if input_ in taken or (wishes.confirmed and not table.confirmed[entry]):
-                continue
-            site, changed = _site(mined, entry, rule)
-            taken.add(input_)
-            probability = float(1 / (1 + np.exp(-np.float64(table.margin[entry]))))
-            members.append(
-                TurnedInput(
-                    recourse=place,
-                    place=input_,
-                    site=site,
-                    counterfactual=changed,
-                    probability=probability,
-                    confirmed=bool(table.confirmed[entry]),
+    for number, record in enumerate(records):
+        entries = np.arange(table.ptr[record.row], table.ptr[record.row + 1])
+        entries = entries[table.confirmed[entries]] if wishes.confirmed else entries
+        entries = entries[~np.isin(table.input[entries], list(taken))]
+        places: list[int] = table.input[entries].tolist()
+        taken |= set(places)
+        for entry, place, site in zip(entries.tolist(), places, mined.sites(record.row, places), strict=True):
+            found.append(
+                VerifiedCounterfactual.by_rule(
+                    number, record.rule, place, graphs[place], site, carry_out(record.rule, graphs[place], site),
+                    float(1 / (1 + np.exp(-np.float64(table.margin[entry])))),
+                    confirmed=bool(table.confirmed[entry]) if table.majority else None,
                 )
-            )
-    return members
+            )  # fmt: skip
+    return found
 
 
-def _site(mined: MinedRules, entry: int, rule: Rule) -> tuple[Site, Graph]:
-    """Where an entry of the table carries its rule out, in the order of the rule's nodes, and what comes of it."""
-    table = mined.table
-    graph = mined.rejects.graphs[table.input[entry]]
-    built, origin = _built(mined, entry)
-    _, nodes = read_rule(graph, built, origin, table.change[entry], table.groups, rule.radius)
-    wanted = graph_key(built)
-    for site in find_sites(rule, Surroundings(graph), frozenset(nodes), distinct=True):
-        changed = carry_out(rule, graph, site)
-        if graph_key(changed) == wanted:
-            return site, changed
-    raise AssertionError("a rule can be carried out where it was mined")
-
-
-def _confirmed_members(members: Sequence[TurnedInput], classifier: Classifier) -> list[TurnedInput]:
+def _confirmed(shown: Sequence[VerifiedCounterfactual], classifier: Classifier) -> list[VerifiedCounterfactual]:
     """Those that a plain forward pass accepts, with the probability it gives."""
-    if not members:
+    if not shown:
         return []
-    probability = classifier.accept_probability(GraphBatch.from_graphs(member.counterfactual for member in members))
+    probability = classifier.accept_probability(GraphBatch.from_graphs(it.graph for it in shown))
     return [
-        replace(member, probability=float(p))
-        for member, p in zip(members, probability, strict=True)
-        if p > accepted(SHOWN / 2)
+        replace(it, probability=float(p)) for it, p in zip(shown, probability, strict=True) if p > accepted(SHOWN / 2)
     ]
 
 
-def _statistics(
-    mined: MinedRules, chosen: RuleChoice, rules: Sequence[Rule], settings: Task[Rules]
-) -> list[dict[str, Any]]:
+def success_figures(applicable: int, turned: int, rule: Rule) -> dict[str, Any]:
+    """How often a rule works, and what it costs."""
+    return {
+        "applicable": applicable,
+        "accepted": turned,
+        "success": turned / max(applicable, 1),
+        "interval": list(wilson_interval(turned, applicable)),
+        "cost": rule.cost,
+        "num_changes": rule.num_changes,
+    }
+
+
+def _statistics(mined: MinedRules, records: Sequence[MinedRule], settings: Task[Rules]) -> list[dict[str, Any]]:
     table = mined.table
     rng = np.random.default_rng([settings.random_state, 11])
-    unseen = held_out_success(table, chosen.rules.tolist(), rng)
+    unseen = held_out_success(table, [record.row for record in records], rng)
     found = []
-    for row, rule, (seen, held) in zip(chosen.rules.tolist(), rules, unseen, strict=True):
-        entries = slice(int(table.ptr[row]), int(table.ptr[row + 1]))
+    for record, (seen, held) in zip(records, unseen, strict=True):
+        entries = slice(int(table.ptr[record.row]), int(table.ptr[record.row + 1]))
         inputs = table.input[entries]
-        applicable, turned = _num_applicable(mined, row, rule, settings.algorithm.smarts()), len(inputs)
+        applicable = _num_applicable(mined, record, settings.algorithm.smarts())
         before = 1 / (1 + np.exp(-table.base[inputs]))
         after = 1 / (1 + np.exp(-table.margin[entries].astype(np.float64)))
         found.append(
             {
-                "applicable": applicable,
-                "accepted": turned,
-                "success": turned / max(applicable, 1),
-                "interval": list(wilson_interval(turned, applicable)),
-                "median_rise": float(np.median(after - before)) if turned else 0.0,
-                "cost": rule.cost,
-                "num_changes": rule.num_changes,
+                **success_figures(applicable, len(inputs), record.rule),
+                "exact": bool(table.exact[record.row]),
+                "median_rise": float(np.median(after - before)) if len(inputs) else 0.0,
                 "held_out": {"success": _number(held), "seen_success": _number(seen)},
-                "random_success": _number(float(table.random_success[row])),
+                "random_success": _number(float(table.random_success[record.row])),
                 "confirmed": int(table.confirmed[entries].sum()) if table.majority else None,
             }
         )
     return found
 
 
-def _num_applicable(mined: MinedRules, row: int, rule: Rule, wishes: SmartsWishes) -> int:
+def _num_applicable(mined: MinedRules, record: MinedRule, wishes: SmartsWishes) -> int:
     """Inputs that a rule can be carried out on, somewhere where a chemist's wishes let it; the table knows nothing of wishes."""
     table, rejects = mined.table, mined.rejects
     if not wishes:
-        return int(table.num_applicable[row])
-    maybe = table.can_be_carried_out(row)
-    turned = table.input[table.ptr[row] : table.ptr[row + 1]]
+        return int(table.num_applicable[record.row])
+    maybe = table.can_be_carried_out(record.row)
+    turned = table.input[table.ptr[record.row] : table.ptr[record.row + 1]]
     maybe[turned] = False
     names = rejects.dataset.label_names
     return len(turned) + sum(
-        can_be_carried_out_within(rule, rejects.graphs[i], wishes, names) for i in np.flatnonzero(maybe).tolist()
+        can_be_carried_out_within(record.rule, rejects.graphs[i], wishes, names) for i in np.flatnonzero(maybe).tolist()
     )
 
 
@@ -245,16 +297,12 @@ def _figures(mined: MinedRules, chosen: RuleChoice, settings: Task[Rules], wishe
     }
 
 
-def _reasons(mined: MinedRules, covered: set[int]) -> dict[int, Reason]:
-    """Why each input is left out."""
+def _reasons(mined: MinedRules) -> dict[int, Reason]:
+    """Why each input would be left out."""
     table = mined.table
     turned = set(np.unique(table.input).tolist())
     nothing = Reason.NO_COUNTERFACTUAL if mined.complete else Reason.OUT_OF_TIME
-    return {
-        place: Reason.BUDGET_EXHAUSTED if place in turned else nothing
-        for place in range(table.num_inputs)
-        if place not in covered
-    }
+    return {place: Reason.BUDGET_EXHAUSTED if place in turned else nothing for place in range(table.num_inputs)}
 
 
 def table_notes(mined: MinedRules) -> list[str]:
@@ -279,20 +327,17 @@ def table_notes(mined: MinedRules) -> list[str]:
     return notes
 
 
-def _properties(members: Sequence[TurnedInput], rejects: Rejects) -> dict[str, Any]:
-    """What a rule does to the properties of the molecules it covers; nothing where bonds are not known."""
-    dataset = rejects.dataset
-    if not dataset.is_molecular or not dataset.edge_label_names:
-        return {}
-    try:
-        found = property_changes(
-            [rejects.graphs[member.place] for member in members],
-            [member.counterfactual for member in members],
-            dataset.label_names,
-        )
-    except InputError:  # no rdkit, or edge labels that are no bonds
-        return {}
-    return {} if found is None else {"properties": found}
+COUNT_NOTE = "were not tried at all of their places"
+
+
+def _count_notes(mined: MinedRules, rows: Sequence[int]) -> list[str]:
+    """Whether rules may work for more graphs than is said."""
+    open_rows = int((~mined.table.exact[rows]).sum()) if rows else 0
+    return (
+        [f"{open_rows} of the {len(rows)} rules {COUNT_NOTE}: they may work for more graphs than is said."]
+        if open_rows
+        else []
+    )
 
 
 def _smirks(rule: Rule, dataset: GraphDataset) -> str | None:
@@ -303,50 +348,113 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-# Every rule of the table as a person can read it: the rule itself, its words, and which of its nodes a change speaks of.
+# Every rule of the table as the page shows it.
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CataloguedRule:
-    """A rule of the table.
-
-    Args:
-        rule: The rule.
-        ends: For each of its changes, as the rule's first entry in the table has them: the nodes of `rule.before` that the change names
-            first and second; -1 where it names none.
-        words: The rule in words; None where they are known otherwise.
-        smirks: The rule as SMIRKS, for molecules.
-    """
-
-    rule: Rule
-    ends: tuple[tuple[int, int], ...]
-    words: Words | None
-    smirks: str | None
-
-
-def catalogue_of(mined: MinedRules, known: Mapping[int, str] | None = None) -> list[CataloguedRule]:
-    """Every rule of a table, in its order.
+def catalogue_of(mined: MinedRules, known: Mapping[int, CommonRecourse] | None = None) -> list[CommonRecourse]:
+    """Every rule of a table in its order, with its words, without inputs and statistics.
 
     Args:
         mined: The table and what it was mined from.
-        known: Lines of rows that are in words already, from more places than the one that is looked at here.
+        known: Recourses of rows that are in words already, from more places than the one that is looked at here.
     """
     table, dataset, known = mined.table, mined.rejects.dataset, known or {}
-    rows = [row for row in range(len(table)) if row not in known]
-    first = [mined.rejects.graphs[table.input[table.ptr[row]]] for row in range(len(table))]
+    records = [record for record in mined.rules() if record.row not in known]
+    first = [mined.rejects.graphs[table.input[table.ptr[record.row]]] for record in records]
     words = describe_rules(
-        [RuleAt(mined.rules[row][0], [(first[row], mined.rules[row][1])]) for row in rows],
+        [RuleAt(record.rule, [(graph, record.site)]) for record, graph in zip(records, first, strict=True)],
         dataset.label_names,
         edge_label_names=dataset.edge_label_names,
         is_molecular=dataset.is_molecular,
-        taken=frozenset(known.values()),
+        taken=frozenset(recourse.summary for recourse in known.values()),
     )
-    told = dict(zip(rows, words, strict=True))
-    found = []
-    for row, (rule, site) in enumerate(mined.rules):
-        rank = {node: k for k, node in enumerate(site)}
-        changes = table.change[int(table.ptr[row])].tolist()
-        ends = tuple((rank[one], rank.get(other, -1)) for kind, one, other, _ in changes if kind >= 0)
-        smirks = smirks_of(rule, dataset.label_names, dataset.edge_label_names) if dataset.is_molecular else None
-        found.append(CataloguedRule(rule=rule, ends=ends, words=told.get(row), smirks=smirks))
+    found = dict(known) | {
+        record.row: CommonRecourse(
+            summary=said.summary,
+            description=said.description,
+            rule=record.rule,
+            row=record.row,
+            smirks=_smirks(record.rule, dataset),
+        )
+        for record, said in zip(records, words, strict=True)
+    }
+    return [found[row] for row in range(len(table))]
+
+
+# Where rules fail, and why: inputs that a rule can be carried out on and does not turn.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Failure:
+    """An input that a rule does not turn.
+
+    Args:
+        place: The input, by its place among the rejects.
+        site: Where the rule is carried out, as far up the ladder as it can be.
+        reason: Why that is not enough: `TOO_FAR`, `OFF_RUNG` or `STILL_REJECTED`.
+    """
+
+    place: int
+    site: Site
+    reason: Reason
+
+
+def failures_of(
+    mined: MinedRules, rules: Mapping[int, Rule], ladder: Ladder, rung: Rung, theta: float, num_each: int = 2
+) -> dict[int, list[Failure]]:
+    """A few failures of each rule, found without the model: what is within θ and on the rung, and is not in the table, is rejected.
+
+    Args:
+        mined: The table and what it was mined from.
+        rules: Rules by their rows of the table.
+        ladder: Says how a changed graph compares with the data.
+        rung: Where results must stand; a panel's consent is not asked for here.
+        theta: `θ`.
+        num_each: Failures of a rule to look for.
+    """
+    wanted = min(rung, Rung.PLAUSIBLE)
+    tried = [
+        (row, place, site, after)
+        for row, rule in rules.items()
+        for place, site, after in _tries(mined, row, rule, theta, num_each)
+    ]
+    if not tried:
+        return {}
+    graphs = mined.rejects.graphs
+    changed = ChangedGraphs.from_graphs([graphs[place] for _, place, _, _ in tried], [after for *_, after in tried])
+    stands = ladder.rungs(changed) >= wanted
+    found: dict[int, dict[int, Failure]] = {}
+    for (row, place, site, _), stood in zip(tried, stands.tolist(), strict=True):
+        reason = Reason.STILL_REJECTED if stood else Reason.OFF_RUNG
+        known = found.setdefault(row, {}).get(place)
+        if known is None or (stood and known.reason == Reason.OFF_RUNG):
+            found[row][place] = Failure(place=place, site=site, reason=reason)
+    return {row: list(failures.values()) for row, failures in found.items()}
+
+
+def _tries(mined: MinedRules, row: int, rule: Rule, theta: float, num_each: int) -> list[tuple[int, Site, Graph]]:
+    """Results within θ on some inputs that the rule does not turn, of about the size that most have."""
+    table, graphs = mined.table, mined.rejects.graphs
+    can = table.can_be_carried_out(row)
+    can[table.input[table.ptr[row] : table.ptr[row + 1]]] = False
+    places = np.flatnonzero(can)
+    sizes = np.array([graphs[place].size for place in places.tolist()])
+    order = places[np.lexsort((places, sizes))]
+    found: list[tuple[int, Site, Graph]] = []
+    met = 0
+    for place in _spread(order[len(order) // 4 :].tolist(), _MOST_TRIED):
+        graph = graphs[place]
+        results = [
+            (place, site, carry_out(rule, graph, site))
+            for site in distinct_sites(rule, Surroundings(graph), _MOST_PLACES)
+        ]
+        near = [result for result in results if rule.distance(graph, result[2]) <= theta]
+        found += near
+        met += bool(near)
+        if met == num_each:
+            break
     return found
+
+
+def _spread(places: Sequence[int], most: int) -> Sequence[int]:
+    return places[:: max(1, len(places) // most)][:most]

@@ -25,7 +25,7 @@ from comrecgc.algorithms.rules.population import CENSUS, load_census, save_censu
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.rules import explain_rules, table_notes
+from comrecgc.explanation.rules import COUNT_NOTE, explain_rules, table_notes
 from comrecgc.molecules import ladder_facts, ladder_from_facts
 from comrecgc.run import reason_of, refusing_damage
 from comrecgc.wording import describe_group
@@ -85,7 +85,8 @@ class RuleChooser:
 
     def chosen(self) -> Explanation:
         """What these wishes lead to."""
-        notes = [note for note in self.notes if note not in table_notes(self.mined)]  # which are added again
+        again = table_notes(self.mined)  # these are added again
+        notes = [note for note in self.notes if note not in again and COUNT_NOTE not in note]
         found = explain_rules(
             self.settings, self.mined, self.judges, self.wishes,
             seconds=SECONDS_TO_CHOOSE, warnings=self.warnings, notes=notes,

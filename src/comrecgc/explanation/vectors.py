@@ -1,22 +1,38 @@
-"""From chosen recourses to the explanation: every claim verified, figures, words, the map, reasons for what is left out."""
+"""From chosen vectors to the explanation: every claim verified, figures, words, reasons for what is left out.
+
+The search scores neighbourhoods by a faster path. Plain forward passes over the graphs themselves check every claim again, compared in double
+precision. A claim that such a pass does not confirm is dropped, and the input goes to the next pair or recourse that holds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import VectorTask
-from comrecgc.algorithms.inputs import ModelPair, Rejects
+from comrecgc.algorithms.base import CHOSEN, CLAIMED, SHOWN, VectorTask, accepted, inside
+from comrecgc.algorithms.inputs import ModelPair, RejectPlace, Rejects, Scores
 from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.vectors.candidates import Candidates, Chosen
-from comrecgc.cover import BallCover, Cover, Reason, RecoursePairs, cover_of, metrics
-from comrecgc.explanation.assembly import explanation_of, share_valid
+from comrecgc.algorithms.vectors.candidates import Candidates, Chosen, search_candidates
+from comrecgc.cover import (
+    BallCover,
+    Cover,
+    FloatArray,
+    Reason,
+    RecoursePairs,
+    cover_of,
+    metrics,
+    normalised_distances,
+    recourse_vectors,
+)
+from comrecgc.errors import InputError
+from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, CoveredInput
-from comrecgc.explanation.verification import Entry, Verified, first_entries, verify
-from comrecgc.run import Clock
+from comrecgc.explanation.records import CommonRecourse
+from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path
+from comrecgc.run import Clock, RunContext
 from comrecgc.wording import Words, describe_recourse
 
 LARGE_TRIVIAL_COVERAGE = 0.1
@@ -53,57 +69,46 @@ def explain_recourses(
     """
     keep_all = words is not None
     verified = verify(candidates, chosen.pairs, chosen.centres, rejects, models, settings, keep_all=keep_all)
-    verified, entries = first_entries(verified, candidates, rejects, models, settings, keep_all=keep_all)
+    verified, entries = first_counterfactuals(verified, candidates, rejects, models, settings, keep_all=keep_all)
     clock.lap("verification")
     covered = verified.cover.first >= 0
     reasons = reasons_for(settings, candidates.pairs, covered, complete=candidates.complete)
-    explanation = assemble(
-        settings, rejects, verified, judges, entries, reasons,
+    explanation = _assembled(
+        settings, rejects, verified, judges, entries, {place: it for place, it in enumerate(reasons) if it},
         words=words, warnings=warnings, notes=notes, figures=chosen.figures,
     )  # fmt: skip
     clock.lap("words")
     return explanation, verified
 
 
-def assemble(
+def _assembled(
     settings: VectorTask,
     rejects: Rejects,
     verified: Verified,
     judges: Judges,
-    entries: Sequence[Entry] = (),
-    reasons: Sequence[Reason | None] = (),
+    shown: Sequence[VerifiedCounterfactual],
+    reasons: Mapping[int, Reason],
     *,
-    words: Sequence[Words] | None = None,
-    warnings: Sequence[str] = (),
-    notes: Sequence[str] = (),
-    figures: Mapping[str, float] | None = None,
+    words: Sequence[Words] | None,
+    warnings: Sequence[str],
+    notes: Sequence[str],
+    figures: Mapping[str, float],
 ) -> Explanation:
     """The explanation of a verified cover; `figures` are added to its own."""
-    dataset, cover = rejects.dataset, verified.cover
-    positions = map_positions([entry.vector for entry in entries])
-    verdicts = judges.judge([rejects.graphs[entry.place] for entry in entries], [entry.graph for entry in entries])
-    recourses = []
-    for place in range(len(cover)):
-        rows = [k for k, entry in enumerate(entries) if entry.recourse == place]
-        members = [entries[k] for k in rows]
-        said = _words(members, rejects) if words is None else words[place]
-        also = np.flatnonzero(cover.covers[place] & (cover.first < place))
-        recourses.append(
-            CommonRecourse(
-                summary=said.summary,
-                vector=tuple(cover.centres[place].tolist()),
-                description=said.description,
-                covered=tuple(_member(entries[k], rejects, positions[k]) for k in rows),
-                also_covers=tuple(rejects.indices[also].tolist()),
-                share_valid=share_valid([member.graph for member in members], dataset),
-                statistics=verdicts.shares(rows),
-            )
-        )
+    cover = verified.cover
+    said = (
+        [_words([it for it in shown if it.recourse == k], rejects) for k in range(len(cover))]
+        if words is None
+        else words
+    )
     own = run_figures(cover, settings.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
-    return explanation_of(
-        settings, rejects, recourses,
-        {place: reason for place, reason in enumerate(reasons) if reason},
-        own | verdicts.shares() | verdicts.coverage(len(rejects)) | dict(figures or {}),
+    recourses = [
+        CommonRecourse(summary=each.summary, description=each.description, vector=tuple(centre))
+        for each, centre in zip(said, cover.centres.tolist(), strict=True)
+    ]
+    return assemble(
+        settings, rejects, judges, recourses, shown, [np.flatnonzero(row).tolist() for row in cover.covers], reasons,
+        {**own, **figures},
         parameters=settings.parameters(), warnings=(*warnings, *_trivial_warning(own, settings)), notes=notes,
     )  # fmt: skip
 
@@ -158,36 +163,10 @@ def reasons_for(
     return [Reason.OUT_OF_TIME if reason == Reason.NO_COUNTERFACTUAL else reason for reason in reasons]
 
 
-def map_positions(vectors: Sequence[npt.NDArray[np.float32]]) -> list[tuple[float, float]]:
-    """Vectors on a plane: their two principal components, signs fixed by the largest entry of each axis."""
-    if not vectors:
-        return []
-    rows = np.stack(vectors).astype(np.float64)
-    centred = rows - rows.mean(axis=0)
-    covariance = centred.T @ centred
-    axes = np.linalg.eigh(covariance)[1][:, ::-1][:, :2]  # [d, 2]
-    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
-    plane = np.zeros((len(rows), 2))
-    plane[:, : axes.shape[1]] = centred @ axes
-    return [(round(x, 6), round(y, 6)) for x, y in plane.tolist()]
-
-
-def _member(entry: Entry, rejects: Rejects, position: tuple[float, float]) -> CoveredInput:
-    return CoveredInput(
-        input=rejects.index(entry.place),
-        probability=entry.probability,
-        distance=entry.distance,
-        num_edits=len(entry.path),
-        edits=entry.path,
-        counterfactual=entry.graph,
-        position=position,
-    )
-
-
-def _words(members: Sequence[Entry], rejects: Rejects) -> Words:
+def _words(members: Sequence[VerifiedCounterfactual], rejects: Rejects) -> Words:
     dataset = rejects.dataset
     return describe_recourse(
-        [(rejects.graphs[member.place], member.path) for member in members],
+        [(rejects.graphs[member.place], member.edits) for member in members],
         dataset.label_names,
         edge_label_names=dataset.edge_label_names,
         is_molecular=dataset.is_molecular,
@@ -200,3 +179,224 @@ def _trivial_warning(figures: dict[str, float | int], settings: VectorTask) -> t
         return ()
     advice = "" if settings.directional else "; choose a smaller delta, or directional recourses only"
     return (f"Changing nothing already covers {share:.1%} of the inputs at Δ = {settings.delta:.3g}{advice}.",)
+
+
+# What plain forward passes confirm.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Verified:
+    """What a plain pass confirms.
+
+    Args:
+        cover: The recourses that cover something no earlier one does, and the pair by which each covers an input.
+        pairs: The confirmed pairs; a pair's candidate is a place in `graphs`.
+        trivial: The pair by which "change nothing" covers each input, -1 where it does not, `[num_inputs]`.
+        graphs: The counterfactuals.
+        probability: Probability of accept of each, `[len(graphs)]`.
+        candidates: Which candidate of the search each is, `[len(graphs)]`.
+    """
+
+    cover: Cover
+    pairs: RecoursePairs
+    trivial: npt.NDArray[np.int64]
+    graphs: tuple[Graph, ...]
+    probability: npt.NDArray[np.float64]
+    candidates: npt.NDArray[np.int64]
+
+    @classmethod
+    def nothing(cls, num_inputs: int) -> Verified:
+        """No recourse covers any input."""
+        none = np.zeros(0, dtype=np.int64)
+        empty, indices = np.zeros((0, 1), dtype=np.float32), none.astype(np.int32)
+        pairs = RecoursePairs(
+            input_embeddings=np.zeros((num_inputs, 1), dtype=np.float32),
+            input_sizes=np.zeros(num_inputs, dtype=np.int32),
+            candidate_embeddings=empty,
+            candidate_sizes=indices,
+            inputs=indices,
+            candidates=indices,
+            norms=np.zeros(0, dtype=np.float32),
+        )
+        cover = Cover(empty, np.zeros((0, num_inputs), dtype=np.int64))
+        trivial = np.full(num_inputs, -1, dtype=np.int64)
+        return cls(cover=cover, pairs=pairs, trivial=trivial, graphs=(), probability=np.zeros(0), candidates=none)
+
+
+def verify(
+    candidates: Candidates, pairs: RecoursePairs, centres: FloatArray, rejects: Rejects, models: ModelPair,
+    settings: VectorTask, *, keep_all: bool = False,
+) -> Verified:  # fmt: skip
+    """Confirm what the recourses cover."""
+    with_zero = np.concatenate([centres, np.zeros((1, pairs.width), np.float32)])
+    needed = _needed(pairs, with_zero, inside(settings.delta, CHOSEN))
+    graphs = tuple(candidates.graph(int(candidate)) for candidate in needed)
+    scores = (
+        models.scores(graphs) if graphs else Scores(np.zeros(0), pairs.candidate_embeddings[:0], np.zeros(0, np.int32))
+    )
+    confirmed = _confirmed(pairs, needed, rejects.scores, scores, settings.theta)
+    cover = cover_of(confirmed, with_zero, inside(settings.delta, CLAIMED))
+    real = Cover(cover.centres[:-1], cover.pairs[:-1])
+    return Verified(
+        cover=real if keep_all else real.select(real.gains > 0),
+        pairs=confirmed,
+        trivial=cover.pairs[-1],
+        graphs=graphs,
+        probability=scores.probability,
+        candidates=needed,
+    )
+
+
+def _needed(pairs: RecoursePairs, centres: FloatArray, delta: float) -> npt.NDArray[np.int64]:
+    """Candidates of the pairs by which the centres cover inputs, in increasing order."""
+    cover = cover_of(pairs, centres, delta)
+    return np.unique(pairs.candidates[cover.pairs[cover.covers]]).astype(np.int64)
+
+
+def _confirmed(
+    pairs: RecoursePairs, needed: npt.NDArray[np.int64], origins: Scores, scores: Scores, theta: float
+) -> RecoursePairs:
+    """The pairs of the needed candidates that a plain pass puts within θ and accepts."""
+    rows = np.flatnonzero(np.isin(pairs.candidates, needed))
+    places = np.searchsorted(needed, pairs.candidates[rows])
+    owners = pairs.inputs[rows]
+    norms = normalised_distances(
+        origins.embedding[owners].astype(np.float64),
+        origins.sizes[owners],
+        scores.embedding[places],
+        scores.sizes[places],
+    )
+    holds = (norms <= inside(theta, CLAIMED)) & (scores.probability[places] >= accepted(CLAIMED))
+    return RecoursePairs(
+        input_embeddings=origins.embedding,
+        input_sizes=origins.sizes,
+        candidate_embeddings=scores.embedding,
+        candidate_sizes=scores.sizes,
+        inputs=pairs.inputs[rows][holds],
+        candidates=places[holds].astype(np.int32),
+        norms=norms[holds].astype(np.float32),
+    )
+
+
+def distances(first: FloatArray, second: FloatArray) -> npt.NDArray[np.float64]:
+    """`‖a−b‖` row by row, in double precision, `[n]`."""
+    result: npt.NDArray[np.float64] = np.linalg.norm(first.astype(np.float64) - second, axis=1)
+    return result
+
+
+def first_counterfactuals(
+    verified: Verified, candidates: Candidates, rejects: Rejects, models: ModelPair,
+    settings: VectorTask, *, keep_all: bool = False,
+) -> tuple[Verified, list[VerifiedCounterfactual]]:  # fmt: skip
+    """Every covered input with the edits that show it, each confirmed on the graph that the edits lead to.
+
+    Where the end of the edits does not hold (a mapping between two graphs cannot keep bonds, and a model may look at
+    them), the claim is dropped and the next recourse that covers the input takes it.
+    """
+    kept: dict[int, VerifiedCounterfactual] = {}
+    while True:
+        cover = verified.cover
+        first = cover.first
+        open_inputs = [i for i in np.flatnonzero(first >= 0).tolist() if i not in kept]
+        if not open_inputs:
+            break
+        rows = cover.pairs[first[open_inputs], open_inputs]
+        shown = verified.candidates[verified.pairs.candidates[rows]]
+        paths = [candidates.path(i, int(candidate)) for i, candidate in zip(open_inputs, shown, strict=True)]
+        entries = _entries(open_inputs, first[open_inputs], paths, rejects, models)
+        holds = _hold(entries, cover.centres, settings)
+        kept |= {entry.place: entry for entry, held in zip(entries, holds, strict=True) if held}
+        failed = [(entry.recourse, entry.place) for entry, held in zip(entries, holds, strict=True) if not held]
+        verified = replace(verified, cover=_without(cover, failed))
+    gains = (verified.cover.gains > 0) | keep_all
+    place = np.cumsum(gains) - 1
+    entries = [replace(kept[i], recourse=int(place[kept[i].recourse])) for i in sorted(kept)]
+    return replace(verified, cover=verified.cover.select(gains)), entries
+
+
+def _entries(
+    places: Sequence[int],
+    recourses: npt.NDArray[np.int64],
+    paths: Sequence[EditPath],
+    rejects: Rejects,
+    models: ModelPair,
+) -> list[VerifiedCounterfactual]:
+    graphs = [apply_path(rejects.graphs[i], path) for i, path in zip(places, paths, strict=True)]
+    scores, origins = models.scores(graphs), rejects.scores[np.array(places)]
+    there = (origins.embedding, origins.sizes, scores.embedding.astype(np.float64), scores.sizes)
+    vectors, norms = recourse_vectors(*there).astype(np.float32), normalised_distances(*there)
+    return [
+        VerifiedCounterfactual(
+            place=RejectPlace(place),
+            recourse=int(recourses[k]),
+            graph=graphs[k],
+            edits=paths[k],
+            num_edits=len(paths[k]),
+            probability=float(scores.probability[k]),
+            distance=float(norms[k]),
+            vector=vectors[k],
+        )
+        for k, place in enumerate(places)
+    ]
+
+
+def _hold(entries: Sequence[VerifiedCounterfactual], centres: FloatArray, settings: VectorTask) -> BoolArray:
+    vectors = np.stack([entry.vector for entry in entries if entry.vector is not None])
+    chosen = centres[[entry.recourse for entry in entries]]
+    near = distances(vectors, chosen) <= inside(settings.delta, SHOWN)
+    close = np.array([entry.distance for entry in entries]) <= inside(settings.theta, SHOWN)
+    return near & close & (np.array([entry.probability for entry in entries]) >= accepted(SHOWN))
+
+
+def _without(cover: Cover, claims: Sequence[tuple[int, int]]) -> Cover:
+    pairs = cover.pairs.copy()
+    for recourse, index in claims:
+        pairs[recourse, index] = -1
+    return Cover(cover.centres, pairs)
+
+
+# Known vectors on unseen graphs.
+
+
+def apply_vectors(
+    explanation: Explanation,
+    rejects: Rejects,
+    models: ModelPair,
+    settings: VectorTask,
+    judges: Judges,
+    context: RunContext,
+    *,
+    warnings: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> Explanation:
+    """The vectors of an explanation on other graphs: the search for recourses, with vectors that are known and do not move.
+
+    Args:
+        explanation: The vectors.
+        rejects: The graphs.
+        models: Classifier and embedder.
+        settings: What is asked.
+        judges: The ladder of changes and the panel.
+        context: Time, progress and device.
+        warnings: What a reader must know, one sentence each.
+        notes: What the run did, one sentence each.
+    """
+    rejects = rejects.embedded(models)
+    width = rejects.scores.embedding.shape[1]
+    centres = np.zeros((len(explanation.recourses), width), dtype=np.float32)
+    for place, recourse in enumerate(explanation.recourses if rejects else ()):
+        assert recourse.vector is not None
+        if len(recourse.vector) != width:
+            got = len(recourse.vector)
+            raise InputError(f"Recourses must be vectors of the embedder's width, {width} (got {got} numbers)")
+        centres[place] = recourse.vector
+    scorer = judges.scorer(models, rejects.dataset, settings.algorithm, context)
+    candidates = search_candidates(settings, scorer, rejects, context, given=centres)
+    context.clock.lap("search")
+    candidates = judges.confirmed(candidates, settings)
+    applied, _ = explain_recourses(
+        settings, rejects, candidates, Chosen(centres=centres, pairs=candidates.pairs), models, judges, context.clock,
+        words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
+        warnings=warnings, notes=notes,
+    )  # fmt: skip
+    return applied

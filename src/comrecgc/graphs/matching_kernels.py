@@ -92,20 +92,53 @@ class _Board(NamedTuple):
 def holders(patterns, hosts, rule, asked):  # type: ignore[no-untyped-def]
     """Which of the graphs that are asked about, `[N]`, hold what a rule finds, `[N]`."""
     found = np.zeros(len(asked), np.bool_)
+    first, size, board = _empty_board(patterns, hosts, rule)
+    for graph in range(len(asked)):
+        if asked[graph] and size <= hosts.ptr[graph + 1] - hosts.ptr[graph]:
+            board.used[:] = False
+            found[graph] = _next_site(patterns, hosts, first, size, graph, board, False)
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def all_sites(patterns, hosts, rule, asked, most):  # type: ignore[no-untyped-def]
+    """Every site of a rule in the graphs that are asked about, `[N]`: the graph of each, `[S]`, and its nodes in the order of placing, `[S, size]`.
+
+    Of sites that differ only by nodes that may change places, one is given. At most `most` sites of a graph are.
+    """
+    first, size, board = _empty_board(patterns, hosts, rule)
+    graphs, sites, count = np.empty(256, np.int32), np.empty((256, size), np.int32), 0
+    for graph in range(len(asked)):
+        if not asked[graph] or size > hosts.ptr[graph + 1] - hosts.ptr[graph]:
+            continue
+        board.used[:] = False
+        num = 0
+        while num < most and _next_site(patterns, hosts, first, size, graph, board, num > 0):
+            if count == len(graphs):
+                more_graphs, more_sites = np.empty(2 * count, np.int32), np.empty((2 * count, size), np.int32)
+                more_graphs[:count], more_sites[:count] = graphs, sites
+                graphs, sites = more_graphs, more_sites
+            graphs[count] = graph
+            for place in range(size):
+                sites[count, place] = board.site[place] - hosts.ptr[graph]
+            count += 1
+            num += 1
+    return graphs[:count].copy(), sites[:count].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def _empty_board(patterns, hosts, rule):  # type: ignore[no-untyped-def]
+    """Where the nodes of a rule begin, how many there are, and room to place them."""
     first, size = patterns.ptr[rule], patterns.ptr[rule + 1] - patterns.ptr[rule]
     largest = 0
-    for graph in range(len(asked)):
+    for graph in range(len(hosts.ptr) - 1):
         largest = max(largest, hosts.ptr[graph + 1] - hosts.ptr[graph])
     board = _Board(
         np.empty(size, np.int64), np.empty(size, np.int64), np.zeros(largest, np.bool_),
         np.empty((size, largest), np.bool_), np.empty(size + 1, np.int64), np.empty((size, size), np.bool_), np.empty((size, size), np.bool_),
         np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64),
     )  # fmt: skip
-    for graph in range(len(asked)):
-        if asked[graph] and size <= hosts.ptr[graph + 1] - hosts.ptr[graph]:
-            board.used[:] = False
-            found[graph] = _holds(patterns, hosts, first, size, graph, board)
-    return found
+    return first, size, board
 
 
 @numba.njit(cache=True, nogil=True)
@@ -141,17 +174,21 @@ def _may_change_places(around_ptr, around, u, v):  # type: ignore[no-untyped-def
 
 
 @inner
-def _holds(patterns, hosts, first, size, graph, board):  # type: ignore[no-untyped-def]
-    """Whether there is a place for a pattern in a graph: depth first, one node of the pattern after the other."""
+def _next_site(patterns, hosts, first, size, graph, board, resumes):  # type: ignore[no-untyped-def]
+    """Whether there is a place for a pattern in a graph, or if it `resumes` another one: depth first, one node of the pattern after the other."""
     low, high = hosts.ptr[graph], hosts.ptr[graph + 1]
     site, cursor = board.site, board.cursor
-    for place in range(size):
-        if not _is_tied(patterns, first + place) and not _fill_domain(
-            patterns, hosts, first, size, place, graph, board
-        ):
-            return False
     depth = 0
-    cursor[0] = 0
+    if resumes:
+        depth = size - 1
+        board.used[site[depth] - low] = False
+    else:
+        for place in range(size):
+            if not _is_tied(patterns, first + place) and not _fill_domain(
+                patterns, hosts, first, size, place, graph, board
+            ):
+                return False
+        cursor[0] = 0
     while depth < size:
         node = first + depth
         tie, is_tied = patterns.ties_ptr[node], _is_tied(patterns, node)

@@ -22,9 +22,8 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, LongArray
 from comrecgc.models import training_kernels
 from comrecgc.models.classifier import predict
-from comrecgc.models.gradients import Backprop, Float32Array
+from comrecgc.models.gradients import Backprop, ColouredGraphs, Float32Array
 from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier, load_classifier, save_classifier
-from comrecgc.models.states import ColouredGraphs
 from comrecgc.run import check_output, facts_path, load_arrays, only_writer_of, refusing_damage, save_arrays
 
 

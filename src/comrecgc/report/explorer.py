@@ -20,11 +20,12 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules.choice import KINDS, MOST_PARTS, NUM_SPLITS, SLACK, choose
 from comrecgc.algorithms.rules.groups import Group
+from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import Reason
 from comrecgc.drawing import depict, induced
 from comrecgc.evidence import Evidence
-from comrecgc.explanation import CataloguedRule, CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
+from comrecgc.explanation import CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
 from comrecgc.molecules import charge_sign, read_atom
 from comrecgc.report.rule_views import property_words
@@ -48,12 +49,6 @@ def rule_chooser(explanation: Explanation) -> RuleChooser | None:
     return chooser if isinstance(chooser, RuleChooser) and len(chooser.mined.table) else None
 
 
-def chosen_rows(chooser: RuleChooser) -> list[int]:
-    """Rows of the table behind the recourses of the explanation that the chooser belongs to."""
-    rows: list[int] = choose(chooser.mined.table, chooser.settings.num_recourses, chooser.wishes).rules.tolist()
-    return rows
-
-
 def packed_table(explanation: Explanation, chooser: RuleChooser, evidence: Evidence | None = None) -> str:
     """Everything that the page needs to choose, carry out and draw rules, in base64.
 
@@ -62,16 +57,17 @@ def packed_table(explanation: Explanation, chooser: RuleChooser, evidence: Evide
         chooser: The table that it was chosen from.
         evidence: Reasons to believe the rules that the run chose, or not.
     """
-    table = chooser.mined.table
-    rows = dict(zip(chosen_rows(chooser), explanation.recourses, strict=False))
-    rules = catalogue_of(chooser.mined, {row: recourse.summary for row, recourse in rows.items()})
-    arrays = {**_rule_arrays(table), **_entry_arrays(table, rules), **_input_arrays(explanation, chooser)}
+    table, records = chooser.mined.table, chooser.mined.rules()
+    rows = {recourse.row: recourse for recourse in explanation.recourses if recourse.row is not None}
+    rules = catalogue_of(chooser.mined, rows)
+    arrays = {**_rule_arrays(table), **_entry_arrays(table, records), **_input_arrays(explanation, chooser)}
     facts = {
         **_names(explanation, chooser),
-        "rules": [_rule(rule, rows.get(row)) for row, rule in enumerate(rules)],
+        "chosen": list(rows),
+        "rules": [_rule(record, rule) for record, rule in zip(records, rules, strict=True)],
         "known": {row: _exact(recourse) for row, recourse in rows.items()},
         "groups": _groups(table, explanation),
-        "failures": _failures(chooser, rules),
+        "failures": _failures(chooser, records, list(rows)),
         "evidence": {} if evidence is None else _evidence(list(rows), evidence),
     }
     return base64.b64encode(_packed(facts, arrays)).decode()
@@ -152,7 +148,7 @@ def _rule_arrays(table: RuleTable) -> dict[str, Array]:
     }
 
 
-def _entry_arrays(table: RuleTable, rules: Sequence[CataloguedRule]) -> dict[str, Array]:
+def _entry_arrays(table: RuleTable, rules: Sequence[MinedRule]) -> dict[str, Array]:
     """What is known of each entry, rule after rule; places are column after column, which packs better."""
     widths = 2 * table.num_changes  # nodes that the changes of a rule name
     most = _most_entries(table.num_accepted, widths)
@@ -178,7 +174,7 @@ def _most_entries(accepted: Array, widths: Array) -> int:
     return most
 
 
-def _aligned(table: RuleTable, row: int, rule: CataloguedRule, most: int) -> Array:
+def _aligned(table: RuleTable, row: int, rule: MinedRule, most: int) -> Array:
     """Nodes that the changes of a rule name, in the order of the changes of its first entry, `[entries, 2 * changes]`."""
     start, num = int(table.ptr[row]), len(rule.ends)
     stop = min(int(table.ptr[row + 1]), start + most)
@@ -238,20 +234,18 @@ def _whole(x: float, y: float) -> tuple[int, int]:
     return tuple(max(-32000, min(32000, round(_SCALE * value))) for value in (x, y))  # type: ignore[return-value]
 
 
-def _rule(catalogued: CataloguedRule, recourse: CommonRecourse | None) -> list[Any]:
+def _rule(record: MinedRule, words: CommonRecourse) -> list[Any]:
     """A rule in the order in which the page's script takes it apart."""
-    rule = catalogued.rule
-    words = recourse if recourse is not None else catalogued.words
-    assert words is not None
+    rule = record.rule
     return [
         words.summary,
         words.description,
-        catalogued.smirks or "",
+        words.smirks or "",
         _side(rule.before),
         _side(rule.after),
         [node for pair in rule.kept for node in pair],
         [int(closed) for closed in rule.closed],
-        [node for ends in catalogued.ends for node in ends],
+        [node for ends in record.ends for node in ends],
     ]
 
 
@@ -278,14 +272,14 @@ def _evidence(rows: Sequence[int], evidence: Evidence) -> dict[int, dict[str, An
             "shortcut": one.verdict.shortcut,
             "findings": [[finding.question, finding.speaks, finding.sentence] for finding in one.verdict.findings],
         }
-        for row, one in zip(rows, evidence.recourses, strict=False)
+        for row, one in zip(rows, evidence.recourses, strict=True)
     }
 
 
-def _failures(chooser: RuleChooser, rules: Sequence[CataloguedRule]) -> dict[int, list[list[Any]]]:
+def _failures(chooser: RuleChooser, records: Sequence[MinedRule], chosen: Sequence[int]) -> dict[int, list[list[Any]]]:
     """A few failures of the rules that people are likely to look at: input, reason and place."""
     found = failures_of(
-        chooser.mined, {row: rules[row].rule for row in _likely_rows(chooser)}, chooser.judges.ladder,
+        chooser.mined, {row: records[row].rule for row in _likely_rows(chooser, chosen)}, chooser.judges.ladder,
         Rung.parse(chooser.settings.changes), chooser.settings.theta,
     )  # fmt: skip
     words = {Reason.OFF_RUNG: "rung", Reason.STILL_REJECTED: "rejected"}
@@ -295,17 +289,14 @@ def _failures(chooser: RuleChooser, rules: Sequence[CataloguedRule]) -> dict[int
     }
 
 
-def _likely_rows(chooser: RuleChooser) -> list[int]:
-    """Rules that the run's own wishes, or common ones, choose."""
+def _likely_rows(chooser: RuleChooser, chosen: Sequence[int]) -> list[int]:
+    """Rules that the run chose, or that common wishes choose."""
     table, wishes = chooser.mined.table, chooser.wishes
     others = [replace(wishes, min_success=0.5), replace(wishes, min_success=0.8), wishes.limited(1)]
     if table.majority:
         others.append(replace(wishes, confirmed=True))
-    choices = [
-        choose(table, chooser.settings.num_recourses, wishes),
-        *(choose(table, _LIKELY_RULES, other) for other in others),
-    ]
-    return sorted({row for choice in choices for row in choice.rules.tolist()})
+    choices = [choose(table, _LIKELY_RULES, other) for other in others]
+    return sorted({*chosen, *(row for choice in choices for row in choice.rules.tolist())})
 
 
 def _groups(table: RuleTable, explanation: Explanation) -> list[list[Any]]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from comrecgc.cover import Reason
-from comrecgc.explanation import CommonRecourse, Explanation, StoredRule
+from comrecgc.explanation import CommonRecourse, Explanation
+from comrecgc.graphs import Rule
 
 _RUNGS = {
     "any": "Any change counts here, whether or not its result makes sense.",
@@ -217,16 +218,14 @@ def property_words(known: Mapping[str, Any]) -> str:
     return f"{words}; {', '.join(alerts)}" if alerts else words
 
 
-def rule_kinds(rule: StoredRule) -> list[str]:
+def rule_kinds(rule: Rule) -> list[str]:
     """The kinds of edits that a rule makes."""
     image = dict(rule.kept)
     kept = set(image.values())
-    bonds = [
-        dict(zip(side.edges, side.edge_labels or (0,) * len(side.edges), strict=True))
-        for side in (rule.before, rule.after)
-    ]
-    old = {tuple(sorted((image[i], image[j]))): kind for (i, j), kind in bonds[0].items() if i in image and j in image}
-    new = {tuple(sorted((i, j))): kind for (i, j), kind in bonds[1].items() if i in kept and j in kept}
+    before = rule.before.bonds.items()
+    ends = ((image[i], image[j], kind) for (i, j), kind in before if i in image and j in image)
+    old = {(min(i, j), max(i, j)): kind for i, j, kind in ends}
+    new = {(i, j): kind for (i, j), kind in rule.after.bonds.items() if i in kept and j in kept}
     found = {
         "remove": len(image) < len(rule.before.labels),
         "add": len(image) < len(rule.after.labels),

@@ -107,7 +107,7 @@ def rule_picture(explanation: Explanation, recourse: CommonRecourse) -> Markup |
     if recourse.rule is None:
         return None
     picture = draw_rule(
-        recourse.rule.rewriting,
+        recourse.rule,
         explanation.label_names,
         edge_label_names=explanation.edge_label_names,
         is_molecular=explanation.is_molecular,
@@ -127,7 +127,7 @@ def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> 
         "text": f"{recourse.summary} {recourse.description}".lower(),
         "kinds": rule_kinds(recourse.rule),
         "facts": rule_facts(recourse, f"{thing}s"),
-        "smirks": recourse.rule.smirks or "",
+        "smirks": recourse.smirks or "",
         "examples": [_example(explanation, member, "", pen) for member in by_size[::step][:_EXAMPLES]],
         "reach": f"The {_counted(recourse.gain, thing)} that it covers and no rule before it does",
         "also_reach": f"It also covers {_counted(len(recourse.also_covers), thing)} that a rule before it covers",

@@ -45,7 +45,7 @@ from comrecgc.scoring.change_kernels import (
 
 GCN, SAGE, GIN, GAT = range(4)
 
-_fast = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=True)
+_fast = inner(fastmath=True)
 _LEAKY_SLOPE = np.float32(0.2)  # of GAT's leaky ReLU, below zero
 
 _WORTH_A_BLANK = 2  # groups after the first at a place from which a blank node pays

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from comrecgc.algorithms.baselines.registry import make_baseline
 
 from comrecgc.algorithms.baselines.cf_gnnexplainer import CFGNNExplainer, soft_loss
+from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph
 from comrecgc.run import reproducible
@@ -90,4 +90,4 @@ def test_a_function_has_no_gradients() -> None:
 )
 def test_options_are_checked(options: dict[str, float]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
-        make_baseline("cfgnnexplainer", **options)
+        algorithm_of("cfgnnexplainer", options)

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import GraphConv, global_add_pool
 
+from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.cf_gnnexplainer import CFGNNExplainer
 from comrecgc.algorithms.baselines.cff import CFF
 from comrecgc.algorithms.baselines.edge_masks import Block, block_ends, explain_by_masks, removal, without_edges
 from comrecgc.algorithms.baselines.rcexplainer import RCExplainer
-from comrecgc.algorithms.baselines.source import CHECKPOINT, Baseline
+from comrecgc.algorithms.baselines.source import CHECKPOINT
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, apply_path
 from comrecgc.models import as_classifier
@@ -61,7 +62,7 @@ def test_removed_edges_as_edits_and_as_a_batch_are_the_same_graphs() -> None:
 
 
 def test_a_killed_run_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.algorithms.baselines.source.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
     monkeypatch.setattr("comrecgc.algorithms.baselines.edge_masks.BLOCK_NODES", 30)
     given, cff, seen = subject(), CFF(epochs=20), list[int]()
     whole = cff.run(given, np.random.default_rng(5))

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from comrecgc.algorithms.baselines.gcf_walk import GcfState, GcfWalker
-from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
+from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GcfState, GcfWalker
 from comrecgc.algorithms.baselines.source import Counterfactuals
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, apply_edit, apply_path
@@ -80,8 +79,8 @@ def test_the_importance_falls_back_on_probability_where_nothing_is_covered() -> 
 
 @pytest.mark.parametrize("lazy", [True, False])
 def test_the_head_goes_by_importance_times_frequency(lazy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.algorithms.baselines.gcf_walk._SMALL", 0)
-    monkeypatch.setattr("comrecgc.algorithms.baselines.gcf_walk._FIRST_LOOK", 4)
+    monkeypatch.setattr("comrecgc.algorithms.baselines.gcfexplainer._SMALL", 0)
+    monkeypatch.setattr("comrecgc.algorithms.baselines.gcfexplainer._FIRST_LOOK", 4)
     walker, state = walked(replace(WALK, lazy=lazy), 40, seed=1)
     _, keys, _ = walker.options(state)
     weights = walker.importances(state) * np.array(list(state.table.frequency(keys)))
@@ -137,7 +136,7 @@ def test_a_killed_walk_goes_on_to_the_same_answer(
 ) -> None:
     walk = replace(WALK, identity=identity)
     whole = walk.run(SUBJECT, np.random.default_rng(0))
-    monkeypatch.setattr("comrecgc.algorithms.baselines.source.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
     with pytest.raises(Killed):
         walk.run(SUBJECT, np.random.default_rng(0), progress=killing, checkpoint=tmp_path)
     rest = walk.run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
@@ -157,7 +156,7 @@ def test_the_memory_for_neighbourhoods_changes_nothing() -> None:
     )
 
 
-@pytest.mark.parametrize("options", [{"alpha": 1.5}, {"num_steps": 0}, {"theta": 0.0}, {"identity": "bytes"}])
+@pytest.mark.parametrize("options", [{"alpha": 1.5}, {"num_steps": 0}, {"walk_theta": 0.0}, {"identity": "bytes"}])
 def test_bad_options_are_one_line(options: dict[str, object]) -> None:
     with pytest.raises(InputError, match="got"):
         GCFExplainer(**options)  # type: ignore[arg-type]

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.baselines.frequencies import FrequencyTable
-from comrecgc.algorithms.baselines.published import PublishedState, PublishedWalk, PublishedWalker
+from comrecgc.algorithms.baselines.published import PublishedState, PublishedWalk, PublishedWalker, Visit
 from comrecgc.algorithms.baselines.source import Counterfactuals
+from comrecgc.algorithms.reinforced_walk import FrequencyTable
 from comrecgc.errors import InputError
 from comrecgc.graphs import apply_edit, apply_path, graph_key
 from tests.algorithms.baselines.subjects import Killed, killing, small_subject
@@ -48,10 +48,10 @@ def test_starts_are_recorded_once_and_as_not_accepted() -> None:
     walking = walker()
     state = walking.begin(np.random.default_rng(0))
     for _ in range(5):
-        walking._restart(state)
+        walking.restart(state)
     assert set(state.table.frequencies.tolist()) == {2}
     assert state.starts.sum() == 18
-    assert {at for _, at in state.origin.values()} == {-1}
+    assert {visit.origin[1] for visit in state.seen.values()} == {-1}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -59,7 +59,7 @@ def test_followers_take_the_nearest_recourse_and_every_visit_counts_once(seed: i
     walking = walker()
     state = walking.begin(np.random.default_rng(seed))
     before = dict(zip(state.table.keys, state.table.frequencies.tolist(), strict=True))
-    walking._choose(state)
+    walking.move(state)
     new = [key for key in state.table.keys if key not in before]
     measure = Histogram(3)
     chosen: dict[int, int] = {}
@@ -71,7 +71,7 @@ def test_followers_take_the_nearest_recourse_and_every_visit_counts_once(seed: i
             walking.around(state, place).numbers.tolist(),
         )
         vectors[place] = [measure.vector(start, apply_edit(start, table[i])) for i in numbers]
-        chosen |= {where: numbers.index(at) for where, at in map(state.origin.__getitem__, new) if where == place}
+        chosen |= {where: numbers.index(at) for where, at in (state.seen[key].origin for key in new) if where == place}
 
     # Some head led: every other head's graph is then the nearest to it among all its neighbours.
     def follows(lead: int) -> bool:
@@ -84,8 +84,8 @@ def test_followers_take_the_nearest_recourse_and_every_visit_counts_once(seed: i
     counts = dict(zip(state.table.keys, state.table.frequencies.tolist(), strict=True))
     times = Counter(state.heads)
     for key in new:
-        place, _ = state.origin[key]
-        assert counts[key] <= 1 + (times[place] if key in state.accepted else 1)
+        place, _ = state.seen[key].origin
+        assert counts[key] <= 1 + (times[place] if state.seen[key].accepted else 1)
 
 
 def test_the_lead_goes_by_probability_times_frequency() -> None:
@@ -99,8 +99,10 @@ def test_the_lead_goes_by_probability_times_frequency() -> None:
     for _ in range(4000):
         table = FrequencyTable(100)
         table.visit(known, accepted=False)
-        state = PublishedState(rng, begun.starts, table, {known: (place, int(around.numbers[0]))}, heads=[place])
-        (choice,) = walking._choose(state)
+        seen = {known: Visit(known, (place, int(around.numbers[0])), accepted=False)}
+        state = PublishedState(rng=rng, starts=begun.starts, table=table, seen=seen, heads=[place])
+        walking.move(state)
+        (choice,) = state.chosen
         drawn[around.numbers.tolist().index(choice.origin[1])] += 1
     np.testing.assert_allclose(drawn / drawn.sum(), weights / weights.sum(), atol=0.025)
 
@@ -121,7 +123,7 @@ def test_a_restart_draws_the_neighbours_of_a_large_input_anew_unless_it_is_known
         state = walking.begin(np.random.default_rng(0))
         before = walking.around(state, 0).numbers.tolist()
         assert walking.around(state, 0).numbers.tolist() == before
-        walking._restart(state)
+        walking.restart(state)
         assert (walking.around(state, 0).numbers.tolist() != before) is is_anew
 
 
@@ -129,12 +131,11 @@ def test_what_a_step_drops_from_a_full_table_comes_back_beyond_its_capacity() ->
     walking = walker(replace(WALK, capacity=3))
     state = walking.begin(np.random.default_rng(0))
     for _ in range(50):
-        chosen = walking._choose(state)
-        kept = {visit.key for visit in walking._starts(state)} | {choice.key for choice in chosen}
+        walking.move(state)
+        kept = {visit.key for visit in walking._starts(state)} | {choice.key for choice in state.chosen}
         assert kept <= set(state.table.keys)
     assert len(state.table) > 3
-    assert set(state.table.keys) == set(state.origin)
-    assert state.accepted <= set(state.origin)
+    assert set(state.table.keys) == set(state.seen)
 
 
 def test_same_seed_same_answer_and_another_seed_another() -> None:
@@ -145,7 +146,7 @@ def test_same_seed_same_answer_and_another_seed_another() -> None:
 
 def test_a_killed_walk_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = WALK.run(SUBJECT, np.random.default_rng(0))
-    monkeypatch.setattr("comrecgc.algorithms.baselines.source.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
     with pytest.raises(Killed):
         WALK.run(SUBJECT, np.random.default_rng(0), progress=killing, checkpoint=tmp_path)
     rest = WALK.run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)

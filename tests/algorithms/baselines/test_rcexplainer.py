@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from comrecgc.algorithms.baselines.registry import make_baseline
 
 from comrecgc.algorithms.baselines.rcexplainer import NETWORK, EdgeScorer, RCExplainer, removed_until_accepted
+from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, apply_path
 from comrecgc.run import reproducible
@@ -145,4 +145,4 @@ def test_a_function_has_no_gradients() -> None:
 @pytest.mark.parametrize("options", [{"factual": 1.0}, {"sparsity": -1.0}, {"epochs": 0}, {"learning_rate": 0.0}])
 def test_options_are_checked(options: dict[str, float]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
-        make_baseline("rcexplainer", **options)
+        algorithm_of("rcexplainer", options)

@@ -52,7 +52,7 @@ def test_every_input_is_explained_and_what_is_rejected_is_dropped() -> None:
 
 
 def test_a_killed_run_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.algorithms.baselines.source.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
     whole = explain_each(Options(), SUBJECT, relabelled, np.random.default_rng(5))
 
     def killed(place: int, rng: np.random.Generator) -> list[EditPath]:

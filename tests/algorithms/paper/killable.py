@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from comrecgc.algorithms import checkpoint
+from comrecgc.algorithms.checkpoint import Reached
 from comrecgc.algorithms.paper.shards import ShardedWalk
-from comrecgc.algorithms.paper.walk import CandidatePool, MultiHeadWalk
+from comrecgc.algorithms.paper.walk import MultiHeadWalk
 from comrecgc.data import load_planted
 from comrecgc.graphs import Constraint, EditKind
 from comrecgc.models import GraphClassifier, Greed
@@ -26,15 +29,16 @@ def small_scorer(seed: int = 0, constraint: Constraint | None = None) -> Neighbo
     return NeighbourhoodScorer(classifier, embedder, load_planted().num_labels, constraint=constraint, num_threads=1)
 
 
-def listed(pool: CandidatePool) -> list[tuple[int, float, int, int, tuple[tuple[EditKind, int, int], ...]]]:
-    """All that a pool holds, to compare."""
-    return [(item.key, item.probability, item.start, item.visits, item.path) for item in pool]
+def listed(pool: Sequence[Reached]) -> list[tuple[int, float, int, tuple[tuple[EditKind, int, int], ...]]]:
+    """Candidates as plain values, to compare."""
+    return [(item.key, item.probability, item.start, item.path) for item in pool]
 
 
 def main(folder: Path, jobs: int = 1, num_steps: int = 400) -> None:
     """Walk with a checkpoint after every step, and print the candidates."""
     walk = MultiHeadWalk(num_heads=3, num_steps=num_steps, teleport=0.1)
-    sharded = ShardedWalk(walk=walk, num_shards=2, seed=1, checkpoint=folder, checkpoint_seconds=0.0)
+    sharded = ShardedWalk(walk=walk, num_shards=2, seed=1, checkpoint=folder)
+    checkpoint.SECONDS = 0.0
     scorer = small_scorer()
     scorer.score(SCORER_INPUTS[:1])
     sys.stdout.write("begun\n")

@@ -7,14 +7,15 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.paper.checkpoint import load_state, save_state
-from comrecgc.algorithms.paper.shards import ShardedWalk, progress_shown
-from comrecgc.algorithms.paper.walk import Candidate, CandidatePool, MultiHeadWalk, Walker
+from comrecgc.algorithms.checkpoint import Checkpoint, Reached
+from comrecgc.algorithms.paper.shards import ShardedWalk, _open_board, _progress_shown
+from comrecgc.algorithms.paper.walk import MultiHeadState, MultiHeadWalk, Walker, merge_candidates
 from comrecgc.errors import InputError
 from comrecgc.graphs.constraints import AllowKinds
 from tests.algorithms.paper.killable import SCORER_INPUTS, listed, small_scorer
@@ -22,12 +23,11 @@ from tests.algorithms.paper.killable import SCORER_INPUTS, listed, small_scorer
 WALK = MultiHeadWalk(num_heads=2, num_steps=40, teleport=0.1)
 
 
-def test_shards_split_all_steps_and_add_up_visits() -> None:
+def test_shards_split_all_steps() -> None:
     for num_shards in (1, 3):
-        pool = ShardedWalk(walk=WALK, num_shards=num_shards).run(small_scorer(), SCORER_INPUTS)
         sharded = ShardedWalk(walk=WALK, num_shards=num_shards)
-        assert sum(sharded._steps(shard) for shard in range(num_shards)) == 40
-        assert 0 < sum(candidate.visits for candidate in pool) <= 2 * 40
+        assert sum(sharded.steps_of(shard) for shard in range(num_shards)) == 40
+        assert 0 < len(sharded.run(small_scorer(), SCORER_INPUTS)) <= 2 * 40
 
 
 def test_workers_do_not_change_the_result() -> None:
@@ -54,11 +54,13 @@ def test_a_bar_shows_all_shards_wherever_they_run(jobs: int) -> None:
 def test_a_bar_shows_the_speed_since_it_was_first_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("comrecgc.algorithms.paper.shards._SECONDS", 0.02)
     calls: list[tuple[str, int, int, str]] = []
-    with progress_shown(2, 1000, lambda *arguments: calls.append(arguments)) as told:
-        assert told is not None
-        told[1] = 500, 7  # behind it when it is resumed
+    sharded = ShardedWalk(walk=MultiHeadWalk(num_steps=1000))
+    with _progress_shown(sharded, lambda *arguments: calls.append(arguments)) as path:
+        assert path is not None
+        board = _open_board(path, 2)
+        board[1] = 500, 7  # behind it when it is resumed
         time.sleep(0.3)
-        told[1] = 530, 8
+        board[1] = 530, 8
         time.sleep(0.1)
     what, done, total, word = calls[-1]
     assert (what, done, total) == ("walk", 530, 1000)
@@ -67,38 +69,38 @@ def test_a_bar_shows_the_speed_since_it_was_first_seen(monkeypatch: pytest.Monke
     assert found == "8 candidates"
 
 
-def test_a_saved_state_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    scorer = small_scorer()
-    for stop in (1, 7, 25):
-        walker = Walker(WALK, scorer, SCORER_INPUTS)
-        state = walker.begin(np.random.default_rng(stop))
-        for _ in range(stop):
-            walker.step(state)
-        save_state(state, tmp_path / "walk.npz", {"seed": stop})
-        again = Walker(WALK, scorer, SCORER_INPUTS)
-        loaded = load_state(tmp_path / "walk.npz", again.inputs, WALK.capacity, {"seed": stop})
-        for _ in range(15):
-            walker.step(state)
-            again.step(loaded)
-        assert listed(loaded.pool) == listed(state.pool)
-        assert loaded.visits == state.visits
-        assert loaded.step == state.step
-        assert loaded.starts.tolist() == state.starts.tolist()
+@pytest.mark.parametrize("stop", [1, 7, 25])
+def test_a_walk_cut_anywhere_goes_on_as_if_nothing_had_happened(tmp_path: Path, stop: int) -> None:
+    def walked(num_steps: int, *, resume: bool = False) -> MultiHeadState:
+        walker = Walker(replace(WALK, num_steps=num_steps), small_scorer(), SCORER_INPUTS)
+        kept = Checkpoint(tmp_path / "walk.npz", {"seed": stop}, resume)
+        return walker.run(np.random.default_rng(stop), kept)
+
+    whole = walked(stop + 15)
+    walked(stop)
+    rest = walked(stop + 15, resume=True)
+    assert listed(rest.candidates(100)) == listed(whole.candidates(100))
+    assert rest.visits == whole.visits
+    assert rest.step == whole.step
+    assert rest.starts.tolist() == whole.starts.tolist()
+    assert [head.path for head in rest.heads] == [head.path for head in whole.heads]
 
 
 def test_states_of_other_walks_and_damaged_ones_are_refused(tmp_path: Path) -> None:
-    walker = Walker(WALK, small_scorer(), SCORER_INPUTS)
     path = tmp_path / "walk.npz"
-    save_state(walker.begin(np.random.default_rng(0)), path, {"seed": 0})
+
+    def walk(seed: int, *, resume: bool = True) -> None:
+        walker = Walker(replace(WALK, num_steps=3), small_scorer(), SCORER_INPUTS)
+        walker.run(np.random.default_rng(0), Checkpoint(path, {"seed": seed}, resume))
+
+    walk(0, resume=False)
     with pytest.raises(InputError, match="other parameters, models or data"):
-        load_state(path, walker.inputs, WALK.capacity, {"seed": 1})
+        walk(1)
     whole = path.read_bytes()
     for size in (0, 10, len(whole) // 2, len(whole) - 5):
         path.write_bytes(whole[:size])
         with pytest.raises(InputError, match="is damaged"):
-            load_state(path, walker.inputs, WALK.capacity, {"seed": 0})
-    with pytest.raises(InputError, match="Cannot read"):
-        load_state(tmp_path / "none.npz", walker.inputs, WALK.capacity, {"seed": 0})
+            walk(0)
 
 
 def test_a_walk_killed_again_and_again_finds_the_same_candidates(tmp_path: Path) -> None:
@@ -200,30 +202,27 @@ def test_too_many_shards() -> None:
         ShardedWalk(walk=WALK).run(small_scorer(), SCORER_INPUTS, jobs=0)
 
 
-def candidate(key: int, visits: int = 1) -> Candidate:
-    return Candidate(key, SCORER_INPUTS[0], 0.9, 0, (), visits)
+def candidate(key: int) -> Reached:
+    return Reached(0, SCORER_INPUTS[0], key, 0.9, np.zeros(2, np.float32))
 
 
-def test_the_pool_keeps_the_most_visited() -> None:
-    pool = CandidatePool(3)
+def test_the_most_visited_candidates_are_kept() -> None:
+    state = MultiHeadState(rng=np.random.default_rng(0), starts=np.zeros(1, np.int64))
     for key in range(30):
-        pool.add(candidate(key, visits=1 + (key in (4, 9))))
-    assert len(pool) == 3
-    assert [kept.key for kept in pool] == [4, 9, 0]
-    assert pool.revisit(0)
-    assert not pool.revisit(29_999)
-    assert [kept.visits for kept in pool] == [2, 2, 2]
+        state.found[key] = candidate(key)
+        state.visits[key] = 1 + (key in (4, 9))
+    assert [kept.key for kept in state.candidates(3)] == [4, 9, 0]
 
 
-def test_merged_pools_add_up_visits_and_keep_the_first_path() -> None:
-    first, second = CandidatePool(5), CandidatePool(5)
-    first.add(candidate(1, 2))
-    second.add(candidate(1, 3))
-    second.add(candidate(2))
-    merged = CandidatePool.merged([first, second], 5)
-    assert [(kept.key, kept.visits) for kept in merged] == [(1, 5), (2, 1)]
+def test_a_walk_holds_little_more_than_its_capacity() -> None:
+    walker = Walker(replace(WALK, capacity=3, num_steps=60), small_scorer(), SCORER_INPUTS)
+    state = walker.run(np.random.default_rng(0))
+    assert len(state.found) <= 3 + 16
+    assert len(state.candidates(3)) == 3
 
 
-def test_an_empty_pool_cannot_be() -> None:
-    with pytest.raises(InputError, match="at least 1 graph"):
-        CandidatePool(0)
+def test_merged_candidates_add_up_visits_and_keep_the_first_path() -> None:
+    first, second = [candidate(1)], [candidate(1), candidate(2), candidate(3)]
+    merged = merge_candidates([(first, [2]), (second, [3, 1, 9])], 2)
+    assert [kept.key for kept in merged] == [3, 1]
+    assert merged[1] is first[0]

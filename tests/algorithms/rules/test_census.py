@@ -51,7 +51,7 @@ def test_it_counts_where_rules_can_be_carried_out_by_their_own_words(mined: Mine
     """As the plain search says it, and networkx; what each change finds alone may need more room together."""
     rng, counts = np.random.default_rng(0), Census.joined(counted(mined, 7)).num_applicable
     rows = rng.permutation(len(mined.table))[:200].tolist()
-    rules = [rule for rule, _ in read_rules(mined.table, mined.workshop, rows)]
+    rules = [record.rule for record in read_rules(mined.table, mined.workshop, rows)]
     expected = [sum(can_be_carried_out(rule, graph) for graph in mined.inputs) for rule in rules]
     assert counts[rows].tolist() == expected
     assert counts[rows].tolist() != mined.table.num_applicable[rows].tolist()

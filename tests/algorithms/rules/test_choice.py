@@ -38,6 +38,7 @@ def table_of(turns: Any, can: Any = None, **columns: Any) -> RuleTable:
         "adds": np.zeros((num_rules, 3), bool),
         "removes": np.zeros((num_rules, 3), bool),
         "votes": np.full(entries, -1, np.int8),
+        "exact": np.ones(num_rules, bool),
         "majority": 0,
     }
     return RuleTable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from comrecgc.algorithms.rules import composition_kernels
 from comrecgc.algorithms.rules.composition import composite_keys
 from comrecgc.algorithms.rules.mining import Acceptance, Changes, Workshop
-from comrecgc.algorithms.rules.reading import read_rule
-from comrecgc.graphs import Rung, Surroundings, carry_out, find_sites
+from comrecgc.algorithms.rules.reading import read_rule, rule_isomorphism
+from comrecgc.graphs import Graph, Rung, Surroundings, carry_out, find_sites
+from comrecgc.scoring.change_kernels import ATTACH, JOIN
 from tests.algorithms.rules import oracles
 from tests.stubs import Always
 
@@ -87,6 +89,53 @@ def test_composite_keys_are_equal_only_where_rules_are(edge_labels: bool, seed: 
         )
         number = kinds.number(oracles.rule_graph(rule))
         assert number_of.setdefault(key, number) == number
+
+
+def test_anchors_that_look_alike_are_told_apart_by_what_they_share() -> None:
+    """Attach to node 1, join nodes 0 and 2: beside node 1 lies one end, and a neighbour of the other end, or all of the same end."""
+    edges = [[(0, 3), (0, 4), (1, 2), (1, 3), (2, 5)], [(0, 1), (0, 3), (1, 3), (2, 4), (2, 5)]]
+    graphs = [Graph([0] * 6, each, [0] * 5) for each in edges]
+    data = oracles.small_data(np.random.default_rng(0), edge_labels=True, num_graphs=8)
+    workshop = Workshop(inputs=graphs, vocabulary=oracles.small_vocabulary(data, Rung.ANY, 0.3))
+    groups = workshop.vocabulary.groups
+    leaf = next(place for place, group in enumerate(groups) if len(group.labels) == 1)
+    change = np.array([[ATTACH, 1, -1, leaf], [JOIN, 0, 2, 0]], np.int32)
+    inputs, changes = np.arange(2, dtype=np.int32), np.stack([change, change])
+    single = [dict(zip(map(tuple, rows), keys[:, 1], strict=True)) for rows, keys in map(workshop.enumerated, (0, 1))]
+    members = np.array([[keys[tuple(row)] for row in change.tolist()] for keys in single], np.uint64)
+    assert (members[0] == members[1]).all()
+    batch, origins = workshop.built(inputs, changes)
+    rules = [read_rule(graphs[i], batch[i], origins[i].tolist(), change, groups, radius=1)[0] for i in range(2)]
+    assert not oracles.same(*map(oracles.rule_graph, rules))
+    assert rule_isomorphism(*rules) is None
+    keys = workshop.exact_keys(inputs, changes, members)
+    assert keys[0] != keys[1]
+
+
+@given(seed=seeds)
+@settings(max_examples=10, deadline=None)
+def test_the_same_rule_is_found_under_any_order_of_nodes(seed: int) -> None:
+    workshop, changes, rows, inputs = combined(seed, edge_labels=True, number=2)
+    batch, origins = workshop.built(inputs, changes.change[rows, 0])
+    read = [
+        read_rule(workshop.inputs[i], changed, origin.tolist(), changes.change[row, 0], workshop.vocabulary.groups, 1)
+        for i, row, changed, origin in zip(inputs, rows, batch, origins, strict=True)
+    ][:40]
+    plain = [oracles.rule_graph(rule) for rule, _ in read]
+    for (one, _), shape in zip(read, plain, strict=True):
+        for k, (other, site) in enumerate(read):
+            order = rule_isomorphism(one, other)
+            assert (order is not None) == oracles.same(shape, plain[k])
+            if order is not None:
+                graph = workshop.inputs[inputs[k]]
+                moved = carry_out(one, graph, tuple(site[node] for node in order))
+                straight = carry_out(other, graph, site)
+                assert oracles.same(oracles.to_networkx(moved), oracles.to_networkx(straight))
+                kept = [
+                    oracles.to_networkx(each).subgraph(np.flatnonzero(each.ids < graph.next_id))
+                    for each in (moved, straight)
+                ]
+                assert nx.utils.graphs_equal(*kept)
 
 
 @given(seed=seeds, same=st.booleans())

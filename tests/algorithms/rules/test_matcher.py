@@ -42,7 +42,7 @@ def fits(rule: Rule, graph: Graph) -> bool:
 def test_graphs_hold_what_the_plain_search_finds(mined: Mined) -> None:
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(mined.table))[:250].tolist()
-    rules = [rule for rule, _ in read_rules(mined.table, mined.workshop, rows)]
+    rules = [record.rule for record in read_rules(mined.table, mined.workshop, rows)]
     held = Holders(mined.inputs).hold(rules)
     wanted = np.array([[can_be_carried_out(rule, graph) for graph in mined.inputs] for rule in rules])
     assert np.array_equal(held, wanted)
@@ -54,7 +54,7 @@ def test_graphs_hold_what_the_plain_search_finds(mined: Mined) -> None:
 def test_graphs_hold_what_networkx_finds(mined: Mined) -> None:
     rng = np.random.default_rng(1)
     rows = rng.permutation(len(mined.table))[:60].tolist()
-    rules = [rule for rule, _ in read_rules(mined.table, mined.workshop, rows)]
+    rules = [record.rule for record in read_rules(mined.table, mined.workshop, rows)]
     held = Holders(mined.inputs).hold(rules)
     for rule, row in zip(rules, held, strict=True):
         for place in rng.permutation(len(mined.inputs))[:6].tolist():
@@ -63,7 +63,7 @@ def test_graphs_hold_what_networkx_finds(mined: Mined) -> None:
 
 def test_what_is_known_stays_and_threads_change_nothing(mined: Mined) -> None:
     rows = list(range(0, len(mined.table), 9))
-    rules = [rule for rule, _ in read_rules(mined.table, mined.workshop, rows)]
+    rules = [record.rule for record in read_rules(mined.table, mined.workshop, rows)]
     holders = Holders(mined.inputs)
     held = holders.hold(rules)
     turned = mined.table.incidence().toarray()[rows]
@@ -72,7 +72,7 @@ def test_what_is_known_stays_and_threads_change_nothing(mined: Mined) -> None:
 
 
 def test_labels_that_no_graph_has(mined: Mined) -> None:
-    rule, _ = read_rules(mined.table, mined.workshop, [0])[0]
+    rule = read_rules(mined.table, mined.workshop, [0])[0].rule
     other = Graph(np.zeros(3, np.int32), np.array([[0, 1], [1, 2]], np.int32), None)
     assert Holders([other]).hold([rule]).shape == (1, 1)
 

@@ -8,11 +8,10 @@ from comrecgc.algorithms.paper.algorithm import max_walk_cost
 from comrecgc.algorithms.vectors.candidates import (
     Vectors,
     ball_cover,
-    few_counterfactuals,
     mapped_path,
     shorter_path,
 )
-from comrecgc.cover import with_counterfactuals
+from comrecgc.cover import few_counterfactuals, with_counterfactuals
 from comrecgc.graphs import Edit, EditKind, EditPath, Graph, GraphBatch, apply_path
 from comrecgc.graphs.constraints import AllowKinds
 from comrecgc.models.classifier import FloatArray

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from comrecgc.algorithms.checkpoint import Checkpoint
 from comrecgc.algorithms.vectors.search import Searcher
-from comrecgc.algorithms.vectors.state import load_search, save_search, search_facts
+from comrecgc.algorithms.vectors.state import SEARCH_KINDS, decode_search, encode_search, search_facts
 from comrecgc.errors import InputError
 from comrecgc.graphs.constraints import AllowKinds
 from comrecgc.scoring import NeighbourhoodScorer
@@ -17,9 +19,14 @@ from tests.algorithms.vectors.models import INPUTS, Models, listed, scorer, sear
 def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
     for max_rounds in (0, 1):
         state = search(max_rounds=max_rounds, effort=1.0).run(scorer(), INPUTS)
-        save_search(tmp_path / "search.npz", state, {"of": 1})
-        fresh = Searcher(search(), scorer()).begin(INPUTS, 0)
-        assert listed(load_search(tmp_path / "search.npz", fresh, {"of": 1})) == listed(state)
+        kept, fresh = (
+            Checkpoint(tmp_path / "search.npz", {"of": 1}, True),
+            Searcher(search(), scorer()).begin(INPUTS, 0),
+        )
+        kept.save(partial(encode_search, state))
+        again = kept.load(SEARCH_KINDS, partial(decode_search, fresh=fresh), optional={"centres": "f2"})
+        assert again is not None
+        assert listed(again) == listed(state)
 
 
 def foreign(path: Path) -> None:

@@ -244,7 +244,10 @@ class Stop(Exception):
     """Ends a search from outside."""
 
 
-def test_a_search_stopped_at_any_step_resumes_to_the_same_answer(tmp_path: Path) -> None:
+def test_a_search_stopped_at_any_step_resumes_to_the_same_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
     models, graphs, whole = planted_scorer(), PLANTED[:8], list[SearchProgress]()
     answer = listed(planted_search().run(models, graphs, seed=2, progress=whole.append))
     assert len(whole) > 8
@@ -258,7 +261,7 @@ def test_a_search_stopped_at_any_step_resumes_to_the_same_answer(tmp_path: Path)
                 raise Stop
 
         with pytest.raises(Stop):
-            planted_search().run(models, graphs, seed=2, progress=interrupt, checkpoint=path, checkpoint_seconds=0)
+            planted_search().run(models, graphs, seed=2, progress=interrupt, checkpoint=path)
         rest: list[SearchProgress] = []
         resumed = planted_search().run(models, graphs, seed=2, progress=rest.append, checkpoint=path, resume=True)
         assert listed(resumed) == answer

@@ -1,35 +1,52 @@
-"""GCFExplainer (Huang et al., WSDM 2023): a vertex-reinforced random walk over graphs for a few global counterfactuals.
+"""Global Counterfactual Explainer for Graph Neural Networks (Huang et al., WSDM 2023): a vertex-reinforced walk for a few counterfactuals.
 
-One head walks by single edits. It prefers graphs that are likely accepted, near many inputs, near inputs that nothing found so far is
-near to, and visited before. Now and then it goes back to an input that few counterfactuals are near to.
+One head walks by single edits. It prefers graphs that are likely accepted, near many inputs, near inputs that no counterfactual so far is
+near to, and visited before. From time to time it goes back to an input that few counterfactuals are near to.
+
+Every option's importance needs its embedding, which costs most, and most options cover no input. So of many options the head scores
+some only: it draws with a bound in place of what is unknown, scores the option drawn, and keeps it with the ratio of the two. That is
+the same distribution as long as the bound holds. It is twice the largest value known, and raised when an option exceeds it (Caffo et
+al., Biometrika 2002); `lazy=False` scores every option.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.gcf_checkpoint import load_walk, save_walk
-from comrecgc.algorithms.baselines.gcf_walk import GcfWalker
 from comrecgc.algorithms.baselines.source import (
     CHECKPOINT,
+    Counterfactual,
     Counterfactuals,
     Progress,
     Subject,
+    accepted_graphs,
     embedded,
     run_facts,
-    walk_on,
 )
-from comrecgc.cover import nearest_of_all
+from comrecgc.algorithms.checkpoint import Checkpoint, Reached, decode_reached, encode_reached, reached_kinds
+from comrecgc.algorithms.reinforced_walk import FrequencyTable, ReinforcedWalk, WalkState, draw, teleport_distribution
+from comrecgc.cover import FloatArray, nearest_of_all
+from comrecgc.graphs import EditTable, Graph, GraphBatch, KeyArray, apply_edit, batch_keys, pointers
+from comrecgc.run import Arrays, check_pointers, require
+from comrecgc.scoring import Neighbourhood
 
 IDENTITIES = ("graph", "path")
-_REPORTED = 20  # steps between two reports
+
+Indices = npt.NDArray[np.int32]
+Weights = npt.NDArray[np.float64]
+
+_FIRST_LOOK, _MOST_LOOKS = 32, 1024  # options drawn at first, twice as many each time after, and at most
+_SLACK = 2.0  # of the bound over the largest bracket known
+_SMALL = 256  # options; of so few all are scored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,26 +92,22 @@ class GCFExplainer(Baseline):
         """Walk, and take every accepted graph of the table, most visited first."""
         if not subject.inputs:
             return Counterfactuals(())
-        facts = run_facts(self, subject, rng) | {
-            "baseline": GCFExplainer.name
-        }  # what takes from this walk can share it
+        facts = run_facts(self, subject, rng) | {"baseline": GCFExplainer.name}  # `GCFNearest` can continue its walk
         del facts["options"]["cache_bytes"]
         path = None if checkpoint is None else checkpoint / CHECKPOINT
         walker = GcfWalker(self, subject, seed=int(rng.integers(2**63)))
-        state = load_walk(path, walker, facts) if resume and path is not None and path.exists() else walker.begin(rng)
-        walk_on(
-            state, walker.step, self.num_steps, reported=_REPORTED, deadline=deadline, progress=progress,
-            save=None if path is None else partial(save_walk, path, state, facts),
-        )  # fmt: skip
+
+        def report(state: GcfState) -> None:
+            if progress is not None:
+                progress("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
+
+        state = walker.run(rng, Checkpoint(path, facts, resume), deadline=deadline, progress=report)
         return Counterfactuals(walker.found(state), complete=state.step >= self.num_steps)
-
-
-# The nearest of GCFExplainer's counterfactuals to each input: what COMRECGC's tables call LocalRWExplainer.
 
 
 @dataclass(frozen=True, kw_only=True)
 class GCFNearest(GCFExplainer):
-    """GCFExplainer's walk; of what it finds, the counterfactuals nearest to some input, however far: the LocalRWExplainer of COMRECGC's tables."""
+    """GCFExplainer's walk, reduced to the counterfactuals nearest to some input, however far: LocalRWExplainer of COMRECGC's tables."""
 
     name: ClassVar[str] = "gcf-nearest"
     few: ClassVar[str] = "all"
@@ -117,3 +130,353 @@ class GCFNearest(GCFExplainer):
             *embedded(subject, subject.inputs), *embedded(subject, [each.graph for each in walked.found])
         )
         return Counterfactuals(tuple(walked.found[i] for i in nearest.tolist()), walked.complete)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Visited(Reached):
+    """A graph the head has stood on.
+
+    Args:
+        covers: Inputs within θ, increasing.
+    """
+
+    covers: Indices = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it counts as a counterfactual, as in the released code."""
+        return self.probability >= 0.5
+
+
+class Hood:
+    """The neighbours of a graph, and what those looked at so far cover.
+
+    Args:
+        hood: The neighbours, with probabilities.
+    """
+
+    def __init__(self, hood: Neighbourhood) -> None:
+        assert hood.probability is not None
+        self.hood = hood
+        self.keys: list[int] = hood.keys.tolist()
+        self.probability = hood.probability
+        self.covers: dict[int, Indices] = {}
+        self.embedding: dict[int, FloatArray] = {}
+        self.size = 64 * len(self.keys)  # bytes, about
+
+    def is_of(self, graph: Graph) -> bool:
+        """Whether the edits are of this very graph, and not of one isomorphic to it."""
+        return self.hood.graph == graph and np.array_equal(self.hood.graph.ids, graph.ids)
+
+    def grown(self, num_rows: int, num_covered: int) -> int:
+        """Bytes, about, by which it grows when so many neighbours are looked at that cover so many inputs in all."""
+        more = 500 * num_rows + 4 * num_covered
+        self.size += more
+        return more
+
+
+@dataclass(eq=False, kw_only=True)
+class GcfState(WalkState):
+    """GCFExplainer's walk at one moment.
+
+    Args:
+        current: Where the head stands.
+        table: Visits.
+        seen: The graphs of the table.
+        counts: `n(G)`: accepted graphs among the first entries of the table, as many as inputs, that cover each input.
+    """
+
+    current: Visited
+    table: FrequencyTable
+    seen: dict[int, Visited]
+    counts: npt.NDArray[np.int64]
+
+
+class GcfWalker(ReinforcedWalk[GcfState]):
+    """GCFExplainer's walk bound to its inputs and models.
+
+    Args:
+        walk: The parameters.
+        subject: The models and the graphs.
+        seed: Of the draws from large neighbourhoods.
+    """
+
+    kinds: ClassVar = {
+        "current": "u0",
+        "frequencies": "i1",
+        "keys": "u1",
+        "covers": "i1",
+        "cover_ptr": "i1",
+        **reached_kinds("seen"),
+    }
+
+    def __init__(self, walk: GCFExplainer, subject: Subject, seed: int) -> None:
+        super().__init__(walk.num_steps, walk.teleport)
+        self.walk = walk
+        self.subject = subject
+        self.seed = seed
+        batch = GraphBatch.from_graphs(subject.inputs)
+        plain = np.asarray(subject.embedder.embed(batch), dtype=np.float32)
+        self.embeddings = plain.astype(np.float64)
+        self.squares = np.square(self.embeddings).sum(axis=1)
+        self.sizes = np.array([graph.size for graph in subject.inputs], dtype=np.float64)
+        probability = np.asarray(subject.classifier.accept_probability(batch), dtype=np.float64).tolist()
+        rows = zip(batch_keys(batch).tolist(), subject.inputs, probability, plain, strict=True)
+        self.inputs = [
+            Visited(
+                place, graph, key, p, z, (), np.flatnonzero(self._gaps(z[None], [graph.size])[0] <= 0).astype(np.int32)
+            )
+            for place, (key, graph, p, z) in enumerate(rows)
+        ]
+        self._cache: OrderedDict[int, Hood] = OrderedDict()
+        self._bytes = 0
+
+    def begin(self, rng: np.random.Generator) -> GcfState:
+        """The head on an input drawn at random."""
+        table = FrequencyTable(self.walk.capacity)
+        counts = np.zeros(len(self.inputs), np.int64)
+        state = GcfState(rng=rng, current=self.inputs[0], table=table, seen={}, counts=counts)
+        self.restart(state)
+        return state
+
+    def restart(self, state: GcfState) -> None:
+        """Go back to an input."""
+        self._visit(state, self.inputs[draw(self.teleport_weights(state), state.rng)])
+
+    def move(self, state: GcfState) -> None:
+        """Go to one of the options."""
+        self._visit(state, self._moved(state))
+
+    def found(self, state: GcfState) -> tuple[Counterfactual, ...]:
+        """The accepted graphs of the table, in its order, checked by a plain pass."""
+        likely = [state.seen[key] for key in state.table.keys if state.seen[key].is_accepted]
+        probability = accepted_graphs(self.subject, [each.graph for each in likely]).tolist()
+        return tuple(
+            Counterfactual(graph=each.graph, probability=p, input=each.start, path=each.path)
+            for each, p in zip(likely, probability, strict=True)
+            if p > 0.5
+        )
+
+    def teleport_weights(self, state: GcfState) -> Weights:
+        """`exp(−n(G))` of each input."""
+        if not self.walk.dynamic_teleport:
+            return np.ones(len(self.inputs))
+        return teleport_distribution(state.counts)
+
+    def brackets(self, state: GcfState, covers: Sequence[Indices], *, counted: bool = False) -> Weights:
+        """`α·ind(v) + (1−α)·gain(v)` of some graphs: the share of inputs covered, and of those that nothing else covers.
+
+        Args:
+            state: The walk.
+            covers: Inputs that each graph covers.
+            counted: Whether the graphs are themselves among the first accepted entries of the table, which `n(G)` counts.
+        """
+        worth = self.walk.alpha + (1 - self.walk.alpha) * (state.counts == int(counted))
+        sums = np.concatenate([np.zeros(1), np.cumsum(worth[np.concatenate([np.zeros(0, np.int32), *covers])])])
+        ends = pointers([len(each) for each in covers])
+        result: Weights = (sums[ends[1:]] - sums[ends[:-1]]) / len(self.inputs)
+        return result
+
+    def options(self, state: GcfState) -> tuple[Hood, list[int], Weights]:
+        """The neighbourhood, keys of all options, the graph itself first, and probability times frequency of each, `[N+1]`."""
+        around = self.around(state.current)
+        keys = [state.current.key, *around.keys]
+        probability = np.concatenate([[state.current.probability], around.probability]).astype(np.float64)
+        if not self.walk.importance:
+            probability = np.ones(len(keys))
+        if self.walk.reinforcement:
+            probability *= np.fromiter(state.table.frequency(keys), np.float64, len(keys))
+        return around, keys, probability
+
+    def around(self, visited: Visited) -> Hood:
+        """The neighbours of a graph, other than itself, with probabilities."""
+        known = self._cache.pop(visited.key, None)
+        # Isomorphic graphs share a key, but edits are of one layout.
+        if known is None or not known.is_of(visited.graph):
+            self._bytes -= 0 if known is None else known.size
+            rng = np.random.default_rng([self.seed, visited.key])
+            (hood,) = self.subject.scorer.score([visited.graph], embedding=False, sample=self.walk.sample, rng=rng)
+            keys = hood.keys
+            if self.walk.identity == "path":
+                hood = replace(hood, keys=_mixed(visited.key, hood.table))
+            known = Hood(hood.select(keys != np.uint64(visited.key)))
+            self._bytes += known.size
+        self._cache[visited.key] = known
+        while self._bytes > self.walk.cache_bytes and len(self._cache) > 1:
+            self._bytes -= self._cache.popitem(last=False)[1].size
+        return known
+
+    def importances(self, state: GcfState) -> Weights:
+        """`I(v)` of every option, the graph itself first, `[N+1]`: what `step` draws by, with frequencies."""
+        around, keys, _ = self.options(state)
+        self._look(state, around, range(len(around.keys)))
+        brackets = self.brackets(state, [state.current.covers, *(around.covers[i] for i in range(len(around.keys)))])
+        for place, bracket in self._known(state, keys).items():
+            brackets[place] = bracket
+        probability = np.concatenate([[state.current.probability], around.probability]).astype(np.float64)
+        return probability * brackets if brackets.any() else probability
+
+    def _moved(self, state: GcfState) -> Visited:
+        """An option drawn with weight importance times frequency."""
+        around, keys, plain = self.options(state)
+        if not self.walk.importance:
+            return self._option(state, around, keys, draw(plain, state.rng))
+        # What is known must depend on the walk alone and not on what happens to be in the cache: the draws go by it.
+        known = self._known(state, keys)
+        bound = _SLACK * max(*known.values(), 1 / len(self.inputs))
+        brackets = np.full(len(keys), bound)
+        looked = set(known)
+        if not self.walk.lazy or len(around.keys) <= _SMALL:
+            self._look(state, around, range(len(around.keys)))
+            brackets[1:] = self.brackets(state, [around.covers[i] for i in range(len(around.keys))])
+            looked = set(range(len(keys)))
+        brackets[list(known)] = list(known.values())
+        count = _FIRST_LOOK
+        while (weights := plain * brackets).sum() > 0:
+            drawn, lots = _draws(weights, count, state.rng), state.rng.random(count)
+            new = [place for place in dict.fromkeys(drawn) if place not in looked]
+            self._look(state, around, [place - 1 for place in new])
+            true = dict(
+                zip(new, self.brackets(state, [around.covers[place - 1] for place in new]).tolist(), strict=True)
+            )
+            highest = max(true.values(), default=0.0)
+            if highest <= bound:
+                for place, lot in zip(drawn, lots.tolist(), strict=True):
+                    if lot * brackets[place] < true.get(place, brackets[place]):
+                        return self._option(state, around, keys, place)
+            else:  # the bound was wrong: draw anew
+                bound = _SLACK * highest
+                brackets[[place for place in range(len(keys)) if place not in looked]] = bound
+            brackets[new] = list(true.values())
+            looked.update(new)
+            count = min(2 * count, _MOST_LOOKS)
+        # No option covers anything.
+        return self._option(state, around, keys, draw(plain if plain.sum() > 0 else np.ones(len(keys)), state.rng))
+
+    def _option(self, state: GcfState, around: Hood, keys: Sequence[int], place: int) -> Visited:
+        """An option as a graph; one seen before is what it was then."""
+        current = state.current
+        if place == 0 or keys[place] in state.seen:
+            return current if place == 0 else state.seen[keys[place]]
+        row = place - 1
+        self._look(state, around, [row])
+        edit = around.hood.table[row]
+        return Visited(
+            current.start, apply_edit(current.graph, edit), keys[place], float(around.probability[row]),
+            around.embedding[row], (*current.path, edit), around.covers[row],
+        )  # fmt: skip
+
+    def _look(self, state: GcfState, around: Hood, rows: Sequence[int]) -> None:
+        """Find out what some neighbours cover."""
+        new = [row for row in rows if row not in around.covers]
+        if not new:
+            return
+        (part,) = self.subject.scorer.complete([around.hood.select(np.array(new))], probability=False)
+        assert part.embedding is not None
+        # Only inputs that are at most the longest of these steps too far from here can be covered.
+        here = state.current.embedding
+        longest = float(np.linalg.norm(part.embedding.astype(np.float64) - here, axis=1).max()) * (1 + 1e-6)
+        near = np.flatnonzero(self._gaps(here[None], [around.hood.graph.size + 2])[0] <= longest).astype(np.int32)
+        gaps = self._gaps(part.embedding, around.hood.graph.size + part.table.size_changes(), near)
+        places, columns = np.nonzero(gaps <= 0)
+        ends, inputs = pointers(np.bincount(places, minlength=len(new))), near[columns]
+        for k, row in enumerate(new):
+            around.covers[row] = inputs[ends[k] : ends[k + 1]]
+            around.embedding[row] = part.embedding[k]
+        self._bytes += around.grown(len(new), len(inputs))
+
+    def _known(self, state: GcfState, keys: Sequence[int]) -> dict[int, float]:
+        """Brackets of the options that were visited before, the graph itself among them."""
+        places = [place for place, key in enumerate(keys) if key in state.seen]
+        result: dict[int, float] = {}
+        for counted in (False, True):
+            some = [place for place in places if self._is_counted(state, keys[place]) is counted]
+            covers = [state.seen[keys[place]].covers for place in some]
+            result |= dict(zip(some, self.brackets(state, covers, counted=counted).tolist(), strict=True))
+        return result
+
+    def _is_counted(self, state: GcfState, key: int) -> bool:
+        place = state.table.place.get(key)
+        return place is not None and place < len(self.inputs) and state.seen[key].is_accepted
+
+    def _gaps(
+        self, embeddings: FloatArray, sizes: npt.ArrayLike, inputs: Indices | slice = slice(None)
+    ) -> npt.NDArray[np.float64]:
+        """How much farther some inputs are from each graph than `θ(|G|+|H|)`, `[n, inputs]`."""
+        points = embeddings.astype(np.float64)
+        squares = np.square(points).sum(axis=1)[:, None] + self.squares[inputs] - 2 * points @ self.embeddings[inputs].T
+        reach = self.walk.walk_theta * (np.asarray(sizes, dtype=np.float64)[:, None] + self.sizes[inputs])
+        result: npt.NDArray[np.float64] = np.sqrt(np.maximum(squares, 0)) - reach
+        return result
+
+    def _visit(self, state: GcfState, visited: Visited) -> None:
+        """Count a visit, and keep `n(G)` true to the first entries of the table."""
+        table, front, key = state.table, len(self.inputs), visited.key
+        state.current = state.seen.setdefault(key, visited)
+        before = table.place.get(key)
+        was_front = before is not None and before < front
+        dropped = table.visit(key, accepted=state.current.is_accepted)
+        if dropped is not None:
+            gone = state.seen.pop(dropped)
+            if len(table) <= front and gone.is_accepted:
+                state.counts[gone.covers] -= 1
+        at = table.place[key]
+        if at >= front or was_front:
+            return
+        if state.current.is_accepted:
+            state.counts[state.current.covers] += 1
+        # Whoever stood there has gone where this one was, or to the end.
+        there = len(table) - 1 if before is None else before
+        other = state.seen[table.keys[there]]
+        if other.key != key and there >= front and other.is_accepted:
+            state.counts[other.covers] -= 1
+
+    def encode(self, state: GcfState) -> Arrays:
+        """The state as arrays; `counts` follow from the others."""
+        rows = [state.seen[key] for key in state.table.keys]
+        return {
+            **state.table.encode(),
+            "current": np.array(state.current.key, dtype=np.uint64),
+            **encode_reached("seen", rows, self.embeddings.shape[1]),
+            "covers": np.concatenate([np.zeros(0, np.int32), *(row.covers for row in rows)]),
+            "cover_ptr": pointers([len(row.covers) for row in rows]),
+        }
+
+    def decode(self, arrays: Arrays, rng: np.random.Generator, step: int) -> GcfState:
+        """The inverse of `encode`."""
+        rows = decode_reached("seen", arrays, self.subject.inputs, self.embeddings.shape[1])
+        covers, ptr = arrays["covers"].astype(np.int32), arrays["cover_ptr"]
+        check_pointers(ptr, len(rows), len(covers))
+        require(((covers >= 0) & (covers < len(self.inputs))).all(), "graphs must cover inputs")
+        table = FrequencyTable.decode(arrays, self.walk.capacity)
+        require(table.keys == [row.key for row in rows], "the table must have the graphs")
+        seen = {
+            row.key: Visited(row.start, row.graph, row.key, row.probability, row.embedding, row.path, covers[begin:end])
+            for row, begin, end in zip(rows, ptr[:-1], ptr[1:], strict=True)
+        }
+        require(int(arrays["current"]) in seen, "the head must stand on a graph it has seen")
+        counts = np.zeros(len(self.inputs), np.int64)
+        for key in table.keys[: len(self.inputs)]:
+            if seen[key].is_accepted:
+                counts[seen[key].covers] += 1
+        current = seen[int(arrays["current"])]
+        return GcfState(rng=rng, step=step, current=current, table=table, seen=seen, counts=counts)
+
+
+def _mixed(key: int, table: EditTable) -> KeyArray:
+    """An identity of its own for each edit of the graph with this one, `[N]`: bits well mixed (the finaliser of splitmix64)."""
+    kind, first, second = (
+        column.astype(np.int64).astype(np.uint64) for column in (table.kind, table.first, table.second)
+    )
+    bits = np.uint64(key * 0x9E3779B97F4A7C15 % 2**64) + (kind << np.uint64(48) ^ first << np.uint64(24) ^ second)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ bits >> np.uint64(shift)) * np.uint64(factor)
+    return bits ^ bits >> np.uint64(31)
+
+
+def _draws(weights: Weights, count: int, rng: np.random.Generator) -> list[int]:
+    """Indices drawn with these weights, with replacement."""
+    cumulative = np.cumsum(weights)
+    places = np.searchsorted(cumulative, rng.random(count) * cumulative[-1], side="right")
+    last = int(np.flatnonzero(weights)[-1])
+    return [min(int(place), last) for place in places]

@@ -1,6 +1,6 @@
-"""A random walk around each input, and the nearest counterfactual it meets: LocalRWExplainer as COMRECGC's text has it.
+"""LocalRWExplainer of COMRECGC's text (ICML 2025): a random walk around each input, and the nearest counterfactual it meets.
 
-Its tables have something else, `GCFNearest`. The text leaves the walk open. Here each input has a reinforced walk of its own:
+The rows of its tables are another method, `GCFNearest`. The text does not define the walk. Here each input has a reinforced walk of its own:
 a neighbour is drawn with its probability of accept times its frequency, with no regard to other inputs.
 """
 
@@ -15,9 +15,8 @@ import numpy as np
 
 from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.frequencies import FrequencyTable
 from comrecgc.algorithms.baselines.source import Counterfactuals, Progress, Subject, embedded, explain_each
-from comrecgc.algorithms.paper.walk import draw
+from comrecgc.algorithms.reinforced_walk import FrequencyTable, ReinforcedWalk, WalkState, draw
 from comrecgc.cover import normalised_distances
 from comrecgc.graphs import EditPath, Graph, apply_edit
 
@@ -52,28 +51,64 @@ class LocalWalk(Baseline):
 
     def _nearest(self, subject: Subject, place: int, rng: np.random.Generator) -> Sequence[EditPath]:
         """Edits to the nearest counterfactual that a walk around the input meets; none if it meets none."""
-        start, met = subject.inputs[place], dict[int, tuple[Graph, EditPath]]()
-        num_steps = max(1, self.num_steps // len(subject.inputs))
-        graph, path, table = start, EditPath(), FrequencyTable(num_steps + 1)
-        for _ in range(num_steps):
-            if rng.random() < self.teleport:
-                graph, path = start, ()
-                continue
-            (around,) = subject.scorer.score([graph], embedding=False, sample=self.sample, rng=rng)
-            assert around.probability is not None
-            keys = around.keys.tolist()
-            weights = around.probability * np.fromiter(table.frequency(keys), np.float64, len(keys))
-            if not weights.sum() > 0:
-                continue
-            at = draw(weights, rng)
-            graph, path = apply_edit(graph, around.table[at]), (*path, around.table[at])
-            accepted = bool(around.probability[at] > 0.5)
-            table.visit(keys[at], accepted=accepted)
-            if accepted:
-                met.setdefault(keys[at], (graph, path))
+        met = LocalWalker(self, subject, place).run(rng).met
         if not met:
             return ()
-        (origin,), (size,) = embedded(subject, [start])
+        (origin,), (size,) = embedded(subject, [subject.inputs[place]])
         ends, sizes = embedded(subject, [graph for graph, _ in met.values()])
         nearest = int(normalised_distances(origin, size, ends, sizes).argmin())
         return (list(met.values())[nearest][1],)
+
+
+@dataclass(eq=False, kw_only=True)
+class LocalState(WalkState):
+    """A walk around one input at one moment.
+
+    Args:
+        graph: Where the head stands.
+        path: Edits from the input to there.
+        table: Visits.
+        met: Accepted graphs and the edits to them, by identity.
+    """
+
+    graph: Graph
+    path: EditPath
+    table: FrequencyTable
+    met: dict[int, tuple[Graph, EditPath]]
+
+
+class LocalWalker(ReinforcedWalk[LocalState]):
+    """A walk around one input; it is short, and never stored.
+
+    Args:
+        walk: The parameters.
+        subject: The models and the graphs.
+        place: The input.
+    """
+
+    def __init__(self, walk: LocalWalk, subject: Subject, place: int) -> None:
+        super().__init__(max(1, walk.num_steps // len(subject.inputs)), walk.teleport)
+        self.walk, self.scorer, self.input = walk, subject.scorer, subject.inputs[place]
+
+    def begin(self, rng: np.random.Generator) -> LocalState:
+        """The head on the input."""
+        return LocalState(rng=rng, graph=self.input, path=(), table=FrequencyTable(self.num_steps + 1), met={})
+
+    def restart(self, state: LocalState) -> None:
+        """Go back to the input."""
+        state.graph, state.path = self.input, ()
+
+    def move(self, state: LocalState) -> None:
+        """Go to a neighbour drawn by probability of accept times frequency."""
+        (around,) = self.scorer.score([state.graph], embedding=False, sample=self.walk.sample, rng=state.rng)
+        assert around.probability is not None
+        keys = around.keys.tolist()
+        weights = around.probability * np.fromiter(state.table.frequency(keys), np.float64, len(keys))
+        if not weights.sum() > 0:
+            return
+        at = draw(weights, state.rng)
+        state.graph, state.path = apply_edit(state.graph, around.table[at]), (*state.path, around.table[at])
+        accepted = bool(around.probability[at] > 0.5)
+        state.table.visit(keys[at], accepted=accepted)
+        if accepted:
+            state.met.setdefault(keys[at], (state.graph, state.path))

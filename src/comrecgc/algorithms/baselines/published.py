@@ -1,29 +1,26 @@
-"""COMRECGC (ICML 2025) as its authors ran it, beside the walk of the paper's text (`comrecgc.walk`).
+"""COMRECGC (ICML 2025) as its authors ran it, beside the walk of the paper's text (`comrecgc.algorithms.paper`).
 
 In every public revision of the code the heads never advance: the graphs chosen in a step are recorded, and the next step starts
-again from the same inputs until all heads restart. So every counterfactual is one edit away from an input. The rest is as the code
-has it, too: restarts draw heads with replacement, and a head may not stay.
+again from the same inputs until all heads restart. So every counterfactual is one edit away from an input. As in the code, restarts
+draw heads with replacement, and a head may not stay.
 
-The code knows graphs by the bytes of their embedding. Their last bits depend on the order of nodes and on the batch, and differ from one
-pass on a GPU to the next. So an input is a new graph at every restart, its neighbours are drawn and scored anew, and nothing that was met
-before is recognised: `identity="restart"`. The number of graphs in the authors' records agrees with this and with no other identity.
-It also agrees with visits that count once each, although the public code counts a graph twice that a follower meets first.
+The code identifies graphs by the bytes of their embedding. Their last bits depend on the order of nodes and on the batch, and differ
+from one pass on a GPU to the next. So an input is a new graph at every restart, its neighbours are drawn and scored anew, and no earlier
+graph is recognised: `identity="restart"`. The number of graphs in the authors' records agrees with this and with no other identity.
+It also agrees with counting every visit once, although the public code counts a graph twice that a follower meets first.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.frequencies import FrequencyTable
 from comrecgc.algorithms.baselines.source import (
     CHECKPOINT,
     Counterfactual,
@@ -32,22 +29,17 @@ from comrecgc.algorithms.baselines.source import (
     Subject,
     accepted_graphs,
     run_facts,
-    walk_on,
 )
-from comrecgc.algorithms.paper.walk import draw, teleport_distribution
+from comrecgc.algorithms.checkpoint import Checkpoint
+from comrecgc.algorithms.reinforced_walk import FrequencyTable, ReinforcedWalk, WalkState, draw, teleport_distribution
 from comrecgc.cover import FloatArray, recourse_vectors
 from comrecgc.graphs import EditTable, GraphBatch, allowed_edits, apply_edit, batch_keys
-from comrecgc.run import check_same_facts, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.run import Arrays, require
 from comrecgc.scoring import Neighbourhood, first_of_each, neighbour_keys
 
-_KINDS = {
-    "rng": "U0", "step": "i0", "starts": "i1", "heads": "i1",
-    "keys": "u1", "frequencies": "i1", "inputs": "i1", "edits": "i1", "accepted": "i1",
-}  # fmt: skip
 IDENTITIES = ("graph", "edit", "restart")
-_REPORTED = 100  # steps between two reports
 _EDIT_BITS, _RESTART_BITS = 20, 44  # an identity is the number of the edit, of the input and of the restart
-_START = -1  # stands for the edit of an input as it is
+_START = -1  # in place of an edit: the input itself
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,14 +76,12 @@ class PublishedWalk(Baseline):
         facts = run_facts(self, subject, rng)
         path = None if checkpoint is None else checkpoint / CHECKPOINT
         walker = PublishedWalker(self, subject, seed=int(rng.integers(2**63)))
-        if resume and path is not None and path.exists():
-            state = _load(path, self, len(subject.inputs), facts)
-        else:
-            state = walker.begin(rng)
-        walk_on(
-            state, walker.step, self.num_steps, reported=_REPORTED, deadline=deadline, progress=progress,
-            save=None if path is None else partial(_save, path, state, facts),
-        )  # fmt: skip
+
+        def report(state: PublishedState) -> None:
+            if progress is not None:
+                progress("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
+
+        state = walker.run(rng, Checkpoint(path, facts, resume), deadline=deadline, progress=report)
         return Counterfactuals(walker.found(state), complete=state.step >= self.num_steps)
 
 
@@ -136,37 +126,33 @@ class Choice:
 
 
 class Visit(NamedTuple):
-    """A graph that is recorded, where it was met, and whether it counts as accepted."""
+    """A graph that is recorded: where it was met, and whether it counts as accepted."""
 
     key: int
     origin: tuple[int, int]
     accepted: bool
 
 
-@dataclass(eq=False)
-class PublishedState:
-    """Everything a walk is at one moment.
+@dataclass(eq=False, kw_only=True)
+class PublishedState(WalkState):
+    """A published walk at one moment.
 
     Args:
-        rng: Source of all its randomness.
         starts: `t(G)`: heads ever started at each input, `[num_inputs]`.
         table: Visits.
-        origin: Where each graph of the table was first met: an input and the number of an edit of it.
-        accepted: Those of the table that were accepted when they were met.
+        seen: The first visit of each graph of the table.
         heads: The input each head stands on.
-        step: Steps done.
+        chosen: What each head chose in the latest step, the lead first; nothing after a restart. Not stored.
     """
 
-    rng: np.random.Generator
     starts: npt.NDArray[np.int64]
     table: FrequencyTable
-    origin: dict[int, tuple[int, int]] = field(default_factory=dict)
-    accepted: set[int] = field(default_factory=set)
+    seen: dict[int, Visit] = field(default_factory=dict)
     heads: list[int] = field(default_factory=list)
-    step: int = 0
+    chosen: list[Choice] = field(default_factory=list)
 
 
-class PublishedWalker:
+class PublishedWalker(ReinforcedWalk[PublishedState]):
     """A published walk bound to its inputs and models.
 
     Args:
@@ -175,14 +161,19 @@ class PublishedWalker:
         seed: Of the draws from large neighbourhoods.
     """
 
+    kinds: ClassVar = {
+        "starts": "i1", "heads": "i1", "keys": "u1", "frequencies": "i1", "inputs": "i1", "edits": "i1", "accepted": "i1",
+    }  # fmt: skip
+
     def __init__(self, walk: PublishedWalk, subject: Subject, seed: int) -> None:
+        super().__init__(walk.num_steps, walk.teleport)
         self.walk = walk
         self.subject = subject
         self.seed = seed
         batch = GraphBatch.from_graphs(subject.inputs)
         self.origins = np.asarray(subject.embedder.embed(batch), dtype=np.float32)
         self.keys = [int(key) for key in batch_keys(batch)]
-        self._whole: dict[int, Surroundings] = {}  # of the inputs whose neighbours are all looked at
+        self._whole: dict[int, Surroundings] = {}  # of the inputs whose neighbours are all scored
         self._around: dict[int, Surroundings] = {}  # of the inputs met since the restart `_met`
         self._met = 0
 
@@ -224,25 +215,41 @@ class PublishedWalker:
 
     def begin(self, rng: np.random.Generator) -> PublishedState:
         """The heads on inputs drawn with replacement."""
-        state = PublishedState(rng, np.zeros(len(self.subject.inputs), np.int64), FrequencyTable(self.walk.capacity))
-        self._restart(state)
+        starts = np.zeros(len(self.subject.inputs), np.int64)
+        state = PublishedState(rng=rng, starts=starts, table=FrequencyTable(self.walk.capacity))
+        self.restart(state)
         return state
 
-    def step(self, state: PublishedState) -> list[Choice]:
-        """Restart, or let a lead and its followers choose graphs, which are recorded; the heads stay where they are.
+    def restart(self, state: PublishedState) -> None:
+        """Send all heads to inputs drawn with replacement, which are recorded as not accepted."""
+        weights = teleport_distribution(state.starts)
+        state.heads = [draw(weights, state.rng) for _ in range(self.walk.num_heads)]
+        state.chosen = []
+        np.add.at(state.starts, state.heads, 1)
+        for visit in self._starts(state):
+            self._record(state, visit)
 
-        Returns:
-            What each head chose, the lead first; nothing on a restart.
-        """
-        state.step += 1
-        if state.rng.random() < self.walk.teleport:
-            self._restart(state)
-            return []
-        return self._choose(state)
+    def move(self, state: PublishedState) -> None:
+        """Let a lead and its followers choose graphs, which are recorded; the heads stay where they are."""
+        state.chosen = []
+        lead = int(state.rng.integers(self.walk.num_heads))
+        around = self.around(state, state.heads[lead])
+        if not len(around.keys):
+            return
+        keys = (around.keys ^ np.uint64(self._era(state))).tolist()
+        counts = np.fromiter(state.table.frequency(keys), np.float64, len(keys))
+        weights = around.probability * counts
+        chosen = draw(weights if weights.sum() > 0 else np.ones_like(weights), state.rng)
+        state.chosen = [Choice.of(state.heads[lead], around, chosen)]
+        for place in (place for head, place in enumerate(state.heads) if head != lead):
+            hood = self.around(state, place)
+            if len(hood.keys):
+                state.chosen.append(Choice.of(place, hood, _nearest(hood, state.chosen[0].recourse)))
+        self._record_step(state)
 
     def found(self, state: PublishedState) -> tuple[Counterfactual, ...]:
         """The accepted graphs of the table in its order."""
-        likely = [state.origin[key] for key in state.table.keys if key in state.accepted]
+        likely = [state.seen[key].origin for key in state.table.keys if state.seen[key].accepted]
         tables = {place: self.edits(place) for place, _ in likely}
         edits = [tables[place][number] for place, number in likely]
         inputs = self.subject.inputs
@@ -254,36 +261,12 @@ class PublishedWalker:
             if p > 0.5
         )
 
-    def _restart(self, state: PublishedState) -> None:
-        weights = teleport_distribution(state.starts)
-        state.heads = [draw(weights, state.rng) for _ in range(self.walk.num_heads)]
-        np.add.at(state.starts, state.heads, 1)
-        for visit in self._starts(state):
-            self._record(state, visit)
-
-    def _choose(self, state: PublishedState) -> list[Choice]:
-        lead = int(state.rng.integers(self.walk.num_heads))
-        around = self.around(state, state.heads[lead])
-        if not len(around.keys):
-            return []
-        keys = (around.keys ^ np.uint64(self._era(state))).tolist()
-        counts = np.fromiter(state.table.frequency(keys), np.float64, len(keys))
-        weights = around.probability * counts
-        chosen = draw(weights if weights.sum() > 0 else np.ones_like(weights), state.rng)
-        choices = [Choice.of(state.heads[lead], around, chosen)]
-        for place in (place for head, place in enumerate(state.heads) if head != lead):
-            hood = self.around(state, place)
-            if len(hood.keys):
-                choices.append(Choice.of(place, hood, _nearest(hood, choices[0].recourse)))
-        self._record_step(state, choices)
-        return choices
-
-    def _record_step(self, state: PublishedState, choices: list[Choice]) -> None:
+    def _record_step(self, state: PublishedState) -> None:
         """Count what a step chose, the lead's graph first.
 
         What was dropped from a full table within the step comes back beyond its capacity, and so does an input that a head stands on.
         """
-        visits = [Visit(choice.key ^ self._era(state), choice.origin, choice.accepted) for choice in choices]
+        visits = [Visit(choice.key ^ self._era(state), choice.origin, choice.accepted) for choice in state.chosen]
         for visit in visits:
             self._record(state, visit)
         for visit in [*visits, *self._starts(state)]:
@@ -304,11 +287,39 @@ class PublishedWalker:
     def _record(self, state: PublishedState, visit: Visit, *, beyond: bool = False) -> None:
         dropped = state.table.visit(visit.key, accepted=visit.accepted, beyond=beyond)
         if dropped is not None:
-            del state.origin[dropped]
-            state.accepted.discard(dropped)
-        state.origin.setdefault(visit.key, visit.origin)
-        if visit.accepted:
-            state.accepted.add(visit.key)
+            del state.seen[dropped]
+        state.seen.setdefault(visit.key, visit)
+
+    def encode(self, state: PublishedState) -> Arrays:
+        """The state as arrays."""
+        visits = [state.seen[key] for key in state.table.keys]
+        origins = np.array([visit.origin for visit in visits], dtype=np.int64).reshape(-1, 2)
+        return {
+            **state.table.encode(),
+            "starts": state.starts,
+            "heads": np.array(state.heads, dtype=np.int64),
+            "inputs": origins[:, 0],
+            "edits": origins[:, 1],
+            "accepted": np.array([visit.accepted for visit in visits], dtype=np.int64),
+        }
+
+    def decode(self, arrays: Arrays, rng: np.random.Generator, step: int) -> PublishedState:
+        """The inverse of `encode`."""
+        inputs, edits, accepted = arrays["inputs"], arrays["edits"], arrays["accepted"]
+        heads, starts, num_inputs = (
+            arrays["heads"].tolist(),
+            arrays["starts"].astype(np.int64),
+            len(self.subject.inputs),
+        )
+        require(starts.shape == (num_inputs,), "starts must be counted for every input")
+        require(
+            len(heads) == self.walk.num_heads and all(0 <= h < num_inputs for h in heads), "heads must be on inputs"
+        )
+        require(((inputs >= 0) & (inputs < num_inputs)).all() and (edits >= _START).all(), "graphs must be near inputs")
+        table = FrequencyTable.decode(arrays, self.walk.capacity)
+        columns = zip(table.keys, inputs.tolist(), edits.tolist(), accepted.tolist(), strict=True)
+        seen = {key: Visit(key, (place, edit), bool(stands)) for key, place, edit, stands in columns}
+        return PublishedState(rng=rng, step=step, starts=starts, table=table, seen=seen, heads=heads)
 
 
 def steps_in_common(
@@ -327,7 +338,8 @@ def steps_in_common(
     walker = PublishedWalker(walk, subject, seed=int(rng.integers(2**63)))
     state, sets = walker.begin(rng), dict[frozenset[int], None]()
     for _ in range(walk.num_steps):
-        choices = walker.step(state)
+        walker.step(state)
+        choices = state.chosen
         stand = [each for each in choices if each.accepted and np.linalg.norm(each.recourse) <= theta]
         if choices and choices[0] in stand:
             gaps = [np.linalg.norm(each.recourse - choices[0].recourse) for each in stand]
@@ -339,44 +351,3 @@ def _nearest(around: Surroundings, target: FloatArray) -> int:
     """The neighbour whose recourse is nearest to the lead's."""
     gaps = around.recourses - target
     return int(np.einsum("nd,nd->n", gaps, gaps).argmin())
-
-
-def _save(path: Path, state: PublishedState, facts: dict[str, Any]) -> None:
-    origins = np.array([state.origin[key] for key in state.table.keys], dtype=np.int64).reshape(-1, 2)
-    save_arrays(
-        path,
-        {
-            "rng": np.array(json.dumps(state.rng.bit_generator.state)),
-            "step": np.array(state.step),
-            "starts": state.starts,
-            "heads": np.array(state.heads, dtype=np.int64),
-            "keys": np.array(state.table.keys, dtype=np.uint64),
-            "frequencies": state.table.frequencies,
-            "inputs": origins[:, 0],
-            "edits": origins[:, 1],
-            "accepted": np.array([key in state.accepted for key in state.table.keys], dtype=np.int64),
-        },
-        facts,
-    )
-
-
-def _load(path: Path, walk: PublishedWalk, num_inputs: int, facts: dict[str, Any]) -> PublishedState:
-    arrays, theirs = load_arrays(path, _KINDS)
-    check_same_facts(path, theirs, facts)
-    with refusing_damage(path):
-        inputs, edits, keys = arrays["inputs"], arrays["edits"], arrays["keys"].tolist()
-        heads = arrays["heads"].tolist()
-        require(arrays["starts"].shape == (num_inputs,), "starts are counted for every input")
-        require(len(heads) == walk.num_heads and all(0 <= h < num_inputs for h in heads), "heads stand on inputs")
-        require(((inputs >= 0) & (inputs < num_inputs)).all() and (edits >= _START).all(), "graphs are near inputs")
-        facts_of = [inputs, edits, arrays["accepted"], arrays["frequencies"]]
-        require(all(len(fact) == len(keys) for fact in facts_of), "every graph has all its facts")
-        require((np.diff(arrays["frequencies"]) <= 0).all(), "the most visited come first")
-        rng = np.random.default_rng()
-        rng.bit_generator.state = json.loads(str(arrays["rng"]))
-        table = FrequencyTable(walk.capacity)
-        table.restore(keys, arrays["frequencies"].tolist())
-        origin = dict(zip(keys, zip(inputs.tolist(), edits.tolist(), strict=True), strict=True))
-        accepted = {key for key, stands in zip(keys, arrays["accepted"].tolist(), strict=True) if stands}
-        starts = arrays["starts"].astype(np.int64)
-        return PublishedState(rng, starts, table, origin, accepted, heads, int(arrays["step"]))

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -21,9 +21,10 @@ from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.edge_masks import BLOCK_NODES, TRIED, Block, explain_by_masks, without_edges
 from comrecgc.algorithms.baselines.source import Counterfactuals, Progress, Subject, run_facts
+from comrecgc.algorithms.checkpoint import Checkpoint
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 from comrecgc.models import Classifier, WeightedGraphs, check_edge_weights, weighted_graphs
-from comrecgc.run import check_same_facts, load_arrays, refusing_damage, reproducible, require, save_arrays
+from comrecgc.run import Arrays, reproducible, require
 
 _HIDDEN = 64
 _LEAST_NOISE = 1e-6
@@ -114,17 +115,17 @@ class RCExplainer(Baseline):
         resume: bool = False,
     ) -> Counterfactuals:
         """Train the network, then take edges away from every input until it is accepted."""
-        facts, path = run_facts(self, subject, rng), None if checkpoint is None else checkpoint / NETWORK
+        path = None if checkpoint is None else checkpoint / NETWORK
+        kept = Checkpoint(path, run_facts(self, subject, rng), resume)
         drawn = np.random.default_rng(rng.integers(2**63))
         with reproducible():
             check_edge_weights(subject.classifier, GraphBatch.from_graphs(subject.inputs[:TRIED]))
-            if resume and path is not None and path.exists():
-                scorer = _load(path, facts)
-            else:
+            scorer = kept.load(_PARAMETERS, _decode)
+            if scorer is None:
                 half = None if deadline is None else (time.monotonic() + deadline) / 2
                 scorer = self.train(subject.classifier, subject.graphs, drawn, deadline=half, progress=progress)
-                if path is not None:
-                    _save(path, scorer, facts)
+                trained = scorer
+                kept.save(lambda: {name: getattr(trained, name).detach().numpy() for name in _PARAMETERS})
 
         def remove(block: Block) -> BoolArray | None:
             return removed_until_accepted(subject.classifier, block, edge_mask(scorer, block.graphs))
@@ -290,14 +291,6 @@ def removed_until_accepted(classifier: Classifier, block: Block, mask: Tensor) -
     return removed
 
 
-def _save(path: Path, scorer: EdgeScorer, facts: Any) -> None:
-    arrays = {name: getattr(scorer, name).detach().numpy() for name in _PARAMETERS}
-    save_arrays(path, arrays, facts)
-
-
-def _load(path: Path, facts: Any) -> EdgeScorer:
-    arrays, theirs = load_arrays(path, _PARAMETERS)
-    check_same_facts(path, theirs, facts)
-    with refusing_damage(path):
-        require(arrays["first"].shape[1:] == arrays["first_bias"].shape == arrays["second"].shape, "layers fit")
-        return EdgeScorer(**{name: torch.from_numpy(values) for name, values in arrays.items()})
+def _decode(arrays: Arrays) -> EdgeScorer:
+    require(arrays["first"].shape[1:] == arrays["first_bias"].shape == arrays["second"].shape, "layers must fit")
+    return EdgeScorer(**{name: torch.from_numpy(values) for name, values in arrays.items()})

@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.baselines.frequencies import FrequencyTable
-from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, fingerprint, path_arrays, read_paths
+from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
+from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, path_arrays, read_paths
 from comrecgc.models import Classifier, Embedder
-from comrecgc.run import Progress, check_same_facts, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.run import Arrays, Progress, require
 from comrecgc.scoring import NeighbourhoodScorer
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 CHECKPOINT = "baseline.npz"
 """File of an unfinished baseline in the folder that keeps it."""
 
-CHECKPOINT_SECONDS = 20.0
-
-_KINDS = {"done": "i0", "inputs": "i1", "edits": "i2", "path_ptr": "i1"}
+_KINDS = {"done": "i0", "inputs": "i1", "found_edits": "i2", "found_path_ptr": "i1"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,13 +174,16 @@ def explain_blocks(
         resume: Go on from the checkpoint.
         facts: What else the answer depends on.
     """
-    made_of = [run_facts(baseline, subject, rng), facts]
-    seed = int(rng.integers(2**63))
-    path = None if checkpoint is None else checkpoint / CHECKPOINT
-    done, inputs, paths = 0, list[int](), list[EditPath]()
-    if resume and path is not None and path.exists():
-        done, inputs, paths = _load(path, len(subject.inputs), made_of)
-    saved, total = time.monotonic(), len(subject.inputs)
+    kept = Checkpoint(
+        None if checkpoint is None else checkpoint / CHECKPOINT, [run_facts(baseline, subject, rng), facts], resume
+    )
+    seed, total = int(rng.integers(2**63)), len(subject.inputs)
+    done, inputs, paths = kept.load(_KINDS, lambda arrays: _decode(arrays, total)) or (0, [], [])
+
+    def encode() -> Arrays:
+        columns = {"done": np.array(done), "inputs": np.array(inputs, dtype=np.int64)}
+        return columns | path_arrays("found", paths)
+
     for end in ends:
         if end <= done or (deadline is not None and time.monotonic() >= deadline):
             continue
@@ -195,11 +196,9 @@ def explain_blocks(
         done = end
         if progress is not None:
             progress("inputs", done, total, f"{len(paths)} counterfactuals")
-        if path is not None and (done == total or time.monotonic() - saved >= CHECKPOINT_SECONDS):
-            _save(path, done, inputs, paths, made_of)
-            saved = time.monotonic()
-    if path is not None and done < total:
-        _save(path, done, inputs, paths, made_of)
+        if kept.is_due:
+            kept.save(encode)
+    kept.save(encode)
     graphs = [apply_path(subject.inputs[i], edits) for i, edits in zip(inputs, paths, strict=True)]
     rows = zip(graphs, accepted_graphs(subject, graphs).tolist(), inputs, paths, strict=True)
     accepted = [
@@ -208,85 +207,20 @@ def explain_blocks(
     return Counterfactuals(tuple(accepted), complete=done == total)
 
 
-class WalkState(Protocol):
-    """What `walk_on` asks of the state of a walk: steps done, and a table of graphs."""
-
-    step: int
-    table: FrequencyTable
-
-
-State = TypeVar("State", bound=WalkState)
-
-
-def walk_on(
-    state: State,
-    step: Callable[[State], object],
-    num_steps: int,
-    *,
-    reported: int,
-    deadline: float | None,
-    progress: Progress | None,
-    save: Callable[[], None] | None,
-) -> None:
-    """Take the steps that are left, or as many as there is time for.
-
-    Args:
-        state: The walk; it is changed.
-        step: Takes one step.
-        num_steps: Steps in all.
-        reported: Steps between two reports.
-        deadline: When to stop, as `time.monotonic()` counts.
-        progress: Called with the steps done.
-        save: Keeps the walk, now and then and at the end; None keeps nothing.
-    """
-    saved = time.monotonic()
-    while state.step < num_steps and (deadline is None or time.monotonic() < deadline):
-        step(state)
-        if progress is not None and state.step % reported == 0:
-            progress("walk", state.step, num_steps, f"{len(state.table)} graphs")
-        if save is not None and time.monotonic() - saved >= CHECKPOINT_SECONDS:
-            save()
-            saved = time.monotonic()
-    if save is not None:
-        save()
-
-
 def run_facts(baseline: Baseline, subject: Subject, rng: np.random.Generator) -> dict[str, Any]:
-    """What the answer of a baseline depends on: options, inputs, models as seen on them, allowed edits, randomness."""
-    batch = GraphBatch.from_graphs(subject.inputs)
-    said = np.asarray(subject.classifier.accept_probability(batch), dtype=np.float64).tobytes()
-    said += np.asarray(subject.embedder.embed(batch), dtype=np.float32).tobytes()
+    """What the answer of a baseline depends on, as JSON values: options, randomness, inputs, models, allowed edits."""
     return {
         "baseline": baseline.name,
         "options": baseline.options(),
-        "inputs": fingerprint(subject.inputs),
-        "models": hashlib.sha256(said).hexdigest()[:16],
-        "constraint": repr(subject.scorer.constraint),
         "rng": hashlib.sha256(json.dumps(rng.bit_generator.state).encode()).hexdigest()[:16],
+        **model_facts(subject.scorer, subject.inputs),
     }
 
 
-def _save(path: Path, done: int, inputs: Sequence[int], paths: Sequence[EditPath], facts: Any) -> None:
-    arrays = path_arrays("found", paths)
-    save_arrays(
-        path,
-        {
-            "done": np.array(done),
-            "inputs": np.array(inputs, dtype=np.int64),
-            "edits": arrays["found_edits"],
-            "path_ptr": arrays["found_path_ptr"],
-        },
-        facts,
-    )
-
-
-def _load(path: Path, num_inputs: int, facts: Any) -> tuple[int, list[int], list[EditPath]]:
-    arrays, theirs = load_arrays(path, _KINDS)
-    check_same_facts(path, theirs, facts)
-    with refusing_damage(path):
-        done, inputs = int(arrays["done"]), arrays["inputs"].tolist()
-        require(0 <= done <= num_inputs, "no more inputs are done than there are")
-        require(all(0 <= i < done for i in inputs), "counterfactuals are of inputs that are done")
-        paths = read_paths("found", {f"found_{name}": arrays[name] for name in ("edits", "path_ptr")})
-        require(len(paths) == len(inputs), "every counterfactual has its edits")
-        return done, inputs, paths
+def _decode(arrays: Arrays, num_inputs: int) -> tuple[int, list[int], list[EditPath]]:
+    """Inputs explained, and of each counterfactual its input and its edits."""
+    done, inputs, paths = int(arrays["done"]), arrays["inputs"].tolist(), read_paths("found", arrays)
+    require(0 <= done <= num_inputs, "no more inputs can be done than there are")
+    require(all(0 <= i < done for i in inputs), "counterfactuals must be of inputs that are done")
+    require(len(paths) == len(inputs), "every counterfactual must have its edits")
+    return done, inputs, paths

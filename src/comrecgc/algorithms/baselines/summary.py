@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.baselines.source import Counterfactual, Counterfactuals, Subject, embedded
-from comrecgc.cover import greedy_cover, pairs_within
+from comrecgc.cover import greedy_cover, incidence_of, pairs_within, with_zero_gains
 from comrecgc.errors import InputError
 
 
@@ -66,21 +66,14 @@ def summarise(
     origins, sizes = embedded(subject, subject.inputs)
     ends, other_sizes = embedded(subject, [each.graph for each in pool])
     pairs = pairs_within(origins, sizes, ends, other_sizes, theta)
-    choice = greedy_cover(_incidence(pairs.candidates, pairs.inputs, (len(pool), len(origins))), num_graphs)
-    rest = np.setdiff1d(np.arange(len(pool)), choice.order)[: num_graphs - len(choice.order)]
-    order = np.concatenate([choice.order, rest]).astype(np.int64)
+    choice = greedy_cover(incidence_of(pairs.candidates, pairs.inputs, (len(pool), len(origins))), num_graphs)
+    order, gains = with_zero_gains(choice, num_graphs, len(pool))
     gaps = np.linalg.norm(origins[:, None].astype(np.float64) - ends[order], axis=2)
     nearest = np.sort((gaps / (sizes[:, None] + other_sizes[order])).min(axis=1))
     return GlobalSummary(
         chosen=tuple(pool[i] for i in order.tolist()),
-        gains=np.concatenate([choice.gains, np.zeros(len(rest))]).astype(np.int64),
+        gains=gains,
         num_inputs=len(origins),
         cost=float(nearest[(len(nearest) - 1) // 2]),
         theta=theta,
     )
-
-
-def _incidence(sets: npt.NDArray[np.int32], items: npt.NDArray[np.int32], shape: tuple[int, int]) -> object:
-    from scipy.sparse import csr_array
-
-    return csr_array((np.ones(len(sets), dtype=np.bool_), (sets, items)), shape=shape)

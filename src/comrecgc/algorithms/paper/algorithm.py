@@ -10,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
+from comrecgc.algorithms.checkpoint import Reached
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.paper.shards import ShardedWalk
-from comrecgc.algorithms.paper.walk import Candidate, MultiHeadWalk
+from comrecgc.algorithms.paper.walk import MultiHeadWalk
 from comrecgc.algorithms.vectors.candidates import Candidates, mapped_path, shorter_path
 from comrecgc.cover import pairs_within
 from comrecgc.graphs import EditPath, Graph, GraphBatch
@@ -50,7 +51,7 @@ class PaperWalk(VectorAlgorithm):
         context: RunContext,
     ) -> Candidates:
         """Walk; every input is paired with every candidate within θ, whichever input it was reached from."""
-        inputs, found = rejects.graphs, list[Candidate]()
+        inputs, found = rejects.graphs, list[Reached]()
         deadline = context.clock.search_deadline(len(rejects))
         if inputs:
             walk = MultiHeadWalk(
@@ -67,10 +68,8 @@ class PaperWalk(VectorAlgorithm):
                 seed=task.random_state,
                 checkpoint=context.folder,
             )
-            found = list(
-                sharded.run(
-                    scorer, inputs, jobs=context.num_jobs, resume=context.resume, deadline=deadline, bar=context.report
-                )
+            found = sharded.run(
+                scorer, inputs, jobs=context.num_jobs, resume=context.resume, deadline=deadline, bar=context.report
             )
         assert scorer.embedder is not None
         ends = scorer.embedder.embed(GraphBatch.from_graphs(candidate.graph for candidate in found))

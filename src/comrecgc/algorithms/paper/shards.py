@@ -1,34 +1,31 @@
-"""A long walk as independent shorter ones: the number of shards, not of workers, determines the result."""
+"""A long walk as independent shorter ones, so that several cores can work on it.
+
+The number of shards is part of the answer and the number of processes is not: each shard draws from its own random stream.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
-import numpy.typing as npt
-from joblib.externals.loky import get_reusable_executor
 
-from comrecgc.algorithms.paper.checkpoint import load_state, save_state
-from comrecgc.algorithms.paper.walk import CandidatePool, MultiHeadWalk, Progress, Walker, WalkState
+from comrecgc.algorithms import checkpoint as checkpoints
+from comrecgc.algorithms.checkpoint import Checkpoint, Reached, model_facts
+from comrecgc.algorithms.paper.walk import MultiHeadState, MultiHeadWalk, Walker, merge_candidates
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, fingerprint
-from comrecgc.run import reproducible
+from comrecgc.graphs import Graph
+from comrecgc.run import LocalEngine, Progress, reproducible
 from comrecgc.scoring import NeighbourhoodScorer
 
-Bar = Callable[[str, int, int, str], None]
-"""Called with what is done, how much of it, how much there is, and a word on how it goes (`comrecgc.terminal.Bars`)."""
-
-_SECONDS = 0.5  # between two calls of the bar
+_SECONDS = 0.5  # between two calls of the progress bar
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +35,14 @@ class ShardedWalk:
     Args:
         walk: The walk; its steps are those of all shards together.
         num_shards: Independent walks.
-        seed: Each shard draws from a stream of its own that depends on this and its index alone.
+        seed: Each shard's random stream depends on this and its index alone.
         checkpoint: Folder for checkpoints; None keeps none.
-        checkpoint_seconds: Time between two checkpoints of a shard.
     """
 
     walk: MultiHeadWalk
     num_shards: int = 2
     seed: int = 0
     checkpoint: Path | None = None
-    checkpoint_seconds: float = 30.0
 
     def __post_init__(self) -> None:
         if not 1 <= self.num_shards <= self.walk.num_steps:
@@ -61,146 +56,104 @@ class ShardedWalk:
         jobs: int = 1,
         resume: bool = False,
         deadline: float | None = None,
-        bar: Bar | None = None,
-    ) -> CandidatePool:
-        """Walk all shards and merge what they found.
+        bar: Progress | None = None,
+    ) -> list[Reached]:
+        """Walk all shards and merge their candidates, most visited first.
 
         Args:
             scorer: Scores graphs and their neighbourhoods.
             inputs: The rejected graphs.
             jobs: Worker processes; 1 walks the shards one after another here.
-            resume: Go on from checkpoints, where there are any.
-            deadline: When to stop, as `time.monotonic()` counts, which all processes of a machine share; None for no limit.
-            bar: Called about twice a second with the steps of all shards and how it goes, wherever they run.
+            resume: Continue from checkpoints, where there are any.
+            deadline: When to stop, as `time.monotonic()` counts, the same in all processes; None for no limit.
+            bar: Called about twice a second with the steps of all shards.
         """
-        if jobs < 1:
-            raise InputError(f"jobs must be at least 1 (got {jobs})")
-        with progress_shown(self.num_shards, self.walk.num_steps, bar) as told:
-            if jobs == 1:
-                pools = [
-                    # Shards in a row share the time that is left evenly.
-                    _run(self, shard, scorer, inputs, resume, _share(deadline, self.num_shards - shard), told)
-                    for shard in range(self.num_shards)
-                ]
-            else:
-                pools = joblib.Parallel(n_jobs=min(jobs, self.num_shards))(
-                    joblib.delayed(_run)(self, shard, scorer, inputs, resume, deadline, told, os.getpid())
-                    for shard in range(self.num_shards)
-                )
-                get_reusable_executor().shutdown(wait=True)  # idle workers would keep the memory of a whole walk
-        return CandidatePool.merged(pools, self.walk.capacity)
+        with _progress_shown(self, bar) as board:
+            job = _Job(self, scorer, inputs, resume, deadline, board, checkpoints.SECONDS, os.getpid(), jobs == 1)
+            parts = list(LocalEngine(jobs=jobs).map(_walk_shard, job, range(self.num_shards), processes=True))
+        return merge_candidates(parts, self.walk.capacity)
 
-    def run_shard(
-        self,
-        shard: int,
-        scorer: NeighbourhoodScorer,
-        inputs: Sequence[Graph],
-        *,
-        resume: bool = False,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-    ) -> CandidatePool:
-        """Walk one shard, with a checkpoint every so often and at the end.
-
-        Args:
-            shard: Its index.
-            scorer: Scores graphs and their neighbourhoods.
-            inputs: The rejected graphs.
-            resume: Go on from the shard's checkpoint, if there is one.
-            deadline: When to stop, as `time.monotonic()` counts; None for no limit.
-            progress: Called after every step.
-        """
-        walk = replace(self.walk, num_steps=self._steps(shard))
-        walker = Walker(walk, scorer, inputs)
-        path = None if self.checkpoint is None else self.checkpoint / f"walk-{shard}.npz"
-        facts = self._facts(shard, walker)
-        if resume and path is not None and path.exists():
-            heads = (walk.num_heads, walker.origins.shape[1])
-            state = load_state(path, walker.inputs, walk.capacity, facts, heads=heads)
-        else:
-            state = walker.begin(np.random.default_rng([self.seed, shard]))
-        saved = time.monotonic()
-        over = state.step >= walk.num_steps
-        while not over:
-            walker.step(state)
-            if progress is not None:
-                progress(state)
-            now = time.monotonic()
-            over = state.step >= walk.num_steps or (deadline is not None and now >= deadline)
-            if path is not None and (over or now - saved >= self.checkpoint_seconds):
-                save_state(state, path, facts)
-                saved = time.monotonic()
-        return state.pool
-
-    def _steps(self, shard: int) -> int:
+    def steps_of(self, shard: int) -> int:
         """Steps of one shard: equal parts, the first ones taking the remainder."""
         return self.walk.num_steps // self.num_shards + (shard < self.walk.num_steps % self.num_shards)
 
-    def _facts(self, shard: int, walker: Walker) -> dict[str, Any]:
-        """What determines a shard's walk: its parameters, the inputs, and what the models and the constraint say of them."""
+    def facts(self, shard: int, scorer: NeighbourhoodScorer, inputs: Sequence[Graph]) -> dict[str, Any]:
+        """What determines a shard's walk, as JSON values."""
         walk = {name: value for name, value in asdict(self.walk).items() if name != "cache_bytes"}
-        said = hashlib.sha256(walker.origins.tobytes() + walker.probabilities.tobytes()).hexdigest()[:16]
-        return {
-            "walk": walk,
-            "num_shards": self.num_shards,
-            "seed": self.seed,
-            "shard": shard,
-            "inputs": fingerprint(walker.inputs),
-            "models": said,
-            "constraint": repr(walker.scorer.constraint),
-        }
+        return {"walk": walk, "num_shards": self.num_shards, "seed": self.seed, "shard": shard} | model_facts(
+            scorer, inputs
+        )
 
 
-def _share(deadline: float | None, shards_left: int) -> float | None:
-    now = time.monotonic()
-    return None if deadline is None else now + (deadline - now) / shards_left
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What all shards need; `board` is the file that progress is written to, `parent` the process that waits for them."""
+
+    sharded: ShardedWalk
+    scorer: NeighbourhoodScorer
+    inputs: Sequence[Graph]
+    resume: bool
+    deadline: float | None
+    board: Path | None
+    checkpoint_seconds: float
+    parent: int
+    in_a_row: bool
 
 
-def _run(
-    sharded: ShardedWalk,
-    shard: int,
-    scorer: NeighbourhoodScorer,
-    inputs: Sequence[Graph],
-    resume: bool,
-    deadline: float | None,
-    told: npt.NDArray[np.int64] | None,
-    parent: int | None = None,
-) -> CandidatePool:
-    """One shard on one core; it writes to `told` how far it is, and ends with its parent process."""
+def _walk_shard(job: _Job, shard: int) -> tuple[list[Reached], list[int]]:
+    """Candidates of one shard, most visited first, and the visits of each."""
+    sharded, deadline = job.sharded, job.deadline
+    is_worker = os.getpid() != job.parent
+    if is_worker:
+        job.scorer.num_threads = 1  # the cores are for the shards
+    if deadline is not None and job.in_a_row:  # shards in a row share the time that is left evenly
+        now = time.monotonic()
+        deadline = now + (deadline - now) / (sharded.num_shards - shard)
+    board = None if job.board is None else _open_board(job.board, sharded.num_shards)
 
-    def tell(state: WalkState) -> None:
-        if parent is not None and os.getppid() != parent:
-            os._exit(1)  # the parent was killed: nobody waits for this, and whoever resumes writes the same checkpoints
-        if told is not None:
-            told[shard] = state.step, len(state.pool)
+    def report(state: MultiHeadState) -> None:
+        if is_worker and os.getppid() != job.parent:
+            os._exit(1)  # the parent was killed, and a resumed run writes the same checkpoints
+        if board is not None:
+            board[shard] = state.step, len(state.found)
 
-    if parent is not None:
-        scorer.num_threads = 1  # the cores are for the shards
     with reproducible():
-        return sharded.run_shard(shard, scorer, inputs, resume=resume, deadline=deadline, progress=tell)
+        walker = Walker(replace(sharded.walk, num_steps=sharded.steps_of(shard)), job.scorer, job.inputs)
+        kept = Checkpoint(
+            path=None if sharded.checkpoint is None else sharded.checkpoint / f"walk-{shard}.npz",
+            facts=sharded.facts(shard, job.scorer, walker.inputs),
+            resume=job.resume,
+            seconds=job.checkpoint_seconds,
+        )
+        rng = np.random.default_rng([sharded.seed, shard])
+        state = walker.run(rng, kept, deadline=deadline, progress=report)
+    candidates = state.candidates(sharded.walk.capacity)
+    return candidates, [state.visits[reached.key] for reached in candidates]
+
+
+def _open_board(path: Path, num_shards: int) -> np.memmap[Any, np.dtype[np.int64]]:
+    """Steps taken and candidates found by each shard, `[num_shards, 2]`, in a file that all processes map."""
+    return np.memmap(path, np.int64, "r+" if path.exists() else "w+", shape=(num_shards, 2))
 
 
 @contextmanager
-def progress_shown(num_shards: int, num_steps: int, bar: Bar | None) -> Iterator[npt.NDArray[np.int64] | None]:
-    """While the block runs, show what shards write to the array given: steps done and candidates held, `[num_shards, 2]`.
-
-    The array is a file that all processes map; joblib hands it on as such.
-    """
+def _progress_shown(sharded: ShardedWalk, bar: Progress | None) -> Iterator[Path | None]:
+    """While the block runs, show what shards write to the file given."""
     if bar is None:
         yield None
         return
     with tempfile.TemporaryDirectory() as folder:
-        told: npt.NDArray[np.int64] = np.memmap(Path(folder) / "told", np.int64, "w+", shape=(num_shards, 2))
-        begun: list[tuple[float, int]] = []  # when steps were first seen; a walk that is resumed has some behind it
-        over = threading.Event()
+        path = Path(folder) / "board"
+        board, over = _open_board(path, sharded.num_shards), threading.Event()
+        begun: list[tuple[float, int]] = []  # when steps were first seen; a resumed walk has some behind it
 
         def show() -> None:
-            now, (steps, held) = time.monotonic(), told.sum(axis=0).tolist()
+            now, (steps, found) = time.monotonic(), board.sum(axis=0).tolist()
             if steps and not begun:
                 begun.append((now, steps))
             since, before = begun[0] if begun else (now, steps)
             rate = (steps - before) / (now - since) if now > since else 0.0
-            bar("walk", steps, num_steps, f"{rate:.1f} steps/s, {held} candidates")
+            bar("walk", steps, sharded.walk.num_steps, f"{rate:.1f} steps/s, {found} candidates")
 
         def watch() -> None:
             while not over.wait(_SECONDS):
@@ -209,7 +162,7 @@ def progress_shown(num_shards: int, num_steps: int, bar: Bar | None) -> Iterator
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
         try:
-            yield told
+            yield path
         finally:
             over.set()
             thread.join()

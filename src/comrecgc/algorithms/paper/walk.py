@@ -1,146 +1,53 @@
 """COMRECGC (ICML 2025), section 3.2 and Algorithm 5: the multi-head vertex-reinforced random walk.
 
 Heads walk in the space of graphs, one edit a step. A lead, drawn anew each step, goes where acceptance is likely and
-where heads have been before; the others follow it, each taking the edit (or none) that makes its own recourse most like the
-lead's. Every accepted graph a head stands on is a candidate. Now and then all heads go back to input graphs.
+where heads have been before. The others follow it: each takes the edit (or none) that makes its own recourse most like the
+lead's. Every accepted graph a head stands on is a candidate. From time to time all heads go back to inputs.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import repeat
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.checkpoint import Reached, decode_reached, encode_reached, reached_kinds
 from comrecgc.algorithms.paper.neighbourhoods import NeighbourhoodCache
+from comrecgc.algorithms.reinforced_walk import ReinforcedWalk, WalkState, draw, teleport_distribution
 from comrecgc.cover import FloatArray, recourse_vectors
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, StayNear, apply_edit, batch_keys
+from comrecgc.graphs import BoolArray, Graph, GraphBatch, StayNear, apply_edit, batch_keys, graph_key
+from comrecgc.run import Arrays, require
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
 
 _REDRAWS = 2  # moves of a lead beyond the distance limit before all its neighbours are measured
 
-Progress = Callable[["WalkState"], None]
-"""Called after every step."""
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Head:
-    """Where one head stands.
+@dataclass(eq=False, kw_only=True)
+class MultiHeadState(WalkState):
+    """A multi-head walk at one moment.
 
     Args:
-        start: Index of the input it started from.
-        graph: The graph it stands on.
-        key: Identity of that graph.
-        probability: Its probability of accept.
-        embedding: Its `z`.
-        path: Edits from the input to it.
-    """
-
-    start: int
-    graph: Graph
-    key: int
-    probability: float
-    embedding: FloatArray
-    path: EditPath = ()
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Candidate:
-    """An accepted graph and how the walk came to it.
-
-    Args:
-        key: Identity of the graph.
-        graph: The graph, its ids those of its start.
-        probability: Probability of accept.
-        start: Index of the input the path begins at.
-        path: Edits from that input to the graph, as first walked.
-        visits: How often heads stood on it.
-    """
-
-    key: int
-    graph: Graph
-    probability: float
-    start: int
-    path: EditPath
-    visits: int = 1
-
-
-class CandidatePool:
-    """At most `capacity` candidates by graph identity; when there are too many, the least visited go, the newest first.
-
-    Clearing out waits until a tenth too many have gathered, so that adding stays cheap.
-    """
-
-    def __init__(self, capacity: int) -> None:
-        if capacity < 1:
-            raise InputError(f"The candidate pool must hold at least 1 graph (got {capacity})")
-        self.capacity = capacity
-        self._candidates: dict[int, Candidate] = {}
-
-    def __len__(self) -> int:
-        return min(len(self._candidates), self.capacity)
-
-    def __iter__(self) -> Iterator[Candidate]:
-        """Candidates, most visited first, then in order of discovery."""
-        ordered = sorted(self._candidates.values(), key=lambda candidate: -candidate.visits)
-        return iter(ordered[: self.capacity])
-
-    def add(self, candidate: Candidate) -> None:
-        """Count the visits of a candidate; the first path to a graph stays."""
-        known = self._candidates.get(candidate.key)
-        if known is not None:
-            candidate = replace(known, visits=known.visits + candidate.visits)
-        self._candidates[candidate.key] = candidate
-        if len(self._candidates) > self.capacity + max(16, self.capacity // 10):
-            kept = {kept.key for kept in self}
-            self._candidates = {key: value for key, value in self._candidates.items() if key in kept}
-
-    def revisit(self, key: int) -> bool:
-        """Count one more visit of a known candidate; whether it was known."""
-        known = self._candidates.get(key)
-        if known is None:
-            return False
-        self._candidates[key] = replace(known, visits=known.visits + 1)
-        return True
-
-    def in_order_of_discovery(self) -> Iterable[Candidate]:
-        """All candidates held, uncut, as they came: what a checkpoint stores."""
-        return self._candidates.values()
-
-    @classmethod
-    def merged(cls, pools: Iterable[CandidatePool], capacity: int) -> CandidatePool:
-        """The union of several pools, visits added up."""
-        union = cls(capacity)
-        for pool in pools:
-            for candidate in pool:
-                union.add(candidate)
-        return union
-
-
-@dataclass(eq=False, slots=True)
-class WalkState:
-    """Everything a walk is at one moment.
-
-    Args:
-        rng: Source of all its randomness.
-        heads: The heads.
+        heads: Where the heads stand.
         starts: `t(G)`: how many walks have started from each input, `[num_inputs]`.
-        pool: Candidates found.
         visits: How often heads have stood on each graph, by identity; `C(v)` is one more.
-        step: Steps done.
+        found: Candidates, accepted graphs by identity, in order of discovery.
     """
 
-    rng: np.random.Generator
-    heads: list[Head]
+    heads: list[Reached] = field(default_factory=list)
     starts: npt.NDArray[np.int64]
-    pool: CandidatePool
     visits: Counter[int] = field(default_factory=Counter)
-    step: int = 0
+    found: dict[int, Reached] = field(default_factory=dict)
+
+    def candidates(self, capacity: int) -> list[Reached]:
+        """At most so many candidates, the most visited first, then in order of discovery."""
+        return sorted(self.found.values(), key=lambda reached: -self.visits[reached.key])[:capacity]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,39 +90,33 @@ class MultiHeadWalk:
         if self.max_distance is not None and not self.max_distance > 0:
             raise InputError(f"max_distance must be positive (got {self.max_distance})")
 
-    def run(
-        self,
-        scorer: NeighbourhoodScorer,
-        inputs: Sequence[Graph],
-        rng: np.random.Generator,
-        *,
-        progress: Progress | None = None,
-    ) -> CandidatePool:
-        """Walk from the inputs for `num_steps` steps.
+    def run(self, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], rng: np.random.Generator) -> list[Reached]:
+        """The candidates that a walk from the inputs finds, most visited first.
 
         Args:
             scorer: Scores graphs and their neighbourhoods.
             inputs: The rejected graphs.
             rng: Source of all randomness.
-            progress: Called after every step.
         """
-        walker = Walker(self, scorer, inputs)
-        state = walker.begin(rng)
-        while state.step < self.num_steps:
-            walker.step(state)
-            if progress is not None:
-                progress(state)
-        return state.pool
+        return Walker(self, scorer, inputs).run(rng).candidates(self.capacity)
 
 
-class Walker:
-    """A walk bound to its inputs and models: what a step needs but does not change.
+class Walker(ReinforcedWalk[MultiHeadState]):
+    """The multi-head walk bound to its inputs and models.
 
     Args:
         walk: The parameters.
         scorer: Scores graphs and their neighbourhoods.
         inputs: The rejected graphs.
     """
+
+    kinds: ClassVar = {
+        "starts": "i1",
+        "visited": "u1",
+        "visits": "i1",
+        **reached_kinds("head"),
+        **reached_kinds("found"),
+    }
 
     def __init__(self, walk: MultiHeadWalk, scorer: NeighbourhoodScorer, inputs: Sequence[Graph]) -> None:
         if len(inputs) < walk.num_heads:
@@ -224,6 +125,7 @@ class Walker:
             )
         if scorer.classifier is None or scorer.embedder is None:
             raise InputError("A walk needs a scorer with a classifier and an embedder (got None)")
+        super().__init__(walk.num_steps, walk.teleport)
         self.walk = walk
         self.scorer = scorer
         self.inputs = [graph.fresh() for graph in inputs]
@@ -234,42 +136,37 @@ class Walker:
         limits = None if walk.max_cost is None else [StayNear(graph, walk.max_cost) for graph in self.inputs]
         self.neighbourhoods = NeighbourhoodCache(scorer, walk.cache_bytes, walk.sample, limits)
 
-    def begin(self, rng: np.random.Generator) -> WalkState:
-        """The heads on different inputs drawn at random."""
-        state = WalkState(
-            rng=rng, heads=[], starts=np.zeros(len(self.inputs), np.int64), pool=CandidatePool(self.walk.capacity)
-        )
+    def begin(self, rng: np.random.Generator) -> MultiHeadState:
+        """The heads on different inputs, drawn uniformly."""
+        state = MultiHeadState(rng=rng, starts=np.zeros(len(self.inputs), np.int64))
         for start in rng.choice(len(self.inputs), self.walk.num_heads, replace=False).tolist():
             self._place(state, start)
         return state
 
-    def step(self, state: WalkState) -> None:
-        """One step of Algorithm 5: move or teleport, then count where the heads stand."""
-        teleports = state.rng.random() < self.walk.teleport
-        lead = int(state.rng.integers(self.walk.num_heads))
-        if teleports:
-            state.heads = []
-            for _ in range(self.walk.num_heads):
-                self._place(state, draw(teleport_distribution(state.starts), state.rng))
-        else:
-            self._move_lead(state, lead)
-            self._move_followers(state, lead)
+    def restart(self, state: MultiHeadState) -> None:
+        """Send all heads to inputs drawn by `teleport_distribution`, one after another, each counted at once."""
+        self._draw_lead(state)  # Algorithm 5 draws it at every step
+        state.heads = []
+        for _ in range(self.walk.num_heads):
+            self._place(state, draw(teleport_distribution(state.starts), state.rng))
         self._count(state)
-        state.step += 1
 
-    def _place(self, state: WalkState, start: int) -> None:
+    def move(self, state: MultiHeadState) -> None:
+        """Move the lead, then the followers."""
+        lead = self._draw_lead(state)
+        self._move_lead(state, lead)
+        self._move_followers(state, lead)
+        self._count(state)
+
+    def _draw_lead(self, state: MultiHeadState) -> int:
+        return int(state.rng.integers(self.walk.num_heads))
+
+    def _place(self, state: MultiHeadState, start: int) -> None:
         state.starts[start] += 1
-        state.heads.append(
-            Head(
-                start=start,
-                graph=self.inputs[start],
-                key=int(self.keys[start]),
-                probability=float(self.probabilities[start]),
-                embedding=self.origins[start],
-            )
-        )
+        key, probability = int(self.keys[start]), float(self.probabilities[start])
+        state.heads.append(Reached(start, self.inputs[start], key, probability, self.origins[start]))
 
-    def _move_lead(self, state: WalkState, lead: int) -> None:
+    def _move_lead(self, state: MultiHeadState, lead: int) -> None:
         head = state.heads[lead]
         (around,) = self.neighbourhoods.of([head.graph], [head.start], "probability", state.rng)
         assert around.probability is not None
@@ -296,7 +193,7 @@ class Walker:
         result: BoolArray = np.linalg.norm(recourses, axis=1) <= self.walk.max_distance
         return result
 
-    def _move_followers(self, state: WalkState, lead: int) -> None:
+    def _move_followers(self, state: MultiHeadState, lead: int) -> None:
         """Each follower takes the neighbour, or stays, whose recourse is nearest to the lead's after its move."""
         target = self._recourse(state.heads[lead])
         followers = [i for i in range(len(state.heads)) if i != lead]
@@ -315,30 +212,73 @@ class Walker:
         for i, chosen in zip(moves, self.scorer.complete(list(moves.values())), strict=True):
             state.heads[i] = _moved(state.heads[i], chosen)
 
-    def _recourse(self, head: Head) -> FloatArray:
+    def _recourse(self, head: Reached) -> FloatArray:
         """`r(G,H)` of where the head stands."""
         origin = self.inputs[head.start]
         return recourse_vectors(self.origins[head.start], origin.size, head.embedding, head.graph.size)
 
-    def _recourses(self, head: Head, around: Neighbourhood) -> FloatArray:
+    def _recourses(self, head: Reached, around: Neighbourhood) -> FloatArray:
         """`r(G,v)` of every neighbour, `[N, width]`."""
         assert around.embedding is not None
         sizes = around.graph.size + around.table.size_changes()
         return recourse_vectors(self.origins[head.start], self.inputs[head.start].size, around.embedding, sizes)
 
-    def _count(self, state: WalkState) -> None:
+    def _count(self, state: MultiHeadState) -> None:
+        """Count a visit of every head's graph; the first path to a candidate stays."""
         for head in state.heads:
             state.visits[head.key] += 1
-            if head.probability > 0.5 and not state.pool.revisit(head.key):
-                state.pool.add(Candidate(head.key, head.graph, head.probability, head.start, head.path))
+            if head.probability > 0.5:
+                state.found.setdefault(head.key, head)
+        capacity = self.walk.capacity
+        if len(state.found) > capacity + max(16, capacity // 10):  # a tenth too many, so that this is seldom
+            kept = {reached.key for reached in state.candidates(capacity)}
+            state.found = {key: reached for key, reached in state.found.items() if key in kept}
+
+    def encode(self, state: MultiHeadState) -> Arrays:
+        """The state as arrays."""
+        width = self.origins.shape[1]
+        return {
+            "starts": state.starts,
+            "visited": np.array(list(state.visits.keys()), dtype=np.uint64),
+            "visits": np.array(list(state.visits.values()), dtype=np.int64),
+            **encode_reached("head", state.heads, width),
+            **encode_reached("found", list(state.found.values()), width),
+        }
+
+    def decode(self, arrays: Arrays, rng: np.random.Generator, step: int) -> MultiHeadState:
+        """The inverse of `encode`."""
+        starts, visits, width = arrays["starts"].astype(np.int64), arrays["visits"], self.origins.shape[1]
+        require(starts.shape == (len(self.inputs),) and (starts >= 0).all(), "starts must be counted for every input")
+        require((visits >= 0).all(), "visits must not be negative")
+        heads, found = (decode_reached(name, arrays, self.inputs, width) for name in ("head", "found"))
+        require(len(heads) == self.walk.num_heads, "there must be as many heads as the walk has")
+        require(all(row.key == graph_key(row.graph) for row in (*heads, *found)), "keys must be those of the graphs")
+        counts = Counter(dict(zip(arrays["visited"].tolist(), visits.tolist(), strict=True)))
+        known = {row.key: row for row in found}
+        return MultiHeadState(rng=rng, step=step, heads=heads, starts=starts, visits=counts, found=known)
 
 
-def _moved(head: Head, chosen: Neighbourhood) -> Head:
-    """The head after it took the one edit of a neighbourhood cut down to it."""
+def merge_candidates(parts: Iterable[tuple[Sequence[Reached], Sequence[int]]], capacity: int) -> list[Reached]:
+    """Candidates of several walks with their visits added up, most visited first, then in order of the walks.
+
+    Args:
+        parts: Candidates of each walk and the visits of each.
+        capacity: Candidates to keep.
+    """
+    first, visits = dict[int, Reached](), Counter[int]()
+    for candidates, counts in parts:
+        for reached, count in zip(candidates, counts, strict=True):
+            first.setdefault(reached.key, reached)
+            visits[reached.key] += count
+    return sorted(first.values(), key=lambda reached: -visits[reached.key])[:capacity]
+
+
+def _moved(head: Reached, chosen: Neighbourhood) -> Reached:
+    """The head after the one edit of a neighbourhood cut down to it."""
     assert chosen.probability is not None
     assert chosen.embedding is not None
     edit = chosen.table[0]
-    return Head(
+    return Reached(
         start=head.start,
         graph=apply_edit(head.graph, edit),
         key=int(chosen.keys[0]),
@@ -346,16 +286,3 @@ def _moved(head: Head, chosen: Neighbourhood) -> Head:
         embedding=chosen.embedding[0].copy(),  # not a view that keeps a whole neighbourhood alive
         path=(*head.path, edit),
     )
-
-
-def teleport_distribution(starts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """`p(G) ∝ exp(−t(G))` over the inputs (equation 3)."""
-    weights = np.exp(-(starts - starts.min()).astype(np.float64))
-    result: npt.NDArray[np.float64] = weights / weights.sum()
-    return result
-
-
-def draw(probabilities: npt.NDArray[np.floating], rng: np.random.Generator) -> int:
-    """An index drawn with the given probabilities, from one uniform number."""
-    cumulative = np.cumsum(probabilities, dtype=np.float64)
-    return min(int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")), len(cumulative) - 1)

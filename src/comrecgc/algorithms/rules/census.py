@@ -67,7 +67,7 @@ class Recipes:
         every = np.unique(np.concatenate([general_rules, general[two, :2].ravel(), general[three].ravel()]))
         return cls(
             key=table.key,
-            rules=tuple(rule for rule, _ in read_rules(table, workshop, range(len(table)))),
+            rules=tuple(record.rule for record in read_rules(table, workshop, range(len(table)))),
             general=every,
             exact=np.unique(members[exact, 0, 1]),
             narrow=np.union1d(every, general[exact, 0]),

@@ -139,7 +139,7 @@ class RuleChoice:
 def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, seconds: float = 0.0) -> RuleChoice:
     """Choose rules greedily, each for the inputs it adds.
 
-    Among rules that add nearly the same (`SLACK`): fewer changes, then the higher success, the lower cost, the wider context. Where fewer rules are enough, a
+    Among rules that add nearly the same (`SLACK`): fewer changes, then the higher success, the lower cost, the smaller radius, which says the same of more graphs. Where fewer rules are enough, a
     general one gives way to a few of the same changes that say where, if these turn all that it adds: "of a nitro group" and "of a nitrosamine".
 
     Args:
@@ -316,7 +316,7 @@ def _folds(table: RuleTable, folds: Folds) -> npt.NDArray[np.int64]:
 def _preference(
     table: RuleTable, rows: npt.NDArray[np.int64], success: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Among rules that add the same: fewer changes, then the higher success, the lower cost, the wider context."""
+    """Among rules that add the same: fewer changes, then the higher success, the lower cost, the smaller radius."""
     return table.num_changes[rows], -success, table.cost[rows], table.radius[rows], table.key[rows]
 
 

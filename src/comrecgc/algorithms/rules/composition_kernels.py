@@ -91,7 +91,8 @@ def place_pairs(pairs, where, first, num, rise, other_first, other_num, other_ri
 def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-untyped-def]
     """Key of each row of changes with the exact surroundings of all its anchors, `[V]`, whatever their order.
 
-    Beside the rules at radius 1 it tells how the surroundings overlap: every node that is, or is beside, more than one anchor counts.
+    Beside the rules at radius 1 it tells how the surroundings overlap: every node that is, or is beside, more than one anchor counts. Anchors that
+    look alike are told apart by what they share with others, in a second round.
 
     Args:
         changes: Changes made together, `[V, m, 4]`.
@@ -101,6 +102,7 @@ def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-un
     rows, num = w.rows, changes.shape[1]
     keys = np.empty(len(changes), np.uint64)
     anchors, roles = np.empty(2 * num, np.int64), np.empty(2 * num, np.uint64)
+    shared = np.empty(2 * num, np.uint64)
     for i in range(len(changes)):
         total, count = np.uint64(0), 0
         for k in range(num):
@@ -109,18 +111,25 @@ def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-un
                 v = np.int64(changes[i, k, 1 + end])
                 anchors[count], roles[count] = v, chain(members[i, k], hash_of(rows, v))
                 count += 1
-        for a in range(count):
-            v = anchors[a]
-            for k in range(FIRST - 2, FIRST + 2 * rows[v, DEGREE], 2):
-                u = v if k < FIRST else rows[v, k]
-                meets, first, term = 0, -1, np.uint64(0)
-                for b in range(count):
-                    place = place_of(rows, anchors[b], u)
-                    if anchors[b] == u or place >= 0:
-                        meets += 1
-                        first = b if first < 0 else first
-                        term += chain(roles[b], 0 if anchors[b] == u else rows[anchors[b], place + 1] + 1)
-                if meets > 1 and first == a:
-                    total += chain(term, rows[u, LABEL])
+        for _ in range(2):
+            shared[:count] = np.uint64(0)
+            for a in range(count):
+                v = anchors[a]
+                for k in range(FIRST - 2, FIRST + 2 * rows[v, DEGREE], 2):
+                    u = v if k < FIRST else rows[v, k]
+                    meets, first, term = 0, -1, np.uint64(0)
+                    for b in range(count):
+                        place = place_of(rows, anchors[b], u)
+                        if anchors[b] == u or place >= 0:
+                            meets += 1
+                            first = b if first < 0 else first
+                            term += chain(roles[b], 0 if anchors[b] == u else rows[anchors[b], place + 1] + 1)
+                    if meets > 1:
+                        term = chain(term, rows[u, LABEL])
+                        shared[a] += chain(term, 0 if u == v else rows[v, k + 1] + 1)
+                        if first == a:
+                            total += term
+            for a in range(count):
+                roles[a] = chain(roles[a], shared[a])
         keys[i] = mix(total + np.uint64(num))
     return keys

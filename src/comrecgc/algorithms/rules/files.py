@@ -19,9 +19,8 @@ from comrecgc.scoring import change_kernels
 
 _KINDS = {
     "key": "u1", "radius": "i1", "kinds": "i2", "cost": "i1", "adds": "b2", "removes": "b2", "applicable": "u2", "ptr": "i1",
-    "input": "i1", "change": "i3", "margin": "f1", "votes": "i1", "base": "f1", "random_success": "f1",
+    "input": "i1", "change": "i3", "margin": "f1", "votes": "i1", "base": "f1", "random_success": "f1", "general": "u1", "exact": "b1",
 }  # fmt: skip
-_GENERAL = {"general": "u1"}  # missing in older files
 _TYPES = {
     "key": np.uint64,
     "general": np.uint64,
@@ -44,7 +43,7 @@ def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complet
         inputs: The graphs that it speaks of.
         complete: Whether there was time for all that was to be tried.
     """
-    arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table, name) for name in (*_KINDS, *_GENERAL)}
+    arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table, name) for name in _KINDS}
     arrays["random_success"] = np.nan_to_num(table.random_success, nan=_NO_SHARE)
     facts = {
         "inputs": fingerprint(inputs),
@@ -71,18 +70,17 @@ def load_table(
         num_labels: Size of the node label alphabet.
         num_edge_labels: Size of the edge label alphabet; 1 where edges have no labels.
     """
-    arrays, facts = load_arrays(path, _KINDS, optional=_GENERAL, compressed=True, advice="")
+    arrays, facts = load_arrays(path, _KINDS, compressed=True, advice="")
     with refusing_damage(path, advice=""):
         theirs = str(facts["inputs"])
     if theirs != fingerprint(inputs):
         raise InputError(f"{path} is a rule table of another dataset: the graphs must be those it was mined from")
     with refusing_damage(path, advice=""):
         groups = tuple(_group(row, num_labels, num_edge_labels) for row in facts["groups"])
-        counts = [int(facts[name]) for name in ("majority", "num_left_out", "most_left_out")]
-        counts += [int(facts.get(name, 0)) for name in ("num_unconfirmed", "num_scored", "num_untried")]
+        names = ("majority", "num_left_out", "most_left_out", "num_unconfirmed", "num_scored", "num_untried")
+        counts = [int(facts[name]) for name in names]
         require(min(counts) >= 0 and counts[0] <= _MOST_VOTES, "counts must not be negative")
         share = arrays.pop("random_success").astype(np.float32)
-        arrays.setdefault("general", arrays["key"])
         table = RuleTable(
             **{name: array.astype(_TYPES.get(name, array.dtype)) for name, array in arrays.items()},
             random_success=np.where(share < 0, np.float32(np.nan), share),
@@ -119,7 +117,7 @@ def _check_rules(table: RuleTable, num_inputs: int, num_labels: int) -> None:
     require((table.key[1:] > table.key[:-1]).all(), "keys must increase")
     shapes = {
         "general": (size,), "radius": (size,), "kinds": (size, MOST_CHANGES), "cost": (size,), "adds": (size, num_labels),
-        "removes": (size, num_labels), "applicable": (size, -(-num_inputs // 8)), "random_success": (size,),
+        "removes": (size, num_labels), "applicable": (size, -(-num_inputs // 8)), "random_success": (size,), "exact": (size,),
         "base": (num_inputs,),
     }  # fmt: skip
     for name, shape in shapes.items():

@@ -57,6 +57,21 @@ class Holders:
                 pass
         return np.asarray(held[of_rule])
 
+    def sites(self, rule: Rule, asked: BoolArray, most: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Every site of a rule in some graphs: the graph of each, `[S]`, increasing, and its nodes in the order of `rule.before`, `[S, size]`.
+
+        Of sites that differ only by nodes that may change places, one is given.
+
+        Args:
+            rule: The rule.
+            asked: Which graphs, `[N]`.
+            most: Sites of a graph that are looked at.
+        """
+        graphs, placed = matching_kernels.all_sites(_patterns([rule]), self._hosts, 0, asked, most)
+        sites = np.empty_like(placed)
+        sites[:, list(rule.order)] = placed
+        return graphs, sites
+
 
 def _label_counts(batch: GraphBatch) -> npt.NDArray[np.int64]:
     """How many nodes of each label every graph has, `[N, L]`."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,11 @@ from comrecgc.algorithms.rules.files import load_table
 from comrecgc.algorithms.rules.matcher import Holders
 from comrecgc.algorithms.rules.mining import Acceptance, Workshop, log_odds
 from comrecgc.algorithms.rules.permission import MolecularPermission
-from comrecgc.algorithms.rules.reading import read_rules
+from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rules
 from comrecgc.algorithms.rules.table import RuleTable, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch, Ladder, Rule, Rung, Site
+from comrecgc.graphs import GraphBatch, Ladder, Rung, Site
 from comrecgc.models import Classifier
 from comrecgc.molecules import MolecularChemistry, bonding_under, has_rdkit
 from comrecgc.run import RunContext
@@ -56,6 +56,7 @@ class MinedRules:
         rejects: The inputs.
         complete: Whether there was time for all that was to be tried.
         census: What the rules do to all inputs, where those here are a sample; None where they are all.
+        records: Rules that were read off the table already, by their rows.
     """
 
     table: RuleTable
@@ -63,11 +64,21 @@ class MinedRules:
     rejects: Rejects
     complete: bool = True
     census: Census | None = None
+    records: dict[int, MinedRule] = field(default_factory=dict)
 
-    @cached_property
-    def rules(self) -> list[tuple[Rule, Site]]:
-        """Every rule of the table, and where it is carried out in the first input that it turns."""
-        return read_rules(self.table, self.workshop, range(len(self.table)))
+    def rules(self, rows: Sequence[int] | None = None) -> list[MinedRule]:
+        """Rules of the table by their rows; None for all."""
+        rows = range(len(self.table)) if rows is None else rows
+        new = [row for row in rows if row not in self.records]
+        self.records.update(zip(new, read_rules(self.table, self.workshop, new), strict=True))
+        return [self.records[row] for row in rows]
+
+    def sites(self, row: int, inputs: Sequence[int]) -> list[Site]:
+        """Where a rule is carried out in inputs that it turns, in the order of its nodes: the very places of the table."""
+        entries = np.array([self.table.entry(row, place) for place in inputs], np.int64)
+        found = entry_sites(self.table, self.workshop, self.rules([row])[0].rule, entries)
+        assert all(site is not None for site in found), "the entries of a counted rule carry out its pattern"
+        return [site for site in found if site is not None]
 
 
 def mine_rules(
@@ -97,7 +108,7 @@ def mine_rules(
     workshop = workshop_of(task, rejects, judges.ladder, context.num_jobs)
     base = log_odds(rejects.scores.probability)
     counting = acceptance.log_odds(rejects.graphs, base)
-    most_nodes = _most_nodes(acceptance, rejects, deadline) if acceptance.is_asked else np.inf
+    most_nodes = most_nodes_of(acceptance, rejects, deadline)
     singles = workshop.changes(acceptance, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
     composites, complete = Composition(most_changes=task.algorithm.max_changes).search(
         singles, counting, workshop, acceptance, most_nodes=most_nodes, deadline=deadline, progress=progress
@@ -107,12 +118,14 @@ def mine_rules(
         singles, composites, workshop, base, acceptance=acceptance, most_rules=most_rules,
         definite=None if chemistry is None else chemistry.aromatic, least_confirmed=0.0 if chemistry is None else LEAST_CONFIRMED,
     )  # fmt: skip
-    table = _exactly_applicable(table, workshop, rejects, context.num_jobs)
-    return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+    mined = MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+    return _exactly_applicable(mined, context.num_jobs)
 
 
-def _most_nodes(acceptance: Acceptance, rejects: Rejects, deadline: float | None) -> float:
-    """Nodes of changed graphs that the model can be shown; with a deadline, as its speed allows."""
+def most_nodes_of(acceptance: Acceptance, rejects: Rejects, deadline: float | None) -> float:
+    """Nodes of changed graphs that the model can be shown; with a deadline, as its speed allows. No limit for the package's own networks."""
+    if not acceptance.is_asked:
+        return np.inf
     if deadline is None or not len(rejects):
         return MOST_ASKED
     sample = GraphBatch.from_graphs(rejects.graphs[:: -(-len(rejects) // _TIMED)])
@@ -123,14 +136,14 @@ def _most_nodes(acceptance: Acceptance, rejects: Rejects, deadline: float | None
     return min(MOST_ASKED, _SHARE_OF_SINGLES * max(deadline - now, 0.0) * per_second)
 
 
-def _exactly_applicable(table: RuleTable, workshop: Workshop, rejects: Rejects, jobs: int) -> RuleTable:
-    """The same, with the inputs that every rule can be carried out on by its own words.
+def _exactly_applicable(mined: MinedRules, jobs: int) -> MinedRules:
+    """The same, with the inputs that every rule can be carried out on according to its pattern.
 
     Mining knows where each of its changes can be made. Together they may need more room, and nodes that a rule finds may be joined otherwise too.
     """
-    rules = [rule for rule, _ in read_rules(table, workshop, range(len(table)))]
-    held = Holders(rejects.graphs).hold(rules, table.incidence().toarray(), jobs)
-    return replace(table, applicable=np.packbits(held, axis=1))
+    rules = [record.rule for record in mined.rules()]
+    held = Holders(mined.rejects.graphs).hold(rules, mined.table.incidence().toarray(), jobs)
+    return replace(mined, table=replace(mined.table, applicable=np.packbits(held, axis=1)))
 
 
 def _typed_chemistry(ladder: Ladder) -> MolecularChemistry | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.algorithms.rules.groups import Group, common_nodes
 from comrecgc.graphs import Graph, Pattern, Rule, Site, Surroundings
@@ -16,21 +18,67 @@ if TYPE_CHECKING:
 
 
 Edge = tuple[int, int]
+IntArray = npt.NDArray[np.int32]
 
 _ATTACH, _SWAP, _JOIN, _TIE = 1, 3, 4, 7
 
 
-def read_rules(table: RuleTable, workshop: Workshop, rows: Sequence[int]) -> list[tuple[Rule, Site]]:
-    """Rules of a table, each read off the first input that it turns, and where it is carried out there."""
-    entries = table.ptr[np.asarray(rows, np.int64)]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MinedRule:
+    """A rule of the table.
+
+    Args:
+        row: Its row of the table.
+        rule: Its pattern before and after.
+        site: Where it is carried out in the first input that it turns.
+        change: The changes that do so, `[m, 4]` (`change_kernels`).
+        ends: For each change, the nodes of `rule.before` that it names first and second; -1 where it names none.
+    """
+
+    row: int
+    rule: Rule
+    site: Site
+    change: IntArray
+    ends: tuple[tuple[int, int], ...]
+
+    def changes_at(self, sites: IntArray) -> IntArray:
+        """The changes that carry the rule out at sites `[S, n]`, `[S, m, 4]`."""
+        rows = np.repeat(self.change[None], len(sites), axis=0)
+        for place, ends in enumerate(self.ends):
+            for which, node in enumerate(ends):
+                if node >= 0:
+                    rows[:, place, 1 + which] = sites[:, node]
+        return rows
+
+
+def read_rules(table: RuleTable, workshop: Workshop, rows: Sequence[int]) -> list[MinedRule]:
+    """Rules of a table, each read off the first input that it turns."""
+    found = []
+    for row, (rule, site) in zip(rows, read_entries(table, workshop, table.ptr[np.asarray(rows, int)]), strict=True):
+        change = table.change[table.ptr[row]].astype(np.int32)
+        change = change[change[:, 0] >= 0]
+        rank = {node: k for k, node in enumerate(site)}
+        ends = tuple((rank[one], rank.get(other, -1)) for _, one, other, _ in change.tolist())
+        found.append(MinedRule(row=row, rule=rule, site=site, change=change, ends=ends))
+    return found
+
+
+def read_entries(table: RuleTable, workshop: Workshop, entries: npt.NDArray[np.int64]) -> list[tuple[Rule, Site]]:
+    """The rule that each entry of a table carries out, as its own place shows it, and that place."""
     batch, origins = workshop.built(table.input[entries], table.change[entries].astype(np.int32))
     return [
         read_rule(
             workshop.inputs[table.input[entry]], batch[k], origins[k].tolist(), table.change[entry], table.groups,
-            int(table.radius[row]),
+            int(table.radius[table.rule[entry]]),
         )
-        for k, (row, entry) in enumerate(zip(rows, entries.tolist(), strict=True))
+        for k, entry in enumerate(entries.tolist())
     ]  # fmt: skip
+
+
+def entry_sites(table: RuleTable, workshop: Workshop, rule: Rule, entries: npt.NDArray[np.int64]) -> list[Site | None]:
+    """Where entries of a table carry a rule out, in the order of its nodes; None where the pattern there is another."""
+    orders = [(rule_isomorphism(rule, read), site) for read, site in read_entries(table, workshop, entries)]
+    return [None if order is None else tuple(site[node] for node in order) for order, site in orders]
 
 
 def read_rule(
@@ -107,6 +155,65 @@ def read_rule(
         num_changes=len(rows),
     )
     return rule, tuple(nodes)
+
+
+def rule_isomorphism(rule: Rule, other: Rule) -> tuple[int, ...] | None:
+    """Node of `other.before` for each node of `rule.before` if both are the same rule up to the order of nodes; None otherwise.
+
+    Both sides and the kept nodes must agree, edge labels and closed nodes included. It decides whether changes that share a key
+    carry out the same rule: keys are hashes of surroundings and may coincide.
+    """
+    if rule == other:
+        return tuple(range(len(rule.before.labels)))
+    (colours, around), (other_colours, other_around) = _glued(rule), _glued(other)
+    if sorted(colours) != sorted(other_colours):
+        return None
+    rare = {colour: colours.count(colour) for colour in set(colours)}
+    order: list[int] = []
+    while len(order) < len(colours):  # connected where possible, from the rarest colour
+        beside = {j for i in order for j in around[i]} - set(order) or set(range(len(colours))) - set(order)
+        order.append(min(beside, key=lambda i: (rare[colours[i]], i)))
+    image: dict[int, int] = {}
+
+    def extend(depth: int) -> bool:
+        if depth == len(order):
+            return True
+        node = order[depth]
+        for target in range(len(other_colours)):
+            if other_colours[target] != colours[node] or target in image.values():
+                continue
+            if all(around[node].get(i) == other_around[target].get(j) for i, j in image.items()):
+                image[node] = target
+                if extend(depth + 1):
+                    return True
+                del image[node]
+        return False
+
+    return tuple(image[i] for i in range(len(rule.before.labels))) if extend(0) else None
+
+
+def _glued(rule: Rule) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
+    """Both sides of a rule as one graph: a colour of every node, nodes of `before` first, and its neighbours with both edge labels."""
+    back = {j: i for i, j in rule.kept}
+    size = len(rule.before.labels)
+    new = [j for j in range(len(rule.after.labels)) if j not in back]
+    name = back | {j: size + k for k, j in enumerate(new)}
+    labels = [[label, -1, int(closed)] for label, closed in zip(rule.before.labels, rule.closed, strict=True)]
+    labels += [[-1, -1, 0] for _ in new]
+    for j, label in enumerate(rule.after.labels):
+        labels[name[j]][1] = label
+    around: list[dict[int, tuple[int, int]]] = [{} for _ in labels]
+    joined = dict.fromkeys({*rule.before.bonds, *(_edge(name[i], name[j]) for i, j in rule.after.edges)})
+    after = {_edge(name[i], name[j]): bond for (i, j), bond in rule.after.bonds.items()}
+    for i, j in joined:
+        around[i][j] = around[j][i] = (rule.before.bonds.get((i, j), -1), after.get((i, j), -1))
+    colours = [hash(tuple(label)) for label in labels]
+    for _ in range(2):
+        colours = [
+            hash((colour, tuple(sorted((bonds, colours[j]) for j, bonds in around[i].items()))))
+            for i, colour in enumerate(colours)
+        ]
+    return colours, around
 
 
 def _merged(

@@ -55,6 +55,7 @@ class RuleTable:
         base: Log-odds of accept of every input as it is, `[N]`.
         random_success: Share of all changes of the same kind, on the inputs it can be carried out on, that are accepted, `[K]`; NaN for
             composite rules.
+        exact: Whether each rule was counted at all of its sites, `[K]`; otherwise it may turn more inputs than are listed.
         majority: Votes that are most of the panel; 0 if there is none.
         groups: The groups that changes speak of.
         num_left_out: Rules that turn so few inputs that they were left out.
@@ -79,6 +80,7 @@ class RuleTable:
     votes: npt.NDArray[np.int8]
     base: npt.NDArray[np.float64]
     random_success: npt.NDArray[np.float32]
+    exact: npt.NDArray[np.bool_]
     majority: int
     groups: tuple[Group, ...]
     num_left_out: int = 0
@@ -220,6 +222,7 @@ def tabulate(
         votes=votes,
         base=base,
         random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
+        exact=(change[:, 1, 0] < 0) & (rows.radius[first] < WIDE) & (singles.num_untried == 0),
         majority=majority,
         groups=workshop.vocabulary.groups,
         num_left_out=len(left_out),

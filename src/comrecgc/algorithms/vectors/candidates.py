@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from comrecgc.algorithms.base import CHOSEN, VectorAlgorithm, VectorTask, inside
 from comrecgc.algorithms.inputs import Rejects
@@ -20,9 +19,8 @@ from comrecgc.cover import (
     RecourseClustering,
     RecoursePairs,
     cover_of,
-    greedy_cover,
+    few_counterfactuals,
     nearest_counterfactuals,
-    nearest_of_all,
     normalised_distances,
     with_counterfactuals,
 )
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
 _MEASURED_INPUTS = 64
 _MEASURED_EDITS = 500
-_CHECKPOINT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,7 +93,6 @@ def search_candidates(
         progress=_reporter(context.report),
         checkpoint=None if context.folder is None else context.folder / "search.npz",
         resume=context.resume,
-        checkpoint_seconds=_CHECKPOINT_SECONDS,
     )
     return _searched(state, rejects.graphs)
 
@@ -266,32 +262,6 @@ def _chosen_as_published(task: VectorTask, pairs: RecoursePairs, jobs: int) -> C
     chosen = clustering.choose(pairs)
     figures = {"published_coverage": chosen.coverage, "published_length": chosen.total_length}
     return Chosen(centres=_long_enough(task, chosen.centres), pairs=pairs, figures=figures)
-
-
-def few_counterfactuals(pairs: RecoursePairs, how: str, seed: int = 0) -> npt.NDArray[np.int64]:
-    """The counterfactuals that the FC rows of the paper's tables use, no more than there are inputs unless all are taken.
-
-    Args:
-        pairs: All pairs within θ.
-        how: "nearest" to some input, however far; "greedy", by the inputs within θ, going on at no gain; or "all".
-        seed: Of which copy of a graph is nearest, where there are several.
-    """
-    from scipy.sparse import csr_array
-
-    everything = np.arange(pairs.num_candidates)
-    if how == "all" or len(everything) <= pairs.num_inputs:
-        return everything
-    if how == "nearest":
-        return nearest_of_all(
-            pairs.input_embeddings,
-            pairs.input_sizes,
-            pairs.candidate_embeddings,
-            pairs.candidate_sizes,
-            rng=np.random.default_rng(seed),
-        ).astype(np.int64)
-    cells = (np.ones(len(pairs), dtype=np.bool_), (pairs.candidates, pairs.inputs))
-    order = greedy_cover(csr_array(cells, shape=(len(everything), pairs.num_inputs)), pairs.num_inputs).order
-    return np.concatenate([order, np.setdiff1d(everything, order)[: pairs.num_inputs - len(order)]])
 
 
 def _clustered(task: VectorTask, pairs: RecoursePairs, jobs: int) -> FloatArray:

@@ -11,14 +11,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.checkpoint import Checkpoint
 from comrecgc.algorithms.vectors.state import (
+    SEARCH_KINDS,
     InputState,
     ReachedGraphs,
     SearchProgress,
     SearchState,
     Task,
-    load_search,
-    save_search,
+    decode_search,
+    encode_search,
     search_facts,
 )
 from comrecgc.cover import BallCover, FloatArray, covered_inputs
@@ -98,7 +100,6 @@ class DirectedSearch:
         progress: Callable[[SearchProgress], None] | None = None,
         checkpoint: Path | None = None,
         resume: bool = False,
-        checkpoint_seconds: float = 30.0,
     ) -> SearchState:
         """Search from the rejected graphs.
 
@@ -110,23 +111,21 @@ class DirectedSearch:
                 chosen. The checkpoint keeps the search as it was before that, to go on from with more time.
             progress: Called now and then with how far the search has come.
             checkpoint: An `.npz` file that keeps the search; None keeps none.
-            resume: Go on from the checkpoint, if there is one.
-            checkpoint_seconds: Time between two checkpoints.
+            resume: Continue from the checkpoint, if there is one.
         """
         searcher = Searcher(self._sized(len(inputs)), scorer, deadline)
         state = searcher.begin(inputs, seed)
-        facts = {} if checkpoint is None else search_facts(self, scorer, state)
-        if resume and checkpoint is not None and checkpoint.exists():
-            state = load_search(checkpoint, state, facts)
-        saved = time.monotonic()
+        facts = None if checkpoint is None else search_facts(self, scorer, state)
+        kept, fresh = Checkpoint(checkpoint, facts, resume), state
+        loaded = kept.load(SEARCH_KINDS, lambda arrays: decode_search(arrays, fresh), optional={"centres": "f2"})
+        state = loaded or fresh
         while not state.ended:
             before, state = state, searcher.step(state)
             if progress is not None:
                 progress(state.progress)
-            if checkpoint is not None and (state.ended or time.monotonic() - saved >= checkpoint_seconds):
-                was_cut = state.ended and not state.complete
-                save_search(checkpoint, before if was_cut else state, facts)
-                saved = time.monotonic()
+            if state.ended or kept.is_due:
+                latest = before if state.ended and not state.complete else state
+                kept.save(lambda latest=latest: encode_search(latest))  # type: ignore[misc]
         return state
 
     def _sized(self, num_inputs: int) -> DirectedSearch:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.algorithms.checkpoint import model_facts
 from comrecgc.cover import FloatArray, RecoursePairs, recourse_vectors
 from comrecgc.graphs import (
     BoolArray,
     EditPath,
     Graph,
-    GraphBatch,
     KeyArray,
     LongArray,
-    fingerprint,
     path_arrays,
     pointers,
     read_paths,
 )
-from comrecgc.run import Arrays, check_pointers, check_same_facts, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.run import Arrays, check_pointers, require
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
 
 if TYPE_CHECKING:
@@ -239,11 +236,11 @@ class SearchState:
         return pointers([len(known.found) for known in self.inputs])
 
 
-# A search on disk: its whole state as plain arrays, so that a killed search goes on as if nothing had happened.
+# The search as the arrays of a checkpoint.
 
 
 _COLUMNS = ("keys", "sizes", "probabilities", "embeddings")
-_KINDS = {"plan": "i2", "done": "i0", "curve": "f1", "ended": "b0", "expanded": "u1", "expanded_ptr": "i1"} | {
+SEARCH_KINDS = {"plan": "i2", "done": "i0", "curve": "f1", "ended": "b0", "expanded": "u1", "expanded_ptr": "i1"} | {
     f"{name}_{column}": kind
     for name in ("found", "frontier")
     for column, kind in zip(
@@ -253,31 +250,13 @@ _KINDS = {"plan": "i2", "done": "i0", "curve": "f1", "ended": "b0", "expanded": 
 
 
 def search_facts(search: DirectedSearch, scorer: NeighbourhoodScorer, state: SearchState) -> dict[str, Any]:
-    """What determines a search: its parameters, the inputs, and what the models and the constraint say of them."""
-    said = b"".join(known.embedding.tobytes() for known in state.inputs)
-    if scorer.classifier is not None and state.inputs:
-        graphs = GraphBatch.from_graphs(known.graph for known in state.inputs)
-        said += np.asarray(scorer.classifier.accept_probability(graphs), dtype=np.float64).tobytes()
-        weights: dict[str, Any] = getattr(scorer.classifier, "state_dict", dict)()
-        said += b"".join(tensor.detach().cpu().numpy().tobytes() for tensor in weights.values())
-    return {
-        "search": asdict(search),
-        "seed": state.seed,
-        "inputs": fingerprint([known.graph for known in state.inputs]),
-        "models": hashlib.sha256(said).hexdigest()[:16],
-        "num_labels": scorer.num_labels,
-        "constraint": repr(scorer.constraint),
-    }
+    """What determines a search, as JSON values."""
+    facts = model_facts(scorer, [known.graph for known in state.inputs])
+    return {"search": asdict(search), "seed": state.seed, **facts}
 
 
-def save_search(path: Path, state: SearchState, facts: dict[str, Any]) -> None:
-    """Write a search, whole or not at all.
-
-    Args:
-        path: An `.npz` file.
-        state: The search.
-        facts: What the search is of; it is resumed only with the very same.
-    """
+def encode_search(state: SearchState) -> Arrays:
+    """A search as arrays."""
     expanded = [sorted(known.expanded) for known in state.inputs]
     arrays: Arrays = {
         "plan": np.array([(p.input, p.budget, p.num_aims) for p in state.plan], dtype=np.int64).reshape(-1, 3),
@@ -291,44 +270,39 @@ def save_search(path: Path, state: SearchState, facts: dict[str, Any]) -> None:
     }
     if state.centres is not None:
         arrays["centres"] = state.centres
-    save_arrays(path, arrays, facts)
+    return arrays
 
 
-def load_search(path: Path, fresh: SearchState, facts: dict[str, Any]) -> SearchState:
-    """The search as it was saved.
+def decode_search(arrays: Arrays, fresh: SearchState) -> SearchState:
+    """The inverse of `encode_search`.
 
     Args:
-        path: The `.npz` file.
-        fresh: The search as it began.
-        facts: What the search must be of.
+        arrays: Arrays of a file.
+        fresh: The search before its first step.
     """
-    arrays, theirs = load_arrays(path, _KINDS, optional={"centres": "f2"})
-    check_same_facts(path, theirs, facts)
-    with refusing_damage(path):
-        _check(arrays, fresh)
-        found, frontier = (_read_reached(name, arrays) for name in ("found", "frontier"))
-        expanded = [
-            set(arrays["expanded"][start:stop].tolist()) for start, stop in pairwise(arrays["expanded_ptr"].tolist())
-        ]
-        inputs = [
-            InputState(known.graph, known.embedding, found[i], frontier[i], expanded[i])
-            for i, known in enumerate(fresh.inputs)
-        ]
-        return replace(
-            fresh,
-            inputs=inputs,
-            plan=[Task(*row) for row in arrays["plan"].tolist()],
-            done=int(arrays["done"]),
-            centres=arrays.get("centres"),
-            curve=arrays["curve"].tolist(),
-            num_found=sum(len(graphs) for graphs in found),
-            ended=bool(arrays["ended"]),
-            complete=bool(arrays["ended"]),  # a search cut short is kept as it was before that
-        )
+    _check(arrays, fresh)
+    found, frontier = (_read_reached(name, arrays) for name in ("found", "frontier"))
+    runs = pairwise(arrays["expanded_ptr"].tolist())
+    expanded = [set(arrays["expanded"][start:stop].tolist()) for start, stop in runs]
+    inputs = [
+        InputState(known.graph, known.embedding, found[i], frontier[i], expanded[i])
+        for i, known in enumerate(fresh.inputs)
+    ]
+    return replace(
+        fresh,
+        inputs=inputs,
+        plan=[Task(*row) for row in arrays["plan"].tolist()],
+        done=int(arrays["done"]),
+        centres=arrays.get("centres"),
+        curve=arrays["curve"].tolist(),
+        num_found=sum(len(graphs) for graphs in found),
+        ended=bool(arrays["ended"]),
+        complete=bool(arrays["ended"]),  # a search that ran out of time is stored as it was before that
+    )
 
 
 def _check(arrays: Arrays, fresh: SearchState) -> None:
-    """What must hold of a search's arrays, beyond their kinds; whether edits can be made is seen when they are."""
+    """Refuse arrays that cannot be those of a search; whether edits can be applied is seen when they are."""
     num_inputs = len(fresh.inputs)
     for name in ("found", "frontier"):
         sizes, probabilities = arrays[f"{name}_sizes"], arrays[f"{name}_probabilities"]

@@ -13,7 +13,7 @@ function isAllowed(table, wishes, rule) {
   for (const label of wishes.protectedLabels) if (table.removes[rule * labels + label]) return false;
   return true;
 }
-// Fewer changes first, then the higher success, the lower cost, the wider context, the order of the table.
+// Fewer changes first, then the higher success, the lower cost, the smaller radius, the order of the table.
 function byPreference(table, rules, success) {
   return rules.sort((a, b) => table.numChanges[a] - table.numChanges[b] || success[b] - success[a]
     || table.cost[a] - table.cost[b] || table.radius[a] - table.radius[b] || a - b);
@@ -90,6 +90,10 @@ function chooseRules(table, wishes) {
   const spelt = wishes.picks.length ? found.rules : spellOut(table, order, found.rules, wishes);
   if (spelt.length === found.rules.length) return found;
   return { ...choose(byPreference(table, spelt, table.success), []), bound: found.bound };
+}
+// The rules that the run itself chose; with a census it chose them for more inputs than the page has.
+function ownChoice(table, wishes) {
+  return chooseRules(table, { ...wishes, picks: table.chosen, num: table.chosen.length });
 }
 // Where fewer rules are enough, a general one gives way to a few of the same changes that say where, if these turn all that it adds.
 function spellOut(table, allowed, chosen, wishes) {

@@ -3,7 +3,7 @@
 let pending = 0;
 function update(keepAddress = false) {
   const begin = performance.now();
-  choice = chooseRules(table, wishes);
+  choice = addressOf(wishes) === "#" ? ownChoice(table, wishes) : chooseRules(table, wishes);
   document.documentElement.dataset.milliseconds = (performance.now() - begin).toFixed(1);
   if (!keepAddress) window.history.replaceState(null, "", addressOf(wishes));
   browse.shown = SHOWN_AT_ONCE;
@@ -189,7 +189,7 @@ function start(unpacked) {
     wishes = wishesOf(window.location.hash);
     update(true);
   });
-  choice = chooseRules(table, wishes);
+  choice = addressOf(wishes) === "#" ? ownChoice(table, wishes) : chooseRules(table, wishes);
   const asked = named ? choice.rules[Number(named[1]) - 1] : undefined;
   if (asked !== undefined) opened.add(`c${asked}`);
   update(true);

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.models.states import ColouredGraphs, StateBatch
+from comrecgc.models.gradients import ColouredGraphs, StateBatch
 from tests.models.data import random_batch
 
 Tree = tuple[object, ...]

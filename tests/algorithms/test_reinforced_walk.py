@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.baselines.frequencies import FrequencyTable
+from comrecgc.algorithms.reinforced_walk import FrequencyTable
 
 
 class LiteralTable:
@@ -65,11 +65,11 @@ def test_a_full_table_drops_its_last_and_the_newcomer_starts_above_it() -> None:
 
 
 def test_what_was_stored_goes_on_alike() -> None:
-    table, again = FrequencyTable(50), FrequencyTable(50)
+    table = FrequencyTable(50)
     rng = np.random.default_rng(0)
     for key in rng.integers(20, size=200).tolist():
         table.visit(key, accepted=True)
-    again.restore(table.keys, table.frequencies.tolist())
+    again = FrequencyTable.decode(table.encode(), 50)
     for key in rng.integers(40, size=200).tolist():
         table.visit(key, accepted=True)
         again.visit(key, accepted=True)
