@@ -126,7 +126,7 @@ def all_sites(patterns, hosts, rule, asked, most):  # type: ignore[no-untyped-de
     return graphs[:count].copy(), sites[:count].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _empty_board(patterns, hosts, rule):  # type: ignore[no-untyped-def]
     """Where the nodes of a rule begin, how many there are, and room to place them."""
     first, size = patterns.ptr[rule], patterns.ptr[rule + 1] - patterns.ptr[rule]

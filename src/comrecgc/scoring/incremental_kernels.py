@@ -409,7 +409,7 @@ def score_changes(labels, edges, bonds, w, changes, network, states, limits, gro
     components, heavy = num_components(w), overloaded(w, hydrogens.orders, valence)
     out, margins = np.empty((1, 1), np.float64), np.empty((len(changes), 1), np.float64)
     _begin(w, network, states, out)
-    anchor, degree, reached = -1, 0, 0  # of the blank node
+    anchor, degree, reached = np.int64(-1), 0, 0  # of the blank node
     for i in range(len(changes)):
         if anchor >= 0 and not _is_same_place(changes, i, i - 1):
             _copy(states.loaded, states.base, states.reach[_BLANK], reached)
