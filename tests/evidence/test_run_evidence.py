@@ -90,7 +90,7 @@ def test_the_command_prints_verdicts_and_json(
 ) -> None:
     monkeypatch.setattr("comrecgc.data.load_dataset", lambda *_, **__: dataset)
     monkeypatch.setattr("comrecgc.models.panel.user_cache_path", lambda name: tmp_path / name)
-    monkeypatch.setattr("comrecgc.evidence.run_evidence.SECOND_PANEL", QUICK)
+    monkeypatch.setattr("comrecgc.evidence.gathering.SECOND_PANEL", QUICK)
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
     arguments = ["evaluate", str(folder), "--evidence", "--no-controls", "--jobs", "1"]
