@@ -214,13 +214,13 @@ def test_links_in_the_place_of_models_are_not_followed(tmp_path: Path, monkeypat
     folder, outside, dataset = tmp_path / "run", tmp_path / "outside", small_dataset()
     folder.mkdir()
     outside.mkdir()
-    linked = ["classifier.safetensors", "classifier.json", "classifier.training.safetensors", "embedder.safetensors"]
+    linked = ["classifier.safetensors", "classifier.json", "classifier.training.npz", "embedder.safetensors"]
     for name in linked:
         (outside / name).write_text("precious")
-        if name != "classifier.training.safetensors":
+        if name != "classifier.training.npz":
             (folder / name).symlink_to(outside / name)
-    (folder / "embedder.partial").symlink_to(outside)
-    with pytest.raises(InputError, match="a folder, not a link"):
+    (folder / "embedder.training.npz").symlink_to(outside / "embedder.safetensors")
+    with pytest.raises(InputError, match=r"embedder\.training\.npz"):
         obtain_embedder(dataset, None, folder, training=EmbedderTraining(effort=0.001))
     for name in ("classifier.safetensors", "classifier.json"):
         (folder / name).unlink()

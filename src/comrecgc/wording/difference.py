@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from comrecgc.graphs import Graph, Pattern, Rule, Site
+from comrecgc.graphs import Graph, Pattern, Rule, Site, components, ordered_edge
 from comrecgc.molecules import BOND_NAMES, Molecule, Substituent, are_types, count_hydrogens, name_substituent
 
 Pair = tuple[int, int]
 
 
 class Difference:
-    """A rule with its nodes numbered once: those of `before` as they are, then the new ones of `after`.
+    """The two patterns of a rule over one numbering: nodes of `before` keep their numbers, new ones of `after` follow.
 
     Args:
         rule: The rule.
         names: Name of each node label.
-        edge_names: Name of each edge label; None where edges have none.
+        edge_names: Name of each edge label; None if edges have none.
     """
 
     def __init__(self, rule: Rule, names: Sequence[str], edge_names: Sequence[str] | None) -> None:
@@ -50,7 +50,7 @@ class Difference:
 
     @cached_property
     def around(self) -> dict[int, set[int]]:
-        """Neighbours of every node, before or after."""
+        """Neighbours of every node in either pattern."""
         around: dict[int, set[int]] = {node: set() for node in (*self.old, *self.added)}
         for i, j in (*self.old_bonds, *self.new_bonds):
             around[i].add(j)
@@ -59,7 +59,7 @@ class Difference:
 
     @cached_property
     def changed_bonds(self) -> list[Pair]:
-        """Edges that come, go or get another label."""
+        """Edges that are added, removed or relabelled."""
         return sorted(
             pair
             for pair in {*self.old_bonds, *self.new_bonds}
@@ -67,24 +67,14 @@ class Difference:
         )
 
     def parts(self, nodes: Iterable[int]) -> list[set[int]]:
-        """Connected parts of some nodes, before or after, in the order of their smallest."""
-        todo, parts = sorted(nodes), []
-        while todo:
-            part = {todo[0]}
-            stack = [todo[0]]
-            while stack:
-                beside = (self.around[stack.pop()] & set(todo)) - part
-                part |= beside
-                stack += sorted(beside)
-            todo = [node for node in todo if node not in part]
-            parts.append(part)
-        return parts
+        """Connected parts of some nodes over the edges of either pattern, in the order of their smallest node."""
+        return list(map(set, components(nodes, self.around)))
 
     def hanging(self, anchors: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
-        """Nodes with the groups that change there: all of whose nodes are known with all their edges.
+        """Pairs of an anchor and a changed group that hangs on it, if the pattern shows the whole group.
 
         Args:
-            anchors: Nodes that stay, on which groups may hang.
+            anchors: Kept nodes on which groups may hang.
         """
         changed = {
             *self.removed,
@@ -99,10 +89,10 @@ class Difference:
                     yield anchor, part
 
     def _is_one_group(self, anchor: int, part: set[int]) -> bool:
-        """Whether the part hangs on one edge and is in one piece, before and after."""
+        """Whether the part hangs on one edge and is connected, before and after."""
         for names, bonds in ((self.old, self.old_bonds), (self.new, self.new_bonds)):
             nodes = {node for node in part if node in names}
-            ties = [node for node in nodes if pair_of(anchor, node) in bonds]
+            ties = [node for node in nodes if ordered_edge(anchor, node) in bonds]
             reached = set(ties)
             while (
                 grown := {
@@ -120,31 +110,26 @@ def _named_bonds(pattern: Pattern, number: dict[int, int], names: Sequence[str] 
     known = names is not None and pattern.edge_labels is not None
     bonds: dict[Pair, str | None] = {}
     for (i, j), label in pattern.bonds.items():
-        bonds[pair_of(number[i], number[j])] = names[label] if known and names is not None else None
+        bonds[ordered_edge(number[i], number[j])] = names[label] if known and names is not None else None
     return bonds
-
-
-def pair_of(i: int, j: int) -> Pair:
-    """The two nodes of an edge, smaller first."""
-    return (i, j) if i < j else (j, i)
 
 
 # Rules of molecules: what hangs on each atom before and after, how many hydrogens it has, and where the rule was carried out.
 
 
 MOST_PLACES = 25
-"""Molecules that are looked at, a millisecond each."""
+"""Most molecules that are inspected, at a millisecond each."""
 
 
 @dataclass
 class Exchange:
-    """What hangs on an atom before and after.
+    """Groups on one atom that a rule removes and adds.
 
     Args:
-        lost: Groups that go.
-        gained: Groups that come.
-        hydrogens: Hydrogens that come, less those that go.
-        nodes: All of them.
+        lost: Groups that are removed.
+        gained: Groups that are added.
+        hydrogens: Number of hydrogens added, less those removed.
+        nodes: All nodes of these groups.
         roots: Those of them next to the atom.
     """
 
@@ -156,13 +141,13 @@ class Exchange:
 
 
 class ChangedMolecule(Difference):
-    """A rule of molecules.
+    """The difference that a rule makes to molecules.
 
     Args:
         rule: The rule.
-        label_names: Atom behind each node label; hydrogens fill the valences where they are none of them.
+        label_names: Atom behind each node label; if no label is hydrogen, hydrogens fill the valences.
         edge_label_names: Name of each edge label, if edges have labels.
-        places: Molecules with the places where it was carried out there.
+        places: Molecules that the rule was carried out on, each with its site.
     """
 
     def __init__(
@@ -183,7 +168,7 @@ class ChangedMolecule(Difference):
 
     @cached_property
     def molecules(self) -> list[tuple[Molecule, dict[int, int]]]:
-        """The first molecules it was carried out on, and the atom there of each of its nodes."""
+        """The first molecules the rule was carried out on, each with the atom of every node of the rule."""
         return [
             (
                 Molecule(graph, self._label_names, self._edge_label_names),
@@ -194,16 +179,16 @@ class ChangedMolecule(Difference):
 
     @property
     def many(self) -> bool:
-        """Whether there are more places than are looked at."""
+        """Whether there are more molecules than are inspected."""
         return self.num_places > len(self.sites)
 
     def shows(self, node: int) -> bool:
-        """Whether the pattern knows all neighbours of an atom, as its surroundings."""
+        """Whether the context of the rule shows all neighbours of an atom."""
         return node in self.closed and self.rule.radius > 0
 
     @cached_property
     def exchanges(self) -> dict[int, Exchange]:
-        """What is exchanged on each atom, in groups as large as the pattern knows them whole."""
+        """What is exchanged on each atom, in groups as large as the pattern shows them whole."""
         exchanges: dict[int, Exchange] = {}
         taken: set[int] = set()
         for anchor, group in self._hanging_groups():
@@ -231,25 +216,27 @@ class ChangedMolecule(Difference):
         elements = {node: names[node] for node in sorted(group) if node in names}
         if not elements:
             return None
-        root = next(node for node in elements if pair_of(anchor, node) in bonds)
+        root = next(node for node in elements if ordered_edge(anchor, node) in bonds)
         inner = {pair: name for pair, name in bonds.items() if set(pair) <= set(elements)}
-        bond = bonds[pair_of(anchor, root)]
+        bond = bonds[ordered_edge(anchor, root)]
         guessed = self.fills and not self.typed
         if guessed and len(elements) == 1 and (names[anchor], names[root], bond) == ("N", "O", "single"):
-            return Substituent("–O", None, is_atom=True)  # of a nitro group or a hydroxy: the pattern does not say
+            return Substituent("–O", None, is_atom=True)  # nitro group or hydroxy: the pattern does not show which
         return name_substituent(elements, inner, root, bond, fill=self.fills)
 
     def is_hanging(self, node: int) -> bool:
-        """Whether an atom is of a group that is exchanged."""
+        """Whether an atom belongs to a group that is exchanged."""
         return any(node in exchange.nodes for exchange in self.exchanges.values())
 
     def hydrogens(self, node: int, *, new: bool) -> int:
-        """Hydrogens that the pattern knows on an atom."""
+        """Number of hydrogens that the pattern shows on an atom."""
         names, bonds = (self.new, self.new_bonds) if new else (self.old, self.old_bonds)
         if self.fills and not (self.shows(node) and self.bonds_known):
             return 0
-        near = {other for other in self.around[node] if pair_of(node, other) in bonds} | {node}
-        further = {other for close in near for other in self.around[close] if pair_of(close, other) in bonds} | near
+        near = {other for other in self.around[node] if ordered_edge(node, other) in bonds} | {node}
+        further = {
+            other for close in near for other in self.around[close] if ordered_edge(close, other) in bonds
+        } | near
         elements = {other: names[other] for other in further}
         inner = {pair: name for pair, name in bonds.items() if set(pair) <= further}
         return count_hydrogens(elements, inner, {}, fill=self.fills).get(node, 0)  # a hydrogen has none of its own

@@ -17,17 +17,17 @@ from comrecgc.graphs import (
     ChangedGraphs,
     Graph,
     GraphBatch,
+    NeighbourIndex,
     Rule,
-    Surroundings,
     can_be_carried_out,
     carry_out,
     distinct_sites,
 )
-from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsWishes, alerts_of, sanitised
+from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsWishes, alerts_of, sanitise
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
-    from comrecgc.algorithms.rules.mining import IntArray, Progress, Workshop
+    from comrecgc.algorithms.rules.mining import ChangeScorer, IntArray, Progress
 
 
 BoolArray = npt.NDArray[np.bool_]
@@ -41,7 +41,7 @@ class Permission(Protocol):
 
     def allowed(
         self,
-        workshop: Workshop,
+        scorer: ChangeScorer,
         inputs: IntArray,
         changes: IntArray,
         *,
@@ -51,7 +51,7 @@ class Permission(Protocol):
         """Mask of the rows `[V]`.
 
         Args:
-            workshop: Makes changes.
+            scorer: Carries out changes.
             inputs: Whom each row changes, `[V]`, not decreasing.
             changes: The changes, `[V, k, 4]`.
             deadline: When to stop, as `time.monotonic()` counts; what was not looked at by then is not allowed.
@@ -81,7 +81,7 @@ class MolecularPermission:
 
     def allowed(
         self,
-        workshop: Workshop,
+        scorer: ChangeScorer,
         inputs: IntArray,
         changes: IntArray,
         *,
@@ -90,24 +90,24 @@ class MolecularPermission:
     ) -> BoolArray:
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
-        bounds = np.searchsorted(inputs[order], np.arange(len(workshop.inputs) + 1))
-        unusual = self._unusual(workshop.vocabulary.groups)
+        bounds = np.searchsorted(inputs[order], np.arange(len(scorer.inputs) + 1))
+        unusual = self._unusual(scorer.vocabulary.groups)
         for i in np.unique(inputs).tolist():
             rows = order[bounds[i] : bounds[i + 1]]
             if deadline is not None and time.monotonic() > deadline:
                 mask[rows] = False
                 continue
-            graph = workshop.inputs[i]
+            graph = scorer.inputs[i]
             if self.chemistry.has_types:
-                mask[rows] = self._keeps_bonds(graph, changes[rows], workshop.vocabulary.groups)
+                mask[rows] = self._keeps_bonds(graph, changes[rows], scorer.vocabulary.groups)
                 rows = rows[mask[rows]]
             if not self.wishes:
                 rows = rows[self._in_doubt(graph, changes[rows], unusual)]
             if len(rows):
-                batch, origin = workshop.changed(i, changes[rows])
+                batch, origin = scorer.changed(i, changes[rows])
                 mask[rows] = self.permits(graph, batch, origin)
             if progress is not None:
-                progress("checking molecules", i + 1, len(workshop.inputs), "")
+                progress("checking molecules", i + 1, len(scorer.inputs), "")
         return mask
 
     def permits(self, graph: Graph, batch: GraphBatch, origin: npt.NDArray[np.int32]) -> BoolArray:
@@ -126,11 +126,11 @@ class MolecularPermission:
             origin=np.asarray(origin, np.int64),
         )
         mask = self.chemistry.keeps_charge(changed)
-        old = sanitised(graph, names) if self.avoid_alerts else None
+        old = sanitise(graph, names) if self.avoid_alerts else None
         alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, REACTIVE))
         for k in np.flatnonzero(mask).tolist():
             after = batch[k]
-            molecule = sanitised(after, names)
+            molecule = sanitise(after, names)
             mask[k] = molecule is not None and (
                 not self.avoid_alerts or alerts.issuperset(alerts_of(molecule, REACTIVE))
             )
@@ -213,7 +213,7 @@ def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, la
     """
     if not wishes:
         return can_be_carried_out(rule, graph)
-    sites = distinct_sites(rule, Surroundings(graph), MOST_PLACES)
+    sites = distinct_sites(rule, NeighbourIndex(graph), MOST_PLACES)
     return any(wishes.allows(graph, carry_out(rule, graph, site), label_names) for site in sites)
 
 
@@ -236,7 +236,7 @@ def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = Fa
         [*ring, (0, size), *((i + size, j + size) for i, j in group.edges)],
         [*([aromatic] * len(ring)), group.bond, *group.edge_labels],
     )
-    molecule = sanitised(graph, label_names)
+    molecule = sanitise(graph, label_names)
     return molecule is None or bool(alerts_of(molecule, REACTIVE))
 
 
@@ -244,7 +244,7 @@ def _named(graph: Graph, origin: npt.NDArray[np.int32]) -> Graph:
     """A changed graph whose kept nodes have the ids of the nodes they were, new ones larger ids."""
     kept = [k for k in range(graph.num_nodes) if origin[k] >= 0]
     order = [*sorted(kept, key=lambda k: int(origin[k])), *(k for k in range(graph.num_nodes) if origin[k] < 0)]
-    moved = graph.permuted(np.array(order))
+    moved = graph.permute(np.array(order))
     first_new = int(max(origin.max(initial=-1) + 1, 0)) + 1_000
     new = range(first_new, first_new + graph.num_nodes - len(kept))
     ids = np.array([*(int(origin[k]) for k in order if origin[k] >= 0), *new], np.int32)
