@@ -3,7 +3,7 @@
 Each piece is measured with and without, in turns in one run; what gains less than 1.5 times end to end does not stay.
 
 - *row sums*: whole neighbourhoods scored with the vector instructions of `kernels/rows.py`, against plain numba loops.
-- *gradients*: epochs of classifier training with `classifiers/gradients.py`, against torch's autograd over the same
+- *gradients*: epochs of classifier training with `models/gradients.py`, against torch's autograd over the same
   distinct states. A plain PyG loop stands beside both.
 """
 

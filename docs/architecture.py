@@ -15,14 +15,14 @@ from comrecgc.drawing import STYLE, Pen
 
 # Package, what happens to the graph there, what it is afterwards.
 STATIONS = [
-    ("datasets", "atoms become labels, bonds become edges; molecules knows the chemistry", "Graph in a GraphDataset"),
-    ("classifiers", "one forward pass; not accepted, so the graph is an input; a panel is trained", "Rejects, Panel"),
+    ("data", "atoms become labels, bonds become edges; molecules knows the chemistry", "Graph in a GraphDataset"),
+    ("models", "one forward pass; not accepted, so the graph is an input; a panel is trained", "Rejects, Panel"),
     ("graphs, molecules", "which surroundings and groups occur in the data", "Ladder, Vocabulary"),
-    ("rules: mining", "every change at every place, on its rung and within θ, scored once by kernels", "Changes"),
-    ("rules: composition", "two or three changes together, where the single ones raise the score", "Made"),
-    ("rules: table", "one row per rule: which inputs hold it, which it turns, who agrees", "RuleTable"),
-    ("rules: choice, selection", "at most R rules that turn the most inputs, with a bound", "RuleChoice"),
-    ("pipeline, wording", "a plain forward pass checks every claim; the rule gets its words", "Explanation"),
+    ("algorithms/rules: mining", "every change at every site, on its rung and within θ, scored once", "Changes"),
+    ("algorithms/rules: composition", "two or three changes together, where single ones raise the score", "Made"),
+    ("algorithms/rules: table", "one row per rule: which inputs have a site, which it covers, who agrees", "RuleTable"),
+    ("algorithms/rules: choice, cover", "at most R rules that cover the most inputs, with a bound", "RuleChoice"),
+    ("explanation, wording", "a plain forward pass checks every claim; the rule gets its words", "Explanation"),
     ("report, runs", "one page, one folder; figures that can be computed again", "report.html, explanation.json"),
 ]
 STEP, TOP, WIDTH = 62, 24, 1000
@@ -51,8 +51,8 @@ def main(path: Path) -> None:
         f'<style>{COLOURS}{STYLE}</style><rect class="page" width="{WIDTH}" height="{height}" rx="8"/>',
         molecule(drawn.before, TOP + 10, "rejected"),
         molecule(drawn.after, height - TOP - 190, "accepted"),
-        f'<text class="note" x="120" y="{height / 2}">explainer.py tells this story;</text>',
-        f'<text class="note" x="120" y="{height / 2 + 18}">storage and kernels lie below it</text>',
+        f'<text class="note" x="120" y="{height / 2}">explainer.py runs these steps;</text>',
+        f'<text class="note" x="120" y="{height / 2 + 18}">run and scoring lie below</text>',
     ]
     for place, (name, what, kind) in enumerate(STATIONS):
         y = TOP + STEP * place

@@ -1,86 +1,115 @@
-"""The command-line reference, read from the commands themselves whenever the pages are built."""
+"""The reference of commands and algorithms, read from the code whenever the pages are built."""
 
 from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin
 
-import typer
-from typer.models import ArgumentInfo, OptionInfo
-
-from comrecgc.cli.explain import full_explain
+import typer.main
 
 MARK = "<!-- commands -->"
+ALGORITHMS_MARK = "<!-- algorithms -->"
 _VALUES = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Called by mkdocs with every page: puts the commands where the mark stands."""
-    return markdown.replace(MARK, commands_markdown()) if MARK in markdown else markdown
+    """Called by mkdocs with every page: replaces the marks by what they stand for."""
+    for mark, made in ((MARK, commands_markdown), (ALGORITHMS_MARK, algorithms_markdown)):
+        if mark in markdown:
+            markdown = markdown.replace(mark, made())
+    return markdown
+
+
+def algorithms_markdown() -> str:
+    """Every algorithm with its options, as Markdown."""
+    from comrecgc.algorithms.registry import ALGORITHMS
+
+    sections = []
+    for name, algorithm in ALGORITHMS.items():
+        words = (inspect.getdoc(algorithm) or "").partition("\nArgs:")[0].strip()
+        rows = [
+            f"| `{each.name}` | {each.metadata['help']} | `{each.default!r}` |"
+            for each in fields(algorithm)
+            if each.metadata
+        ]
+        head = [
+            f"## comrecgc.{algorithm.__name__}",
+            "",
+            words,
+            "",
+            f"    --algorithm {name}",
+            "",
+            "| option | | default |",
+            "|---|---|---|",
+        ]
+        sections.append("\n".join([*head, *rows]))
+    return "\n\n".join(sections)
 
 
 def commands_markdown() -> str:
     """Every command with its arguments and options, as Markdown."""
     from comrecgc.cli.app import app
 
-    return "\n\n".join(_section(name, command) for name, command in _commands(app, "comrecgc"))
+    command: Any = typer.main.get_command(app)
+    return "\n\n".join(_section(name, one) for name, one in _commands(command, "comrecgc", None))
 
 
-def _commands(app: typer.Typer, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    for command in app.registered_commands:
-        assert command.callback is not None
-        name = command.name or command.callback.__name__.replace("_", "-")
-        yield f"{prefix} {name}", full_explain() if name == "explain" else command.callback
-    for group in app.registered_groups:
-        assert group.typer_instance is not None
-        yield from _commands(group.typer_instance, f"{prefix} {group.name}")
+def _commands(group: Any, prefix: str, parent: Any) -> Iterator[tuple[str, Any]]:
+    from comrecgc.cli.explain import explain_command
+
+    context = group.context_class(group, info_name=prefix, parent=parent)
+    for name in group.list_commands(context):
+        # The options of `explain` are those of all algorithms, which the list of commands does not load.
+        command = explain_command() if name == "explain" else group.get_command(context, name)
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{prefix} {name}", context)
+        else:
+            yield f"{prefix} {name}", command
 
 
-def _section(name: str, command: Callable[..., Any]) -> str:
-    rows = ["| option | | default |", "|---|---|---|"]
-    arguments = []
-    hints = get_type_hints(command, include_extras=True)
-    for parameter in inspect.signature(command).parameters.values():
-        kind, info = _described(hints[parameter.name])
-        if isinstance(info, ArgumentInfo):
-            arguments.append(f" {info.metavar or parameter.name.upper()}")
-        rows.append(_row(parameter, kind, info))
-    return f"## {name}\n\n{inspect.getdoc(command)}\n\n    {name}{''.join(arguments)} [OPTIONS]\n\n" + "\n".join(rows)
+def _section(name: str, command: Any) -> str:
+    context = command.context_class(command, info_name=name)
+    shown = [parameter for parameter in command.get_params(context) if parameter.name != "help"]
+    arguments = [f" {each.metavar or each.name.upper()}" for each in shown if each.param_type_name == "argument"]
+    groups = dict.fromkeys(getattr(each, "rich_help_panel", None) or "" for each in shown)
+    parts = [f"## {name}\n\n{inspect.cleandoc(command.help or '')}\n\n    {name}{''.join(arguments)} [OPTIONS]"]
+    for group in sorted(groups, key=bool):
+        rows = [_row(each) for each in shown if (getattr(each, "rich_help_panel", None) or "") == group]
+        parts.append("\n".join([f"**{group}**\n" if group else "", "| option | | default |", "|---|---|---|", *rows]))
+    return "\n\n".join(parts)
 
 
-def _described(hint: Any) -> tuple[Any, ArgumentInfo | OptionInfo]:
-    """The type of a parameter without `None`, and what typer knows of it."""
-    kind, *notes = get_args(hint)
-    info = next(note for note in notes if isinstance(note, ArgumentInfo | OptionInfo))
+def _row(parameter: Any) -> str:
+    is_argument = parameter.param_type_name == "argument"
+    names = (
+        (parameter.metavar or parameter.name.upper())
+        if is_argument
+        else ", ".join([*parameter.opts, *parameter.secondary_opts])
+    )
+    value = "" if is_argument or parameter.is_flag else f" {_values(parameter)}"
+    help_text = (getattr(parameter, "help", None) or "").replace("|", "\\|")
+    return f"| `{names}{value}` | {help_text} | {_default(parameter)} |".replace("  |", " |")
+
+
+def _default(parameter: Any) -> str:
+    if parameter.required:
+        return "required"
+    if isinstance(parameter.show_default, str):
+        return str(parameter.show_default)
+    default = parameter.default
+    return "" if callable(default) or default is None or default is False or default == [] else f"`{default}`"
+
+
+def _values(parameter: Any) -> str:
+    kind = parameter.type_descriptor.annotation
+    if parameter.metavar:
+        return str(parameter.metavar).replace("|", "\\|")
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(part for part in get_args(kind) if part is not type(None))
-    return kind, info
-
-
-def _row(parameter: inspect.Parameter, kind: Any, info: ArgumentInfo | OptionInfo) -> str:
-    if isinstance(info, ArgumentInfo):
-        name = info.metavar or parameter.name.upper()
-    else:
-        # Inside Annotated typer takes the first name of an option for a default until it builds the command.
-        named = [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
-        name = ", ".join(named or [f"--{parameter.name.replace('_', '-')}"])
-        name += "" if kind is bool else f" {_values(kind)}"
-    return f"| `{name}` | {info.help or ''} | {_default(parameter, info)} |".replace("  |", " |")
-
-
-def _values(kind: Any) -> str:
-    if get_origin(kind) is list:
-        return f"{_values(get_args(kind)[0])} …"
-    return "{" + ",".join(get_args(kind)) + "}" if get_origin(kind) is Literal else _VALUES[kind]
-
-
-def _default(parameter: inspect.Parameter, info: ArgumentInfo | OptionInfo) -> str:
-    if parameter.default is parameter.empty:
-        return "required"
-    if isinstance(info.show_default, str):
-        return info.show_default
-    default = parameter.default
-    return "" if default is None or default is False else f"`{default}`"
+    many, kind = get_origin(kind) is list, get_args(kind)[0] if get_origin(kind) is list else kind
+    name = "{" + ",".join(get_args(kind)) + "}" if get_origin(kind) is Literal else _VALUES.get(kind, "TEXT")
+    return f"{name} …" if many else name

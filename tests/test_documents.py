@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import importlib
 import importlib.util
 import os
 import re
@@ -19,6 +21,7 @@ from torch import Tensor
 from torch_geometric.nn import GCNConv, global_add_pool
 from typer.testing import CliRunner
 
+from comrecgc.algorithms.registry import ALGORITHMS
 from comrecgc.cli.app import app
 from comrecgc.data import load_planted
 
@@ -212,12 +215,46 @@ def test_commands_that_are_shown_exist(path: Path) -> None:
             parse(shlex.split(line)[1:])
 
 
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_files_that_are_named_exist(path: Path) -> None:
+    """Paths of Python files in backticks, from the root of the repository or of the package."""
+    named = re.findall(r"`(?:python )?([a-z_]+(?:/[a-z_]+)+\.py|[a-z]{3,}/)", path.read_text(encoding="utf-8"))
+    roots = (ROOT, ROOT / "src" / "comrecgc", ROOT / "src", ROOT / "reproduction")
+    missing = [name for name in named if name not in MADE and not any((root / name).exists() for root in roots)]
+    assert not missing
+
+
+MADE = {"site/", "dist/", "run/", "shards/"}  # by commands
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_names_that_are_imported_exist(path: Path) -> None:
+    for line in re.findall(
+        r"^ *from (comrecgc[a-z_.]*) import ([\w, ]+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE
+    ):
+        module = importlib.import_module(line[0])
+        missing = [name for name in line[1].replace(" ", "").split(",") if name and not hasattr(module, name)]
+        assert not missing, line[0]
+
+
+def test_the_architecture_page_names_what_there_is() -> None:
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([A-Za-z_.]+)`", re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE))
+    parts = {part for name in named if "/" not in name and not name.endswith(".py") for part in name.split(".")}
+    assert {"RuleTable", "CommonRecourse"} <= parts
+    assert not [part for part in parts if not re.search(rf"\b{part}\b", source) and part != "package"]
+
+
 def parse(arguments: list[str]) -> None:
     """Parse a command without running it."""
     command: Any = typer.main.get_command(app)
     context = None
     while hasattr(command, "commands"):
-        if arguments[0] == "--help":
+        if "--help" in arguments:
             return
         context = command.make_context("comrecgc", list(arguments), parent=context)
         _, command, arguments = command.resolve_command(context, list(arguments))
@@ -266,6 +303,15 @@ def test_the_command_line_reference_has_every_command() -> None:
     assert "comrecgc explain" in reference.on_page_markdown(page)
 
 
+def test_the_reference_of_algorithms_has_every_option() -> None:
+    reference = command_line_reference()
+    page = (DOCS / "reference" / "algorithms.md").read_text(encoding="utf-8")
+    sections = reference.on_page_markdown(page).split("## comrecgc.")[1:]
+    assert [section.split("\n", 1)[0] for section in sections] == [made.__name__ for made in ALGORITHMS.values()]
+    for section, algorithm in zip(sections, ALGORITHMS.values(), strict=True):
+        assert all(f"| `{option.name}` |" in section for option in dataclasses.fields(algorithm) if option.metadata)
+
+
 def command_line_reference() -> ModuleType:
     spec = importlib.util.spec_from_file_location("command_line", DOCS / "command_line.py")
     assert spec is not None
@@ -276,7 +322,5 @@ def command_line_reference() -> ModuleType:
 
 
 def test_every_public_package_has_a_page() -> None:
-    for name in (
-        "baselines classifiers datasets embedding evidence explainer explanation graphs metrics neighbourhood recourse report search walk"
-    ).split():
+    for name in ("cover data evidence explainer explanation graphs models molecules report scoring wording").split():
         assert f"::: comrecgc.{name}\n" in (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")

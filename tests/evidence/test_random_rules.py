@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from comrecgc.algorithms.registry import Vectors
-from comrecgc.evidence.random_rules import random_rules
+from comrecgc.evidence.controls import random_rules
 from comrecgc.evidence.subject import Subject
 from comrecgc.graphs import GraphBatch
 from tests.evidence.scenes import Shortcut, subject_of, trees
@@ -70,4 +70,8 @@ def test_vectors_are_compared_with_as_many_random_edits() -> None:
     for like, recourse, pairs in zip(control.like, subject.explanation.recourses, control.results, strict=True):
         assert like.applicable <= len(recourse.covered)
         assert like.accepted <= like.applicable == len(pairs)
-    assert 0 <= control.coverage <= 1
+    pairs = [pair for pairs in control.results for pair in pairs]
+    accepted = subject.classifier.accept_probability(GraphBatch.from_graphs(after for _, after in pairs)) > 0.5
+    turned = {id(before) for (before, _), one in zip(pairs, accepted.tolist(), strict=True) if one}
+    assert control.coverage == len(turned) / len({id(before) for before, _ in pairs})
+    assert 0 < control.coverage < subject.explanation.coverage

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 from pathlib import Path
@@ -91,7 +90,7 @@ def test_the_command_prints_verdicts_and_json(
 ) -> None:
     monkeypatch.setattr("comrecgc.data.load_dataset", lambda *_, **__: dataset)
     monkeypatch.setattr("comrecgc.models.panel.user_cache_path", lambda name: tmp_path / name)
-    monkeypatch.setattr(importlib.import_module("comrecgc.evidence.run_evidence"), "SECOND_PANEL", QUICK)
+    monkeypatch.setattr("comrecgc.evidence.gathering.SECOND_PANEL", QUICK)
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
     arguments = ["evaluate", str(folder), "--evidence", "--no-controls", "--jobs", "1"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from comrecgc.data import load_planted
-from comrecgc.evidence.unseen import scaffold_folds, scaffold_key, unseen
+from comrecgc.evidence.measures import scaffold_folds, scaffold_key, unseen
 from comrecgc.graphs import Graph
 from comrecgc.molecules import to_rdkit
 from tests.evidence.scenes import Shortcut, subject_of, trees

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from comrecgc.evidence import Answer
+from comrecgc.evidence.controls import RandomRules
 from comrecgc.evidence.matched_pairs import MatchedPairs
-from comrecgc.evidence.random_rules import RandomRules
 from comrecgc.evidence.verdict import judge
 
 

@@ -1,4 +1,4 @@
-"""comrecgc.evidence."""
+"""Every figure of a run again, from scratch; and reasons to believe it or not."""
 
 from comrecgc.evidence.evaluation import (
     WITNESSES,
@@ -10,6 +10,6 @@ from comrecgc.evidence.evaluation import (
     save_witnesses,
     witnesses_of,
 )
+from comrecgc.evidence.gathering import load_evidence, run_evidence
 from comrecgc.evidence.other_models import Answer, ModelSummary
 from comrecgc.evidence.records import EVIDENCE, ControlEvidence, Evidence, RecourseEvidence
-from comrecgc.evidence.run_evidence import load_evidence, run_evidence

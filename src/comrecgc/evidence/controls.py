@@ -1,26 +1,41 @@
-"""Controls: classifiers that know nothing, explained by the same pipeline. What is said of them must be worse.
+"""Controls: classifiers that know nothing, explained by the same pipeline, and random rules like those chosen. Controls should score worse.
 
-Two have the architecture of the explained model and random weights, one the mirror image of the other: random weights often follow something, such as size, that
-goes with the labels by luck, and what one of the two has by luck the other lacks. A third, and a panel of its own, is trained on labels dealt out at random. All
+Two classifiers have the architecture of the explained model and random weights, one the mirror image of the other: random weights often follow something, such as size,
+that goes with the labels by chance, and what one of the two has by chance the other lacks. A third, and a panel of its own, is trained on labels dealt out at random. All
 reject as large a share of the data as the explained model does, which shifts one bias.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from comrecgc.algorithms.base import Algorithm, VectorAlgorithm
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.mining import log_odds
+from comrecgc.algorithms.rules.mining import Acceptance, Workshop, log_odds
+from comrecgc.algorithms.rules.reading import read_rule
+from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.subject import Subject
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.graphs import GraphBatch
+from comrecgc.graphs import (
+    Constraint,
+    Graph,
+    GraphBatch,
+    Rule,
+    Rung,
+    Surroundings,
+    apply_edit,
+    carry_out,
+    distinct_sites,
+    one_edit_table,
+)
 from comrecgc.models import (
     Classifier,
     GraphClassifier,
@@ -29,7 +44,7 @@ from comrecgc.models import (
     obtain_panel,
     predict,
 )
-from comrecgc.run import Engine, Progress, RunContext
+from comrecgc.run import Engine, Progress, RunContext, available_cores
 
 MOST_REJECTS = 200
 """Rejects of each classifier of a control that are explained."""
@@ -37,10 +52,18 @@ MOST_REJECTS = 200
 SHUFFLED_TRAINING = PanelTraining(models=("gcn", "gcn", "gin", "sage"), epochs=100, patience=40, number=9)
 """How classifiers of shuffled labels are trained; the first is explained, the others are its panel."""
 
+DRAWN = 4
+"""Random rules per rule."""
+
+_VOCABULARY_INPUTS = 60  # inputs whose changes are drawn from
+_TRIED_INPUTS = 120  # inputs on which a random rule is tried
+_PLACES = 12  # of a random rule in one input
+_OFFERS = 200  # changes looked at for each drawn, to come near in cost
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ignorant:
-    """A classifier that knows nothing of the labels, and who is asked about it.
+class ControlClassifier:
+    """A classifier that knows nothing of the labels, and the panel that is asked about it.
 
     Args:
         name: What was done to it.
@@ -55,7 +78,7 @@ class Ignorant:
     panel: Panel | None
 
 
-def random_weights(subject: Subject) -> tuple[Ignorant, Ignorant]:
+def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifier]:
     """The explained model's architecture with weights as training would begin with, and its mirror image, which accepts what it rejects."""
     model = subject.classifier
     architecture, hidden = ("gcn", 20) if not isinstance(model, GraphClassifier) else (model.architecture, model.hidden)
@@ -66,7 +89,7 @@ def random_weights(subject: Subject) -> tuple[Ignorant, Ignorant]:
     with torch.no_grad():
         mirrored.fc.weight.copy_(drawn.fc.weight.flip(0))
     first, second = (
-        Ignorant(
+        ControlClassifier(
             name="random weights",
             dataset=subject.dataset,
             classifier=_calibrated(model, subject),
@@ -84,7 +107,7 @@ def shuffled_labels(
     folder: Path | None = None,
     engine: Engine | None = None,
     progress: Progress | None = None,
-) -> Ignorant | None:
+) -> ControlClassifier | None:
     """A classifier and a panel trained on shuffled labels; None where none can be trained.
 
     Args:
@@ -101,7 +124,7 @@ def shuffled_labels(
         return None
     first, *others = panel.members
     assert isinstance(first.classifier, GraphClassifier)
-    return Ignorant(
+    return ControlClassifier(
         name="shuffled labels",
         dataset=dataset,
         classifier=_calibrated(first.classifier, subject),
@@ -109,7 +132,7 @@ def shuffled_labels(
     )
 
 
-def explained(ignorant: Ignorant, subject: Subject, seconds: float | None = None) -> Subject:
+def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | None = None) -> Subject:
     """The same pipeline on another classifier, on some of its rejects.
 
     Args:
@@ -155,3 +178,209 @@ def _calibrated(model: GraphClassifier, subject: Subject) -> GraphClassifier:
     with torch.no_grad():
         shifted.fc.bias[1] -= float(np.quantile(margins, share))
     return shifted
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomRules:
+    """How random rules like one rule fare on the same model.
+
+    Args:
+        rules: Random rules that could be carried out somewhere.
+        applicable: Inputs that they can be carried out on, in all.
+        accepted: Those of them that they turn.
+        mean_cost: Elements that they change.
+    """
+
+    rules: int
+    applicable: int
+    accepted: int
+    mean_cost: float
+
+    @property
+    def success(self) -> float | None:
+        """Share of the inputs they can be carried out on that they turn."""
+        return self.accepted / self.applicable if self.applicable else None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RandomControl:
+    """Random rules like those of an explanation.
+
+    Args:
+        like: For each rule, how those drawn for it fare.
+        results: For each rule, inputs and what they become at a random place, whatever the model says of it.
+        coverage: Share of the inputs tried that the first rule drawn for each turns, all together.
+        drawn: For each rule, those drawn for it: as many changes, of the same kinds; none for vectors.
+    """
+
+    like: tuple[RandomRules, ...]
+    results: list[list[tuple[Graph, Graph]]]
+    coverage: float
+    drawn: tuple[tuple[Rule, ...], ...] = ()
+
+
+def random_rules(subject: Subject) -> RandomControl | None:
+    """Draw and try random rules: as many changes, of the same kinds, near in cost; None where nothing was found."""
+    if subject.mined is None and subject.explanation.recourses:
+        return _random_edits(subject)
+    if subject.mined is None or subject.rows is None or not len(subject.rows):
+        return None
+    rng = np.random.default_rng([subject.seed, 21])
+    graphs, table = subject.mined.rejects.graphs, subject.mined.table
+    drawn_from = [graphs[i] for i in np.sort(rng.permutation(len(graphs))[:_VOCABULARY_INPUTS])]
+    tried_on = [graphs[i] for i in np.sort(rng.permutation(len(graphs))[:_TRIED_INPUTS])]
+    rung = min(Rung.parse(subject.explanation.changes), Rung.PLAUSIBLE)
+    vocabulary = Vocabulary.of(subject.dataset, rung=rung, theta=subject.settings.theta, ladder=subject.judges.ladder)
+    workshop = Workshop(inputs=drawn_from, vocabulary=vocabulary, jobs=available_cores())
+    offer = _Offer(workshop, subject.classifier)
+    where = [Surroundings(graph) for graph in tried_on]
+    like, results, drawn, first = [], [], list[tuple[Rule, ...]](), np.zeros(len(tried_on), bool)
+    for row, recourse in zip(subject.rows.tolist(), subject.explanation.recourses, strict=True):
+        assert recourse.rule is not None
+        kinds = [kind for kind in table.kinds[row].tolist() if kind >= 0]
+        rules = offer.draw(kinds, int(table.cost[row]), int(table.radius[row]), rng)
+        can, turned, pairs = 0, 0, list[tuple[Graph, Graph]]()
+        for number, rule in enumerate(rules):
+            fits, found, anyhow = _tried(rule, where, subject, rung, rng)
+            can, turned = can + fits, turned + len(found)
+            pairs += [(tried_on[i], graph) for i, graph in anyhow.items()]
+            if number == 0:
+                first[sorted(found)] = True
+        costs = [rule.cost for rule in rules]
+        like.append(
+            RandomRules(
+                rules=len(rules), applicable=can, accepted=turned, mean_cost=float(np.mean(costs)) if costs else 0.0
+            )
+        )
+        results.append(pairs)
+        drawn.append(tuple(rules))
+    coverage = float(first.mean()) if len(first) else 0.0
+    return RandomControl(like=tuple(like), results=results, coverage=coverage, drawn=tuple(drawn))
+
+
+def _random_edits(subject: Subject) -> RandomControl:
+    """As many random edits as counterfactuals of each recourse take, each of them on the rung."""
+    rng = np.random.default_rng([subject.seed, 21])
+    inputs, constraint = (
+        subject.explanation.inputs,
+        subject.judges.constraint(subject.settings.algorithm, subject.dataset.label_names),
+    )
+    recourses = subject.explanation.recourses
+    most = max(5, _TRIED_INPUTS * DRAWN // len(recourses))
+    like, results, covered = [], [], set[int]()
+    tried: set[int] = set()
+    for recourse in recourses:
+        made = list[tuple[int, Graph]]()
+        for k in np.sort(rng.permutation(len(recourse.covered))[:most]).tolist():
+            member = recourse.covered[k]
+            graph = _edited(inputs[member.input].graph, len(member.edits), constraint, subject.dataset.num_labels, rng)
+            if graph is not None:
+                made.append((member.input, graph))
+        tried |= {index for index, _ in made}
+        accepted = np.zeros(0, bool)
+        if made:
+            accepted = subject.classifier.accept_probability(GraphBatch.from_graphs(graph for _, graph in made)) > 0.5
+        covered |= {made[k][0] for k in np.flatnonzero(accepted).tolist()}
+        costs = [len(member.edits) for member in recourse.covered]
+        like.append(
+            RandomRules(
+                rules=len(made),
+                applicable=len(made),
+                accepted=int(accepted.sum()),
+                mean_cost=float(np.mean(costs)) if costs else 0.0,
+            )
+        )
+        results.append([(inputs[index].graph, graph) for index, graph in made])
+    return RandomControl(like=tuple(like), results=results, coverage=len(covered) / max(len(tried), 1))
+
+
+def _edited(
+    graph: Graph, num_edits: int, constraint: Constraint | None, num_labels: int, rng: np.random.Generator
+) -> Graph | None:
+    """A graph after random edits; None where none is allowed."""
+    for _ in range(num_edits):
+        table = one_edit_table(graph, num_labels)
+        allowed = np.flatnonzero(np.ones(len(table), bool) if constraint is None else constraint.allowed(graph, table))
+        if not len(allowed):
+            return None
+        graph = apply_edit(graph, table[int(rng.choice(allowed))])
+    return graph
+
+
+class _Offer:
+    """All single changes of some inputs, to draw from."""
+
+    def __init__(self, workshop: Workshop, classifier: Classifier) -> None:
+        self.workshop, self.classifier = workshop, classifier
+        self.singles = workshop.changes(Acceptance(classifier=classifier))
+        self.kind: npt.NDArray[np.int32] = self.singles.change[:, 0, 0]
+        self.of_input = np.searchsorted(self.singles.input, np.arange(len(workshop.inputs) + 1))
+
+    def draw(self, kinds: Sequence[int], cost: int, radius: int, rng: np.random.Generator) -> list[Rule]:
+        """Rules of changes of these kinds, near in cost, at most `DRAWN`."""
+        inputs, changes, costs = self._places(kinds, rng)
+        order = np.argsort(np.abs(costs - cost), kind="stable")
+        rules: list[Rule] = []
+        for k in order.tolist():
+            if len(rules) == DRAWN:
+                break
+            margin = self.workshop.margins(self.classifier, inputs[k : k + 1], changes[k : k + 1])
+            if not np.isfinite(margin[0]):  # they cannot be made together, or leave the rung
+                continue
+            batch, origins = self.workshop.built(inputs[k : k + 1], changes[k : k + 1])
+            graph = self.workshop.inputs[int(inputs[k])]
+            rule, _ = read_rule(
+                graph, batch[0], origins[0].tolist(), changes[k], self.workshop.vocabulary.groups, radius
+            )
+            if rule not in rules:
+                rules.append(rule)
+        return rules
+
+    def _places(
+        self, kinds: Sequence[int], rng: np.random.Generator
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Random places of changes of these kinds in one input each: inputs, changes `[V, k, 4]` and about what they cost."""
+        first = np.flatnonzero(self.kind == kinds[0])
+        first = rng.choice(first, min(_OFFERS, len(first)), replace=False) if len(first) else first
+        rows = [[int(row)] for row in first]
+        for kind in kinds[1:]:
+            longer = []
+            for row in rows:
+                i = int(self.singles.input[row[0]])
+                others = np.arange(self.of_input[i], self.of_input[i + 1])
+                others = others[self.kind[others] == kind]
+                if len(others):
+                    longer.append([*row, int(rng.choice(others))])
+            rows = longer
+        places = np.array(rows, np.int64).reshape(len(rows), len(kinds))
+        change = self.singles.change[places.ravel(), 0].reshape(len(rows), len(kinds), 4).astype(np.int32)
+        return self.singles.input[places[:, 0]], change, self.singles.cost[places].sum(axis=1)
+
+
+def _tried(
+    rule: Rule, where: Sequence[Surroundings], subject: Subject, rung: Rung, rng: np.random.Generator
+) -> tuple[int, set[int], dict[int, Graph]]:
+    """On how many inputs a rule can be carried out, which it turns, and what others become at a random place."""
+    owners, made, can = list[int](), list[Graph](), 0
+    anyhow: dict[int, int] = {}
+    for place, around in enumerate(where):
+        sites = distinct_sites(rule, around, _PLACES)
+        can += bool(sites)
+        own = []
+        for site in sites:
+            result = carry_out(rule, around.graph, site)
+            if rule.distance(around.graph, result) <= subject.settings.theta:
+                own.append(len(made))
+                owners.append(place)
+                made.append(result)
+        if own:
+            anyhow[place] = own[int(rng.integers(len(own)))]
+    if not made:
+        return can, set(), {}
+    probability = subject.classifier.accept_probability(GraphBatch.from_graphs(made))
+    asked = sorted({*np.flatnonzero(probability > 0.5).tolist(), *anyhow.values()})
+    before = [where[owners[k]].graph for k in asked]
+    standing = subject.judges.judge(before, [made[k] for k in asked], np.zeros(len(asked), bool)).rungs
+    on_rung = {k for k, reached in zip(asked, standing.tolist(), strict=True) if reached >= rung}
+    turned = {owners[k] for k in on_rung if probability[k] > 0.5}
+    return can, turned, {place: made[k] for place, k in anyhow.items() if k in on_rung}

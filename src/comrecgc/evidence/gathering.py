@@ -1,7 +1,8 @@
-"""All evidence on an explanation, gathered: other models, matched pairs, unseen graphs, random rules, controls, and a verdict on each recourse."""
+"""All evidence on an explanation or on a finished run: other models, matched pairs, unseen graphs, random rules, controls, and a verdict on each recourse."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,19 +11,29 @@ from typing import Any
 import numpy as np
 
 from comrecgc.algorithms.base import VectorTask
+from comrecgc.algorithms.inputs import ModelPair, with_label_names
 from comrecgc.algorithms.rules.choice import wilson_interval
-from comrecgc.evidence.controls import Ignorant, explained, random_weights, shuffled_labels
+from comrecgc.data import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.evidence.controls import (
+    ControlClassifier,
+    RandomControl,
+    explained,
+    random_rules,
+    random_weights,
+    shuffled_labels,
+)
+from comrecgc.evidence.evaluation import WITNESSES, load_witnesses, run_judges
 from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
+from comrecgc.evidence.measures import plausibility, reviewers_figures, unseen
 from comrecgc.evidence.other_models import Answer, answers, compared, confirmed_share
-from comrecgc.evidence.plausibility import plausibility, reviewers_figures
-from comrecgc.evidence.random_rules import RandomControl, random_rules
-from comrecgc.evidence.records import LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
+from comrecgc.evidence.records import EVIDENCE, LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
 from comrecgc.evidence.subject import Subject
-from comrecgc.evidence.unseen import unseen
 from comrecgc.evidence.verdict import judge
-from comrecgc.graphs import GraphBatch
+from comrecgc.explanation import RULES, Explanation, rule_chooser, stored_task, stored_wishes
+from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Panel, PanelTraining, obtain_panel
-from comrecgc.run import Engine, Progress
+from comrecgc.run import Engine, Progress, RunContext, reproducible
 
 SECOND_PANEL = PanelTraining(number=1)
 """The panel that took no part in any choice."""
@@ -107,18 +118,18 @@ def _examined(
     said: Sequence[tuple[Answer, ...]] = [()] * len(subject.results)
     if panels:
         said = answers(subject.results, panels, classes)
-    _tell(progress, "evidence", 1, "other models")
+    _report(progress, "evidence", 1, "other models")
     pairs, similar = (
         [MatchedPairs()] * len(explanation.recourses),
         [tuple[MatchedPairs, ...]()] * len(explanation.recourses),
     )
     if has_classes:
         pairs, similar = _pairs(subject)
-    _tell(progress, "evidence", 2, "matched pairs")
+    _report(progress, "evidence", 2, "matched pairs")
     random = random_rules(subject)
     if random is not None and panels:
         said = compared(said, answers(random.results, panels))
-    _tell(progress, "evidence", 3, "random changes")
+    _report(progress, "evidence", 3, "random changes")
     splits = unseen(subject)
     found = []
     for place, recourse in enumerate(explanation.recourses):
@@ -185,7 +196,7 @@ def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPair
     return along, [()] * len(along)
 
 
-def _control(ignorant: Sequence[Ignorant], subject: Subject, second: Panel | None) -> ControlEvidence:
+def _control(ignorant: Sequence[ControlClassifier], subject: Subject, second: Panel | None) -> ControlEvidence:
     """What the same pipeline and the same questions say of classifiers that know nothing, all of one name."""
     seconds = None if subject.settings.recourse == "rules" else SECONDS_FOR_VECTORS
     found = []
@@ -233,6 +244,96 @@ def _random_control(random: RandomControl, recourses: Sequence[RecourseEvidence]
     )
 
 
-def _tell(progress: Progress | None, stage: str, done: int, word: str) -> None:
+def _report(progress: Progress | None, stage: str, done: int, word: str) -> None:
     if progress is not None:
         progress(stage, done, 3, word)
+
+
+def run_evidence(
+    folder: str | Path,
+    dataset: GraphDataset,
+    models: ModelPair,
+    context: RunContext,
+    *,
+    with_controls: bool = True,
+    second_panel: PanelTraining | None = None,
+    cache: Path | None = None,
+) -> Evidence:
+    """Gather the evidence on a run and keep it in its folder.
+
+    Args:
+        folder: The run folder.
+        dataset: The data that the run explained.
+        models: The classifier that was explained, and the embedder.
+        context: Cores, cluster and progress.
+        with_controls: Whether classifiers that know nothing are explained too.
+        second_panel: How models that took no part in the choice are trained.
+        cache: Where trained models are kept; None for the user's cache.
+    """
+    folder = Path(folder)
+    explanation = Explanation.load(folder)
+    dataset = with_label_names(dataset, explanation.label_names)
+    _check_same_data(folder, explanation, dataset)
+    if explanation.facts.facts.get("ladder") is None:
+        raise InputError(f"{folder} does not keep the ladder of changes it was found with")
+    mined, task = None, stored_task(explanation)
+    if RULES in explanation.facts.facts:
+        chooser = rule_chooser(folder, explanation)
+        # The table is of the inputs alone; groups and familiar surroundings are those of all the data.
+        mined = replace(chooser.mined, rejects=replace(chooser.mined.rejects, dataset=dataset))
+    with reproducible():
+        subject = Subject(
+            explanation=explanation,
+            dataset=dataset,
+            classifier=models.classifier,
+            judges=run_judges(folder, explanation),
+            settings=task,
+            wishes=stored_wishes(explanation),
+            mined=mined,
+            embedder=models.embedder,
+            shown_again=_witnessed(folder, explanation),
+        )
+        evidence = gather(
+            subject,
+            with_controls=with_controls,
+            folder=cache,
+            engine=context.engine,
+            progress=context.report,
+            second_panel=SECOND_PANEL if second_panel is None else second_panel,
+        )
+    evidence = replace(evidence, explanation=_checksum(folder))
+    evidence.save(folder)
+    return evidence
+
+
+def load_evidence(folder: str | Path) -> Evidence | None:
+    """The evidence in a run folder; None if there is none for the explanation it holds now."""
+    path = Path(folder) / EVIDENCE
+    if not path.exists():
+        return None
+    evidence = Evidence.load(path)
+    return evidence if evidence.explanation == _checksum(Path(folder)) else None
+
+
+def _checksum(folder: Path) -> str:
+    return hashlib.sha256((folder / "explanation.json").read_bytes()).hexdigest()
+
+
+def _check_same_data(folder: Path, explanation: Explanation, dataset: GraphDataset) -> None:
+    """Raise an error for graphs that are not those of the run."""
+    for index, it in explanation.inputs.items():
+        if index >= len(dataset) or it.graph != dataset.graphs[index]:
+            raise InputError(f"--dataset must be the data that {folder} explains (graph {index} differs)")
+
+
+def _witnessed(folder: Path, explanation: Explanation) -> list[list[tuple[Graph, Graph]]]:
+    """Results of vectors for inputs that an earlier one covers already."""
+    if explanation.recourse != "vectors" or explanation.facts.facts.get(WITNESSES) is None:
+        return []
+    witnesses = load_witnesses(folder / WITNESSES)
+    found: list[list[tuple[Graph, Graph]]] = [[] for _ in explanation.recourses]
+    also = {(place, index) for place, it in enumerate(explanation.recourses) for index in it.also_covers}
+    for place, index, graph in witnesses.claims.tolist():
+        if (place, index) in also and graph < len(witnesses.graphs):
+            found[place].append((explanation.inputs[index].graph, witnesses.graphs[graph]))
+    return found

@@ -12,9 +12,9 @@ import msgspec
 
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.errors import InputError
+from comrecgc.evidence.controls import RandomRules
 from comrecgc.evidence.matched_pairs import MatchedPairs
 from comrecgc.evidence.other_models import Answer, ModelSummary, by_architecture, summaries
-from comrecgc.evidence.random_rules import RandomRules
 from comrecgc.evidence.verdict import Level, Verdict
 from comrecgc.run import read_json, write_text
 

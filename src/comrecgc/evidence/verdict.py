@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from comrecgc.algorithms.rules.choice import wilson_interval
+from comrecgc.evidence.controls import RandomRules
 from comrecgc.evidence.matched_pairs import MatchedPairs
 from comrecgc.evidence.other_models import Answer
-from comrecgc.evidence.random_rules import RandomRules
 
 Level = Literal["strong", "mixed", "weak"]
 Speaks = Literal["for", "against", "undecided", "silent"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from comrecgc.models.networks import GraphTensors
 from comrecgc.run import (
     Engine,
     LocalEngine,
+    Progress,
     check_output,
     facts_path,
     load_arrays,
@@ -34,9 +35,6 @@ from comrecgc.run import (
     save_arrays,
     write_json,
 )
-
-Progress = Callable[[str, int, int, str], None]
-"""Called with what is being done, how much is done, how much there is, and a word on how it goes."""
 
 _SETTINGS = "settings.json"
 
@@ -102,7 +100,7 @@ class TrainingFolder:
             graphs,
             num_labels,
             seed=seed,
-            progress=lambda what, done, total: self.say(f"{what}, {name}", done, total),
+            progress=lambda what, done, total, word: self.say(f"{what}, {name}", done, total, word),
             deadline=deadline,
         )
         if path is not None and (deadline is None or time.monotonic() < deadline):  # else they may not be all

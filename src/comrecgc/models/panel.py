@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -23,9 +23,7 @@ from comrecgc.graphs import BoolArray, GraphBatch, fingerprint
 from comrecgc.models.classifier import Classifier, Predictions
 from comrecgc.models.networks import GraphClassifier, load_classifier
 from comrecgc.models.training import ClassifierTraining, EpochReport, split_dataset, train_classifier
-from comrecgc.run import Engine, LocalEngine, check_writable, facts_path, only_writer_of
-
-Progress = Callable[[str, int, int, str], None]
+from comrecgc.run import Engine, LocalEngine, Progress, check_writable, facts_path, only_writer_of
 
 _SEEDS_APART = 1000  # between panels; the seeds people give their own models are smaller
 

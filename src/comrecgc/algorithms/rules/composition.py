@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels
-from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Progress, Workshop
+from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Workshop
+from comrecgc.run import Progress
 
 _PLACES, _MORE_PLACES = (
     40,

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules.matcher import Holders
 from comrecgc.algorithms.rules.mined import MinedRules
-from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, IntArray, Progress
+from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, IntArray
 from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rule, rule_isomorphism
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Rule, Rung, carry_out
+from comrecgc.run import Progress
 
 MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from comrecgc.evidence.gathering import gather
-from comrecgc.evidence.plausibility import diversity, minimal, plausibility
+from comrecgc.evidence.measures import diversity, minimal, plausibility
 from comrecgc.evidence.subject import Subject
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Edit, EditKind
