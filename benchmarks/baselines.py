@@ -31,7 +31,7 @@ from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of, owners_of
 from comrecgc.cover import PublishedClustering, RecoursePairs, few_counterfactuals, pairs_within, with_counterfactuals
 from comrecgc.graphs import GraphBatch, apply_edit, one_edit_table, to_data
-from comrecgc.run import reproducible
+from comrecgc.run import RunContext, reproducible
 from comrecgc.scoring import NeighbourhoodScorer
 
 BASELINES = [name for name, made in ALGORITHMS.items() if issubclass(made, Baseline)]
@@ -93,7 +93,7 @@ def measured(subject: Subject, name: str, options: dict[str, Any], arguments: ar
     kept = arguments.out.parent / f"{arguments.out.stem}-kept" / f"{arguments.dataset}-{name}-{arguments.seed}-{given}"
     kept.mkdir(parents=True, exist_ok=True)
     with reproducible():
-        found = baseline.run(subject, np.random.default_rng(arguments.seed), checkpoint=kept, resume=True)
+        found = baseline.run(subject, np.random.default_rng(arguments.seed), RunContext(checkpoint=kept, resume=True))
     walk = time.monotonic() - started
     row: dict[str, Any] = {"found": len(found), "search_minutes": round(walk / 60, 2)}
     if found.found:

@@ -31,6 +31,7 @@ from comrecgc.cover import PublishedClustering, normalised_distances, pairs_with
 from comrecgc.data import paper_theta
 from comrecgc.graphs import Graph
 from comrecgc.models import predict
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
 DATASETS = ("nci1", "mutagenicity", "aids", "proteins")
@@ -72,7 +73,7 @@ def measured(
     wall, cpu = time.monotonic(), time.process_time()
     baseline = algorithm_of(name, options)
     assert isinstance(baseline, Baseline)
-    found = baseline.run(subject, np.random.default_rng(seed), checkpoint=kept, resume=kept is not None)
+    found = baseline.run(subject, np.random.default_rng(seed), RunContext(checkpoint=kept, resume=kept is not None))
     took = {"seconds": time.monotonic() - wall, "cpu": time.process_time() - cpu}
     took["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     if arguments.loose:

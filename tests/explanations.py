@@ -15,9 +15,9 @@ from comrecgc.explanation.records import RejectedInput, RunFacts, Uncovered
 from comrecgc.graphs import (
     EditPath,
     Graph,
+    NeighbourIndex,
     Pattern,
     Rule,
-    Surroundings,
     apply_edit,
     apply_path,
     carry_out,
@@ -163,7 +163,7 @@ def explain_by_rules(
     recourses: list[CommonRecourse] = []
     seen: list[int] = []
     for rule in rules:
-        found = {index: next(find_sites(rule, Surroundings(it.graph)), None) for index, it in inputs.items()}
+        found = {index: next(find_sites(rule, NeighbourIndex(it.graph)), None) for index, it in inputs.items()}
         can = [index for index, site in found.items() if site is not None]
         turned = [index for index in can if index % 12]
         members = []
@@ -287,7 +287,7 @@ def tiny_dataset(label_names: tuple[str, ...] = ("C", "O", "N"), name: str = "ti
     chain = Graph([0, 2, 1], [[0, 1], [1, 2]], [0, 0])
     return GraphDataset(
         name=name,
-        graphs=(ring, chain, chain, ring.permuted([3, 2, 1, 0])),
+        graphs=(ring, chain, chain, ring.permute([3, 2, 1, 0])),
         classes=np.array([0, 0, 1, 0], dtype=np.int8),
         label_names=label_names,
         edge_label_names=("single", "double"),

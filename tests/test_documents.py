@@ -132,7 +132,7 @@ def test_the_examples_of_models_of_molecules_run(
     pytest.importorskip("rdkit")
     if name == "chemprop_model":
         pytest.importorskip("chemprop", reason="chemprop wants an older rdkit, so the project does not depend on it")
-    from comrecgc.molecules import sanitised
+    from comrecgc.molecules import sanitise
 
     path = ROOT / "examples" / f"{name}.py"
     monkeypatch.setattr("sys.argv", [str(path)])
@@ -143,7 +143,7 @@ def test_the_examples_of_models_of_molecules_run(
     assert any("nitro" in recourse.summary for recourse in explanation.recourses)
     for recourse in explanation.recourses:
         for member in recourse.covered:
-            molecule = sanitised(member.counterfactual, explanation.label_names)
+            molecule = sanitise(member.counterfactual, explanation.label_names)
             assert molecule is not None
             assert molecule.GetNumAtoms() == member.counterfactual.num_nodes
             assert "." not in names["to_smiles"](member.counterfactual, explanation.label_names)

@@ -106,7 +106,7 @@ class Method:
             baseline = self._made(setup)
             assert isinstance(baseline, Baseline)
             found = baseline.run(
-                subject, np.random.default_rng(seed), checkpoint=kept, resume=self.searched_by is not None
+                subject, np.random.default_rng(seed), RunContext(checkpoint=kept, resume=self.searched_by is not None)
             )
         count = min(self.num_graphs, len(found))
         chosen = summarise(found, subject, num_graphs=count, theta=self.theta or 0.1) if count else None

@@ -248,7 +248,7 @@ def _request(
         "changes": task.changes,
         "dataset": dataset.name,
         "data": data_fingerprint(dataset),
-        "classifier": training.stated() if file is None else checksum(file),
+        "classifier": asdict(training) if file is None else checksum(file),
     }
     if isinstance(task.algorithm, VectorAlgorithm):
         embedder = task.algorithm.embedder or QUICK_TRAINING

@@ -237,10 +237,10 @@ def test_a_download_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("contents", "declared", "reason"),
     [
-        (b"<html>moved</html>", None, "what came is not a zip archive"),
+        (b"<html>moved</html>", None, "not a zip archive"),
         (b"PK", 100, "the connection ended after 2 of 100 bytes"),
         (b"x" * 101, None, "it is larger than 100 bytes"),
-        (b"", None, "what came is not a zip archive"),
+        (b"", None, "not a zip archive"),
     ],
 )
 def test_a_bad_download_leaves_nothing_behind(

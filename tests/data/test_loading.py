@@ -206,7 +206,7 @@ def test_bad_choices(write_tu: WriteTU, classes: str, options: dict[str, int], m
 
 def test_several_classes(write_tu: WriteTU) -> None:
     folder = write_tu(graph_indicator="1\n1\n1\n2\n3\n", graph_labels="1\n2\n3\n", node_labels="5\n8\n5\n6\n8\n")
-    rule = r"TINY has 3 classes: accept must name the one to reach, among 1 \(1 graphs\), 2 \(1 graphs\), 3 .* \(got neither\)"
+    rule = r"TINY has 3 classes: accept must name one of 1 \(1 graphs\), 2 \(1 graphs\), 3 .* \(got neither\)"
     with pytest.raises(InputError, match=rule):
         from_tu_folder(folder)
     against_all = from_tu_folder(folder, accept=2)

@@ -16,7 +16,7 @@ from comrecgc.data import PlantedDataset, find_toxicophores, load_planted
 from comrecgc.data.planted import ELEMENTS, true_recourses
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, graph_key, to_networkx
-from comrecgc.molecules import Group, is_valid_molecule, to_rdkit
+from comrecgc.molecules import FunctionalGroup, is_valid_molecule, to_rdkit
 from comrecgc.molecules.smiles import from_smiles
 
 PATTERNS = {"nitro": "[N+](=O)[O-]", "epoxide": "C1OC1", "nitrosamine": "[NX3]-[NX2]=O"}
@@ -130,13 +130,13 @@ def test_bad_choices(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("smiles", "found"),
     [
-        ("C[N+](=O)[O-]", [Group("nitro", (1, 2, 3))]),
-        ("c1ccccc1[N+](=O)[O-]", [Group("nitro", (6, 7, 8))]),
-        ("C1OC1C", [Group("epoxide", (1, 0, 2))]),
-        ("C1CCC2OC2C1", [Group("epoxide", (4, 3, 5))]),
-        ("CN(C)N=O", [Group("nitrosamine", (1, 3, 4))]),
-        ("O=NN(C)CC1CO1", [Group("epoxide", (7, 5, 6)), Group("nitrosamine", (2, 1, 0))]),
-        ("[O-][N+](=O)C[N+](=O)[O-]", [Group("nitro", (1, 0, 2)), Group("nitro", (4, 5, 6))]),
+        ("C[N+](=O)[O-]", [FunctionalGroup("nitro", (1, 2, 3))]),
+        ("c1ccccc1[N+](=O)[O-]", [FunctionalGroup("nitro", (6, 7, 8))]),
+        ("C1OC1C", [FunctionalGroup("epoxide", (1, 0, 2))]),
+        ("C1CCC2OC2C1", [FunctionalGroup("epoxide", (4, 3, 5))]),
+        ("CN(C)N=O", [FunctionalGroup("nitrosamine", (1, 3, 4))]),
+        ("O=NN(C)CC1CO1", [FunctionalGroup("epoxide", (7, 5, 6)), FunctionalGroup("nitrosamine", (2, 1, 0))]),
+        ("[O-][N+](=O)C[N+](=O)[O-]", [FunctionalGroup("nitro", (1, 0, 2)), FunctionalGroup("nitro", (4, 5, 6))]),
         ("CC(=O)O", []),
         ("CC=NO", []),
         ("CN=O", []),
@@ -150,7 +150,7 @@ def test_bad_choices(options: dict[str, Any], message: str) -> None:
         ("CN(C)N(C)O", []),
     ],
 )
-def test_known_molecules(smiles: str, found: list[Group]) -> None:
+def test_known_molecules(smiles: str, found: list[FunctionalGroup]) -> None:
     pytest.importorskip("rdkit", reason="SMILES need rdkit")
     assert find_toxicophores(from_smiles(smiles, ELEMENTS)) == tuple(found)
 
@@ -158,4 +158,4 @@ def test_known_molecules(smiles: str, found: list[Group]) -> None:
 def test_nodes_are_ids_not_positions() -> None:
     pytest.importorskip("rdkit", reason="SMILES need rdkit")
     graph = apply_edit(from_smiles("CC[N+](=O)[O-]", ELEMENTS), Edit(EditKind.REMOVE_NODE, 0))
-    assert find_toxicophores(graph) == (Group("nitro", (2, 3, 4)),)
+    assert find_toxicophores(graph) == (FunctionalGroup("nitro", (2, 3, 4)),)

@@ -186,7 +186,7 @@ def test_the_graph_that_breaks_a_rule_is_named(changes: dict[str, Any], message:
         (
             [data(y=0), data(y=1), data(y=2)],
             {},
-            r"y has 3 classes: accept must name the one to reach, among 0 \(1 graphs\), 1 ",
+            r"y has 3 classes: accept must name one of 0 \(1 graphs\), 1 ",
         ),
         ([data(y=5)], {}, r"y must have two classes \(got 5\)"),
         ([data()], {"accept": 2}, r"accept must be one of the classes 0, 1 \(got 2\)"),

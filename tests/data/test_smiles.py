@@ -11,7 +11,7 @@ from comrecgc.data import TableReading, load_dataset
 from comrecgc.data.smiles import from_smiles_table
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
-from comrecgc.molecules import canonical_smiles, sanitised, to_smiles
+from comrecgc.molecules import canonical_smiles, sanitise, to_smiles
 from comrecgc.molecules.smiles import from_smiles
 
 Chem = pytest.importorskip("rdkit.Chem", reason="SMILES need rdkit")
@@ -136,24 +136,24 @@ def test_bad_rows_may_be_skipped_and_are_noted(table: Path) -> None:
         (
             "smiles,y\nCC,good\nCN,bad\nCO,bad\n",
             {},
-            r"accept \(--accept\) must say which value of column 'y' is the good one: bad or good",
+            r"accept \(--accept\) must name the value of column 'y' that means accept, bad or good",
         ),
         (
             "smiles,y\nCC,good\nCN,bad\nCO,bad\n",
             {"accept": "fine"},
             r"accept must be a value of column 'y': .* \(got 'fine'\)",
         ),
-        ("smiles,y\nCC,2.5\nCN,3.5\nCO,4\n", {}, r"threshold \(--threshold\) must say from where column 'y' is high"),
+        ("smiles,y\nCC,2.5\nCN,3.5\nCO,4\n", {}, r"threshold \(--threshold\) must separate the numbers of column 'y'"),
         ("smiles,y\nCC,2.5\nCN,3.5\nCO,4\n", {"threshold": 3, "accept": "more"}, r"accept must be 'higher' or 'lower'"),
         (
             "smiles,class\nCC,low\nCN,high\nCO,medium\nCF,low\n",
             {},
-            r"accept \(--accept\) must say which value of column 'class' is the good one: high or low or medium",
+            r"accept \(--accept\) must name the value of column 'class' that means accept, high or low or medium",
         ),
         (
             "ID,smiles,IC50\n1,CC,2\n2,CN,30\n3,CO,4\n",
             {},
-            r"no such column among ID, smiles, IC50\); threshold \(--threshold\) makes classes of the numbers of IC50",
+            r"no such column among ID, smiles, IC50\); threshold \(--threshold\) turns numbers into classes, of column IC50",
         ),
         (
             "smiles,IC50\nCC,2\nCN,>30\nCO,4\n",
@@ -175,7 +175,7 @@ def test_bad_rows_may_be_skipped_and_are_noted(table: Path) -> None:
             {"threshold": 3, "target": "y"},
             r"line 3: column 'y' must hold numbers \(got 'x'\)",
         ),
-        ("smiles,y\nCC,1\nCC,0\n", {}, r"no molecule is left: every one appears with both classes"),
+        ("smiles,y\nCC,1\nCC,0\n", {}, r"every molecule appears with both classes"),
         (TABLE, {"label_names": ("C", "O")}, r"line 3: atoms must be among C, O \(got N\)"),
         (TABLE, {"colour": "red"}, r"Options are smiles, target, .* \(got 'colour'\)"),
         ("smiles_1,smiles_2,a\nCC,C,1\n", {}, r"one column of SMILES"),
@@ -205,7 +205,7 @@ def test_what_cannot_be_used_is_named_in_one_line(
 
 def test_bytes_that_are_no_text(table: Path) -> None:
     table.write_bytes(b"smiles,class\nCC\xff,1\n")
-    with pytest.raises(InputError, match=r"must be UTF-8 text \(got a byte that is not at 15\)"):
+    with pytest.raises(InputError, match=r"must be UTF-8 text \(got another byte at 15\)"):
         from_smiles_table(table)
 
 
@@ -351,7 +351,7 @@ def test_a_table_of_drugs_as_it_is(data_root: Path) -> None:
     assert {"C", "c", "[nH]", "N+", "O-"} < set(dataset.label_names)
     assert not {"Na+", "Cl-"} & set(dataset.label_names)
     for graph in dataset.graphs:
-        molecule = sanitised(graph, dataset.label_names)
+        molecule = sanitise(graph, dataset.label_names)
         assert molecule is not None
         smiles = canonical_smiles(molecule)
         assert from_smiles(smiles, dataset.label_names).num_nodes == graph.num_nodes

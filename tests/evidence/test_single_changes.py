@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from comrecgc.evidence.matched_pairs import single_changes
-from comrecgc.graphs import Graph, Pattern, Rule, Surroundings, carry_out, distinct_sites
+from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, carry_out, distinct_sites
 
 RELABEL = Rule(Pattern((0,), (), None), Pattern((1,), (), None), ((0, 0),), (False,))
 
@@ -13,7 +13,7 @@ def path(*labels: int) -> Graph:
 
 
 def results(rule: Rule, graph: Graph) -> list[list[int]]:
-    sites = distinct_sites(rule, Surroundings(graph), 9)
+    sites = distinct_sites(rule, NeighbourIndex(graph), 9)
     return sorted(carry_out(rule, graph, site).labels.tolist() for site in sites)
 
 

@@ -48,7 +48,7 @@ def test_allowed_edits_leave_familiar_what_they_touch(data: list[Graph], min_see
 def test_hashes_do_not_depend_on_node_order_or_process() -> None:
     graph = Graph([0, 1, 2, 1], [(0, 1), (1, 2), (2, 3)], [0, 1, 0])
     order = [2, 0, 3, 1]
-    batch = GraphBatch.from_graphs([graph, graph.permuted(order)])
+    batch = GraphBatch.from_graphs([graph, graph.permute(order)])
     first, second = surroundings(batch)[:4], surroundings(batch)[4:]
     assert second.tolist() == first[order].tolist()
     assert int(first[0]) == 16318005005855274657

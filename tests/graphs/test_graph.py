@@ -81,7 +81,7 @@ def test_a_graph_survives_the_trip_to_a_worker_process() -> None:
 
 def test_permuted_moves_labels_edges_and_edge_labels_together() -> None:
     graph = Graph([5, 6, 7], [(0, 1), (1, 2)], [1, 2])
-    turned = graph.permuted([2, 0, 1])
+    turned = graph.permute([2, 0, 1])
     assert turned.labels.tolist() == [7, 5, 6]
     assert turned.edges.tolist() == [[0, 2], [1, 2]]
     assert turned.edge_labels is not None
@@ -123,7 +123,7 @@ def test_fingerprints_tell_lists_apart() -> None:
     assert fingerprint([first, second]) == fingerprint([Graph([0, 1], [(1, 0)]), second])
     assert fingerprint([first, second]) != fingerprint([second, first])
     assert fingerprint([first]) != fingerprint([first, first])
-    assert fingerprint([first]) != fingerprint([first.permuted([1, 0])])
+    assert fingerprint([first]) != fingerprint([first.permute([1, 0])])
     assert fingerprint([first]) != fingerprint([Graph([0, 1], [(0, 1)], [2])])
 
 

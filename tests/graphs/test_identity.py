@@ -72,7 +72,7 @@ def test_keys_are_the_same_everywhere() -> None:
 def test_shuffled_copies_share_a_key(graph: Graph, random: object) -> None:
     order = list(range(graph.num_nodes))
     random.shuffle(order)  # type: ignore[attr-defined]
-    assert graph_key(graph.permuted(order)) == graph_key(graph)
+    assert graph_key(graph.permute(order)) == graph_key(graph)
 
 
 def test_thousands_of_small_graphs_split_exactly_as_refinement_splits_them() -> None:
@@ -123,7 +123,7 @@ def test_shuffled_real_molecules_share_a_key(data_root: Path) -> None:
     rng = np.random.default_rng(0)
     for name in ("aids", "nci1"):
         for graph in load_dataset(name, root=data_root)[:400]:
-            assert graph_key(graph.permuted(rng.permutation(graph.num_nodes))) == graph_key(graph)
+            assert graph_key(graph.permute(rng.permutation(graph.num_nodes))) == graph_key(graph)
 
 
 def test_real_molecules_and_neighbours_split_exactly_as_refinement_splits_them(data_root: Path) -> None:

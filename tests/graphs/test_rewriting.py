@@ -15,9 +15,9 @@ from networkx.algorithms.isomorphism import GraphMatcher
 from comrecgc.errors import InputError
 from comrecgc.graphs import (
     Graph,
+    NeighbourIndex,
     Pattern,
     Rule,
-    Surroundings,
     can_be_carried_out,
     carry_out,
     distinct_sites,
@@ -113,7 +113,7 @@ def carried_out(rule: Rule, graph: nx.Graph[Any], site: tuple[int, ...]) -> nx.G
 def test_places_equal_every_map_that_fits(data: st.DataObject, edge_labels: bool) -> None:
     graph = data.draw(graphs(max_nodes=6, edge_labels=edge_labels))
     rule = data.draw(rules(graph))
-    sites = list(find_sites(rule, Surroundings(graph)))
+    sites = list(find_sites(rule, NeighbourIndex(graph)))
     assert len(sites) == len(set(sites))
     assert set(sites) == brute_force_sites(rule, to_networkx(graph))
     assert can_be_carried_out(rule, graph) == bool(sites)
@@ -133,7 +133,7 @@ def test_places_equal_every_map_that_fits(data: st.DataObject, edge_labels: bool
 def test_carrying_out_equals_its_description(data: st.DataObject, edge_labels: bool) -> None:
     graph = data.draw(graphs(max_nodes=6, edge_labels=edge_labels))
     rule = data.draw(rules(graph))
-    for site in list(find_sites(rule, Surroundings(graph)))[:5]:
+    for site in list(find_sites(rule, NeighbourIndex(graph)))[:5]:
         result = carry_out(rule, graph, site)
         wanted = carried_out(rule, to_networkx(graph), site)
         names = result.ids.tolist()
@@ -164,7 +164,7 @@ def test_within_leaves_the_places_inside(data: st.DataObject, edge_labels: bool)
     graph = data.draw(graphs(max_nodes=5, edge_labels=edge_labels))
     rule = data.draw(rules(graph))
     within = frozenset(data.draw(st.sets(st.integers(0, graph.num_nodes - 1))))
-    sites = find_sites(rule, Surroundings(graph), within)
+    sites = find_sites(rule, NeighbourIndex(graph), within)
     assert set(sites) == {site for site in brute_force_sites(rule, to_networkx(graph)) if set(site) <= within}
 
 
@@ -172,7 +172,7 @@ def test_within_leaves_the_places_inside(data: st.DataObject, edge_labels: bool)
 def test_distinct_places_lose_no_result(data: st.DataObject, edge_labels: bool) -> None:
     graph = data.draw(graphs(max_nodes=6, edge_labels=edge_labels))
     rule = data.draw(rules(graph))
-    where = Surroundings(graph)
+    where = NeighbourIndex(graph)
     few = [to_networkx(carry_out(rule, graph, site)) for site in distinct_sites(rule, where, 10**6)]
     for site in find_sites(rule, where):
         result = to_networkx(carry_out(rule, graph, site))
@@ -188,14 +188,14 @@ def _isomorphic(one: nx.Graph[Any], other: nx.Graph[Any]) -> bool:
 def test_a_nitro_group_becomes_a_chlorine() -> None:
     rule = Rule(NITRO, Pattern((0, 3), ((0, 1),), (0,)), ((0, 0),), (False, True, True, True))
     graph = Graph([0, 0, 1, 2, 2], [[0, 1], [1, 2], [2, 3], [2, 4]], [0, 0, 1, 1])
-    sites = list(find_sites(rule, Surroundings(graph)))
+    sites = list(find_sites(rule, NeighbourIndex(graph)))
     assert sites == [(1, 2, 3, 4), (1, 2, 4, 3)]
-    assert distinct_sites(rule, Surroundings(graph), 10) == [(1, 2, 3, 4)]
+    assert distinct_sites(rule, NeighbourIndex(graph), 10) == [(1, 2, 3, 4)]
     result = carry_out(rule, graph, sites[0])
     assert result.labels.tolist() == [0, 0, 3]
     assert result.edges.tolist() == [[0, 1], [1, 2]]
     assert result.ids.tolist() == [0, 1, 5]
-    assert (rule.cost, rule.grown) == (3 + 3 + 1 + 1, 2 - 6)
+    assert (rule.cost, rule.size_change) == (3 + 3 + 1 + 1, 2 - 6)
 
 
 def test_a_place_may_lie_in_several_parts() -> None:
@@ -203,7 +203,7 @@ def test_a_place_may_lie_in_several_parts() -> None:
         Pattern((0, 0), (), None), Pattern((0, 0), ((0, 1),), None), ((0, 0), (1, 1)), (False, False), num_changes=1
     )
     graph = Graph([0, 0, 0], [[0, 1]])
-    assert set(find_sites(rule, Surroundings(graph))) == {(0, 2), (2, 0), (1, 2), (2, 1)}
+    assert set(find_sites(rule, NeighbourIndex(graph))) == {(0, 2), (2, 0), (1, 2), (2, 1)}
     assert rule.must_be_apart == ((0, 1),)
 
 
@@ -241,6 +241,6 @@ def test_many_nodes_of_the_same_part_are_no_trouble() -> None:
     rule = Rule(hubs, after, tuple((i, i) for i in range(22)), (True, True) + (False,) * 20)
     graph = Graph([0] * 22, sorted(edges))
     assert can_be_carried_out(rule, graph)
-    assert len(distinct_sites(rule, Surroundings(graph), 100)) == 2
+    assert len(distinct_sites(rule, NeighbourIndex(graph), 100)) == 2
     tied = Graph([0] * 23, sorted([*edges, (0, 22)]))
     assert not can_be_carried_out(rule, tied)

@@ -78,7 +78,7 @@ def test_two_classes_in_every_form_are_recognised(last: Callable[[Tensor], Tenso
 @pytest.mark.parametrize("squeeze", [False, True])
 def test_a_single_sigmoid(squeeze: bool) -> None:
     net = Net(scores=1, last=lambda s: torch.sigmoid(s).squeeze() if squeeze else torch.sigmoid(s))
-    with pytest.raises(InputError, match="return_type must say what the scores are"):
+    with pytest.raises(InputError, match=r"return_type, .* must be one of"):
         as_classifier(net, DATASET)
     classifier = as_classifier(net, DATASET, return_type="probs")
     expected = 1 / (1 + np.exp(-logits(net)[:, 0]))
@@ -129,7 +129,7 @@ def test_a_regression_model_with_a_threshold() -> None:
     for options, words in [
         ({"threshold": np.nan}, r"threshold must be a finite number"),
         ({"threshold": 0.0, "accept": "up"}, r"accept must be 'higher' or 'lower'"),
-        ({"threshold": 0.0, "accept": 1}, r"threshold and a class cannot both be given"),
+        ({"threshold": 0.0, "accept": 1}, r"threshold and a class must not both be given"),
         ({"accept": "lower"}, r"accept is a class, or a side of a threshold"),
     ]:
         with pytest.raises(InputError, match=words):
@@ -143,7 +143,7 @@ def test_a_model_returning_a_tuple() -> None:
     for last in (lambda s: (s, torch.zeros(7, 3)), lambda s: {"loss": torch.tensor(0.0), "y": s}):
         np.testing.assert_array_equal(probability(as_classifier(Net(last=last), DATASET)), plain)
     both = Net(last=lambda s: (torch.zeros(len(s), 20), s))
-    with pytest.raises(InputError, match=r"^output must say which .* \(got shapes 0: \(30, 20\), 1: \(30, 2\)\)$"):
+    with pytest.raises(InputError, match=r"^output must name .* \(got shapes 0: \(30, 20\), 1: \(30, 2\)\)$"):
         as_classifier(both, DATASET)
     np.testing.assert_array_equal(probability(as_classifier(both, DATASET, output=1)), plain)
     named = Net(last=lambda s: SimpleNamespace(logits=s))
@@ -336,7 +336,7 @@ def test_what_cannot_be_called_or_understood_is_refused() -> None:
         def forward(self, nodes: Tensor, links: Tensor) -> Tensor:  # noqa: ARG002
             return nodes
 
-    with pytest.raises(InputError, match=r"^call must say how .* \(got forward\(nodes, links\)\)$"):
+    with pytest.raises(InputError, match=r"^call must be one of .* \(got forward\(nodes, links\)\)$"):
         as_classifier(Strange(), DATASET)
     with pytest.raises(InputError, match=r"^The model must be a torch module, .* \(got str\)$"):
         as_classifier("model.pth", DATASET)  # type: ignore[arg-type]
@@ -408,7 +408,9 @@ def test_single_scores_that_can_only_be_raw(scores: list[list[float]]) -> None:
     ],
 )
 def test_scores_that_leave_a_doubt_are_asked_about(scores: list[list[float]], words: str) -> None:
-    with pytest.raises(InputError, match=rf"^return_type must say .*'raw', 'probs', 'log_probs' \(got .*{words}"):
+    with pytest.raises(
+        InputError, match=rf"^return_type.* must be one of .*'raw', 'probs', 'log_probs' \(got .*{words}"
+    ):
         detect_return_type(np.array(scores))
 
 

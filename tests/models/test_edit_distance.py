@@ -98,7 +98,7 @@ def test_identical_and_permuted_graphs_are_at_distance_zero() -> None:
     for num_nodes in (1, 2, 9, 20):
         graph = molecule_like(rng, num_nodes)
         assert ged_interval(graph, graph, effort=NOTHING).upper == 0
-        interval = ged_interval(graph, graph.permuted(rng.permutation(num_nodes)), effort="exact")
+        interval = ged_interval(graph, graph.permute(rng.permutation(num_nodes)), effort="exact")
         assert (interval.lower, interval.upper, interval.gap) == (0, 0, 0.0)
 
 

@@ -86,7 +86,7 @@ def test_finds_most_permuted_molecules_again() -> None:
     found = 0
     for _ in range(20):
         graph = molecule_like(rng, 20)
-        gain, _ = grown(graph, graph.permuted(rng.permutation(20)))
+        gain, _ = grown(graph, graph.permute(rng.permutation(20)))
         found += gain == graph.num_nodes + 2 * graph.num_edges
     assert found >= 15
 

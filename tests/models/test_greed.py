@@ -59,7 +59,7 @@ def test_node_order_does_not_matter() -> None:
     model, _ = model_and_batch()
     rng = np.random.default_rng(1)
     graph = random_graph(rng, 12, 4, 0.3)
-    both = model.embed(GraphBatch.from_graphs([graph, graph.permuted(rng.permutation(12))]))
+    both = model.embed(GraphBatch.from_graphs([graph, graph.permute(rng.permutation(12))]))
     np.testing.assert_allclose(both[0], both[1], atol=1e-5)
 
 
@@ -119,7 +119,7 @@ def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must describe a greed \(got 'classifier'\)"):
         load_embedder(path)
     torch.save({"fc.weight": torch.zeros(2, 2)}, tmp_path / "other.pt")
-    with pytest.raises(InputError, match="is not a GREED embedder"):
+    with pytest.raises(InputError, match="must be a GREED embedder"):
         load_embedder(tmp_path / "other.pt")
     (tmp_path / "junk.pt").write_bytes(b"junk")
     with pytest.raises(InputError, match="damaged or not a PyTorch state dict"):

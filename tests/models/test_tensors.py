@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from comrecgc.graphs import Graph, GraphBatch, grouped_neighbours
+from comrecgc.graphs import Graph, GraphBatch, group_neighbours
 from comrecgc.models.networks import GraphTensors
 from tests.graphs.strategies import random_graph
 
@@ -15,7 +15,7 @@ def random_batch(seed: int) -> GraphBatch:
 
 def test_neighbours_are_grouped_by_node() -> None:
     batch = GraphBatch.from_graphs([Graph([0, 0, 0], [(0, 1), (1, 2)]), Graph([0], []), Graph([0, 0], [(0, 1)])])
-    neighbours, ptr = grouped_neighbours(batch)
+    neighbours, ptr = group_neighbours(batch)
     groups = [sorted(neighbours[ptr[v] : ptr[v + 1]].tolist()) for v in range(6)]
     assert groups == [[1], [0, 2], [1], [], [5], [4]]
 

@@ -104,7 +104,7 @@ def test_resume_of_a_finished_run_trains_nothing(tmp_path: Path) -> None:
     assert_same(first.model, again.model)
     assert (again.accuracy, again.best_epoch, again.epochs) == (first.accuracy, first.best_epoch, first.epochs)
     np.testing.assert_array_equal(again.split.train, first.split.train)
-    with pytest.raises(InputError, match="of another run: training must be"):
+    with pytest.raises(InputError, match="other settings or data: training must be"):
         train_classifier(dataset, replace(QUICK, seed=5), out=out, resume=True)
 
 
@@ -112,9 +112,9 @@ def test_resume_refuses_another_run_and_a_damaged_file(tmp_path: Path) -> None:
     dataset, out = marked_dataset(), tmp_path / "m.safetensors"
     with pytest.raises(Killed):
         train_classifier(dataset, QUICK, out=out, progress=kill_at(2), checkpoint_seconds=0)
-    with pytest.raises(InputError, match="belongs to another run: fingerprint must be"):
+    with pytest.raises(InputError, match="other settings or data: fingerprint must be"):
         train_classifier(marked_dataset(seed=1), QUICK, out=out, resume=True)
-    with pytest.raises(InputError, match="belongs to another run: training must be"):
+    with pytest.raises(InputError, match="other settings or data: training must be"):
         train_classifier(dataset, replace(QUICK, hidden=9), out=out, resume=True)
     (tmp_path / "m.training.npz").write_bytes(b"rubbish")
     with pytest.raises(InputError, match="is damaged") as caught:
@@ -218,5 +218,3 @@ def test_classes_that_count_the_same() -> None:
     indices = np.arange(7)
     assert sorted(with_equal_classes(indices, classes).tolist()) == [0, 0, 1, 2, 3, 4, 5, 6, 6]
     assert sorted(with_equal_classes(indices, 1 - classes).tolist()) == [0, 0, 1, 2, 3, 4, 5, 6, 6]
-    assert "balanced" not in ClassifierTraining().stated()
-    assert ClassifierTraining(balanced=True).stated()["balanced"]

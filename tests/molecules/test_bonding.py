@@ -11,7 +11,7 @@ from comrecgc.algorithms.rules.mining import Acceptance, Changes, Workshop
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
-from comrecgc.graphs import ChangedGraphs, Graph, GraphBatch, Rung, Surroundings, carry_out, find_sites
+from comrecgc.graphs import ChangedGraphs, Graph, GraphBatch, NeighbourIndex, Rung, carry_out, find_sites
 from comrecgc.molecules import is_valid_molecule
 from comrecgc.scoring.change_kernels import CUT, JOIN, REBOND, RELABEL, SWAP
 from tests.algorithms.rules import oracles
@@ -103,8 +103,8 @@ def test_every_change_is_the_rule_that_is_read_from_it(mined: tuple[Workshop, Ch
             )
             assert oracles.same(oracles.to_networkx(carry_out(rule, graph, site)), oracles.to_networkx(changed))
             assert rule.cost == changes.cost[row]
-            assert rule.grown == changes.grown[row]
-            assert next(find_sites(rule, Surroundings(graph), frozenset(site)), None) is not None
+            assert rule.size_change == changes.grown[row]
+            assert next(find_sites(rule, NeighbourIndex(graph), frozenset(site)), None) is not None
             number = kinds.number(oracles.rule_graph(rule))
             assert number_of.setdefault((radius, int(changes.rule[row, radius])), number) == number
 

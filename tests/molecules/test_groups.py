@@ -5,7 +5,7 @@ import pytest
 
 from comrecgc.data import load_planted
 from comrecgc.graphs import Graph
-from comrecgc.molecules import BOND_NAMES, Group, Molecule
+from comrecgc.molecules import BOND_NAMES, FunctionalGroup, Molecule
 from comrecgc.molecules.smiles import from_smiles
 
 ELEMENTS = ("C", "N", "O", "S", "P", "F", "Cl", "Br", "I", "H")
@@ -71,7 +71,7 @@ def test_rings_and_aromatic_atoms() -> None:
 def test_hydrogens_do_not_hide_a_group() -> None:
     methanol = Graph([0, 2, 9, 9, 9, 9], [[0, 1], [1, 2], [0, 3], [0, 4], [0, 5]], [0] * 5)
     (group,) = Molecule(methanol, ELEMENTS, BOND_NAMES).groups
-    assert group == Group("hydroxyl", (1,))
+    assert group == FunctionalGroup("hydroxyl", (1,))
 
 
 def test_the_toxic_groups_of_the_planted_dataset_are_found() -> None:

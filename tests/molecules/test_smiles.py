@@ -5,7 +5,7 @@ import pytest
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, apply_edit
 from comrecgc.molecules import (
-    Parsed,
+    ParsedMolecule,
     are_atoms,
     are_types,
     canonical_smiles,
@@ -13,7 +13,7 @@ from comrecgc.molecules import (
     parse_molecule,
     read_atom,
     read_smiles,
-    sanitised,
+    sanitise,
     to_rdkit,
     to_smiles,
 )
@@ -102,7 +102,7 @@ def test_labels_that_are_no_elements_are_no_molecules() -> None:
         to_rdkit(Graph([0, 0], [(0, 1)], [7]), ["C"])
 
 
-def graph_of(parsed: Parsed, names: list[str]) -> Graph:
+def graph_of(parsed: ParsedMolecule, names: list[str]) -> Graph:
     return Graph([names.index(atom) for atom in parsed.atoms], parsed.bonds, parsed.bond_labels)
 
 
@@ -137,7 +137,7 @@ def test_drugs_come_back_as_they_were_and_count_as_valid() -> None:
         wanted.append(canonical_smiles(molecule))
     names = sorted({atom for each in parsed for atom in each.atoms})
     graphs = [graph_of(each, names) for each in parsed]
-    molecules = [sanitised(graph, names) for graph in graphs]
+    molecules = [sanitise(graph, names) for graph in graphs]
     assert None not in molecules
     found = [canonical_smiles(molecule) for molecule in molecules if molecule is not None]
     again = [(one, other) for one, other in zip(found, wanted, strict=True) if one != other]  # written in another order

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comrecgc.data import load_planted
-from comrecgc.graphs import Graph, Pattern, Rule, Surroundings, carry_out, find_sites
+from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, carry_out, find_sites
 from comrecgc.molecules import (
     BOND_NAMES,
     canonical_smiles,
@@ -45,7 +45,7 @@ def products(smirks: str, molecule: Any) -> set[str]:
 
 def made(rule: Rule, graph: Graph, names: tuple[str, ...]) -> set[str]:
     """Canonical SMILES of every valid molecule that the rule makes."""
-    graphs = [carry_out(rule, graph, site) for site in find_sites(rule, Surroundings(graph))]
+    graphs = [carry_out(rule, graph, site) for site in find_sites(rule, NeighbourIndex(graph))]
     return {to_smiles(graph, names) for graph in graphs if is_valid_molecule(graph, names)}
 
 
@@ -181,7 +181,7 @@ def test_rdkit_makes_what_a_rule_over_atom_types_makes(name: str) -> None:
     assert smirks is not None
     for smiles in MOLECULES:
         graph = from_smiles(smiles, TYPES)
-        graphs = [carry_out(rule, graph, site) for site in find_sites(rule, Surroundings(graph))]
+        graphs = [carry_out(rule, graph, site) for site in find_sites(rule, NeighbourIndex(graph))]
         expected = {
             canonical_smiles(read_smiles(to_smiles(made, TYPES))) for made in graphs if is_valid_molecule(made, TYPES)
         }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from comrecgc.explanation import Explanation
-from comrecgc.graphs import Surroundings, find_sites
+from comrecgc.graphs import NeighbourIndex, find_sites
 from comrecgc.report import explorer as module
 from comrecgc.report.explorer import _most_entries, packed_table, rule_chooser
 from comrecgc.report.pages import render_report
@@ -67,7 +67,7 @@ def test_nodes_that_changes_name_stand_where_the_rule_says(live: Explanation, pa
         fixed = {node: int(columns[k, 0]) for k, node in enumerate(wanted) if node >= 0}
         assert any(
             all(site[node] == target for node, target in fixed.items())
-            for site in find_sites(catalogued.rule, Surroundings(graph))
+            for site in find_sites(catalogued.rule, NeighbourIndex(graph))
         )
     assert start == len(packed["places"])
 

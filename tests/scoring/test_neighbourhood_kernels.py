@@ -123,7 +123,7 @@ def test_a_recipe_does_not_depend_on_who_shows_it_first() -> None:
     """Members stand in the order of their colours, whatever the order of the nodes."""
     rng = np.random.default_rng(2)
     graph = random_graph(rng, 8, 3, 0.4)
-    other = graph.permuted(rng.permutation(8))
+    other = graph.permute(rng.permutation(8))
     found = []
     for each in (graph, other):
         table = allowed_edits(each, 3)

@@ -219,7 +219,7 @@ def test_double_precision_takes_the_generic_path() -> None:
 
 def test_input_and_models_are_left_alone() -> None:
     graphs = some_graphs()
-    before = [graph.permuted(np.arange(graph.num_nodes)) for graph in graphs]
+    before = [graph.permute(np.arange(graph.num_nodes)) for graph in graphs]
     classifier, embedder = random_classifier("gat", NUM_LABELS), random_greed(NUM_LABELS)
     weights = {name: tensor.clone() for name, tensor in embedder.state_dict().items()}
     NeighbourhoodScorer(classifier, embedder, NUM_LABELS).score(graphs)

@@ -61,7 +61,7 @@ def test_another_seed_is_another_search(models: ModelPair, explained: Callable[.
 
 def permuted(dataset: GraphDataset, seed: int) -> GraphDataset:
     rng = np.random.default_rng(seed)
-    return replace(dataset, graphs=tuple(graph.permuted(rng.permutation(graph.num_nodes)) for graph in dataset.graphs))
+    return replace(dataset, graphs=tuple(graph.permute(rng.permutation(graph.num_nodes)) for graph in dataset.graphs))
 
 
 def test_the_order_of_nodes_does_not_change_coverage(explained: Callable[..., Explanation]) -> None:

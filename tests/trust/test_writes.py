@@ -168,9 +168,7 @@ def test_an_embedder_training_goes_on_after_any_failed_write(tmp_path: Path, mon
     with monkeypatch.context() as patch:
         disk = Disk(patch)
         train(tmp_path / "whole")
-    assert {name for _, name in disk.operations} == {
-        "settings.json", "train.npz", "fit.npz", "test.npz", "greed.json", "greed.safetensors",
-    }  # fmt: skip
+    assert {name for _, name in disk.operations} == {"greed.training.npz", "greed.json", "greed.safetensors"}
     assert len(disk.operations) % 5 == 0
     for number in range(1, len(disk.operations) + 1, 3):  # every kind of operation, on one file or another
         with monkeypatch.context() as patch:
@@ -179,27 +177,6 @@ def test_an_embedder_training_goes_on_after_any_failed_write(tmp_path: Path, mon
                 train(tmp_path / str(number))
         resumed = train(tmp_path / str(number))
         assert all(torch.equal(resumed[name], tensor) for name, tensor in whole.items()), number
-
-
-def test_half_a_checkpoint_folder_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Labels without the settings they were made with, as a kill while clearing up might have left, are not taken."""
-    graphs = small_dataset().graphs
-    training = EmbedderTraining(effort=0.001, num_layers=1, width=8, head_widths=(8,))
-    monkeypatch.setattr("comrecgc.models.greed_training.CHECKPOINT_EVERY", 7)
-    whole = train_embedder(graphs, 3, training)
-    out, partial = tmp_path / "greed.safetensors", tmp_path / "greed.partial"
-
-    def stop(what: str, done: int, *_: object) -> None:
-        if what == "training" and done:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train_embedder(graphs[:-1], 3, replace(training, seed=5), out=out, progress=stop)
-    assert names(partial) == {"settings.json", "train.npz", "fit.npz"}
-    (partial / "settings.json").unlink()
-    resumed = train_embedder(graphs, 3, training, out=out, resume=True)
-    assert resumed.facts["held_out"] == whole.facts["held_out"]
-    assert all(torch.equal(tensor, whole.state_dict()[name]) for name, tensor in resumed.state_dict().items())
 
 
 @pytest.mark.usefixtures("no_pauses")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.graphs import Graph, Pattern, Rule, Surroundings, carry_out, distinct_sites
+from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, carry_out, distinct_sites
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.molecules.smiles import from_smiles
 from comrecgc.wording.rules import describe_rule
@@ -91,7 +91,7 @@ def test_atoms_whose_family_the_pattern_does_not_show_are_looked_up(molecules: t
     places = []
     for smiles in molecules:
         graph: Graph = from_smiles(smiles, NAMES)
-        site = distinct_sites(METHYLATION, Surroundings(graph), 1)[0]
+        site = distinct_sites(METHYLATION, NeighbourIndex(graph), 1)[0]
         assert carry_out(METHYLATION, graph, site).num_nodes == graph.num_nodes + 1
         places.append((graph, site))
     words = describe_rule(METHYLATION, NAMES, edge_label_names=BOND_NAMES, is_molecular=True, places=places)

@@ -5,18 +5,18 @@ import pytest
 from comrecgc.graphs import Edit, EditKind, Graph
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.molecules.smiles import from_smiles
-from comrecgc.wording import describe_path, describe_recourse, pattern_of, representatives
-from comrecgc.wording.recourses import Pattern
+from comrecgc.wording import describe_path, describe_recourse, edit_pattern, representatives
+from comrecgc.wording.recourses import EditPattern
 
 ELEMENTS = ("C", "N", "O", "H")
 C, N, O, H = range(4)
 RELABEL, ADD, REMOVE, JOIN, CUT = EditKind
 
 
-def pattern(smiles: str, *edits: Edit) -> Pattern:
+def pattern(smiles: str, *edits: Edit) -> EditPattern:
     pytest.importorskip("rdkit")
     graph = from_smiles(smiles, ELEMENTS)
-    return pattern_of(graph, edits, ELEMENTS, edge_label_names=BOND_NAMES, is_molecular=True)
+    return edit_pattern(graph, edits, ELEMENTS, edge_label_names=BOND_NAMES, is_molecular=True)
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_one_graph_in_words(smiles: str, edits: list[Edit], text: str) -> None:
 def test_other_graphs_have_no_chemistry() -> None:
     graph = Graph([0, 1, 0], [[0, 1], [1, 2], [0, 2]])
     edits = (Edit(RELABEL, 0, 1), Edit(CUT, 1, 2), Edit(ADD, 2, 0))
-    found = pattern_of(graph, edits, ("helix", "N"))
+    found = edit_pattern(graph, edits, ("helix", "N"))
     assert found.steps == ("relabel helix to N", "add helix to a helix", "cut N–helix")
-    assert pattern_of(Graph([0, 0], [[0, 1]]), (Edit(CUT, 0, 1),), ("",)).text == "cut node–node"
+    assert edit_pattern(Graph([0, 0], [[0, 1]]), (Edit(CUT, 0, 1),), ("",)).text == "cut node–node"
 
 
 def test_long_and_odd_names_are_clipped() -> None:
-    found = pattern_of(Graph([0, 1], [[0, 1]]), (Edit(RELABEL, 0, 1),), ("x" * 500, "a\nb"))
+    found = edit_pattern(Graph([0, 1], [[0, 1]]), (Edit(RELABEL, 0, 1),), ("x" * 500, "a\nb"))
     assert found.text == f"relabel {'x' * 23}… to a b"
 
 

@@ -9,7 +9,7 @@ import pytest
 from comrecgc.graphs import Graph, Pattern, Rule, Site
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.wording import RuleAt, Words, describe_rules
-from comrecgc.wording.rules import LONGEST_SUMMARY, describe_rule, told_apart
+from comrecgc.wording.rules import LONGEST_SUMMARY, describe_rule, make_distinct
 
 Bond = tuple[int, int] | tuple[int, int, str]
 SIGNS = {"-": 0, "=": 1, "#": 2, ":": 3}
@@ -325,7 +325,7 @@ def test_rules_of_other_graphs_are_told_apart() -> None:
 
 
 def test_what_cannot_be_said_is_written() -> None:
-    lines = told_apart(["relabel a helix"] * 2, [["the helix is among two helices"]] * 2, ["[a]>>[b]", "[a]>>[c]"])
+    lines = make_distinct(["relabel a helix"] * 2, [["the helix is among two helices"]] * 2, ["[a]>>[b]", "[a]>>[c]"])
     assert lines == ["relabel a helix: [a]>>[b]", "relabel a helix: [a]>>[c]"]
 
 

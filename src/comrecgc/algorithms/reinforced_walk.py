@@ -231,3 +231,14 @@ class FrequencyTable:
         room = np.zeros(max(_FIRST_ROOM, len(frequencies)), dtype=np.int64)
         table._falling = np.concatenate([-frequencies, room])
         return table
+
+
+@dataclass(eq=False, kw_only=True)
+class CountingState(WalkState):
+    """A walk that counts visits in a table.
+
+    Args:
+        table: Visits.
+    """
+
+    table: FrequencyTable

@@ -1,7 +1,7 @@
 """A flat set of small files, read from a folder or straight out of a zip archive.
 
-Archives come from strangers, so nothing is ever extracted: members are read into memory by their last name, and an
-archive with a member that could write outside its folder, or that grows beyond reason, is refused as a whole.
+Archives may be hostile, so nothing is ever extracted: members are read in memory by their last name, and an
+archive with a member that could write outside its folder, or that unpacks to an absurd size, is refused as a whole.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from comrecgc.errors import InputError
 from comrecgc.run import write_atomically
 
 MAX_BYTES = 2 << 30
-"""A file larger than this is not read whole,"""
+"""Largest file that is read whole, in bytes."""
 
 MAX_UNPACKED = 1 << 40
-"""and an archive that unpacks to more than this is refused."""
+"""Largest unpacked size of an archive, in bytes."""
 
 MAX_RATIO = 500
-"""An archive that is large and shrank by more than this factor is refused; real label files stay below it."""
+"""Largest compression factor of a large archive; real label files stay below it."""
 
 _SMALL = 8 << 20  # a tiny archive of one repeated digit may well exceed MAX_RATIO
 _ENCRYPTED = 0x1
 _BUFFER = 1 << 20
-# What Python's zipfile raises on a damaged archive, depending on which of its parts is hit.
+# What zipfile raises on a damaged archive, depending on the damaged part.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError)
 
 
@@ -56,7 +56,7 @@ class FileSet:
         return name in self.members
 
     def where(self, name: str) -> str:
-        """How to speak of a file in an error."""
+        """Name of a file for error messages."""
         return f"{self.path}:{name}" if self.zipped else str(self.path / name)
 
     def read(self, name: str) -> bytes:
@@ -70,7 +70,7 @@ class FileSet:
                 return file.read()
 
     def open(self, name: str) -> IO[bytes]:
-        """A file, to be read block after block."""
+        """Open a file for reading in blocks."""
         if name not in self.members:
             raise InputError(f"{self.path} must hold a file {name}")
         with reading_archive(self.where(name)):
@@ -91,7 +91,7 @@ class FileSet:
 
 @contextmanager
 def reading_archive(where: str) -> Iterator[None]:
-    """Whatever a damaged archive raises becomes one line."""
+    """Turn what a damaged archive raises into a one-line `InputError`."""
     try:
         yield
     except InputError:
@@ -177,7 +177,7 @@ _MAX_DOWNLOAD = 64 << 20  # the largest benchmark is below 1 MB
 
 
 def find_archive(name: str, root: str | Path | None = None) -> Path:
-    """Folder or zip archive of a dataset of the TU collection; downloaded into the cache if nowhere at hand.
+    """Folder or zip archive of a dataset of the TU collection; downloaded into the cache if it is not found.
 
     Args:
         name: Name in the collection, in any case.
@@ -194,7 +194,7 @@ def find_archive(name: str, root: str | Path | None = None) -> Path:
 
 
 def _candidates(root: Path, name: str) -> Iterator[Path]:
-    """What under a root may be the dataset: `NAME/`, `NAME/raw/` (PyG's layout), `NAME.zip`, or the root itself."""
+    """Places under a root where the dataset may be: `NAME/`, `NAME/raw/` (PyG's layout), `NAME.zip`, or the root itself."""
     entries = _entries(root)
     folders = [root / entry for entry in entries if entry.lower() == name.lower()]
     archives = [root / entry for entry in entries if entry.lower() == f"{name}.zip".lower()]
@@ -223,7 +223,9 @@ def _download(name: str, cache: Path, looked_in: list[Path]) -> Path:
         reason = " ".join(str(error).split()) or type(error).__name__
         places = ", ".join(map(str, looked_in))
         advice = f"put {name}.zip in a folder and set {DATA_VARIABLE} to that folder"
-        raise InputError(f"{name} is not in {places} and cannot be had from {url} ({reason}): {advice}") from error
+        raise InputError(
+            f"{name} is not in {places} and cannot be downloaded from {url} ({reason}): {advice}"
+        ) from error
     write_atomically(target, lambda file: file.write(contents))
     return target
 
@@ -240,5 +242,5 @@ def _fetch(url: str) -> bytes:
     if size and len(contents) != size:
         raise ValueError(f"the connection ended after {len(contents)} of {size} bytes")
     if not zipfile.is_zipfile(io.BytesIO(contents)):
-        raise ValueError("what came is not a zip archive")
+        raise ValueError("the answer is not a zip archive")
     return contents

@@ -1,4 +1,4 @@
-"""A dataset: graphs over one label alphabet, each with a class, reject (0) or accept (1); and what its readers share."""
+"""A dataset: graphs over one label alphabet, each with a class, reject (0) or accept (1); and functions that its readers share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_LABELS = 512
 """More distinct feature rows than this are not an alphabet: relabelling a node would be a choice among too many."""
 
 DatasetIndex = NewType("DatasetIndex", int)
-"""The number of a graph in its dataset. Where it stands among the rejects is a `RejectPlace`."""
+"""Index of a graph in its dataset; its index among the rejects is a `RejectPlace`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,16 +32,16 @@ class GraphDataset(Sequence[Graph]):
     """Graphs with their classes and the names of their labels.
 
     Args:
-        name: What the dataset is called in files and reports.
-        graphs: The graphs: a tuple of them, or packed where there are very many.
+        name: Name of the dataset in files and reports.
+        graphs: The graphs: a tuple, or `PackedGraphs` where there are very many.
         classes: Class of each graph, `[len]`: 0 reject, 1 accept.
         label_names: Name of each node label; its length is the size of the alphabet.
-        class_names: What classes 0 and 1 mean.
+        class_names: Names of classes 0 and 1.
         edge_label_names: Name of each edge label, if edges have labels.
         features: Feature row a model sees for each label, `[num_labels, width]`; one-hot unless given.
         edge_features: Feature row a model sees for each edge label, `[num_edge_labels, width]`; one-hot unless given.
-        notes: What reading did to the data (graphs dropped, duplicates merged …), one sentence each.
-        names: What each graph is called; empty where they have no names.
+        notes: One sentence on each way in which reading changed the data (graphs dropped, duplicates merged …).
+        names: Name of each graph; empty if they have none.
     """
 
     name: str
@@ -146,11 +146,11 @@ def _parts(graphs: Sequence[Graph]) -> Iterable[Graph | GraphBatch]:
 
 @dataclass(frozen=True)
 class Repairs:
-    """What was not as it should be in lists of edges.
+    """Counts of what was repaired in lists of edges.
 
     Args:
-        rows: Rows that were read.
-        edges: Edges they hold.
+        rows: Number of rows read.
+        edges: Number of distinct edges in them.
         repeated: Rows that repeat an earlier one.
         one_way: Edges that are listed in one direction only.
     """
@@ -170,7 +170,7 @@ class Repairs:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence on each."""
+        """One sentence on each kind of repair."""
         notes = []
         if self.repeated:
             notes.append(f"{self.repeated} of {self.rows} rows of edges repeated an earlier row and were merged.")
@@ -190,7 +190,7 @@ def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongA
 
     Returns:
         The edges with `i < j`, sorted, `[M, 2]`; the row each was first seen in, `[M]`; the edge of each row, `[E]`;
-        what was not as it should be.
+        and what was repaired.
     """
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     keys, first_row, edge_of_row = np.unique(low * num_nodes + high, return_index=True, return_inverse=True)
@@ -200,7 +200,7 @@ def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongA
     return edges, first_row, edge_of_row, repairs
 
 
-# Two classes out of however many a dataset has: which one is to be reached, and which are to be left.
+# The choice of two classes out of those of a dataset.
 
 
 _SHOWN = 8
@@ -208,12 +208,12 @@ _SHOWN = 8
 
 @dataclass(frozen=True, kw_only=True)
 class GraphReading:
-    """How an archive or a file of graphs is read.
+    """How to read an archive or a file of graphs.
 
     Args:
-        accept: The class to reach, by its value or its name; the larger of two by default.
-        reject: The class to leave; all others by default.
-        threshold: Makes classes of numbers: a graph whose number is as high as this is high, and accepted unless `accept` is "lower".
+        accept: The class that means accept, by its value or its name; the larger of two by default.
+        reject: The class that means reject; all others by default.
+        threshold: Turns numbers into classes: graphs with at least this number are accepted, or, if `accept` is "lower", rejected.
         bins: Number of ranges that a node attribute is cut into, by the attribute's name or its number, counted from 1; "all" is
             every attribute. Attributes that are not named are left out.
     """
@@ -236,12 +236,12 @@ class GraphReading:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChosenClasses:
-    """Two classes.
+    """The graphs of two chosen classes.
 
     Args:
-        kept: Indices of the graphs that are of one of them, `[n]`.
-        classes: 1 where such a graph is of the class to reach, `[n]`.
-        class_names: What reject and accept mean.
+        kept: Indices of the graphs of either class, `[n]`.
+        classes: 1 for the class that means accept, 0 for the other, `[n]`.
+        class_names: Names of reject and accept.
         notes: A sentence on graphs that were left out.
     """
 
@@ -264,11 +264,11 @@ def choose_classes(
 
     Args:
         values: Raw class of each graph, `[B]`.
-        accept: The class to reach, by value or name; None for the larger of two.
-        reject: The class to leave; None for all others.
+        accept: The class that means accept, by value or name; None for the larger of two.
+        reject: The class that means reject; None for all others.
         names: Names of raw classes.
         source: Where the values come from, for errors.
-        known: Classes that there are, also where the graphs have only one of them.
+        known: All classes, where some may not occur in `values`; None for those that occur.
     """
     distinct = np.unique(values).tolist() if known is None else list(known)
     if len(distinct) < 2:
@@ -279,8 +279,8 @@ def choose_classes(
         counts = ", ".join(f"{_plain(v)} ({int((values == v).sum())} graphs)" for v in distinct[:_SHOWN])
         more = ", …" if len(distinct) > _SHOWN else ""
         raise InputError(
-            f"{source} has {len(distinct)} classes: accept must name the one to reach, among {counts}{more}; "
-            "reject may name the only one to leave, else all others are left (got neither)"
+            f"{source} has {len(distinct)} classes: accept must name one of {counts}{more}; "
+            "reject may name another, and is all others by default (got neither)"
         )
     if good is None and len(distinct) == 2:
         good = distinct[1] if bad is None else distinct[1 - distinct.index(bad)]
@@ -305,7 +305,7 @@ def choose_classes(
 
 
 def classes_by_threshold(values: npt.NDArray[Any], threshold: float, *, higher: bool, what: str) -> ChosenClasses:
-    """Classes of graphs with a number each: accepted where it is high, or where it is low."""
+    """Classes of graphs that have a number each: accepted from a threshold on, or below it."""
     low, high = f"{what} < {threshold:g}", f"{what} ≥ {threshold:g}"
     chosen = _of((values >= threshold) == higher, (low, high) if higher else (high, low))
     if len(np.unique(chosen.classes)) < 2:
@@ -320,7 +320,7 @@ def _of(accepted: npt.NDArray[np.bool_], names: tuple[str, str]) -> ChosenClasse
 
 
 def _find(wanted: int | str | None, distinct: Sequence[Any], names: Mapping[int, str], parameter: str) -> Any:
-    """The raw value that is meant, by itself or by name."""
+    """The raw value that a value or a name refers to."""
     if wanted is None:
         return None
     for value in distinct:

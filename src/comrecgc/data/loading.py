@@ -34,11 +34,11 @@ from comrecgc.molecules import BOND_NAMES, atomic_numbers_as_names
 
 @dataclass(frozen=True, kw_only=True)
 class TUMeaning:
-    """What the integers of a TU dataset stand for; what is not said here is taken from the archive's readme.
+    """Meaning of the integers of a TU dataset; names that are not given here come from the archive's readme.
 
     Args:
-        reject: Raw classes that mean reject; all others mean accept. None where the reader of the data chooses.
-        class_names: What reject and accept mean.
+        reject: Raw classes that mean reject; all others mean accept. None if the user chooses.
+        class_names: Names of reject and accept.
         label_names: Name of each raw node label.
         rare: Graphs with a node label that occurs at most this often in the whole dataset are dropped; None keeps all.
         source: Where the data comes from, for errors.
@@ -61,7 +61,7 @@ _SAMPLE = 10_000  # graphs that tell whether numbers are atomic numbers
 # The archive of NCI1 names nothing. The collection numbers elements in the order the screening data first shows them,
 # here from 1 (its MOLT-4, from the same source, spells out the like order), and degrees agree: O at most 2, F always 1,
 # Br and I 1 or a lone ion, Cl 1, a lone ion or perchlorate, P 3 or 4, Na always a lone ion. The ninth is some metal,
-# mostly of degree 2 and bound to C and Cl alone; which one the data does not tell.
+# mostly of degree 2 and bound to C and Cl alone; the data do not show which.
 _NCI1_ELEMENTS = "O N C S Cl P F Na * Pt Ni Zn Mn Br Cu Co Se Au Pb Ge I Si".split()
 
 _ARCHIVES = {
@@ -85,7 +85,7 @@ _MEANINGS = {
     "proteins": TUMeaning(
         reject={2}, class_names=("non-enzyme", "enzyme"), label_names={0: "helix", 1: "sheet", 2: "turn"}
     ),
-    # The archives name no genres; classes stand in the order the data's authors list them.
+    # The archives name no genres; classes are in the order in which the data's authors list them.
     "imdb-binary": TUMeaning(reject={0}, class_names=("action", "romance"), label_names={0: "actor"}),
     "imdb-multi": TUMeaning(reject={1}, class_names=("comedy", "romance or sci-fi"), label_names={0: "actor"}),
 }
@@ -108,7 +108,7 @@ def load_dataset(
     need_classes: bool = True,
     reading: TableReading | GraphReading | None = None,
 ) -> GraphDataset:
-    """A dataset by its name or its path.
+    """Load a dataset by its name or path.
 
     Args:
         name: A benchmark (`BENCHMARKS`), `planted`, the path of a folder or zip archive in the TU format, of a `.pt` file with a
@@ -125,15 +125,15 @@ def load_dataset(
     path = Path(name)
     suffix = path.suffix.lower()
     if not is_table(path) and isinstance(reading, TableReading) and reading != TableReading():
-        raise InputError(f"Columns and names of classes are of tables, {', '.join(TABLES)} (got {text!r})")
+        raise InputError(f"TableReading is for tables, {', '.join(TABLES)} (got {text!r})")
     if is_table(path) and isinstance(reading, GraphReading):
-        raise InputError(f"GraphReading is of archives and PyG files, not of tables (got {text!r})")
+        raise InputError(f"GraphReading is for archives and PyG files, not for tables (got {text!r})")
     how = reading if isinstance(reading, GraphReading) else GraphReading()
     if text.lower() in BENCHMARKS and not isinstance(name, Path):
         return load_benchmark(text, root, reading=how)
     if text.lower() == _PLANTED and not isinstance(name, Path):
         if how != GraphReading():
-            raise InputError("The planted molecules are read in one way only (got a choice of classes or bins)")
+            raise InputError("The planted molecules have fixed classes and labels (got a choice of classes or bins)")
         return load_planted()
     if is_table(path):
         table = reading if isinstance(reading, TableReading) else None
@@ -154,9 +154,11 @@ def load_dataset(
 
 def _from_pyg_file(path: Path, how: GraphReading, *, need_classes: bool) -> GraphDataset:
     if how.threshold is not None:
-        raise InputError(f"threshold is for archives and tables: give graphs of numbers a class as y (got {path})")
+        raise InputError(f"threshold is for archives and tables; PyG graphs need a class as y (got {path})")
     if set(how.bins) - {"all"}:
-        raise InputError(f"Columns of x are cut all alike, --bin 4 (got {next(iter(how.bins))!r})")
+        raise InputError(
+            f"All columns of x are cut into the same number of ranges, as in --bin 4 (got {next(iter(how.bins))!r})"
+        )
     options = {"accept": how.accept, "reject": how.reject} if need_classes else {"need_classes": False}
     return from_pyg_file(path, bins=how.bins.get("all"), **options)
 
@@ -175,7 +177,7 @@ def paper_theta(name: str) -> float:
 
 
 def load_benchmark(name: str, root: str | Path | None = None, *, reading: GraphReading | None = None) -> GraphDataset:
-    """One of the paper's benchmarks, filtered as in the paper.
+    """Load one of the paper's benchmarks, filtered as in the paper.
 
     Args:
         name: One of `BENCHMARKS`, in any case.
@@ -183,7 +185,7 @@ def load_benchmark(name: str, root: str | Path | None = None, *, reading: GraphR
         reading: Other classes than the paper's, or node attributes to be cut into ranges.
 
     Raises:
-        InputError: If the name is not a benchmark, or its archive is nowhere to be had, or is damaged.
+        InputError: If the name is not a benchmark, or its archive cannot be found, downloaded or read.
     """
     key = name.lower()
     if key not in _ARCHIVES:
@@ -209,16 +211,16 @@ def from_tu_folder(
     rare: int | None = None,
     need_classes: bool = True,
 ) -> GraphDataset:
-    """Your own dataset in the TU format.
+    """Load your own dataset in the TU format.
 
     Args:
         path: Folder or zip archive with `NAME_A.txt`, `NAME_graph_indicator.txt`, `NAME_graph_labels.txt` and,
             if there are any, `NAME_node_labels.txt`, `NAME_edge_labels.txt`, `NAME_node_attributes.txt`, and names of labels in
             `NAME_label_readme.txt` or `README.txt`.
-        name: What to call it; the NAME of its files by default.
-        accept: The class to reach, by its value or its name; the larger of two by default, and needed where there are more.
-        reject: The class to leave; all others by default. With both, graphs of further classes are left out.
-        threshold: Makes classes of the numbers in `NAME_graph_attributes.txt`, high from here on.
+        name: Name of the dataset; the NAME of its files by default.
+        accept: The class that means accept, by its value or its name; the larger of two by default, and needed if there are more.
+        reject: The class that means reject; all others by default. With both, graphs of further classes are left out.
+        threshold: Turns the numbers in `NAME_graph_attributes.txt` into classes; those from here on are high.
         bins: Number of ranges a node attribute is cut into, by its name or number; other attributes are left out.
         rare: Drop graphs with a node label that occurs at most this often in the whole dataset.
         need_classes: Whether there must be two classes; without, every class is 0.
@@ -232,7 +234,7 @@ def from_tu_folder(
 def make_dataset(
     data: TUData, meaning: TUMeaning, *, name: str, reading: GraphReading | None = None, need_classes: bool = True
 ) -> GraphDataset:
-    """The dataset with its integers read as `meaning` says, or otherwise where `reading` does."""
+    """The dataset with its integers interpreted by `meaning`, unless `reading` overrides it."""
     reading = reading or GraphReading()
     names = _label_names(data, meaning.label_names)
     kept_labels, kept_graphs, notes = _without_rare(data, names, meaning.rare)
@@ -347,7 +349,7 @@ def _label_names(data: TUData, names: Mapping[int, str] | None) -> tuple[str, ..
 
 
 def _names(values: LongArray, maps: Sequence[Mapping[int, str]]) -> tuple[str, ...]:
-    """Name of each row of raw labels; several components are joined, and a value without a name names itself."""
+    """Name of each row of raw labels; several components are joined, and a value without a name is written as it is."""
     columns = list(maps) + [{}] * values.shape[1]
     return tuple(
         "/".join(column.get(value, str(value)) for column, value in zip(columns, row, strict=False))
@@ -356,7 +358,7 @@ def _names(values: LongArray, maps: Sequence[Mapping[int, str]]) -> tuple[str, .
 
 
 def _edge_labels(data: TUData) -> tuple[IntArray | None, tuple[str, ...] | None]:
-    """What each edge label becomes, and names; where the names are bonds, the labels that the molecules of this package use."""
+    """What each edge label becomes, and their names; bonds become the edge labels that this package uses for molecules."""
     values = data.edge_label_values
     if values is None:
         return None, None

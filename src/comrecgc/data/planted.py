@@ -15,10 +15,7 @@ import numpy as np
 from comrecgc.data.dataset import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, graph_key
-from comrecgc.molecules import BOND_NAMES, Group, Molecule
-
-# How the molecules of the planted dataset are put together.
-
+from comrecgc.molecules import BOND_NAMES, FunctionalGroup, Molecule
 
 Kind = Literal["nitro", "epoxide", "nitrosamine"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -56,7 +53,7 @@ class _Builder:
         self.free[j] -= order
 
     def grow(self, smiles: str, to: int | None) -> int:
-        """New atoms, the first bound to an old one if given; the last one. SMILES with branches and one ring at most."""
+        """Add the atoms of a SMILES (branches, at most one ring), the first bound to an old atom if given; returns the last."""
         branches, ring, last = list[int | None](), -1, to
         for bond, symbol, bracket in _TOKEN.findall(smiles):
             if bracket == "(":
@@ -72,12 +69,12 @@ class _Builder:
         return len(self.labels) - 1
 
     def decorate(self, groups: str) -> None:
-        """Groups, separated by dots, each bound to a site of its own."""
+        """Add groups, separated by dots, each bound to a site of its own."""
         for smiles in groups.split("."):
             self.grow(smiles, self.site(_ORDERS.get(smiles[0], 1)))
 
     def site(self, free: int = 1) -> int:
-        """A carbon bound to carbons alone, with room for a bond of that order; a chain grows where there is none."""
+        """A carbon bound to carbons alone, with room for a bond of that order; a chain is grown if there is none."""
         open_carbons = [atom for atom in self._plain_carbons() if self.free[atom] >= free]
         if open_carbons:
             return pick(self.rng, open_carbons)
@@ -99,13 +96,13 @@ class _Builder:
 
 
 def pick(rng: np.random.Generator, options: Sequence[_T]) -> _T:
-    """One of the options, evenly."""
+    """One of the options, each equally likely."""
     return options[int(rng.random() * len(options))]
 
 
 def _nitro(molecule: _Builder) -> None:
     molecule.decorate("N(=O)O")
-    molecule.free[-3] = molecule.free[-1] = 0  # both charged: the nitrogen has a fourth bond, the oxygen no second one
+    molecule.free[-3] = molecule.free[-1] = 0  # both are charged: N has a fourth bond, O no second one
 
 
 def _fused_epoxide(molecule: _Builder) -> None:
@@ -133,7 +130,7 @@ _TOXIC: dict[Kind, tuple[str | Callable[[_Builder], None], ...]] = {
     "nitrosamine": ("N(C)N=O",),
 }
 
-# The same atoms, harmlessly: stands in an accepted molecule where a rejected one has the toxic group.
+# Harmless groups of the same atoms, for accepted molecules.
 _HARMLESS: dict[Kind, tuple[str, ...]] = {
     "nitro": ("C(=O)O.N", "NC(=O)O", "C(=O)N.O", "=NO.O", "=NO.=O", "NOC.O"),
     "epoxide": ("C1COC1", "CCO", "OCC", "C1CC1.O", "C(=O)C"),
@@ -167,13 +164,13 @@ _NUM_NODES = range(10, 31)
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PlantedDataset(GraphDataset):
-    """A dataset whose truth is known.
+    """A dataset whose true recourses are known.
 
     Args:
         toxicophores: The toxic groups of each graph; none in an accepted one.
     """
 
-    toxicophores: tuple[tuple[Group, ...], ...]
+    toxicophores: tuple[tuple[FunctionalGroup, ...], ...]
 
     def subset(self, indices: Iterable[int]) -> PlantedDataset:
         """The graphs at the given indices, in that order."""
@@ -194,8 +191,8 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
 
     Args:
         seed: The same seed gives the same molecules, whatever the machine.
-        num_graphs: How many.
-        several: Whether rejected molecules have two toxic groups or more, which all must go, instead of one.
+        num_graphs: Number of molecules.
+        several: Whether rejected molecules have two or more toxic groups, all of which must go, instead of one.
     """
     if seed < 0:
         raise InputError(f"seed must not be negative (got {seed})")
@@ -203,7 +200,7 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
         raise InputError(f"num_graphs must be at least 2 (got {num_graphs})")
     rng = np.random.default_rng(seed)
     graphs: list[Graph] = []
-    toxicophores: list[tuple[Group, ...]] = []
+    toxicophores: list[tuple[FunctionalGroup, ...]] = []
     seen: set[int] = set()
     while len(graphs) < num_graphs:
         toxic = len(graphs) % 2 == 0
@@ -224,31 +221,31 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
     )
 
 
-def find_toxicophores(graph: Graph) -> tuple[Group, ...]:
+def find_toxicophores(graph: Graph) -> tuple[FunctionalGroup, ...]:
     """Every nitro group, epoxide and nitrosamine in a graph over the planted dataset's elements, in node ids, sorted."""
     return tuple(sorted(group for group in Molecule(graph, ELEMENTS).groups if group.name in KINDS))
 
 
-def true_recourses(toxicophore: Group) -> dict[str, tuple[Edit, ...]]:
-    """Ways to remove a toxic group and leave a valid molecule: what is done, and the edits that do it.
+def true_recourses(toxicophore: FunctionalGroup) -> dict[str, tuple[Edit, ...]]:
+    """Edits that remove a toxic group and leave a valid molecule, by what they do.
 
-    Done to every toxic group of a planted molecule, in any combination, they leave none.
+    One of them for every toxic group of a planted molecule, in any combination, makes it harmless.
     """
     remove, relabel, cut = EditKind.REMOVE_NODE, EditKind.RELABEL, EditKind.REMOVE_EDGE
     match toxicophore:
-        case Group("nitro", (nitrogen, first, second)):
+        case FunctionalGroup("nitro", (nitrogen, first, second)):
             return {
                 "remove the nitro group": (Edit(remove, first), Edit(remove, second), Edit(remove, nitrogen)),
                 "make it a carboxylic acid": (Edit(relabel, nitrogen, C),),
             }
-        case Group("epoxide", (oxygen, first, second)):
+        case FunctionalGroup("epoxide", (oxygen, first, second)):
             return {
                 "open the ring": (Edit(cut, first, oxygen),),
                 "open the ring on the other side": (Edit(cut, second, oxygen),),
                 "make it a cyclopropane": (Edit(relabel, oxygen, C),),
                 "remove the oxygen": (Edit(cut, first, oxygen), Edit(remove, oxygen)),
             }
-        case Group("nitrosamine", (_, nitrogen, oxygen)):
+        case FunctionalGroup("nitrosamine", (_, nitrogen, oxygen)):
             return {
                 "remove the nitroso group": (Edit(remove, oxygen), Edit(remove, nitrogen)),
                 "make it a formamide": (Edit(relabel, nitrogen, C),),

@@ -1,4 +1,4 @@
-"""Your own PyG dataset or list of `Data`, as graphs over one finite alphabet of labels."""
+"""PyG datasets and lists of `Data` as graphs over one finite alphabet of labels; numbers at the nodes may be cut into ranges."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, IntArray, LongArray, pointers
 from comrecgc.run import reason_of
 
-# Numbers at the nodes as labels: cut into ranges, since labels are a finite alphabet.
-
-
 ALL = "all"
-"""Stands for every attribute."""
+"""The name that means every attribute."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,7 +26,7 @@ class Ranges:
 
     Args:
         range_of: Range of every node, `[N]`, the lowest first.
-        names: What each range is called.
+        names: Name of each range.
         middle: Median of the values in each range.
     """
 
@@ -39,12 +36,12 @@ class Ranges:
 
     @classmethod
     def of(cls, values: npt.NDArray[Any], count: int, name: str) -> Ranges:
-        """Cut values at their quantiles; ranges that would be empty are not made.
+        """Cut values at their quantiles; empty ranges are left out.
 
         Args:
             values: The attribute of every node, `[N]`.
-            count: Ranges to cut it into, at most.
-            name: What the attribute is called.
+            count: Most ranges.
+            name: Name of the attribute.
         """
         cuts = np.unique(np.quantile(values, np.linspace(0, 1, count + 1)[1:-1], method="inverted_cdf"))
         range_of = np.searchsorted(cuts, values, side="left")
@@ -61,9 +58,9 @@ def find_columns(bins: Mapping[str, int], names: Sequence[str], where: str) -> d
     """The number of ranges of each column that is to be cut.
 
     Args:
-        bins: What was asked, by an attribute's name or its number counted from 1, or `ALL`.
-        names: The attributes' names.
-        where: What to call the data in errors.
+        bins: Number of ranges by the attribute's name, its number counted from 1, or `ALL`.
+        names: Names of the attributes.
+        where: Name of the data for errors.
     """
     found: dict[int, int] = {}
     for wanted, count in bins.items():
@@ -80,9 +77,9 @@ def find_columns(bins: Mapping[str, int], names: Sequence[str], where: str) -> d
     return found
 
 
-_NAMED_COLUMNS = 4  # rows of at most so many numbers are named by them
+_NAMED_COLUMNS = 4  # longest row that is named by its numbers
 _EXACT = 1 << 24  # largest range of integers that float32 holds exactly
-_EDGE_KEYS = ("edge_attr", "edge_label", "edge_weight")  # where PyG graphs keep what is known of edges
+_EDGE_KEYS = ("edge_attr", "edge_label", "edge_weight")  # where PyG graphs keep edge attributes
 _LARGEST = float(np.finfo(np.float32).max)
 FloatArray = npt.NDArray[np.float32]
 
@@ -99,21 +96,21 @@ def from_pyg(
     bins: int | None = None,
     alphabet: FloatArray | None = None,
 ) -> GraphDataset:
-    """A dataset from PyG graphs, which are left as they are.
+    """Make a dataset from PyG graphs, which are not changed.
 
     The labels are the columns of `x` where it is one-hot, else its distinct rows, else (no `x`) one label for all.
-    In every case `features[labels]` is `x` again, as float32, unless `bins` says otherwise. Edges are taken as undirected; edge
+    In every case `features[labels]` is `x` again, as float32, unless `bins` is given. Edges are taken as undirected; edge
     attributes with few distinct rows become edge labels, whose rows are `edge_features`.
 
     Args:
         data: A PyG dataset or list of `Data`, each with `edge_index`, and `x` and `y` as described.
-        name: What to call it; the dataset's own `name` by default.
-        classes: A value per graph, where the graphs have no `y` or another is meant.
-        accept: The value of `y` that means accept; the larger of two by default, and needed where there are more.
+        name: Name of the dataset; its own `name` by default.
+        classes: A value per graph, to be used instead of `y`.
+        accept: The value of `y` that means accept; the larger of two by default, and needed if there are more.
         reject: The value of `y` that means reject; all others by default. With both, graphs of further classes are left out.
         label_names: Name of each label.
-        class_names: What reject and accept mean.
-        bins: Cut every column of `x` with more values than this into so many ranges, and give a node the median of its range.
+        class_names: Names of reject and accept.
+        bins: Cut every column of `x` with more values than this into this many ranges; nodes get the median of their range.
         alphabet: Feature rows of known labels, `[num_labels, width]`: every node gets the nearest, measured in units of each column's spread.
 
     Raises:
@@ -155,7 +152,7 @@ def from_pyg_file(path: str | Path, *, need_classes: bool = True, **options: Any
         **options: Arguments of `from_pyg`.
     """
     path = Path(path)
-    graphs = _separated(_load(path), path)
+    graphs = _separate(_load(path), path)
     if not need_classes:
         options = options | {"classes": [0] * len(graphs)}
     return from_pyg(graphs, **{"name": path.stem} | options)
@@ -177,8 +174,8 @@ def _load(path: Path) -> Any:
         raise InputError(f"{path} {rule} ({type(error).__name__})") from error
 
 
-def _separated(loaded: Any, path: Path) -> list[Any]:
-    """The graphs in what a file holds: a list, or the collated graphs and slices of an in-memory dataset."""
+def _separate(loaded: Any, path: Path) -> list[Any]:
+    """The graphs of a loaded file: a list, or the collated graphs and slices of an in-memory dataset."""
     from torch_geometric.data import Data
     from torch_geometric.data.separate import separate
 
@@ -190,7 +187,7 @@ def _separated(loaded: Any, path: Path) -> list[Any]:
             count = min(len(places) for places in loaded[1].values()) - 1
             return [separate(Data, whole, index, loaded[1], decrement=False) for index in range(count)]
         except Exception as error:  # damaged slices fail in many ways
-            raise InputError(f"{path} must hold graphs and the slices that tell them apart") from error
+            raise InputError(f"{path} must hold collated graphs and their slices") from error
     got = (
         f"{type(loaded).__name__} of {type(loaded[0]).__name__}"
         if isinstance(loaded, list) and loaded
@@ -241,7 +238,7 @@ def _alphabet(
         return np.zeros(sum(counts), dtype=np.int32), np.eye(1, dtype=np.float32), ["node"], ()
     for index, graph in enumerate(graphs):
         if (graph.x is None) != (graphs[0].x is None):
-            raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_presence(graph.x)})")
+            raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_none_or_one(graph.x)})")
     rows = np.concatenate([_features(graph, index, graphs[0]) for index, graph in enumerate(graphs)])
     if known is not None:
         if known.shape[1] != rows.shape[1]:
@@ -250,7 +247,7 @@ def _alphabet(
     if ((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all():
         width = rows.shape[1]
         return rows.argmax(axis=1).astype(np.int32), np.eye(width, dtype=np.float32), list(map(str, range(width))), ()
-    rows, notes = (rows, ()) if bins is None else _coarser(rows, bins)
+    rows, notes = (rows, ()) if bins is None else _bin_columns(rows, bins)
     labels, features = _distinct_rows(rows)
     if len(features) > MAX_LABELS:
         rule = f"x must be one-hot or have at most {MAX_LABELS} distinct rows in all, as labels are a finite alphabet"
@@ -259,7 +256,7 @@ def _alphabet(
     return labels, features, _row_names(features), notes
 
 
-def _coarser(rows: FloatArray, bins: int) -> tuple[FloatArray, tuple[str, ...]]:
+def _bin_columns(rows: FloatArray, bins: int) -> tuple[FloatArray, tuple[str, ...]]:
     """The rows with every column of many values cut into ranges, each node at the median of its range."""
     rows, cut = rows.copy(), []
     for column in range(rows.shape[1]):
@@ -286,7 +283,7 @@ def _nearest(rows: FloatArray, known: FloatArray) -> IntArray:
 
 
 def _row_names(features: FloatArray) -> list[str]:
-    """Names of rows that are not one-hot: their numbers, where these are few, in as few digits as tell them apart."""
+    """Names of rows that are not one-hot: their numbers if these are few, with as few digits as keep them distinct."""
     if features.shape[1] > _NAMED_COLUMNS:
         return [f"row {row}" for row in range(len(features))]
     names: list[str] = []
@@ -319,7 +316,7 @@ def _features(graph: Any, index: int, first: Any) -> FloatArray:
     return x.astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one label
 
 
-def _presence(value: object) -> str:
+def _none_or_one(value: object) -> str:
     return "none" if value is None else "one"
 
 

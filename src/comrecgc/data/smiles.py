@@ -19,8 +19,8 @@ from comrecgc.data.dataset import GraphDataset
 from comrecgc.data.tables import (
     HIGHER,
     LOWER,
-    Accepting,
     Table,
+    TargetColumn,
     find_names,
     find_numbers,
     find_smiles,
@@ -34,7 +34,7 @@ from comrecgc.data.tables import (
 )
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, GraphPacker
-from comrecgc.molecules import BOND_NAMES, Parsed, Standardiser, canonical_smiles, parse_molecule, read_smiles
+from comrecgc.molecules import BOND_NAMES, ParsedMolecule, Standardiser, canonical_smiles, parse_molecule, read_smiles
 
 _SHOWN_LINES = 10
 _LONGEST_REASON = 110
@@ -42,18 +42,18 @@ _LONGEST_REASON = 110
 
 @dataclass(frozen=True, kw_only=True)
 class TableReading:
-    """How a table of molecules is read.
+    """How to read a table of molecules.
 
     Args:
-        smiles: Column of SMILES; found by its name or contents where that is plain.
-        target: Column of classes, or of numbers with a threshold; found by its contents, then its name, where that is plain.
+        smiles: Column of SMILES; by default found by its name or contents.
+        target: Column of classes, or of numbers with a threshold; by default found by its contents, then its name.
         accept: Which value of the target means accept, 1 by default; with a threshold, "higher" (the default) or "lower".
-        threshold: Makes classes of numbers: a value as high as this is high.
-        id_column: Column that names molecules; found by its name where that is plain.
-        class_names: What reject and accept mean.
-        on_error: Whether rows that cannot be read stop everything or are skipped and noted.
+        threshold: Turns numbers into classes: values from this on are high.
+        id_column: Column that names molecules; by default found by its name.
+        class_names: Names of reject and accept.
+        on_error: Whether rows that cannot be read are an error or are skipped and noted.
         standardise: Keep the largest fragment, neutralise, and merge what is then the same.
-        label_names: Atoms that molecules may have, as in a run; None for all that occur.
+        label_names: Atoms that molecules may have, those of a run for instance; None for all that occur.
     """
 
     smiles: str | None = None
@@ -79,9 +79,9 @@ class TableReading:
 
 @dataclass(eq=False)
 class _Rows:
-    """What was read so far."""
+    """What was read from one block of a table."""
 
-    parsed: list[Parsed] = field(default_factory=list)
+    parsed: list[ParsedMolecule] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     identity: list[str] = field(default_factory=list)
@@ -104,7 +104,7 @@ def from_smiles_table(
 
     Args:
         path: The file; columns separated by comma, semicolon or tab, in a `.smi` file by blanks.
-        name: What to call the dataset; the file's name by default.
+        name: Name of the dataset; the file's name by default.
         need_classes: Whether there must be a column of classes; without one, every class is 0 and no molecules are merged.
         reading: How to read it.
         **options: Fields of `TableReading`, in place of it.
@@ -118,7 +118,7 @@ def from_smiles_table(
     reading = replace(reading or TableReading(), **options)
     path = Path(path)
     blocks = table_blocks(path, _is_smiles) if is_large(path) else iter([read_table(path, _is_smiles)])
-    table = next(blocks, None)  # which says where columns are
+    table = next(blocks, None)  # the first block decides which column is which
     if table is None:
         raise InputError(f"{path} must hold at least one usable molecule (got no rows)")
     smiles = table.column(find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
@@ -133,7 +133,7 @@ def from_smiles_table(
     id_column = find_names(table, (smiles, target_column)) if names is None else table.column(names, "id_column")
     accepting = None
     if target_column is not None:
-        accepting = Accepting.of(table, target_column, accept=reading.accept, threshold=reading.threshold)
+        accepting = TargetColumn.of(table, target_column, accept=reading.accept, threshold=reading.threshold)
     standardiser = Standardiser() if reading.standardise else None
     with GraphPacker() as packer:
         molecules = _Molecules(packer)
@@ -145,15 +145,15 @@ def from_smiles_table(
         graphs, label_names = molecules.graphs(reading.label_names)
     if not len(graphs):
         num = len(molecules.bad) + molecules.num_blank
-        first = "" if not molecules.bad else f": {table.unit} {molecules.bad[0][0]}: {_clipped(molecules.bad[0][1])}"
+        first = "" if not molecules.bad else f": {table.unit} {molecules.bad[0][0]}: {_shorten(molecules.bad[0][1])}"
         raise InputError(
-            f"{path} must hold at least one usable molecule (got {_counted(num, 'row')}, none usable{first})"
+            f"{path} must hold at least one usable molecule (got {_count(num, 'row')}, none usable{first})"
         )
     notes, kept = _row_notes(table, molecules, standardiser), np.arange(len(graphs))
     if others:
-        notes.insert(0, f"Classes are those of column {target!r}; --target would take {_listed(others, 5)} instead.")
+        notes.insert(0, f"Classes are those of column {target!r}; --target would take {_join(others, 5)} instead.")
     if standardiser is not None and accepting is not None and need_classes:
-        kept, more = _merged(molecules, table)
+        kept, more = _merge_duplicates(molecules, table)
         notes += more
     dataset = GraphDataset(
         name=name or stem_of(path),
@@ -181,7 +181,7 @@ class _Molecules:
         self.num_blank = 0
 
     def add(self, rows: _Rows) -> None:
-        """Take some more."""
+        """Add the rows of a block."""
         for atoms, _, _ in rows.parsed:
             self.counts.update(atoms)
             for atom in atoms:
@@ -209,7 +209,7 @@ def _hash(text: str) -> int:
 def _read_rows(
     table: Table,
     smiles: int,
-    accepting: Accepting | None,
+    accepting: TargetColumn | None,
     id_column: int | None,
     reading: TableReading,
     standardiser: Standardiser | None,
@@ -247,9 +247,9 @@ def _read_rows(
 def _complaint(table: Table, bad: Sequence[tuple[int, str]]) -> str:
     if len(bad) == 1:
         return f"{table.path} {table.unit} {bad[0][0]}: {bad[0][1]}"
-    reasons = "; ".join(f"{table.unit} {line}: {_clipped(reason)}" for line, reason in bad[:_SHOWN_LINES])
+    reasons = "; ".join(f"{table.unit} {line}: {_shorten(reason)}" for line, reason in bad[:_SHOWN_LINES])
     more = [str(line) for line, _ in bad[_SHOWN_LINES:]]
-    rest = f"; and {table.unit}{'s' * (len(more) > 1)} {_listed(more, 40)}" if more else ""
+    rest = f"; and {table.unit}{'s' * (len(more) > 1)} {_join(more, 40)}" if more else ""
     return f"{table.path} has {len(bad)} rows that cannot be read (--skip-bad, on_error='skip', leaves them out): {reasons}{rest}"
 
 
@@ -258,23 +258,21 @@ def _row_notes(table: Table, rows: _Molecules, standardiser: Standardiser | None
     if rows.bad:
         shown = _lines([line for line, _ in rows.bad])
         number = len(rows.bad)
-        notes.append(f"{_counted(number, 'row')} that cannot be read {_were(number)} skipped: {table.unit} {shown}")
+        notes.append(f"{_count(number, 'row')} that cannot be read {_were(number)} skipped: {table.unit} {shown}")
     if rows.num_blank:
-        notes.append(
-            f"{_counted(rows.num_blank, 'row')} without a molecule or a class {_were(rows.num_blank)} skipped."
-        )
+        notes.append(f"{_count(rows.num_blank, 'row')} without a molecule or a class {_were(rows.num_blank)} skipped.")
     if standardiser is not None and standardiser.num_stripped:
         notes.append(
-            f"Of {_counted(standardiser.num_stripped, 'molecule')} in several parts (salts, solvents) the largest part was kept."
+            f"Of {_count(standardiser.num_stripped, 'molecule')} in several parts (salts, solvents) the largest part was kept."
         )
     if standardiser is not None and standardiser.num_neutralised:
         number = standardiser.num_neutralised
-        notes.append(f"{_counted(number, 'molecule')} {_were(number)} neutralised.")
+        notes.append(f"{_count(number, 'molecule')} {_were(number)} neutralised.")
     return notes
 
 
-def _merged(molecules: _Molecules, table: Table) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Indices of each molecule's first row, none of those whose classes differ, and what was left out."""
+def _merge_duplicates(molecules: _Molecules, table: Table) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Index of the first row of each molecule, without molecules that appear with both classes; and notes on what was left out."""
     identity = np.frombuffer(molecules.identity, np.uint64)
     _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
     classes = np.array(molecules.classes, np.int64)
@@ -286,15 +284,15 @@ def _merged(molecules: _Molecules, table: Table) -> tuple[npt.NDArray[np.int64],
     notes = []
     if repeated:
         notes.append(
-            f"{_counted(repeated, 'row')} repeated an earlier molecule, stereo apart, and {_were(repeated)} merged."
+            f"{_count(repeated, 'row')} repeated an earlier molecule, stereo apart, and {_were(repeated)} merged."
         )
     if number:
         several = int(conflicts.sum())
-        which = f"{number} rows of {_counted(several, 'molecule')} that appear{'s' * (several == 1)} with both classes"
+        which = f"{number} rows of {_count(several, 'molecule')} that appear{'s' * (several == 1)} with both classes"
         lines = np.array(molecules.lines, np.int64)[conflicts[of_row]]
         notes.append(f"{which} were left out: {table.unit} {_lines(lines.tolist())}")
     if not len(kept):
-        raise InputError(f"{table.path}: no molecule is left: every one appears with both classes")
+        raise InputError(f"{table.path}: every molecule appears with both classes, so that none is left")
     return kept, notes
 
 
@@ -308,20 +306,20 @@ def _is_smiles(cell: str) -> bool:
     return True
 
 
-def _clipped(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 1]}…"
 
 
-def _listed(items: Sequence[str], most: int) -> str:
+def _join(items: Sequence[str], most: int) -> str:
     return ", ".join(items[:most]) + (", …" if len(items) > most else "")
 
 
 def _lines(lines: Sequence[int]) -> str:
-    """Some of many lines, as a sentence ends with them."""
+    """The first lines of many, as the end of a sentence."""
     return ", ".join(map(str, lines[:_SHOWN_LINES])) + (" …" if len(lines) > _SHOWN_LINES else ".")
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 

@@ -21,10 +21,10 @@ from comrecgc.data.archive import reading_archive
 from comrecgc.errors import InputError
 
 IN_BLOCKS = 16 << 20
-"""Tables of more bytes than this are read block after block."""
+"""Tables of more bytes than this are read in blocks."""
 
 TABLES = (".csv", ".tsv", ".smi", ".sdf", ".parquet")
-"""How the names of tables of molecules end; `.gz` may follow those of text."""
+"""Endings of tables of molecules; text may also end in `.gz`."""
 
 _ID_NAMES = (
     "name",
@@ -49,12 +49,12 @@ _COUNTERS = (
     "row",
     "cid",
     "unnamed:_0",
-)  # with _ID_NAMES, never a measured value
+)  # with _ID_NAMES: columns that number rows
 _BLANKS = frozenset({"", "na", "n/a", "#n/a", "nan", "null"})
 _PACKED = ".gz"
-_MOST_UNPACKED = 256 << 20  # bytes; a packed file may grow beyond reason
+_MOST_UNPACKED = 256 << 20  # bytes
 _BLOCK = 10_000  # rows of a block
-_TRIED = 50  # rows that decide whether a column holds SMILES
+_TRIED = 50  # rows that decide whether a column has SMILES
 _SHARE = 0.8
 _LONG = 3  # letters; some words, such as CON, are SMILES
 _UNREADABLE = "unreadable record"
@@ -62,14 +62,14 @@ _UNREADABLE = "unreadable record"
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of a table and where each row stands in the file.
+    """Cells of a table, and the line of each row.
 
     Args:
         path: The file.
         header: Names of the columns.
         rows: Cells of each row.
         lines: Line that each row ends on, or its number among the records of an SDF file or the rows of a Parquet file.
-        unit: What `lines` count: "line", "record" or "row".
+        unit: The unit of `lines`: "line", "record" or "row".
     """
 
     path: Path
@@ -79,27 +79,27 @@ class Table:
     unit: str = "line"
 
     def column(self, name: str, role: str) -> int:
-        """Place of the column of that name."""
+        """Index of the column of that name; `role` names the option in the error."""
         if name not in self.header:
             raise InputError(f"{role} must be a column of {self.path}: {', '.join(self.header)[:200]} (got {name!r})")
         return self.header.index(name)
 
     def values(self, column: int) -> list[str]:
-        """Cells of a column that are not blank; short rows are refused later, by their line."""
+        """Cells of a column that are not blank; rows that are too short are refused later, by their line."""
         return [row[column].strip() for row in self.rows if column < len(row) and not is_blank(row[column])]
 
     def counts_rows(self, column: int) -> bool:
-        """Whether the name of a column says that its numbers only tell rows apart."""
-        return _plain(self.header[column]) in (*_ID_NAMES, *_COUNTERS)
+        """Whether the name of a column says that it numbers or names the rows."""
+        return _normalise(self.header[column]) in (*_ID_NAMES, *_COUNTERS)
 
 
 def is_blank(cell: str) -> bool:
-    """Whether a cell is empty, or says that nothing is known: `NaN`, `n/a`."""
+    """Whether a cell is empty or marks a missing value: `NaN`, `n/a`."""
     return cell.strip().lower() in _BLANKS
 
 
 def is_table(path: str | Path) -> bool:
-    """Whether the name of a file says that it is a table of molecules."""
+    """Whether a file is a table of molecules, by its ending."""
     return _ending(Path(path)) in TABLES
 
 
@@ -114,32 +114,32 @@ def _ending(path: Path) -> str:
 
 
 def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Table:
-    """The table in a file, by its ending: `.smi` has blanks between columns and perhaps no header, `.sdf` is made of records.
+    """Read a whole table, by its ending: `.smi` has blanks between columns and may lack a header, `.sdf` consists of records.
 
     Args:
         path: The file.
-        is_smiles: Whether a cell is a SMILES; a first line that holds one in a column of them is no header.
+        is_smiles: Whether a cell is a SMILES; a first line with one in a column of SMILES is no header.
     """
     match _ending(path):
         case ".sdf":
             return _read_sdf(path)
         case ".parquet":
-            return _joined(list(_parquet_blocks(path)))
+            return _concatenate(list(_parquet_blocks(path)))
         case ".smi":
             blocks = list(_blocks(path, _blank_rows(_read_text(path).splitlines()), is_smiles))
         case _:
             blocks = list(_blocks(path, _csv_rows(path, _read_text(path).splitlines(keepends=True)), is_smiles))
-    return _joined(blocks)
+    return _concatenate(blocks)
 
 
 def is_large(path: Path) -> bool:
-    """Whether a table should be read block after block."""
+    """Whether a table is to be read in blocks."""
     with reading_archive(str(path)):
         return path.suffix.lower() not in (".sdf", _PACKED) and path.stat().st_size > IN_BLOCKS
 
 
 def table_blocks(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table]:
-    """The rows of a table, so many at a time; every block has the header."""
+    """The rows of a large table in blocks; every block has the header."""
     match path.suffix.lower():
         case ".parquet":
             yield from _parquet_blocks(path)
@@ -148,21 +148,21 @@ def table_blocks(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table
                 yield from _blocks(path, _blank_rows(file) if ending == ".smi" else _csv_rows(path, file), is_smiles)
 
 
-def _joined(blocks: Sequence[Table]) -> Table:
+def _concatenate(blocks: Sequence[Table]) -> Table:
     """Blocks as one table."""
     lines = [line for block in blocks for line in block.lines]
     return replace(blocks[0], rows=[row for block in blocks for row in block.rows], lines=lines)
 
 
 def _blocks(path: Path, rows: Iterator[tuple[list[str], int]], is_smiles: Callable[[str], bool]) -> Iterator[Table]:
-    """Blocks of rows, each with its line; the first is the header, unless it holds a SMILES where the others do."""
+    """Blocks of rows; the first row is the header, unless it has a SMILES in a column of SMILES."""
     first = next(rows, ([], 0))
     part = list(islice(rows, _BLOCK))
     if _is_row(first[0], [row for row, _ in part], is_smiles):
         part = [first, *part]
         header = [f"column {i}" for i in range(1, len(first[0]) + 1)]
     else:
-        header = _checked_header(path, first[0])
+        header = _check_header(path, first[0])
     while True:
         yield Table(path, header, [row for row, _ in part], [line for _, line in part])
         part = list(islice(rows, _BLOCK))
@@ -172,7 +172,7 @@ def _blocks(path: Path, rows: Iterator[tuple[list[str], int]], is_smiles: Callab
 
 def _is_row(first: Sequence[str], rows: Sequence[Sequence[str]], is_smiles: Callable[[str], bool]) -> bool:
     places = [place for place, cell in enumerate(first) if len(cell.strip()) > _LONG and is_smiles(cell.strip())]
-    return any(_holds([row[k].strip() for row in rows[:_TRIED] if k < len(row)], is_smiles) for k in places)
+    return any(_are_smiles([row[k].strip() for row in rows[:_TRIED] if k < len(row)], is_smiles) for k in places)
 
 
 def _csv_rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
@@ -216,7 +216,7 @@ def _parquet_blocks(path: Path) -> Iterator[Table]:
     done = 0
     try:
         with parquet.ParquetFile(path) as file:
-            header = _checked_header(path, list(file.schema_arrow.names))
+            header = _check_header(path, list(file.schema_arrow.names))
             for batch in file.iter_batches(_BLOCK):
                 cells = [
                     ["" if value is None else str(value) for value in column.to_pylist()] for column in batch.columns
@@ -240,7 +240,9 @@ def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
     exact = [name for name in table.header if name.lower() in ("smiles", "smi")]
     found = exact or [name for name in table.header if "smiles" in name.lower()]
     if not found:
-        found = [name for place, name in enumerate(table.header) if _holds(table.values(place)[:_TRIED], is_smiles)]
+        found = [
+            name for place, name in enumerate(table.header) if _are_smiles(table.values(place)[:_TRIED], is_smiles)
+        ]
     if len(found) != 1:
         rule = f"{table.path} must have one column of SMILES, or smiles (--smiles) must name it"
         raise InputError(
@@ -249,20 +251,20 @@ def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
     return found[0]
 
 
-def _holds(cells: Sequence[str], is_smiles: Callable[[str], bool]) -> bool:
-    """Whether most cells are SMILES, and of more than one kind and letter: a column of `C` and `N` is none."""
+def _are_smiles(cells: Sequence[str], is_smiles: Callable[[str], bool]) -> bool:
+    """Whether most cells are SMILES, of different molecules and mostly longer than three letters: a column of `C` and `N` is none."""
     read = [cell for cell in cells if is_smiles(cell)]
     long = sum(len(cell) > _LONG for cell in read)
     return len(read) >= max(_SHARE * len(cells), 1) and 2 * long >= len(read) and len(set(read)) > 1
 
 
 def find_names(table: Table, others: Sequence[int | None]) -> int | None:
-    """Place of a column that names molecules, by its own name; None if there is none."""
-    named = [place for place, name in enumerate(table.header) if _plain(name) in _ID_NAMES and place not in others]
-    return min(named, key=lambda place: _ID_NAMES.index(_plain(table.header[place])), default=None)
+    """Index of a column that names molecules, by its header; None if there is none."""
+    named = [place for place, name in enumerate(table.header) if _normalise(name) in _ID_NAMES and place not in others]
+    return min(named, key=lambda place: _ID_NAMES.index(_normalise(table.header[place])), default=None)
 
 
-def _plain(name: str) -> str:
+def _normalise(name: str) -> str:
     return name.lower().replace(" ", "_")
 
 
@@ -274,12 +276,12 @@ def _reading_text(path: Path) -> Iterator[None]:
         raise InputError(f"Cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         advice = "export it from the spreadsheet as CSV" if error.object.startswith(b"PK") else "save it as UTF-8"
-        raise InputError(f"{path} must be UTF-8 text (got a byte that is not at {error.start}): {advice}") from error
+        raise InputError(f"{path} must be UTF-8 text (got another byte at {error.start}): {advice}") from error
 
 
 def _read_text(path: Path) -> str:
     with _reading_text(path):
-        contents = _unpacked(path) if path.suffix.lower() == _PACKED else path.read_bytes()
+        contents = _gunzip(path) if path.suffix.lower() == _PACKED else path.read_bytes()
         wide = contents.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         text = contents.decode("utf-16" if wide else "utf-8-sig")
     if not text.strip():
@@ -287,7 +289,7 @@ def _read_text(path: Path) -> str:
     return text
 
 
-def _unpacked(path: Path) -> bytes:
+def _gunzip(path: Path) -> bytes:
     contents = bytearray()
     try:
         with gzip.open(path) as file:
@@ -304,7 +306,7 @@ def _delimiter(line: str) -> str:
     return max(",;\t", key=line.count)
 
 
-def _checked_header(path: Path, cells: list[str]) -> list[str]:
+def _check_header(path: Path, cells: list[str]) -> list[str]:
     if not cells:
         raise InputError(f"{path} must not be empty")
     header = [cell.strip() for cell in cells]
@@ -315,7 +317,7 @@ def _checked_header(path: Path, cells: list[str]) -> list[str]:
 
 
 def _read_sdf(path: Path) -> Table:
-    """Records as rows: SMILES, title and the properties of any record."""
+    """Records as rows, with columns for SMILES, title and every property that a record has."""
     text = _read_text(path)
     try:
         from rdkit import Chem, rdBase
@@ -341,23 +343,23 @@ def _read_sdf(path: Path) -> Table:
 
 
 HIGHER, LOWER = "higher", "lower"
-"""With a threshold: which side of it is accepted."""
+"""Values of `accept` with a threshold: the side that is accepted."""
 
 _BINARY = {"0": 0, "1": 1, "0.0": 0, "1.0": 1}
 _TARGET_NAMES = ("class", "label", "target", "y", "activity", "active", "outcome")
-_MOST_VALUES = 10  # that are named in an error
+_MOST_VALUES = 10  # named in an error
 _LONGEST_VALUE = 40
-_MEASURED = 0.5  # share of the cells of a column that must be numbers for a threshold to be meant for it
+_MEASURED = 0.5  # least share of numbers in a column for a threshold
 # "5.2", "5,2" (not "5,200", which may mean either), "1e-9", and beyond what was measured: ">10000", "<= 1", "~3".
 _NUMBER = re.compile(r"\s*([<>≤≥~]?)=?\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,(?!\d{3}$)\d+)(?:[eE][+-]?\d+)?)\s*")
 
 
 def find_target(table: Table, smiles: int, *, needed: bool) -> str | None:
-    """The column of classes: the only one of 0 and 1, or of those the one whose name says so; then the only one of two values.
+    """The column of classes: the only one of 0 and 1, or the one of those that is named like a target; else the only one of two values.
 
     Args:
         table: The table.
-        smiles: Place of the column of SMILES.
+        smiles: Index of the column of SMILES.
         needed: Whether there must be one.
     """
     places = [place for place in range(len(table.header)) if place != smiles]
@@ -369,20 +371,22 @@ def find_target(table: Table, smiles: int, *, needed: bool) -> str | None:
     named = [name for name in table.header if name.lower() in _TARGET_NAMES]
     if not found and not named:
         found = [table.header[place] for place in places if len(values[place]) == 2 and len(table.rows) > 2]
-    found = found or named  # so that an error can name the line where a class is not 0 or 1
+    found = found or named  # an error will name the line where a class is not 0 or 1
     if not found and not needed:
         return None
     if len(found) != 1:
         rule = f"{table.path} must have one column of classes 0 and 1, or target (--target) must name it"
         got = ", ".join(found) or f"no such column among {', '.join(table.header)}"
         numbers = [] if found else _columns_of_numbers(table, smiles)
-        advice = f"; threshold (--threshold) makes classes of the numbers of {' or '.join(numbers)}" if numbers else ""
+        advice = (
+            f"; threshold (--threshold) turns numbers into classes, of column {' or '.join(numbers)}" if numbers else ""
+        )
         raise InputError(f"{rule} (got {got[:200]}){advice[:200]}")
     return found[0]
 
 
 def other_targets(table: Table, smiles: int, target: str) -> list[str]:
-    """Columns that might hold the classes as well as the one that was found."""
+    """Other columns that could be the target."""
     return [name for name in _binary_columns(table, smiles) if name != target]
 
 
@@ -392,7 +396,7 @@ def _binary_columns(table: Table, smiles: int) -> list[str]:
 
 
 def find_numbers(table: Table, smiles: int) -> str:
-    """The only column of numbers that do more than tell rows apart."""
+    """The only column of numbers that does not just number the rows."""
     found = _columns_of_numbers(table, smiles)
     if len(found) != 1:
         rule = f"{table.path} must have one column of numbers for the threshold, or target (--target) must name it"
@@ -411,8 +415,8 @@ def _columns_of_numbers(table: Table, smiles: int) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accepting:
-    """Which values of the target mean accept."""
+class TargetColumn:
+    """The target column of a table, and which of its values mean accept."""
 
     column: int
     header: str
@@ -422,14 +426,14 @@ class Accepting:
     values: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: Table, column: int, *, accept: int | str | None, threshold: float | None) -> Accepting:
-        """What a table and a user say of it.
+    def of(cls, table: Table, column: int, *, accept: int | str | None, threshold: float | None) -> TargetColumn:
+        """The target column, given the values in a table and the options of the user.
 
         Args:
             table: The table.
-            column: Place of the target.
-            accept: The value that is good, or with a threshold the side.
-            threshold: From where numbers are high.
+            column: Index of the target.
+            accept: The value that means accept, or with a threshold the side.
+            threshold: Least number that is high.
         """
         header = table.header[column]
         if threshold is not None:
@@ -452,23 +456,25 @@ class Accepting:
 
     @staticmethod
     def _refuse(table: Table, header: str, values: Counter[str]) -> None:
-        """Say what is missing where no value is 0 or 1; where some are, the lines of the others are named later."""
+        """Refuse a column without 0 and 1, naming the option that is missing; if it has some, the lines of other values are named later."""
         if set(values) & set(_BINARY):
             return
         if len(values) > 2 and all(_NUMBER.fullmatch(value) for value in values):
-            rule = f"threshold (--threshold) must say from where column {header!r} is high"
-            raise InputError(f"{table.path}: {rule}: it holds numbers, not classes 0 and 1")
+            rule = (
+                f"threshold (--threshold) must separate the numbers of column {header!r}, which are no classes 0 and 1"
+            )
+            raise InputError(f"{table.path}: {rule} (got none)")
         if 2 <= len(values) <= _MOST_VALUES and len(table.rows) > len(values):
             shown = " or ".join(value[:_LONGEST_VALUE] for value in sorted(values))
-            rule = f"accept (--accept) must say which value of column {header!r} is the good one"
-            raise InputError(f"{table.path}: {rule}: {shown}")
+            rule = f"accept (--accept) must name the value of column {header!r} that means accept, {shown}"
+            raise InputError(f"{table.path}: {rule} (got none)")
         if len(values) > _MOST_VALUES:
-            rule = f"column {header!r} must hold classes, or accept (--accept) must name the good one of its values"
+            rule = f"column {header!r} must hold classes, or accept (--accept) must name one of its values"
             raise InputError(f"{table.path}: {rule} (got {len(values)} different ones, the first {min(values)[:40]!r})")
 
     @property
     def class_names(self) -> tuple[str, str]:
-        """What reject and accept mean."""
+        """Names of reject and accept."""
         if self.threshold is not None:
             low, high = f"{self.header} < {self.threshold:g}", f"{self.header} ≥ {self.threshold:g}"
             return (low, high) if self.higher else (high, low)
@@ -481,7 +487,7 @@ class Accepting:
         """The class of a cell.
 
         Raises:
-            InputError: If it says none.
+            InputError: If the cell has no class.
         """
         if self.threshold is not None:
             return int(self._is_high(cell, self.threshold) == self.higher)
@@ -492,7 +498,7 @@ class Accepting:
         return int(_BINARY[cell] == _BINARY[self.accept or "1"])
 
     def _is_high(self, cell: str, threshold: float) -> bool:
-        """Whether a number, or all that one such as ">100" may stand for, is as high as the threshold."""
+        """Whether a number reaches the threshold; a bound such as ">100" must leave no doubt."""
         found = _NUMBER.fullmatch(cell)
         value = float(found[2].replace(",", ".")) if found else math.nan
         if found is None or not math.isfinite(value):

@@ -148,24 +148,26 @@ def _blocks(
     """The rows of a file of comma-separated numbers, some at a time."""
     where = files.where(name)
     with files.open(name) as file, reading_archive(where):
-        first = file.readline().removeprefix(b"\xef\xbb\xbf")
-        lines = filter(bytes.strip, chain([first], file))
+        filled = filter(bytes.strip, chain([file.readline().removeprefix(b"\xef\xbb\xbf")], file))
+        first = next(filled, b"")
+        width = first.count(b",") + 1
+        if first and columns not in (None, width):
+            raise _first_bad_line(files, name, columns)
+        lines, columns = chain([first] if first else [], filled), width
+        size = max(_BLOCK_ROWS // width, 1)  # numpy reserves memory for so many rows
         while True:
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter(
-                        "error"
-                    )  # numpy only warns when it reads 1.5 as 1, and at the end of the file
-                    rows = np.loadtxt(lines, dtype, delimiter=",", ndmin=2, comments=None, max_rows=_BLOCK_ROWS)
+                # numpy only warns when it reads 1.5 as 1, and at the end of the file
+                with warnings.catch_warnings(action="error"):
+                    rows = np.loadtxt(lines, dtype, delimiter=",", ndmin=2, comments=None, max_rows=size)
             except UserWarning:
                 return
             except (ValueError, OverflowError, DeprecationWarning) as error:
                 raise _first_bad_line(files, name, columns, is_integer=np.issubdtype(dtype, np.integer)) from error
-            if columns is not None and rows.shape[1] != columns:
+            if rows.shape[1] != columns:
                 raise _first_bad_line(files, name, columns)
             if not np.isfinite(rows).all():
                 raise InputError(f"{where} must hold finite numbers (got {rows[~np.isfinite(rows)][0]})")
-            columns = rows.shape[1]
             yield rows
 
 

@@ -1,5 +1,5 @@
 """comrecgc.drawing."""
 
 from comrecgc.drawing.layout import Point, depict, layout_change
-from comrecgc.drawing.pen import STYLE, Pen, Picture, induced
+from comrecgc.drawing.pen import STYLE, Pen, Picture, induced_subgraph
 from comrecgc.drawing.rules import draw_rule

@@ -27,7 +27,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 def layout(graph: Graph) -> dict[int, Point]:
     """A position for every node, by id."""
-    return centred(graph, _spread(graph))
+    return centre(graph, _layout_parts(graph))
 
 
 def layout_change(before: Graph, after: Graph, start: Mapping[int, Point] | None = None) -> dict[int, Point]:
@@ -52,7 +52,7 @@ def layout_change(before: Graph, after: Graph, start: Mapping[int, Point] | None
     return positions
 
 
-def centred(graph: Graph, positions: npt.NDArray[np.float64]) -> dict[int, Point]:
+def centre(graph: Graph, positions: npt.NDArray[np.float64]) -> dict[int, Point]:
     """Positions `[n, 2]` by node id, moved so that the middle of the picture is at 0."""
     positions = positions - (positions.min(axis=0) + positions.max(axis=0)) / 2
     return {node: (float(x), float(y)) for node, (x, y) in zip(graph.ids.tolist(), positions, strict=True)}
@@ -71,7 +71,7 @@ def _free_place(taken: _FloatArray, tied: Sequence[Point]) -> Point:
     return float(x), float(y)
 
 
-def _spread(graph: Graph) -> _FloatArray:
+def _layout_parts(graph: Graph) -> _FloatArray:
     """Each connected part by stress majorisation, the parts side by side."""
     from scipy.sparse import coo_array  # half a second to import
     from scipy.sparse.csgraph import shortest_path
@@ -83,14 +83,14 @@ def _spread(graph: Graph) -> _FloatArray:
     positions: _FloatArray = np.zeros((graph.num_nodes, 2))
     left = 0.0
     for part in parts:
-        placed = _majorised(hops[np.ix_(part, part)])
+        placed = _majorise_stress(hops[np.ix_(part, part)])
         placed -= placed.min(axis=0)
         positions[part] = placed + np.array([left, -placed[:, 1].max() / 2])
         left += float(placed[:, 0].max()) + _GAP
     return positions
 
 
-def _majorised(hops: _FloatArray) -> _FloatArray:
+def _majorise_stress(hops: _FloatArray) -> _FloatArray:
     """Positions whose distances are near the given ones, weighted by their inverse squares (SMACOF, from classical scaling)."""
     n = len(hops)
     if n == 1:
@@ -103,10 +103,10 @@ def _majorised(hops: _FloatArray) -> _FloatArray:
         lengths = np.linalg.norm(positions[:, None] - positions[None], axis=2)
         ratios = np.divide(weights * hops, lengths, out=np.zeros_like(hops), where=lengths > 1e-9)
         positions = inverse @ ((np.diag(ratios.sum(axis=1)) - ratios) @ positions)
-    return _apart(_upright(positions))
+    return _push_apart(_turn_upright(positions))
 
 
-def _apart(positions: _FloatArray) -> _FloatArray:
+def _push_apart(positions: _FloatArray) -> _FloatArray:
     """Nodes that would lie on each other, pushed away from each other."""
     for _ in range(_ROUNDS):
         offsets = positions[:, None] - positions[None]  # [n, n, 2]
@@ -131,11 +131,11 @@ def _classical_scaling(hops: _FloatArray) -> _FloatArray:
     return np.asarray(start + 0.05 * np.stack([np.cos(angles), np.sin(angles)], axis=1))
 
 
-def _upright(positions: _FloatArray) -> _FloatArray:
+def _turn_upright(positions: _FloatArray) -> _FloatArray:
     """Turned so that the long side lies flat, with a fixed choice of sign."""
-    centred = positions - positions.mean(axis=0)
-    _, axes = np.linalg.eigh(centred.T @ centred)
-    turned = centred @ axes[:, ::-1]
+    centre = positions - positions.mean(axis=0)
+    _, axes = np.linalg.eigh(centre.T @ centre)
+    turned = centre @ axes[:, ::-1]
     skew = (turned**3).sum(axis=0)
     return np.asarray(turned * np.where(skew < 0, -1.0, 1.0))
 
@@ -186,4 +186,4 @@ def depict(graph: Graph, label_names: Sequence[str]) -> dict[int, Point] | None:
     except (ImportError, InputError, RuntimeError, ValueError):
         return None
     points[:, 1] *= -1  # y grows downwards on a screen
-    return centred(graph, points) if np.isfinite(points).all() else None
+    return centre(graph, points) if np.isfinite(points).all() else None

@@ -107,9 +107,9 @@ class Pen:
         """
         shown = _near(change)
         num_hidden = len(set(change.before.ids.tolist()) | change.added) - len(shown)
-        before, after = induced(change.before, shown), induced(change.after, shown)
+        before, after = induced_subgraph(change.before, shown), induced_subgraph(change.after, shown)
         start = depict(before, self.label_names) if self.is_molecular else None
-        positions = _scaled(layout_change(before, after, start))
+        positions = _scale(layout_change(before, after, start))
         frame = _frame(positions)
         marks = dict.fromkeys(change.relabelled, "other")
         gone = marks | dict.fromkeys(change.removed, "gone")
@@ -255,7 +255,7 @@ def _near(change: Change) -> frozenset[int]:
         shown |= ring
 
 
-def induced(graph: Graph, nodes: frozenset[int]) -> Graph:
+def induced_subgraph(graph: Graph, nodes: frozenset[int]) -> Graph:
     """The part of a graph on some of its nodes, ids kept."""
     kept = [place for place, node in enumerate(graph.ids.tolist()) if node in nodes]
     if len(kept) == graph.num_nodes:
@@ -267,7 +267,7 @@ def induced(graph: Graph, nodes: frozenset[int]) -> Graph:
     return Graph.assemble(part.labels, part.edges, part.edge_labels, graph.ids[kept], graph.next_id)
 
 
-def _scaled(positions: Mapping[int, Point]) -> dict[int, Point]:
+def _scale(positions: Mapping[int, Point]) -> dict[int, Point]:
     return {node: (x * _EDGE, y * _EDGE) for node, (x, y) in positions.items()}
 
 

@@ -77,7 +77,7 @@ def draw_rule(
             here = [node for node in side.names if node in part]
             if here:
                 low, high = _extent(here, positions, stubs, halves)
-                content = _drawn(
+                content = _draw_side(
                     side, here, positions, stubs, marks, edge_marks, is_molecular=is_molecular, named=draw_names
                 )
                 drawn.append(f'<g transform="translate({_n(left - low)} {_n(-top)})">{content}</g>')
@@ -115,7 +115,7 @@ class _Side:
 
 def _positions(before: _Side, after: _Side, label_names: Sequence[str], *, is_molecular: bool) -> dict[int, Point]:
     """A place for every node of both sides: those of both laid out together, so that nothing lies on anything else."""
-    place_of = _replaced(before, after)
+    place_of = _shared_places(before, after)
     nodes = [node for node in sorted({*before.labels, *after.labels}) if node not in place_of]
     rank = {node: k for k, node in enumerate(nodes)}
     edges: dict[Pair, int] = {}
@@ -151,7 +151,7 @@ def _part_positions(
     return {node: placed[rank[node]] for node in part}
 
 
-def _replaced(before: _Side, after: _Side) -> dict[int, int]:
+def _shared_places(before: _Side, after: _Side) -> dict[int, int]:
     """Single nodes that go, or come, where something else comes, or goes, at the same node: they share its place."""
     shared: dict[int, int] = {}
     for anchor in sorted(before.labels.keys() & after.labels.keys()):
@@ -186,14 +186,14 @@ def _stubs(nodes: Iterable[int], before: _Side, after: _Side, positions: Mapping
         ]
         ends = []
         for _ in range(2 if len(taken) < 3 else 1):
-            angle = _freest(taken)
+            angle = _freest_direction(taken)
             taken.append(angle)
             ends.append((x + length * math.cos(angle), y + length * math.sin(angle)))
         stubs[node] = ends
     return stubs
 
 
-def _freest(taken: Sequence[float]) -> float:
+def _freest_direction(taken: Sequence[float]) -> float:
     """The direction furthest from those taken; among equals the one nearest to the left, then up."""
     if not taken:
         return math.pi * 5 / 6
@@ -234,7 +234,7 @@ def _around(before: _Side, after: _Side) -> dict[int, list[int]]:
     }  # fmt: skip
 
 
-def _drawn(
+def _draw_side(
     side: _Side,
     nodes: Sequence[int],
     positions: Mapping[int, Point],

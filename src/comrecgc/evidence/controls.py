@@ -28,9 +28,9 @@ from comrecgc.graphs import (
     Constraint,
     Graph,
     GraphBatch,
+    NeighbourIndex,
     Rule,
     Rung,
-    Surroundings,
     apply_edit,
     carry_out,
     distinct_sites,
@@ -233,7 +233,7 @@ def random_rules(subject: Subject) -> RandomControl | None:
     vocabulary = Vocabulary.of(subject.dataset, rung=rung, theta=subject.settings.theta, ladder=subject.judges.ladder)
     workshop = Workshop(inputs=drawn_from, vocabulary=vocabulary, jobs=available_cores())
     offer = _Offer(workshop, subject.classifier)
-    where = [Surroundings(graph) for graph in tried_on]
+    where = [NeighbourIndex(graph) for graph in tried_on]
     like, results, drawn, first = [], [], list[tuple[Rule, ...]](), np.zeros(len(tried_on), bool)
     for row, recourse in zip(subject.rows.tolist(), subject.explanation.recourses, strict=True):
         assert recourse.rule is not None
@@ -358,7 +358,7 @@ class _Offer:
 
 
 def _tried(
-    rule: Rule, where: Sequence[Surroundings], subject: Subject, rung: Rung, rng: np.random.Generator
+    rule: Rule, where: Sequence[NeighbourIndex], subject: Subject, rung: Rung, rng: np.random.Generator
 ) -> tuple[int, set[int], dict[int, Graph]]:
     """On how many inputs a rule can be carried out, which it turns, and what others become at a random place."""
     owners, made, can = list[int](), list[Graph](), 0

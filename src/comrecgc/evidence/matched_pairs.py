@@ -18,7 +18,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.cover import recourse_vectors
 from comrecgc.data import GraphDataset
-from comrecgc.graphs import Graph, GraphBatch, Pattern, Rule, Surroundings, batch_keys, carry_out, distinct_sites
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Pattern, Rule, batch_keys, carry_out, distinct_sites
 
 MOST_PLACES = 64
 """Places of a rule in one graph that are tried at most."""
@@ -112,7 +112,7 @@ class LabelledGraphs:
         return np.concatenate([labels, batch.edge_counts()[:, None]], axis=1)
 
     @cached_property
-    def _surroundings(self) -> dict[int, Surroundings]:
+    def _surroundings(self) -> dict[int, NeighbourIndex]:
         return {}
 
     def pairs(self, rule: Rule) -> MatchedPairs:
@@ -130,7 +130,7 @@ class LabelledGraphs:
             if row[told].tobytes() not in known or int(self.keys[place]) not in self.classes:
                 continue
             graph = self.dataset.graphs[place]
-            where = self._surroundings.setdefault(place, Surroundings(graph))
+            where = self._surroundings.setdefault(place, NeighbourIndex(graph))
             results = [carry_out(rule, graph, site) for site in distinct_sites(rule, where, MOST_PLACES)]
             first = int(self.keys[place])
             for second in bonded_keys(results, self.dataset.num_labels).tolist():

@@ -19,7 +19,7 @@ from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse
 from comrecgc.explanation.rules import success_figures
 from comrecgc.explanation.vectors import apply_vectors
-from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, Site, Surroundings, carry_out, distinct_sites
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rule, Rung, Site, carry_out, distinct_sites
 from comrecgc.models import Classifier, predict
 from comrecgc.run import RunContext
 
@@ -56,7 +56,7 @@ def apply_rules(
     can = np.zeros((len(rules), len(rejects)), bool)
     reasons: dict[int, Reason] = {}
     for place, graph in enumerate(rejects.graphs):
-        where, tried, far = Surroundings(graph), [], False
+        where, tried, far = NeighbourIndex(graph), [], False
         for number, rule in enumerate(rules):
             sites = distinct_sites(rule, where, MOST_PLACES)
             made = [(number, site, carry_out(rule, graph, site)) for site in sites]

@@ -56,7 +56,7 @@ class VerifiedCounterfactual:
         confirmed: bool | None = None,
     ) -> VerifiedCounterfactual:  # fmt: skip
         """What a rule makes of a graph at a site."""
-        cost = rule.cost + graph.size + rule.grown - changed.size  # with edges that go with removed nodes
+        cost = rule.cost + graph.size + rule.size_change - changed.size  # with edges that go with removed nodes
         return cls(
             place=RejectPlace(place),
             recourse=recourse,

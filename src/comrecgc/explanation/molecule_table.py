@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comrecgc.errors import InputError
-from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, sanitised, to_smiles
+from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, sanitise, to_smiles
 
 if TYPE_CHECKING:
     from comrecgc.explanation.explanation import Explanation
@@ -43,7 +43,7 @@ def write_sdf(explanation: Explanation, path: str | Path) -> None:
     with Chem.SDWriter(str(path)) as writer:
         for record in _records(explanation):
             graph = record["graph"]
-            molecule = None if graph is None else sanitised(graph, names)
+            molecule = None if graph is None else sanitise(graph, names)
             if molecule is None:
                 continue
             rdDepictor.Compute2DCoords(molecule)
@@ -66,7 +66,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
         record: dict[str, Any] = dict.fromkeys(COLUMNS)
         record |= {"input": index, "name": it.name, "smiles": to_smiles(it.graph, names), "graph": None}
         record["reject_probability"] = round(it.reject_probability, 4)
-        record |= _facts(sanitised(it.graph, names), "before")
+        record |= _facts(sanitise(it.graph, names), "before")
         if index in covering:
             place, recourse, member = covering[index]
             record |= {
@@ -78,7 +78,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
                 "smirks": recourse.smirks,
                 "graph": member.counterfactual,
             }
-            record |= _facts(sanitised(member.counterfactual, names), "after")
+            record |= _facts(sanitise(member.counterfactual, names), "after")
         records.append(record)
     return records
 

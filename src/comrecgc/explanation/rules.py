@@ -28,10 +28,10 @@ from comrecgc.graphs import (
     Graph,
     GraphBatch,
     Ladder,
+    NeighbourIndex,
     Rule,
     Rung,
     Site,
-    Surroundings,
     carry_out,
     distinct_sites,
 )
@@ -446,7 +446,7 @@ def _tries(mined: MinedRules, row: int, rule: Rule, theta: float, num_each: int)
         graph = graphs[place]
         results = [
             (place, site, carry_out(rule, graph, site))
-            for site in distinct_sites(rule, Surroundings(graph), _MOST_PLACES)
+            for site in distinct_sites(rule, NeighbourIndex(graph), _MOST_PLACES)
         ]
         near = [result for result in results if rule.distance(graph, result[2]) <= theta]
         found += near

@@ -9,7 +9,7 @@ from comrecgc.graphs.batch import (
     batch_keys,
     fingerprint,
     graph_key,
-    grouped_neighbours,
+    group_neighbours,
     pointers,
 )
 from comrecgc.graphs.constraints import (
@@ -32,6 +32,7 @@ from comrecgc.graphs.edits import (
     apply_path,
     apply_paths,
     edited_batch,
+    edits_between,
     one_edit_table,
     path_arrays,
     path_costs,
@@ -55,14 +56,13 @@ from comrecgc.graphs.graph import (
 )
 from comrecgc.graphs.ladder import ChangedGraphs, Familiarity, Ladder, Rung, graphs_with, rung_shares
 from comrecgc.graphs.rewriting import (
+    NeighbourIndex,
     Pattern,
     Rule,
     Site,
-    Surroundings,
     can_be_carried_out,
     carry_out,
     distinct_sites,
-    edits_between,
     find_sites,
     is_site,
     write_pattern,

@@ -307,8 +307,8 @@ def _disk_error(error: OSError) -> InputError:
     return InputError(f"Cannot keep graphs in {tempfile.gettempdir()} ($TMPDIR): {error.strerror}")
 
 
-def grouped_neighbours(batch: GraphBatch) -> tuple[LongArray, LongArray]:
-    """The neighbours of every node, node after node, `[2M]`, and where each node's begin, `[N+1]`."""
+def group_neighbours(batch: GraphBatch) -> tuple[LongArray, LongArray]:
+    """The neighbours of every node, grouped by node, `[2M]`, and where each group begins, `[N+1]`."""
     neighbours, ptr = graph_kernels.group_neighbours(batch.edges, len(batch.labels))
     return neighbours, ptr
 
@@ -349,7 +349,7 @@ def batch_keys(batch: GraphBatch) -> KeyArray:
 
 
 def fingerprint(graphs: Iterable[Graph]) -> str:
-    """Tells lists of graphs apart, node order and edge labels included, since edits speak of both."""
+    """A hash of a list of graphs; node order and edge labels count, since edits refer to both."""
     if isinstance(graphs, PackedGraphs):
         return graphs.fingerprint()
     batch = GraphBatch.from_graphs(graphs)

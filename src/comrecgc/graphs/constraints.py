@@ -85,7 +85,7 @@ class AllowKinds:
 
 @dataclass(frozen=True)
 class FreezeNodes:
-    """Leave some nodes, and the edges between two of them, as they are; new neighbours may still be tied to them.
+    """Keep some nodes, and the edges between two of them, as they are; new neighbours may still be tied to them.
 
     Args:
         nodes: Ids of the frozen nodes (the same in every graph), or a function from a graph to a mask over its
@@ -130,10 +130,10 @@ class MaxSize:
 
 @dataclass(frozen=True, eq=False)
 class StayNear:
-    """At most so many elements differ from those of one graph, a node being the same where its id is.
+    """Stay within a number of changed elements of a start graph; nodes are matched by id.
 
-    A relabelled node counts once, a node or an edge added or removed once each, what is undone not at all. Labels of edges are
-    not compared.
+    A relabelled node counts once, a node or an edge added or removed once each, a change that was undone not at all. Edge labels
+    are not compared.
 
     Args:
         start: The graph edits began from.

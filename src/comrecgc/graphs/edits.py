@@ -1,4 +1,4 @@
-"""The five edits: a closed set, as single values and as flat tables of everything one step can do to a graph."""
+"""The five edits of the paper, as single values and as flat tables of everything one step can do to a graph; and paths of edits."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = Fal
 
 
 def _edge_labels(graph: Graph, source: IntArray) -> IntArray | None:
-    """Labels of the edges that stand for these old ones; those of new edges (-1) are 0."""
+    """Edge labels by the old edge that each edge was; those of new edges (-1) are 0."""
     return None if graph.edge_labels is None else np.append(graph.edge_labels, np.int32(0))[source]
 
 
@@ -196,7 +196,7 @@ def apply_path(graph: Graph, path: Iterable[Edit]) -> Graph:
 
 
 def apply_paths(inputs: Sequence[Graph], starts: Sequence[int], paths: Sequence[EditPath]) -> list[Graph]:
-    """The graph each path leads to; what paths from one input begin with in common is walked once.
+    """The graph each path leads to; steps that paths from one input share at their start are applied once.
 
     Args:
         inputs: Where paths may begin.
@@ -245,14 +245,14 @@ def simplify_path(graph: Graph, path: Sequence[Edit]) -> EditPath:
     A removed and an added node with the same neighbours count as one node relabelled, so "remove O, add N in its
     place" becomes "relabel O to N". The order of steps may change; what is already as short stays as it is.
     """
-    shorter = _net_path(Change.between(graph, _merged(graph, apply_path(graph, path))))
+    shorter = edits_between(graph, _merge_twins(graph, apply_path(graph, path)))
     # What was merged may let more be merged.
     return simplify_path(graph, shorter) if len(shorter) < len(path) else tuple(path)
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """The net difference of two graphs, a node being the same where its id is. All in node ids.
+    """The net difference of two graphs in node ids; nodes of both graphs are matched by id.
 
     Args:
         before: The graph at the start.
@@ -289,32 +289,35 @@ class Change:
 
     @classmethod
     def along(cls, graph: Graph, path: Sequence[Edit]) -> Change:
-        """What a path does in all; a node that gives its place to another counts as relabelled."""
+        """The net change of a path; a removed node whose place a new one takes counts as relabelled."""
         shortest = simplify_path(graph, path) if len(path) > 1 else path
         return cls.between(graph, apply_path(graph, shortest))
 
     @property
     def touched(self) -> frozenset[int]:
-        """Every node that goes, comes, changes, or loses or gains an edge."""
+        """Every node that is removed, added or relabelled, or that loses or gains an edge."""
         ends = frozenset(node for edge in self.cut | self.joined for node in edge)
         return self.removed | self.added | self.relabelled | ends
 
 
-def _net_path(change: Change) -> EditPath:
-    """A path that makes a change which keeps at least one node: removals, then relabels, then additions."""
-    labels = labels_by_id(change.after)
+def edits_between(graph: Graph, changed: Graph) -> EditPath:
+    """Edits that lead from a graph to another, a node being the same where its id is: relabels, then removals, then additions.
+
+    Edge labels are not compared. The graphs must share a node. New nodes keep their ids if each has a neighbour among those before it.
+    """
+    change, labels = Change.between(graph, changed), labels_by_id(changed)
     relabels = [Edit(EditKind.RELABEL, node, labels[node]) for node in sorted(change.relabelled)]
-    return (*_removals(change), *relabels, *_additions(change))
+    return (*relabels, *_removals(change), *_additions(change))
 
 
 def _removals(change: Change) -> list[Edit]:
-    """Take away edges and nodes, a leaf together with its edge wherever that saves a step."""
+    """Removals of edges and nodes; a leaf takes its edge with it wherever that saves a step."""
     path = [Edit(EditKind.REMOVE_EDGE, *edge) for edge in sorted(change.cut) if not change.removed & set(edge)]
     left, remaining = set(change.removed), {edge for edge in change.cut if change.removed & set(edge)}
     while left:
         at = {node: [edge for edge in remaining if node in edge] for node in left}
         leaf = min((node for node in left if len(at[node]) <= 1), default=None)
-        if leaf is None:  # only rings of doomed nodes are left: open one
+        if leaf is None:  # only rings of nodes to remove are left: open one
             edge = min(edge for edges in at.values() for edge in edges)
             path.append(Edit(EditKind.REMOVE_EDGE, *edge))
             remaining.discard(edge)
@@ -326,7 +329,7 @@ def _removals(change: Change) -> list[Edit]:
 
 
 def _additions(change: Change) -> list[Edit]:
-    """Bring new nodes, each tied to a node already there if it can be, then the edges still missing."""
+    """Additions of nodes, each tied to a present node if possible, then of the edges still missing."""
     labels, neighbours, next_id = labels_by_id(change.after), neighbours_by_id(change.after), change.before.next_id
     renamed = {node: node for node in labels if node not in change.added}
     waiting, missing = sorted(change.added), set(change.joined)
@@ -342,7 +345,7 @@ def _additions(change: Change) -> list[Edit]:
     return path + [Edit(EditKind.ADD_EDGE, renamed[i], renamed[j]) for i, j in sorted(missing)]
 
 
-def _merged(start: Graph, end: Graph) -> Graph:
+def _merge_twins(start: Graph, end: Graph) -> Graph:
     """`end` with added nodes taking the ids of removed ones that had the same neighbours."""
     old, new = labels_by_id(start), labels_by_id(end)
     old_neighbours, new_neighbours = neighbours_by_id(start), neighbours_by_id(end)
@@ -355,11 +358,11 @@ def _merged(start: Graph, end: Graph) -> Graph:
             twin = min(twins, key=lambda node: (old[node] != new[added], node))
             ids[added] = twin
             gone.remove(twin)
-    if not set(ids.values()) & set(old):  # nothing of the start is left: let one new node stand for an old one
+    if not set(ids.values()) & set(old):  # no old node is left: let one new node take the id of an old one
         ids[int(end.ids[0])] = int(start.ids[0])
     names = np.array([ids[node] for node in new], dtype=np.int32)
     order = np.argsort(names)
-    plain = end.permuted(order)
+    plain = end.permute(order)
     return Graph.assemble(plain.labels, plain.edges, plain.edge_labels, names[order], end.next_id)
 
 

@@ -26,7 +26,7 @@ class Graph:
 
     Nodes have a *position* `0 … n-1` (their place in the arrays) and a stable *id*. In a graph read from data the two
     agree; along a path of edits ids stay with their nodes: a removed id never comes back and an added node takes
-    `next_id`. Edits and edit paths speak of ids, so "relabel 3" means atom 3 of the input wherever it stands.
+    `next_id`. Edits and edit paths use ids, so "relabel 3" means atom 3 of the input whatever its position.
 
     Args:
         labels: Label of each node, `[n]`, non-negative.
@@ -103,12 +103,12 @@ class Graph:
         return np.searchsorted(codes, np.minimum(first, second) * n + np.maximum(first, second))
 
     def fresh(self) -> Graph:
-        """The same graph as if read from data: ids are positions again."""
+        """The same graph with its positions as ids, as if read from data."""
         return Graph.assemble(
             self.labels, self.edges, self.edge_labels, np.arange(self.num_nodes, dtype=np.int32), self.num_nodes
         )
 
-    def permuted(self, order: npt.ArrayLike) -> Graph:
+    def permute(self, order: npt.ArrayLike) -> Graph:
         """The isomorphic graph whose node `i` is this graph's node `order[i]`."""
         order = np.asarray(order)
         rank = np.empty_like(order)

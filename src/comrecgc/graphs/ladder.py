@@ -1,4 +1,4 @@
-"""The ladder of changes: what a changed graph may be, from any graph to one that looks like the data.
+"""The ladder of changes: which changed graphs are allowed, from any graph to one that looks like the data.
 
 | rung        | the changed graph                                                                             |
 |-------------|-----------------------------------------------------------------------------------------------|
@@ -28,11 +28,11 @@ from comrecgc.graphs.constraints import Constraint, KeepConnected
 from comrecgc.graphs.edits import EditKind, EditTable, edited_batch
 from comrecgc.graphs.graph import BoolArray, Graph, IntArray
 
-# Which surroundings of a node are familiar: those that occur often enough in the data.
+# Familiar surroundings of a node: those that occur often enough in the data.
 
 
 MIN_SEEN = 5
-"""How often surroundings must occur in the data to be familiar."""
+"""Least number of nodes of the data with the same surroundings that makes these familiar."""
 
 
 def surroundings(batch: GraphBatch, *, edge_labels: bool = True) -> KeyArray:
@@ -131,7 +131,7 @@ def _or_zero(edge_labels: IntArray | None, num_edges: int) -> IntArray:
 
 
 class Rung(IntEnum):
-    """How far up the ladder a changed graph stands; the lower-case name is its name in files and options."""
+    """A rung of the ladder; the lower-case name is its name in files and options."""
 
     ANY = 0
     CONNECTED = 1
@@ -210,7 +210,7 @@ class ChangedGraphs:
 
 
 class Chemistry(Protocol):
-    """What else makes a change plausible where graphs are molecules."""
+    """Further conditions for a plausible change of molecules."""
 
     def plausible(self, changed: ChangedGraphs, touched: BoolArray, *, thorough: bool) -> BoolArray:
         """Mask over the changed graphs, `[B]`.
@@ -218,25 +218,25 @@ class Chemistry(Protocol):
         Args:
             changed: Graphs after a change.
             touched: Mask over their nodes: new, or with other surroundings than before.
-            thorough: Leave nothing to what holds for nearly all.
+            thorough: Check every molecule, also where a quick test almost always suffices.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ladder:
-    """Judges changed graphs against the data they come from.
+    """Finds the rung of changed graphs, given the data they come from.
 
     Args:
         familiarity: Which surroundings of nodes occur in the data.
-        chemistry: What else is asked of molecules; None for graphs that are none.
+        chemistry: Further conditions on molecules; None for other graphs.
     """
 
     familiarity: Familiarity
     chemistry: Chemistry | None = None
 
     def constraint(self, rung: Rung) -> Constraint | None:
-        """The edits that lead to that rung, for every source of counterfactuals; None where all do.
+        """The constraint on single edits that keeps a search on a rung; None if all edits are allowed.
 
         Every step keeps to the rung, and so does the end. A panel is asked about accepted results only, so
         `confirmed` has the edits of `plausible`.
@@ -262,7 +262,7 @@ class Ladder:
         return rungs
 
     def plausible(self, changed: ChangedGraphs) -> BoolArray:
-        """Whether what each change touched looks like the data, components aside, `[B]`."""
+        """Whether the nodes each change touched look like the data, `[B]`; components are not counted here."""
         hashes = self.familiarity.hashes(changed.after)
         touched = touched_nodes(self.familiarity, changed)
         strange = touched & ~self.familiarity.is_familiar(hashes)

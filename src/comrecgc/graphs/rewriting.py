@@ -1,9 +1,9 @@
-"""A rule as a person or a stranger's program can carry it out: a pattern before, a pattern after, and which nodes are kept.
+"""Rules as graph rewriting: a pattern before, a pattern after, and which nodes are kept; where a rule applies, and its result.
 
-It can be carried out where `before` maps one-to-one into a graph: labels equal, its edges present with equal edge labels, no neighbour of a
+A rule can be carried out where `before` maps one-to-one into a graph: labels equal, its edges present with equal edge labels, no neighbour of a
 closed node outside the map, and nodes that only `after` joins not joined. Carrying it out removes the mapped nodes that are not kept,
-relabels kept nodes, removes the edges that `after` lacks, and adds the new nodes and edges of `after`. Everything here and in `sites` is plain
-Python: it is what the compiled path is checked against.
+relabels kept nodes, removes the edges that `after` lacks, and adds the new nodes and edges of `after`. Everything here is plain Python; the
+compiled code for many graphs (`matching_kernels`) is tested against it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from functools import cached_property
 import numpy as np
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.edits import Edit, EditKind, EditPath
 from comrecgc.graphs.graph import Graph
 
 Edge = tuple[int, int]
 Site = tuple[int, ...]
-"""Node of the graph for each node of `before`."""
+"""Position in the graph of each node of `before`."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A small labelled graph.
+    """A small labelled graph, one side of a rule.
 
     Args:
         labels: Label of each node.
@@ -71,12 +70,12 @@ class Rule:
     """A change in a context, the same for every graph.
 
     Args:
-        before: What it finds.
-        after: What it makes of it.
+        before: Pattern to find.
+        after: Pattern that takes its place.
         kept: Pairs (node of `before`, node of `after`) that are the same node, increasing.
         closed: For each node of `before`, whether it must have no neighbour outside the map.
         radius: Radius of the context around the anchors.
-        num_changes: Changes that it makes together.
+        num_changes: How many changes the rule combines.
     """
 
     before: Pattern
@@ -88,7 +87,9 @@ class Rule:
 
     def __post_init__(self) -> None:
         if len(self.closed) != len(self.before.labels):
-            raise InputError(f"closed must say it of every node (got {len(self.closed)} of {len(self.before.labels)})")
+            raise InputError(
+                f"closed must have a value for every node of before (got {len(self.closed)} of {len(self.before.labels)})"
+            )
         olds, news = [i for i, _ in self.kept], [j for _, j in self.kept]
         within = all(0 <= i < len(self.before.labels) and 0 <= j < len(self.after.labels) for i, j in self.kept)
         if not within or len(set(olds)) < len(olds) or len(set(news)) < len(news):
@@ -103,7 +104,7 @@ class Rule:
 
     @cached_property
     def cost(self) -> int:
-        """Elements that it changes: nodes and edges inserted, deleted or relabelled."""
+        """Number of nodes and edges that the rule inserts, deletes or relabels."""
         before, after, image = self.before, self.after, self.image
         cost = len(before.labels) + len(after.labels) - 2 * len(image)
         cost += sum(before.labels[i] != after.labels[j] for i, j in image.items())
@@ -115,20 +116,20 @@ class Rule:
         return cost + len(before.edges) + len(after.edges) - 2 * len(shared) + sum(a != b for a, b in shared)
 
     @cached_property
-    def grown(self) -> int:
-        """What it adds to the size of a graph."""
+    def size_change(self) -> int:
+        """How much `|G|` grows when the rule is carried out; negative where it shrinks."""
         return len(self.after.labels) + len(self.after.edges) - len(self.before.labels) - len(self.before.edges)
 
     @cached_property
     def must_be_apart(self) -> tuple[Edge, ...]:
-        """Nodes of `before` that only `after` joins."""
+        """Pairs of nodes of `before` that only `after` joins; they must not be joined in the graph."""
         back = {j: i for i, j in self.kept}
         joined = {_edge(back[i], back[j]) for i, j in self.after.edges if i in back and j in back}
         return tuple(sorted(joined - set(self.before.edges)))
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The nodes of `before` in the order of matching: closed ones first, which fit few places, part after part, those of the most first."""
+        """The nodes of `before` in the order of matching: closed ones first, since few nodes fit them, and neighbours of matched ones next."""
         part, weight = self._parts
         todo, order = set(range(len(self.before.labels))), []
         while todo:
@@ -157,42 +158,42 @@ class Rule:
 
     @cached_property
     def twins(self) -> tuple[int, ...]:
-        """For each node of `before`, the one last before it that plays the same part, so that changing places changes nothing; or -1."""
+        """For each node of `before`, the last earlier node that it is interchangeable with; -1 if there is none."""
         return tuple(max((j for j in range(i) if self._are_alike(i, j)), default=-1) for i in range(len(self.closed)))
 
     def _are_alike(self, i: int, j: int) -> bool:
-        """Whether two nodes of `before` may change places, before and after."""
+        """Whether exchanging two nodes of `before` leaves the rule as it is."""
         before, after, image = self.before, self.after, self.image
         if self.closed[i] != self.closed[j] or (i in image) != (j in image) or before.labels[i] != before.labels[j]:
             return False
-        if not may_change_places(before.around, i, j):
+        if not are_interchangeable(before.around, i, j):
             return False
         if i not in image:
             return True
         i, j = image[i], image[j]
-        return after.labels[i] == after.labels[j] and may_change_places(after.around, i, j)
+        return after.labels[i] == after.labels[j] and are_interchangeable(after.around, i, j)
 
     def distance(self, graph: Graph, changed: Graph | None = None) -> float:
         """`cost / (|G| + |H|)` when carried out on a graph.
 
         Args:
             graph: The graph.
-            changed: What came of it. Removed nodes may be joined where `before` does not say so, as where a chain fits a ring; those
-                edges count too. None where there are none.
+            changed: The result. Removed nodes may have edges that `before` does not show, as where a chain fits a ring; those
+                edges count too. None if there are none.
         """
-        after = graph.size + self.grown if changed is None else changed.size
-        return (self.cost + graph.size + self.grown - after) / (graph.size + after)
+        after = graph.size + self.size_change if changed is None else changed.size
+        return (self.cost + graph.size + self.size_change - after) / (graph.size + after)
 
 
-def may_change_places(around: Sequence[Mapping[int, int]], i: int, j: int) -> bool:
-    """Whether two nodes of the same label are tied to the same others, and so may change places; tied to each other or not."""
+def are_interchangeable(around: Sequence[Mapping[int, int]], i: int, j: int) -> bool:
+    """Whether two nodes of the same label have the same neighbours by the same edge labels, an edge between the two aside."""
     if len(around[i]) != len(around[j]):
         return False
     return all(around[j].get(k) == bond for k, bond in around[i].items() if k != j)
 
 
 def carry_out(rule: Rule, graph: Graph, site: Site) -> Graph:
-    """The graph after the rule is carried out at a place; its nodes keep their ids, new ones take the next."""
+    """The graph after the rule is carried out at a site; kept nodes keep their ids, new ones take the next."""
     before, after, image = rule.before, rule.after, rule.image
     target = {site[i]: j for i, j in image.items()}
     removed = {site[i] for i in range(len(site)) if i not in image}
@@ -230,52 +231,11 @@ def _edge(i: int, j: int) -> Edge:
     return (i, j) if i < j else (j, i)
 
 
-def edits_between(graph: Graph, changed: Graph) -> EditPath:
-    """Edits that lead from a graph to one whose kept nodes have the same ids; edge labels are not looked at.
-
-    Labels change first, then edges and nodes go, then come. Every new node must have a neighbour among those before it.
-    """
-    old, new = _by_id(graph), _by_id(changed)
-    edits = [Edit(EditKind.RELABEL, node, label) for node, label in new[0].items() if old[0].get(node, label) != label]
-    edges = set(old[1])
-    gone = [node for node in old[0] if node not in new[0]]
-    for i, j in sorted(edges - new[1]):
-        if i in new[0] and j in new[0]:
-            edits.append(Edit(EditKind.REMOVE_EDGE, i, j))
-            edges.discard((i, j))
-    while gone:
-        degree = {node: [edge for edge in edges if node in edge] for node in gone}
-        node = min(gone, key=lambda one: (len(degree[one]), one))
-        for i, j in sorted(degree[node])[1:]:
-            edits.append(Edit(EditKind.REMOVE_EDGE, i, j))
-        edits.append(Edit(EditKind.REMOVE_NODE, node))
-        edges -= set(degree[node])
-        gone.remove(node)
-    present = set(old[0]) & set(new[0])
-    for node, label in new[0].items():
-        if node in present:
-            continue
-        beside = sorted(i if j == node else j for i, j in new[1] if node in (i, j))
-        anchor = next((other for other in beside if other in present), -1)
-        edits.append(Edit(EditKind.ADD_NODE, anchor, label))
-        present.add(node)
-        if anchor >= 0:
-            edges.add(_edge(node, anchor))
-    edits += [Edit(EditKind.ADD_EDGE, i, j) for i, j in sorted(new[1] - edges)]
-    return tuple(edits)
+# Sites of a rule: a search that places one node of the rule after the other.
 
 
-def _by_id(graph: Graph) -> tuple[dict[int, int], set[Edge]]:
-    """Label of every node, and the edges, by ids."""
-    ids = graph.ids.tolist()
-    return dict(zip(ids, graph.labels.tolist(), strict=True)), {_edge(ids[i], ids[j]) for i, j in graph.edges.tolist()}
-
-
-# Where a rule can be carried out: a search through the places of a graph, one node of the rule after the other.
-
-
-class Surroundings:
-    """A graph as the matcher wants it: neighbours with edge labels, nodes by label."""
+class NeighbourIndex:
+    """A graph indexed for matching: neighbours of each node with edge labels, and nodes by label."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -290,19 +250,19 @@ class Surroundings:
             self.of_label.setdefault(label, []).append(node)
 
     @cached_property
-    def first_alike(self) -> list[int]:
-        """For each node the first one that it may change places with; itself if there is none before it."""
+    def first_twin(self) -> list[int]:
+        """For each node the first node that it is interchangeable with; itself if none comes before it."""
         firsts: dict[tuple[int, int], list[int]] = {}
         alias = list(range(len(self.labels)))
         for node, around in enumerate(self.around):
             known = firsts.setdefault((self.labels[node], len(around)), [])
-            alias[node] = next((other for other in known if may_change_places(self.around, other, node)), node)
+            alias[node] = next((other for other in known if are_interchangeable(self.around, other, node)), node)
             if alias[node] == node:
                 known.append(node)
         return alias
 
     def beyond(self, anchor: int, root: int) -> list[int]:
-        """What hangs on a node by the edge to `root`, in breadth-first order, smaller labels first."""
+        """The nodes that hang on `anchor` by its edge to `root`, in breadth-first order, smaller labels first."""
         nodes = [root]
         for node in nodes:
             below = [other for other in self.around[node] if other != anchor and other not in nodes]
@@ -310,38 +270,38 @@ class Surroundings:
         return nodes
 
 
-def all_find_seats(wanted: Mapping[int, Sequence[int]]) -> bool:
-    """Whether everyone can sit on a seat that they want, each on one of their own."""
-    sitter: dict[int, int] = {}
+def has_complete_matching(options: Mapping[int, Sequence[int]]) -> bool:
+    """Whether every key can be matched to one of its options, no two keys to the same (augmenting paths)."""
+    matched: dict[int, int] = {}  # key of each option in use
 
-    def sits_down(one: int, asked: set[int]) -> bool:
-        for seat in wanted[one]:
-            if seat not in asked:
-                asked.add(seat)
-                if seat not in sitter or sits_down(sitter[seat], asked):
-                    sitter[seat] = one
+    def match(key: int, visited: set[int]) -> bool:
+        for option in options[key]:
+            if option not in visited:
+                visited.add(option)
+                if option not in matched or match(matched[option], visited):
+                    matched[option] = key
                     return True
         return False
 
-    return all(sits_down(one, set()) for one in wanted)
+    return all(match(key, set()) for key in options)
 
 
 def find_sites(
-    rule: Rule, where: Surroundings, within: frozenset[int] | None = None, *, distinct: bool = False
+    rule: Rule, where: NeighbourIndex, within: frozenset[int] | None = None, *, distinct: bool = False
 ) -> Iterator[Site]:
-    """Every place where a rule can be carried out.
+    """Every site of a rule in a graph.
 
     Args:
         rule: The rule.
         where: The graph.
-        within: Only places all of whose nodes are among these.
-        distinct: Of places that differ only by nodes that play the same part, in the rule or in the graph, give one.
+        within: Only sites all of whose nodes are among these.
+        distinct: Give one of several sites that differ only by interchangeable nodes of the rule or of the graph.
     """
     before, order = rule.before, rule.order
     site = [-1] * len(before.labels)
     used: set[int] = set()
     closed: list[int] = []  # places of closed nodes
-    alias = where.first_alike if distinct and within is None else None
+    alias = where.first_twin if distinct and within is None else None
 
     def fits(node: int, target: int) -> bool:
         if (
@@ -363,14 +323,14 @@ def find_sites(
         )
 
     def least(node: int) -> int:
-        """Where the search for a place of a node begins: nodes of the same part have increasing places."""
+        """First position to try for a node: interchangeable nodes take increasing positions."""
         twin = rule.twins[node] if distinct else -1
         while twin >= 0 and site[twin] < 0:
             twin = rule.twins[twin]
         return site[twin] + 1 if twin >= 0 else 0
 
     def can_close(depth: int) -> bool:
-        """Whether the neighbours of closed nodes that are not in the map could all still be, and are all that the rest needs."""
+        """Whether all unmatched neighbours of closed nodes can still be matched, and every node bound to a closed one finds one."""
         if not closed:
             return True
         todo = order[depth:]
@@ -380,7 +340,7 @@ def find_sites(
         could = {target: [node for node in todo if target >= least(node) and fits(node, target)] for target in outside}
         bound = {node for node in todo if any(rule.closed[i] and site[i] >= 0 for i in before.neighbours[node])}
         needed = {node: [target for target in outside if node in could[target]] for node in bound}
-        return all_find_seats(could) and all_find_seats(needed)
+        return has_complete_matching(could) and has_complete_matching(needed)
 
     def extend(depth: int) -> Iterator[Site]:
         if depth == len(order):
@@ -411,8 +371,8 @@ def find_sites(
 
 
 def is_site(rule: Rule, graph: Graph, site: Site) -> bool:
-    """Whether a rule can be carried out at a place."""
-    before, where, taken = rule.before, Surroundings(graph), set(site)
+    """Whether a rule can be carried out at a site."""
+    before, where, taken = rule.before, NeighbourIndex(graph), set(site)
     if len(site) != len(before.labels) or len(taken) < len(site):
         return False
     if any(not 0 <= node < graph.num_nodes for node in site):
@@ -426,15 +386,15 @@ def is_site(rule: Rule, graph: Graph, site: Site) -> bool:
 
 
 def can_be_carried_out(rule: Rule, graph: Graph) -> bool:
-    """Whether there is a place for the rule in the graph."""
-    return next(find_sites(rule, Surroundings(graph), distinct=True), None) is not None
+    """Whether the rule has a site in the graph."""
+    return next(find_sites(rule, NeighbourIndex(graph), distinct=True), None) is not None
 
 
-def distinct_sites(rule: Rule, where: Surroundings, most: int) -> list[Site]:
-    """Places of a rule, at most so many; of places that differ only by nodes that play the same part, one."""
+def distinct_sites(rule: Rule, where: NeighbourIndex, most: int) -> list[Site]:
+    """At most `most` sites of a rule, one of several that differ only by interchangeable nodes."""
     seen, found = set(), []
     for site in find_sites(rule, where, distinct=True):
-        name = tuple(where.first_alike[node] for node in site)
+        name = tuple(where.first_twin[node] for node in site)
         if name not in seen:
             seen.add(name)
             found.append(site)
@@ -447,7 +407,7 @@ def distinct_sites(rule: Rule, where: Surroundings, most: int) -> list[Site]:
 
 
 def write_pattern(pattern: Pattern, nodes: Sequence[str], edges: Sequence[str]) -> str:
-    """A pattern on one line, its parts in one pair of brackets so that they are parts of one graph.
+    """A pattern on one line, in the way of SMARTS; several parts stand in one pair of brackets, since they belong to one graph.
 
     Args:
         pattern: The pattern.

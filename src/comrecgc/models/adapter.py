@@ -1,4 +1,4 @@
-"""Any model as the classifier to be explained: a torch module, or a plain function of graphs."""
+"""Adapters that make a classifier of any model: a torch module, or a plain function of graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from comrecgc.models.classifier import (
     as_scores,
     check_labels,
 )
-from comrecgc.models.networks import GraphClassifier, evaluating
+from comrecgc.models.networks import GraphClassifier, evaluation_mode
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data
@@ -43,13 +43,13 @@ class AdaptedClassifier:
         model: A torch module or a function.
         call: How it is called, one of `CALLS`.
         features: Feature row of each node label, `[num_labels, width]`; `[num_labels]` where the model takes integers.
-        edge_features: The same of each edge label, for models that take `edge_attr`.
+        edge_features: Feature row of each edge label, for models that take `edge_attr`.
         edge_weights: Weight of each edge label, for models that must be given `edge_weight`.
         output: Which of several outputs holds the scores.
         kwargs: Further keyword arguments of every call.
         num_scores: Scores per graph.
         reading: How the scores are read.
-        traced_graphs: As many graphs as a trace was made with, if it answers for so many at a time.
+        traced_graphs: Number of graphs a traced model answers for at a time; None if it follows the batch.
     """
 
     model: Callable[..., Any]
@@ -68,13 +68,13 @@ class AdaptedClassifier:
         return len(self.features)
 
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
-        """Probability of the target class of every graph, `[B]`, asked in parts of bounded size."""
+        """Probability of the target class of every graph, `[B]`, computed in parts of bounded size."""
         check_labels(batch, self.num_labels)
         parts = [self.reading.probability(self.scores(part)) for part in batch.chunks(CHUNK_NODES)]
         return np.concatenate([np.zeros(0), *parts])
 
     def explained(self, batch: GraphBatch) -> BoolArray | None:
-        """Mask of the graphs of the class to leave, `[B]`; None where that is any but the target."""
+        """Mask of the graphs of the source class, `[B]`; None if that is every class but the target."""
         if self.reading.source_class is None:
             return None
         parts = [self.reading.explained(self.scores(part)) for part in batch.chunks(CHUNK_NODES)]
@@ -86,14 +86,14 @@ class AdaptedClassifier:
         return as_scores(chosen, len(batch), len(batch.labels), self.num_scores)
 
     def answer(self, batch: GraphBatch) -> Any:
-        """Whatever the model answers; a module is in evaluation mode meanwhile, and without gradients."""
-        context = evaluating(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
+        """The model's answer as it is; a module is called in evaluation mode, without gradients."""
+        context = evaluation_mode(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
         with context:
             if self.traced_graphs is None:
-                return self._asked(batch)
+                return self._call(batch)
             starts = range(0, len(batch), self.traced_graphs)
             parts = [batch.select(np.arange(len(batch))[start : start + self.traced_graphs]) for start in starts]
-            return torch.cat([self._asked(part)[: len(part)] for part in parts])
+            return torch.cat([self._call(part)[: len(part)] for part in parts])
 
     @property
     def takes_edge_weights(self) -> bool:
@@ -108,11 +108,11 @@ class AdaptedClassifier:
             batch: The graphs.
             edge_weight: Weight of each entry of `batch.edge_index()`, `[2M]`.
         """
-        scores = choose_output(self._asked(batch, edge_weight.to(model_device(self.model))), self.output)
+        scores = choose_output(self._call(batch, edge_weight.to(model_device(self.model))), self.output)
         assert isinstance(scores, torch.Tensor)
         return scores.reshape(len(batch), -1)
 
-    def _asked(self, batch: GraphBatch, edge_weight: torch.Tensor | None = None) -> Any:
+    def _call(self, batch: GraphBatch, edge_weight: torch.Tensor | None = None) -> Any:
         arguments, named = self._arguments(batch)
         if edge_weight is not None and self.call == "data":
             arguments[0].edge_weight = edge_weight
@@ -120,7 +120,7 @@ class AdaptedClassifier:
             named["edge_weight"] = edge_weight
         try:
             return self.model(*arguments, **named, **self.kwargs)
-        except Exception as error:  # a model may fail in any way; whatever it says becomes one line
+        except Exception as error:  # a model may fail in any way; its message becomes one line
             raise InputError(self._failure(error, batch)) from error
 
     def _arguments(self, batch: GraphBatch) -> tuple[list[Any], dict[str, Any]]:
@@ -200,13 +200,13 @@ def as_classifier(
 ) -> Classifier:
     """Turn a model into the classifier the pipeline needs, and try it on some of the data.
 
-    Whatever is wrong with the model shows here: a width that does not fit, NaN, an answer nobody can read.
+    Errors of the model show here: a width that does not fit, NaN, an answer of another form.
 
     Args:
-        model: A `Classifier`, which is only checked; a `torch.nn.Module`; or any function.
+        model: A `Classifier`, which is checked and returned; a `torch.nn.Module`; or any function.
         dataset: The data the model is for: its labels, their feature rows, and graphs to try the model on.
-        return_type: What the model answers, in PyG's words: `raw` scores (logits), `probs` or `log_probs`. Several scores
-            per graph give this away; a single one may not, and then it has to be said.
+        return_type: What the model answers, in PyG's words: `raw` scores (logits), `probs` or `log_probs`. Found out
+            from several scores per graph; for a single one it may have to be given.
         accept: The class that means accept; needed for three classes and more. A single score is about class 1. With a threshold: "higher"
             (the default) or "lower", the side of it on which graphs are accepted.
         reject: Explain only the graphs that the model puts into this class; None for all that are not accepted.
@@ -224,7 +224,7 @@ def as_classifier(
         **kwargs: Further arguments of every call of the model.
     """
     if isinstance(model, Classifier) and not kwargs:
-        return _checked(model, dataset)
+        return _check_alphabet(model, dataset)
     if not callable(model):
         raise InputError(f"The model must be a torch module, a function or a Classifier (got {type(model).__name__})")
     for name, value, allowed in (("return_type", return_type, RETURN_TYPES), ("call", call, CALLS)):
@@ -264,7 +264,7 @@ def as_classifier(
 
 
 def _traced_graphs(adapted: AdaptedClassifier, trial: GraphBatch) -> int | None:
-    """How many graphs a module answers for whatever it is given, since a trace keeps that number; None where it follows the batch."""
+    """Number of graphs that a traced module answers for, whatever it is given; None if it follows the batch."""
     try:
         answer = adapted.answer(trial.select([0]))
     except InputError:
@@ -283,7 +283,7 @@ def _traced_graphs(adapted: AdaptedClassifier, trial: GraphBatch) -> int | None:
 def _first_answer(adapted: AdaptedClassifier, trial: GraphBatch) -> tuple[AdaptedClassifier, Any]:
     """The answer on the trial, and the classifier with features in the form that the model takes.
 
-    Features that are whole numbers may be meant for an `Embedding`, which takes integers, as columns or one per node.
+    Whole numbers may be meant for an `Embedding`, which takes integers, as columns or one per node.
     """
     try:
         return adapted, adapted.answer(trial)
@@ -310,7 +310,7 @@ def _forms(table: npt.NDArray[Any] | None) -> list[Any]:
 def _edge_features(
     model: Callable[..., Any], call: str, dataset: GraphDataset, given: npt.ArrayLike | None, kwargs: Mapping[str, Any]
 ) -> npt.NDArray[np.float32] | None:
-    """Feature rows of edge labels, where the model takes some: those that are given, or those of the data."""
+    """Feature rows of edge labels, if the model takes them: the given ones, or those of the data."""
     if given is not None:
         return _edge_table(given)
     parameter = model_parameters(model).get("edge_attr")
@@ -327,7 +327,7 @@ def _edge_features(
 def _edge_weights(
     model: Callable[..., Any], call: str, dataset: GraphDataset, kwargs: Mapping[str, Any]
 ) -> npt.NDArray[np.float32] | None:
-    """Weights of edge labels, where the model cannot do without."""
+    """Weights of edge labels, if the model requires them."""
     parameter = model_parameters(model).get("edge_weight")
     if call != "tensors" or "edge_weight" in kwargs or parameter is None or parameter.default is not parameter.empty:
         return None
@@ -337,7 +337,7 @@ def _edge_weights(
     return np.ones(1 if table is None else len(table), dtype=np.float32)
 
 
-def _checked(classifier: Classifier, dataset: GraphDataset) -> Classifier:
+def _check_alphabet(classifier: Classifier, dataset: GraphDataset) -> Classifier:
     if classifier.num_labels != dataset.num_labels:
         raise InputError(
             f"The classifier must know the {dataset.num_labels} node labels of {dataset.name} (got {classifier.num_labels})"
@@ -355,7 +355,7 @@ def _trial(dataset: GraphDataset) -> GraphBatch:
 
 
 def trial_graphs(dataset: GraphDataset) -> list[Graph]:
-    """Some graphs of the data, evenly spread; never a single one, whose answer might come squeezed."""
+    """Some graphs of the data, evenly spread; at least two, since a model may squeeze the answer for one."""
     if len(dataset) == 0:
         raise InputError(f"The model is tried on graphs of the dataset (got none in {dataset.name})")
     chosen = np.unique(np.linspace(0, len(dataset) - 1, _TRIAL_GRAPHS).astype(int))
@@ -373,13 +373,11 @@ def _detect_call(model: Callable[..., Any]) -> str:
         return "tensors"
     if len(required) == 1 and "edge_index" not in parameters:
         return "data"
-    raise InputError(
-        f"call must say how the model is called: {', '.join(CALLS)} (got forward({', '.join(parameters)}))"
-    )
+    raise InputError(f"call must be one of {', '.join(CALLS)} (got forward({', '.join(parameters)}))")
 
 
 def model_parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Parameters of a module's `forward` or of a function; none where Python cannot tell."""
+    """Parameters of a module's `forward` or of a function; empty if Python cannot inspect it."""
     if isinstance(model, torch.jit.ScriptModule):
         return _scripted_parameters(model)
     try:
@@ -403,7 +401,7 @@ def _scripted_parameters(model: torch.jit.ScriptModule) -> Mapping[str, inspect.
 
 
 def _node_parameter(parameters: Mapping[str, inspect.Parameter], others: set[str]) -> str | None:
-    """Which parameter takes the node features, if `edge_index` and `batch` are known by their names."""
+    """The parameter for node features, if `edge_index` and `batch` are recognised by their names."""
     by_name = [name for name, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     left = [
         name
@@ -416,7 +414,7 @@ def _node_parameter(parameters: Mapping[str, inspect.Parameter], others: set[str
 
 
 def choose_output(answer: Any, output: int | str | None) -> Any:
-    """The named one of several outputs, or the only one."""
+    """The output that `output` names, or the whole answer."""
     if output is None:
         return answer
     try:
@@ -427,7 +425,7 @@ def choose_output(answer: Any, output: int | str | None) -> Any:
 
 
 def find_output(answer: Any, num_graphs: int) -> int | str | None:
-    """The only one of several outputs that can hold a row of scores per graph; None where there is a single output."""
+    """The only one of several outputs with a row of scores per graph; None if there is a single output."""
     several = isinstance(answer, tuple | Mapping) or (
         isinstance(answer, list) and any(hasattr(x, "shape") for x in answer)
     )
@@ -439,13 +437,13 @@ def find_output(answer: Any, num_graphs: int) -> int | str | None:
     if len(fitting) != 1:
         found = ", ".join(f"{key!r}: {shape}" for key, shape in shapes.items())
         raise InputError(
-            f"output must say which of the model's outputs holds the scores (got shapes {found or 'none'})"
+            f"output must name the one of the model's outputs that holds the scores (got shapes {found or 'none'})"
         )
     return fitting[0]
 
 
 def model_device(model: Callable[..., Any]) -> torch.device:
-    """Where a module is; the CPU for functions."""
+    """Device of a module; the CPU for functions."""
     if isinstance(model, torch.nn.Module):
         for tensor in (*model.parameters(), *model.buffers()):
             return tensor.device
@@ -453,7 +451,7 @@ def model_device(model: Callable[..., Any]) -> torch.device:
 
 
 def _input_width(model: Callable[..., Any]) -> int | None:
-    """Width of the features the model's first layer takes, where it says so."""
+    """Width of the features that the model's first layer takes; None if it has no such attribute."""
     if isinstance(model, torch.nn.Module):
         for layer in model.modules():
             for name in ("in_channels", "in_features"):

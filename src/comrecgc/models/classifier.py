@@ -19,7 +19,7 @@ from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 FloatArray = npt.NDArray[np.float64]
 
 CHUNK_NODES = 100_000
-"""Nodes a model sees at once, which bounds its memory whatever the size of the batch."""
+"""Most nodes of one forward pass, which bounds memory whatever the size of the batch."""
 
 
 @runtime_checkable
@@ -38,7 +38,7 @@ class Classifier(Protocol):
 
 @runtime_checkable
 class _OfOneClass(Protocol):
-    """A classifier of several classes that may explain the graphs of one of them only."""
+    """A classifier of several classes of which only one is explained."""
 
     def explained(self, batch: GraphBatch) -> BoolArray | None:
         """Mask of the graphs to explain, `[B]`; None for all."""
@@ -47,11 +47,11 @@ class _OfOneClass(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Predictions:
-    """What a classifier says about some graphs.
+    """Answers of a classifier on some graphs.
 
     Args:
         probability: Probability of accept, `[B]`.
-        explained: Mask of the graphs that are explained if they are not accepted, `[B]`; None for all.
+        explained: Mask of the graphs that are to be explained if rejected, `[B]`; None for all.
     """
 
     probability: FloatArray
@@ -74,7 +74,7 @@ class Predictions:
 
     @property
     def warning(self) -> str | None:
-        """Why there is nothing to explain, or little hope of it; None when both classes occur."""
+        """Why there is nothing to explain, or no example of acceptance; None if both classes occur."""
         count = len(self.probability)
         if count == 0:
             return "There are no graphs to classify."
@@ -91,39 +91,39 @@ class Predictions:
 
 
 def predict(classifier: Classifier, graphs: GraphBatch | Iterable[Graph]) -> Predictions:
-    """The classifier's answer on every graph; one that always answers the same is valid and has a `warning`."""
+    """Apply the classifier to graphs; a classifier that always answers the same is valid and gives a `warning`."""
     batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
     explained = classifier.explained(batch) if isinstance(classifier, _OfOneClass) else None
     return Predictions(probability=classifier.accept_probability(batch), explained=explained)
 
 
 def check_labels(batch: GraphBatch, num_labels: int) -> None:
-    """Refuse a batch with labels the classifier does not know."""
+    """Refuse a batch with labels beyond the classifier's alphabet."""
     if len(batch.labels) and batch.labels.max() >= num_labels:
         raise InputError(f"The classifier knows node labels 0…{num_labels - 1} (got {batch.labels.max()})")
 
 
 RETURN_TYPES = ("raw", "probs", "log_probs")
-"""PyG's words: `raw` scores (logits), probabilities, logarithms of probabilities."""
+"""Kinds of scores, as PyG names them: logits, probabilities, logarithms of probabilities."""
 
 DECISIONS = ("argmax", "rest")
-"""When a class of several is taken: if it is the likeliest, or if it is likelier than all others together."""
+"""When the target of several classes is accepted: if it is the likeliest, or if it is likelier than all others together."""
 
 _TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreReading:
-    """How scores are read as the probability of accept.
+    """How to turn scores into the probability of accept.
 
     Args:
         return_type: What the scores are, one of `RETURN_TYPES`.
         target_class: The class that means accept.
         source_class: The class whose graphs are explained; None for all that are not accepted.
-        decision: When the target is taken, one of `DECISIONS`.
-        threshold: Of a model that answers one number per graph: accepted where it is higher, or lower.
+        decision: When the target is accepted, one of `DECISIONS`.
+        threshold: For a model that answers one number per graph: the number that separates reject from accept.
         higher: Whether numbers above the threshold are accepted.
-        spread: How far numbers spread, which gives a distance from the threshold its probability.
+        spread: Standard deviation of the numbers, the unit in which the distance from the threshold becomes a probability.
     """
 
     return_type: str = "raw"
@@ -146,10 +146,10 @@ class ScoreReading:
         threshold: float | None = None,
         accept: str | None = None,
     ) -> ScoreReading:
-        """The reading that the answers on some graphs, `[B, K]`, allow; what is None is found out.
+        """The reading that fits answers on some graphs, `[B, K]`; arguments that are None are inferred from them.
 
         Raises:
-            InputError: If they leave a doubt, or are not what they should be.
+            InputError: If they are ambiguous, or are not what the arguments say.
         """
         if threshold is None and accept is not None:
             raise InputError(f"accept is a class, or a side of a threshold (got {accept!r})")
@@ -188,7 +188,7 @@ class ScoreReading:
         if scores.shape[1] != 1:
             raise InputError(f"threshold is for models that answer one number per graph (got {scores.shape[1]})")
         if target_class is not None or source_class is not None or return_type not in (None, "raw"):
-            raise InputError("threshold and a class cannot both be given: a number has no classes")
+            raise InputError("threshold and a class must not both be given: a number has no classes (got both)")
         spread = float(np.std(scores)) or 1.0
         return cls(threshold=float(threshold), higher=accept != "lower", spread=spread)
 
@@ -201,7 +201,7 @@ class ScoreReading:
         return class_probability(scores, self.return_type, self.target_class, decision=self.decision)
 
     def explained(self, scores: FloatArray) -> BoolArray:
-        """Which graphs are to be explained if they are not accepted, `[B]`: all, or those of the source class."""
+        """Mask of the graphs that are to be explained if rejected, `[B]`: all, or those of the source class."""
         if self.source_class is None:
             return np.ones(len(scores), dtype=bool)
         if scores.shape[1] == 1:
@@ -236,9 +236,9 @@ def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | No
 
     Args:
         answer: A tensor, an array or nested lists of numbers.
-        num_graphs: How many graphs were asked about.
-        num_nodes: How many nodes they have, to recognise answers about nodes.
-        num_scores: `K`, once it is known: then an answer that was squeezed is brought back into shape.
+        num_graphs: Number of graphs in the question.
+        num_nodes: Number of their nodes, to recognise answers per node.
+        num_scores: `K`, once it is known; an answer that was squeezed is reshaped.
     """
     if isinstance(answer, torch.Tensor):
         answer = answer.detach().double().cpu().numpy()
@@ -264,7 +264,7 @@ def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | No
 
 
 def detect_return_type(scores: FloatArray) -> str:
-    """`raw`, `probs` or `log_probs`, where the scores `[B, K]` leave no doubt; otherwise the question is asked."""
+    """`raw`, `probs` or `log_probs`, if the scores `[B, K]` leave no doubt; otherwise an `InputError` asks for `return_type`."""
     within_unit = bool(((scores >= 0) & (scores <= 1)).all())
     if scores.shape[1] > 1:
         if np.allclose(_row_sums(scores, "probs"), 1, atol=_TOLERANCE) and within_unit:
@@ -282,7 +282,7 @@ def detect_return_type(scores: FloatArray) -> str:
         return "raw"
     kinds = ", ".join(map(repr, RETURN_TYPES))
     raise InputError(
-        f"return_type must say what the scores are, in as_classifier(model, dataset, return_type=…): {kinds} (got {doubt})"
+        f"return_type, in as_classifier(model, dataset, return_type=…), must be one of {kinds} (got {doubt})"
     )
 
 
@@ -301,13 +301,13 @@ def check_target_class(num_scores: int, target_class: int | None) -> int:
 def class_probability(
     scores: FloatArray, return_type: str, target_class: int, *, decision: str = "argmax"
 ) -> FloatArray:
-    """Probability of the target class, `[B]`; refuses scores that are not what they should be.
+    """Probability of the target class, `[B]`; refuses scores that do not fit `return_type`.
 
     Under "argmax" it is the target against the likeliest other class, so that it is above 0.5 exactly when the target's score is the
     largest. Under "rest" it is the target against all other classes together.
 
     Args:
-        scores: What the model answered, `[B, K]`; a single score is about class 1.
+        scores: The model's scores, `[B, K]`; a single score is about class 1.
         return_type: What the scores are.
         target_class: The class.
         decision: One of `DECISIONS`.

@@ -18,7 +18,7 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from comrecgc.models.adapter import AdaptedClassifier
 from comrecgc.models.classifier import Classifier, check_labels
-from comrecgc.models.networks import GraphClassifier, evaluating, from_edge_index
+from comrecgc.models.networks import GraphClassifier, evaluation_mode, from_edge_index
 
 _TOLERANCE = 1e-3  # of probabilities, between weights of 1 and no weights
 
@@ -80,7 +80,7 @@ class _NetworkGraphs:
         return (logits[:, 1] - logits[:, 0]).cpu()
 
     def node_states(self) -> Tensor:
-        with evaluating(self._model):
+        with evaluation_mode(self._model):
             return self._model.node_states(self._features, self._graphs).cpu()
 
 
@@ -154,5 +154,5 @@ def check_edge_weights(classifier: Classifier, batch: GraphBatch) -> None:
 def _frozen(model: torch.nn.Module) -> Iterator[None]:
     """Evaluation mode; gradients are recorded as outside the block."""
     recording = torch.is_grad_enabled()
-    with evaluating(model), torch.set_grad_enabled(recording):
+    with evaluation_mode(model), torch.set_grad_enabled(recording):
         yield

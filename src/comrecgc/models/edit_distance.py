@@ -24,9 +24,9 @@ _GROWTH = 3  # of the effort from one round to the next under a time limit
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How hard to try, in units of work, so that the same seed gives the same answer on any machine.
+    """A budget in units of work, so that the same seed gives the same answer on any machine.
 
-    The figures hold for molecules; for pairs of more than about 100 nodes they shrink as each unit grows dearer.
+    The figures hold for molecules; for pairs of more than about 100 nodes they shrink, as each unit costs more.
 
     Args:
         sweeps: Swaps tried by the annealing, per node pair.
@@ -59,7 +59,7 @@ EFFORTS = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GEDInterval:
-    """What is known of the distance from G to H.
+    """Bounds on the distance from G to H.
 
     Args:
         lower: No edit path is shorter.
@@ -90,9 +90,9 @@ def ged_interval(
     Args:
         source: The graph G that edits start from.
         target: The graph H they lead to.
-        effort: A name from `EFFORTS` or an `Effort`; what a time limit starts with.
+        effort: A name from `EFFORTS` or an `Effort`; with a time limit, the first round's.
         seed: Seed of the annealing.
-        seconds: Go on, harder each round, until the distance is known or the next round would end too late. The
+        seconds: Repeat with more effort each round until the distance is known or the next round would take too long. The
             answer then depends on the machine.
     """
     if seconds is not None and not seconds > 0:
@@ -100,7 +100,7 @@ def ged_interval(
     pair = [(source, target)]
     start = time.perf_counter()
     result = ged_intervals(pair, effort=effort, seed=seed)[0]
-    spent, budget = time.perf_counter() - start, named_effort(effort)
+    spent, budget = time.perf_counter() - start, effort_by_name(effort)
     while seconds is not None and not result.is_exact and time.perf_counter() - start + _GROWTH * spent < seconds:
         begun = time.perf_counter()
         budget, seed = budget.times(_GROWTH), seed + 1
@@ -128,19 +128,19 @@ def ged_intervals(
         jobs: Threads to use, -1 for one per processor.
         progress: Called with the number of pairs finished since the last call.
     """
-    checked = [_checked_pair(index, pair) for index, pair in enumerate(pairs)]
-    budget = named_effort(effort)
+    checked = [_check_pair(index, pair) for index, pair in enumerate(pairs)]
+    budget = effort_by_name(effort)
     threads = _num_threads(jobs)
     swapped = [_order(source) > _order(target) for source, target in checked]
     ordered = [(pair[1], pair[0]) if swap else pair for pair, swap in zip(checked, swapped, strict=True)]
-    lower, upper, images = _bracket(ordered, budget, _checked_seed(seed), threads, progress)
+    lower, upper, images = _bracket(ordered, budget, _check_seed(seed), threads, progress)
     return [
         GEDInterval(lower=int(low), upper=int(high), mapping=_mapping(image, source if swap else None))
         for (source, _), swap, low, high, image in zip(checked, swapped, lower, upper, images, strict=True)
     ]
 
 
-def named_effort(effort: str | Effort) -> Effort:
+def effort_by_name(effort: str | Effort) -> Effort:
     """The effort of that name; an `Effort` is returned as it is."""
     if isinstance(effort, Effort):
         return effort
@@ -182,7 +182,7 @@ def _bracket(
 
 
 def _order(graph: Graph) -> tuple[int, int, bytes, bytes]:
-    """Decides which graph of a pair is the smaller; looks at contents so that (G, H) and (H, G) agree."""
+    """Sort key that decides which graph of a pair is the smaller; by contents, so that (G, H) and (H, G) agree."""
     return graph.num_nodes, graph.num_edges, graph.labels.tobytes(), graph.edges.tobytes()
 
 
@@ -195,14 +195,14 @@ def _mapping(image: LongArray, larger: Graph | None) -> IntArray:
     return inverse
 
 
-def _checked_pair(index: int, pair: object) -> Pair:
+def _check_pair(index: int, pair: object) -> Pair:
     match pair:
         case (Graph() as source, Graph() as target):
             return source, target
     raise InputError(f"Every pair must be two Graphs (got {type(pair).__name__} as pair {index})")
 
 
-def _checked_seed(seed: object) -> int:
+def _check_seed(seed: object) -> int:
     if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"seed must be an integer from 0 to 2^63-1 (got {seed!r})")
     return int(seed)
@@ -234,7 +234,7 @@ def edit_path(
         mapping: Position in `target` of each node of `source`, -1 for a deleted one, `[n]`.
         rng: Shuffles the edits.
     """
-    plan = _Plan(source, target, _checked_mapping(source, target, mapping))
+    plan = _Plan(source, target, _check_mapping(source, target, mapping))
     path = []
     while steps := plan.steps():
         path.append(plan.take(min(steps) if rng is None else steps[int(rng.integers(len(steps)))]))
@@ -251,7 +251,7 @@ class _Step(NamedTuple):
 
 
 class _Plan:
-    """What is still to be done on the way to the target.
+    """The remaining edits on the way to the target.
 
     Nodes of the source are named by their id, new ones by -2 - (position in the target).
     """
@@ -333,7 +333,7 @@ def _edge(i: int, j: int) -> tuple[int, int]:
     return (i, j) if i < j else (j, i)
 
 
-def _checked_mapping(source: Graph, target: Graph, mapping: npt.ArrayLike) -> list[int]:
+def _check_mapping(source: Graph, target: Graph, mapping: npt.ArrayLike) -> list[int]:
     places = np.asarray(mapping)
     if places.shape != (source.num_nodes,) or not np.issubdtype(places.dtype, np.integer):
         raise InputError(f"mapping needs one position per node of the source (got shape {places.shape})")

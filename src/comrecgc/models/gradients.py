@@ -21,7 +21,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import BatchNorm1d
 
-from comrecgc.graphs import GraphBatch, LongArray, graph_kernels, grouped_neighbours
+from comrecgc.graphs import GraphBatch, LongArray, graph_kernels, group_neighbours
 from comrecgc.models import training_kernels
 from comrecgc.models.networks import LEAKY_SLOPE, GATConv, GCNConv, GINConv, GraphClassifier, SAGEConv
 
@@ -82,7 +82,7 @@ class ColouredGraphs:
 
     def __init__(self, batch: GraphBatch, num_rounds: int) -> None:
         self._labels = batch.labels.astype(np.int64)
-        self._neighbours, self._neighbour_ptr = grouped_neighbours(batch)
+        self._neighbours, self._neighbour_ptr = group_neighbours(batch)
         self._node_ptr = batch.node_ptr
         degrees = np.diff(self._neighbour_ptr)
         first = self._labels * (degrees.max(initial=0) + 1) + degrees  # normalisation sees degrees too

@@ -25,9 +25,6 @@ from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models.networks import GraphTensors
 from comrecgc.run import check_alphabet, load_checked, load_state, load_weights, save_weights
 
-# What the pipeline needs of an embedding, and how anything that maps graphs to vectors becomes one.
-
-
 FloatArray = npt.NDArray[np.float32]
 
 
@@ -114,7 +111,7 @@ class Greed(nn.Module):
         self.width = width
         self.output_width = output_width
         self.head_widths = head_widths
-        self.facts: dict[str, Any] = {}  # what the file it came from says of it
+        self.facts: dict[str, Any] = {}  # facts from its file
         self.pre = nn.Linear(num_labels, width)
         self.convs = nn.ModuleList(GINLayer(width) for _ in range(num_layers))
         widths = (width * (num_layers + 1), *head_widths)
@@ -183,7 +180,7 @@ def save_embedder(model: Greed, path: Path, facts: dict[str, Any]) -> None:
     Args:
         model: The embedder.
         path: A file name ending in `.safetensors`.
-        facts: What else a reader should know: label names, held-out errors, seed …
+        facts: Further facts to store: label names, held-out errors, seed …
     """
     sizes = {
         name: getattr(model, name) for name in ("num_labels", "num_layers", "width", "output_width", "head_widths")
@@ -217,9 +214,7 @@ def _sizes(state: dict[str, Tensor], path: Path) -> dict[str, Any]:
     head = [state[name] for name in sorted(state) if name.startswith("post.") and name.endswith(".weight")]
     matrices = [tensor for tensor in (state.get("pre.weight"), *head) if tensor is not None and tensor.ndim == 2]
     if layers == 0 or len(head) < 2 or len(matrices) != len(head) + 1:
-        raise InputError(
-            f"{path} is not a GREED embedder: it lacks pre, convs or post (got {', '.join(list(state)[:3])})"
-        )
+        raise InputError(f"{path} must be a GREED embedder with pre, convs and post (got {', '.join(list(state)[:3])})")
     width, num_labels = matrices[0].shape
     return {
         "num_labels": num_labels,

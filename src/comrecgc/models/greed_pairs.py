@@ -1,4 +1,4 @@
-"""Labelled pairs to train an embedder on: groups of graphs with edit-distance intervals between their members.
+"""Labelled pairs for training an embedder: groups of graphs with edit-distance intervals between their members.
 
 Embedding a graph costs far more than comparing two embeddings, so pairs come in small groups that share graphs:
 
@@ -25,7 +25,7 @@ from comrecgc.graphs import (
     GraphBatch,
     LongArray,
     apply_edit,
-    grouped_neighbours,
+    group_neighbours,
     one_edit_table,
     path_costs,
     path_graphs,
@@ -38,8 +38,8 @@ KINDS = ("far", "near", "chain", "path")
 
 _Item = TypeVar("_Item")
 
-_PAIRS = 200  # pairs of a block: about a second of work,
-_PAIRS_IN_A_HURRY = 8  # and so few where there is a deadline
+_PAIRS = 200  # pairs of a block, about a second of work
+_PAIRS_IN_A_HURRY = 8  # the same with a deadline
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,7 +88,7 @@ class LabelledGroups:
 
 @dataclass(frozen=True, kw_only=True)
 class PairGenerator:
-    """How many groups of each kind to make, and how large.
+    """Number and size of the groups of each kind.
 
     Args:
         num_far: Groups of random graphs.
@@ -98,7 +98,7 @@ class PairGenerator:
         far_size: Graphs in a far group.
         near_size: Graphs in a near group.
         chain_size: Graphs in a chain.
-        effort: Effort of the edit distances, a name from `ged.EFFORTS`.
+        effort: Effort of the edit distances, a name from `edit_distance.EFFORTS`.
         engine: Where edit distances are computed; the answer does not depend on it.
     """
 
@@ -121,12 +121,12 @@ class PairGenerator:
         progress: Progress | None = None,
         deadline: float | None = None,
     ) -> LabelledGroups:
-        """Labelled groups from the given graphs alone.
+        """Make labelled groups of graphs.
 
         Args:
             graphs: The graphs.
             num_labels: Size of their label alphabet.
-            seed: Of everything random.
+            seed: Seed of all random numbers.
             progress: Called as work proceeds.
             deadline: When to stop, in seconds of `time.monotonic`: groups not labelled by then are left out.
         """
@@ -161,7 +161,7 @@ class PairGenerator:
         progress: Progress | None,
         deadline: float | None,
     ) -> dict[int, list[GEDInterval]]:
-        """Edit distances of the pairs of each group; groups are taken in random order, so that some of each kind are done."""
+        """Edit distances of the pairs of each group; groups come in random order, so that a deadline leaves some of each kind."""
         order = np.random.default_rng([seed, 3]).permutation(len(groups)).tolist()
         flat = [(groups[g][i], groups[g][j]) for g in order for i, j in pairs[g]]
         ptr = pointers([len(pairs[g]) for g in order])
@@ -229,7 +229,7 @@ class PairGenerator:
 
 
 def _solve(asked: tuple[str, int], pairs: list[tuple[Graph, Graph]]) -> list[GEDInterval]:
-    """Edit distances of some pairs with an effort and a seed; of each what it would get alone."""
+    """Edit distances of some pairs, given effort and seed; no pair affects another."""
     effort, seed = asked
     return ged_intervals(pairs, effort=effort, seed=seed)
 
@@ -250,7 +250,7 @@ def local_counts(graphs: Sequence[Graph]) -> npt.NDArray[np.float32]:
     num_labels = 1 + max(int(graph.labels.max()) for graph in graphs)
     batch = GraphBatch.from_graphs(graphs)
     owner = batch.graph_of_node()
-    neighbours, ptr = grouped_neighbours(batch)
+    neighbours, ptr = group_neighbours(batch)
     counts = np.zeros((len(batch), num_labels * (num_labels + 1)), dtype=np.float32)
     np.add.at(counts, (owner, batch.labels), 2.0)
     node = np.repeat(np.arange(len(batch.labels)), np.diff(ptr))
@@ -259,7 +259,7 @@ def local_counts(graphs: Sequence[Graph]) -> npt.NDArray[np.float32]:
 
 
 def _until(items: Iterable[_Item], deadline: float | None, *, least: int = 1) -> Iterator[_Item]:
-    """The items until the deadline has passed, but at least so many; none is asked for that is not given."""
+    """The items until the deadline has passed, but at least `least`; the iterator is not advanced further."""
     if deadline is not None and least == 0 and time.monotonic() >= deadline:
         return
     for count, item in enumerate(items, start=1):

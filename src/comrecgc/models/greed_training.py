@@ -1,10 +1,10 @@
-"""Training GREED on any dataset: split, label, fit, measure on graphs never trained on."""
+"""Training of GREED on any dataset: split the graphs, label pairs with edit distances, fit, measure on held-out graphs."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,142 +19,23 @@ from comrecgc.graphs import Graph, fingerprint, pointers
 from comrecgc.models.greed import Greed, load_embedder, save_embedder
 from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator
 from comrecgc.models.networks import GraphTensors
+from comrecgc.models.training import TrainingCheckpoint, check_same_settings, checkpoint_path
 from comrecgc.run import (
     Engine,
     LocalEngine,
     Progress,
     check_output,
     facts_path,
-    load_arrays,
     one_thread,
     only_writer_of,
-    read_json,
-    reason_of,
     refusing_damage,
-    remove_parts,
-    save_arrays,
-    write_json,
 )
-
-_SETTINGS = "settings.json"
 
 CHECKPOINT_EVERY = 200
 """Steps between checkpoints."""
 
-_FIT = "fit.npz"
 _SHARES = (0.4, 0.85, 0.95)  # of the time until a deadline: labels made, network fitted, errors measured
-_WARM_UP = 20  # steps whose time says how many more there is time for
-
-
-def partial_folder(out: Path) -> Path:
-    """The folder an unfinished training keeps beside its output."""
-    return out.with_suffix(".partial")
-
-
-class TrainingFolder:
-    """The folder of an unfinished training, `<out>.partial`; without an output nothing is kept.
-
-    Args:
-        out: Where the trained embedder shall go.
-        settings: What determines the result; a training resumes only with the very same.
-        progress: Called as work proceeds.
-        resume: Go on from what the folder holds; otherwise it is emptied.
-    """
-
-    def __init__(self, out: Path | None, settings: dict[str, Any], progress: Progress | None, *, resume: bool) -> None:
-        self.folder = None if out is None else partial_folder(out)
-        self.progress = progress
-        if self.folder is None:
-            return
-        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
-            raise InputError(f"Cannot write to {self.folder}: a training keeps its checkpoints in a folder, not a link")
-        plan = self.folder / _SETTINGS
-        if not resume or not plan.exists():
-            self._empty()  # without its settings nobody knows what the rest is of
-        elif read_json(plan) != as_stored(settings):
-            raise InputError(f"{self.folder} is of a training with other settings or data: start anew without resuming")
-        remove_parts(self.folder)
-        write_json(plan, settings)
-
-    def say(self, what: str, done: int, total: int, word: str = "") -> None:
-        """Tell how the work proceeds."""
-        if self.progress is not None:
-            self.progress(what, done, total, word)
-
-    def groups(
-        self,
-        name: str,
-        generator: PairGenerator,
-        graphs: Sequence[Graph],
-        num_labels: int,
-        seed: int,
-        deadline: float | None,
-    ) -> LabelledGroups:
-        """Labelled groups of the given graphs: made by the deadline, or read back if they are kept already."""
-        path = None if self.folder is None else self.folder / f"{name}.npz"
-        if path is not None and path.exists():
-            arrays, _ = load_arrays(path)
-            with refusing_damage(path):
-                return LabelledGroups.from_arrays(arrays)
-        groups = generator.generate(
-            graphs,
-            num_labels,
-            seed=seed,
-            progress=lambda what, done, total, word: self.say(f"{what}, {name}", done, total, word),
-            deadline=deadline,
-        )
-        if path is not None and (deadline is None or time.monotonic() < deadline):  # else they may not be all
-            save_arrays(path, groups.arrays(), {})
-        return groups
-
-    def save_fit(self, model: Greed, optimiser: torch.optim.AdamW, step: int) -> None:
-        """Keep model and optimiser as they are after so many steps."""
-        if self.folder is None:
-            return
-        state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-        for index, moments in optimiser.state_dict()["state"].items():
-            state |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
-        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
-        save_arrays(self.folder / _FIT, arrays, {"step": step})
-
-    def load_fit(self, model: Greed, optimiser: torch.optim.AdamW) -> int:
-        """Put model and optimiser back to where they were kept last; the number of steps done."""
-        if self.folder is None or not (self.folder / _FIT).exists():
-            return 0
-        arrays, facts = load_arrays(self.folder / _FIT)
-        with refusing_damage(self.folder / _FIT):
-            state = {name: torch.from_numpy(array) for name, array in arrays.items()}
-            model.load_state_dict({name: state[f"model.{name}"] for name in model.state_dict()})
-            moments: dict[int, dict[str, Tensor]] = {}
-            for name, tensor in state.items():
-                if name.startswith("optimiser."):
-                    _, index, moment = name.split(".")
-                    moments.setdefault(int(index), {})[moment] = tensor
-            optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
-            return int(facts["step"])
-
-    def clear(self) -> None:
-        """Drop everything kept."""
-        if self.folder is not None and self.folder.is_dir():
-            self._empty()
-            with suppress(OSError):  # somebody else's file is in it
-                self.folder.rmdir()
-
-    def _empty(self) -> None:
-        """Drop what is in the folder; what says whose the rest is goes last, in case of a kill."""
-        if self.folder is None or not self.folder.is_dir():
-            return
-        remove_parts(self.folder)
-        for name in (_FIT, "train.npz", "test.npz", _SETTINGS):
-            try:
-                (self.folder / name).unlink(missing_ok=True)
-            except OSError as error:
-                raise InputError(f"Cannot remove {self.folder / name}: {reason_of(error)}") from error
-
-
-def as_stored(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings as JSON gives them back: tuples are lists."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+_WARM_UP = 20  # steps whose time predicts how many more fit before a deadline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +53,7 @@ class EmbedderTraining:
         width: Width of the network and of the embedding.
         num_layers: GIN layers; fewer than the released eight fit as well and train and score in half the time.
         head_widths: Widths of the head's hidden layers.
-        seed: Of everything random.
+        seed: Seed of all random numbers.
         jobs: Threads for the edit distances; the answer does not depend on it.
     """
 
@@ -200,8 +81,8 @@ class EmbedderTraining:
         return max(1, round(self.num_steps * self.effort))
 
     def generator(self, engine: Engine) -> PairGenerator:
-        """The pairs this effort asks for, labelled on an engine."""
-        scale = min(self.effort, 4.0) ** 0.7  # labels pay off more slowly than steps
+        """The generator of pairs for this effort."""
+        scale = min(self.effort, 4.0) ** 0.7  # more labels help less than more steps
         plain = PairGenerator()
         counts = {name: max(4, round(getattr(plain, name) * scale)) for name in _COUNTS}
         return PairGenerator(**counts, engine=engine)
@@ -239,56 +120,77 @@ def train_embedder(
         training: How to train.
         out: Where to save it, ending in `.safetensors`; while training, checkpoints go beside it.
         resume: Go on from a checkpoint of the same training, if there is one.
-        facts: What else to save with it, such as label names.
+        facts: Further facts to save, such as label names.
         progress: Called as work proceeds.
-        deadline: When to be done, in seconds of `time.monotonic`. Where time is short there are fewer labels and steps.
+        deadline: When to be done, in seconds of `time.monotonic`; a near one means fewer labels and steps.
         engine: Where edit distances are computed; None for `training.jobs` threads.
 
     Returns:
-        The embedder in evaluation mode; `facts["held_out"]` has its errors on graphs never trained on, and
-        `facts["cut_short"]` says whether the deadline left out labels or steps.
+        The embedder in evaluation mode; `facts["held_out"]` has its errors on held-out graphs, and
+        `facts["cut_short"]` whether labels or steps were left out for the deadline.
     """
     if len(graphs) < 10:
         raise InputError(f"Training an embedder needs at least 10 graphs (got {len(graphs)})")
     out = None if out is None else Path(out)
     if out is not None:
         check_output(out)
-    with nullcontext() if out is None else only_writer_of(out, facts_path(out)):
-        engine = engine or LocalEngine(jobs=training.jobs)
-        return _trained(graphs, num_labels, training, out, facts or {}, progress, deadline, engine, resume=resume)
+    with nullcontext() if out is None else only_writer_of(out, facts_path(out), checkpoint_path(out)):
+        engine, progress = engine or LocalEngine(jobs=training.jobs), progress or (lambda *_: None)
+        return _train(graphs, num_labels, training, out, facts or {}, progress, deadline, engine, resume=resume)
 
 
-def _trained(
+def _train(
     graphs: Sequence[Graph],
     num_labels: int,
     training: EmbedderTraining,
     out: Path | None,
     facts: dict[str, Any],
-    progress: Progress | None,
+    progress: Progress,
     deadline: float | None,
     engine: Engine,
     *,
     resume: bool,
 ) -> Greed:
     plan = {**settings(training), "num_labels": num_labels, "graphs": fingerprint(graphs)}
-    if resume and out is not None and out.exists() and not partial_folder(out).exists():
-        finished = _finished(out, plan)
+    if resume and out is not None and out.exists() and not checkpoint_path(out).exists():
+        finished = load_embedder(out)
+        check_same_settings(out, finished.facts.get("training", {}), plan)
         if deadline is not None or not finished.facts.get("cut_short"):
             return finished
     started = time.monotonic()
-    labelled, fitted, measured_by = (
+    labelled_by, fitted_by, measured_by = (
         None if deadline is None else started + share * (deadline - started) for share in _SHARES
     )
     train, test = split_graphs(len(graphs), training.held_out, training.seed)
-    folder = TrainingFolder(out, plan, progress, resume=resume)
-    groups = folder.groups(
-        "train", training.generator(engine), [graphs[i] for i in train], num_labels, training.seed, labelled
-    )
-    cut_short = labelled is not None and time.monotonic() >= labelled
+    checkpoint = TrainingCheckpoint(out, plan)
+    if not (resume and checkpoint.load()):
+        checkpoint.save()  # from here on resuming means this training, not an earlier one
+
+    def groups_of(
+        name: str, indices: npt.NDArray[np.intp], generator: PairGenerator, by: float | None
+    ) -> LabelledGroups:
+        """Labelled groups of some graphs: made by a deadline, or read back if they were made before."""
+        stored = {key.removeprefix(f"{name}."): a for key, a in checkpoint.arrays.items() if key.startswith(f"{name}.")}
+        if checkpoint.path is not None and stored:
+            with refusing_damage(checkpoint.path):
+                return LabelledGroups.from_arrays(stored)
+        groups = generator.generate(
+            [graphs[i] for i in indices],
+            num_labels,
+            seed=training.seed,
+            progress=lambda what, done, total: progress(f"{what}, {name}", done, total, ""),
+            deadline=by,
+        )
+        if by is None or time.monotonic() < by:  # else some may be missing
+            checkpoint.arrays |= {f"{name}.{key}": array for key, array in groups.arrays().items()}
+            checkpoint.save()
+        return groups
+
+    groups = groups_of("train", train, training.generator(engine), labelled_by)
+    cut_short = labelled_by is not None and time.monotonic() >= labelled_by
     with one_thread():
-        model, is_whole = _Fit(training, num_labels, groups, folder).run(fitted)
-    others = [graphs[i] for i in test]
-    measured = folder.groups("test", _measured(training, engine), others, num_labels, training.seed, measured_by)
+        model, is_whole = _Fit(training, num_labels, groups, checkpoint, progress).run(fitted_by)
+    measured = groups_of("test", test, _measured(training, engine), measured_by)
     model.facts = {
         **facts,
         "training": plan,
@@ -299,20 +201,12 @@ def _trained(
     }
     if out is not None:
         save_embedder(model, out, model.facts)
-        folder.clear()
-    return model
-
-
-def _finished(out: Path, plan: dict[str, Any]) -> Greed:
-    """The embedder an earlier run of the very same training wrote."""
-    model = load_embedder(out)
-    if model.facts.get("training") != as_stored(plan):
-        raise InputError(f"{out} is of a training with other settings or data: choose another file or do not resume")
+        checkpoint.remove()
     return model
 
 
 def _measured(training: EmbedderTraining, engine: Engine) -> PairGenerator:
-    """The pairs errors are measured on: the same for every effort from 1 on."""
+    """The generator of pairs to measure errors on; the same for every effort from 1 on."""
     share = min(1.0, max(0.05, training.effort))
     counts = {"num_far": round(12 * share) or 1, "num_near": round(40 * share), "num_chains": round(60 * share)}
     return PairGenerator(**counts, num_paths=0, far_size=10, near_size=5, chain_size=7, effort="normal", engine=engine)
@@ -321,8 +215,8 @@ def _measured(training: EmbedderTraining, engine: Engine) -> PairGenerator:
 def held_out_errors(model: Greed, groups: LabelledGroups) -> dict[str, dict[str, float]]:
     """Root mean square error and bias of predicted edit distances for each kind of pair.
 
-    Only pairs whose edit distance is known exactly count, and `known` says what share they are; pairs of equal graphs do
-    not count, they are right by construction.
+    Only pairs whose edit distance is known exactly count; `known` is their share. Pairs of equal graphs do not count, since
+    their distance is right by construction.
     """
     embeddings = model.embed(groups.graphs)
     predicted = np.linalg.norm(embeddings[groups.pairs[:, 0]] - embeddings[groups.pairs[:, 1]], axis=1)
@@ -350,14 +244,20 @@ def interval_loss(distance: Tensor, intervals: Tensor) -> Tensor:
 
 
 class _Fit:
-    """The optimisation: every step draws its groups from a generator of its own, so that it can be resumed anywhere."""
+    """The optimisation; every step draws its groups from a random generator of its own, so that it can resume at any step."""
 
     def __init__(
-        self, training: EmbedderTraining, num_labels: int, groups: LabelledGroups, folder: TrainingFolder
+        self,
+        training: EmbedderTraining,
+        num_labels: int,
+        groups: LabelledGroups,
+        checkpoint: TrainingCheckpoint,
+        progress: Progress,
     ) -> None:
         self.training = training
         self.groups = groups
-        self.folder = folder
+        self.checkpoint = checkpoint
+        self.progress = progress
         self.intervals = torch.from_numpy(groups.intervals)
         self.pools = [groups.of_kind(kind) for kind in KINDS]
         with torch.random.fork_rng(devices=[]):
@@ -374,8 +274,8 @@ class _Fit:
         )
 
     def run(self, deadline: float | None = None) -> tuple[Greed, bool]:
-        """The fitted network, and whether all steps were done; where time is short the schedule has fewer."""
-        first, total = self.folder.load_fit(self.model, self.optimiser), self.training.total_steps
+        """Fit the network; returns it and whether all steps were done, as a near deadline allows fewer."""
+        first, total = self._load(), self.training.total_steps
         started, step = time.monotonic(), first
         self.model.train()
         smoothed: float | None = None
@@ -387,10 +287,34 @@ class _Fit:
                 now = time.monotonic()
                 total = min(total, step + int(0.95 * (deadline - now) * _WARM_UP / (now - started)))
             if step % 25 == 0 or step == total:
-                self.folder.say("training", step, total, f"loss {smoothed:.3f}")
+                self.progress("training", step, total, f"loss {smoothed:.3f}")
             if step % CHECKPOINT_EVERY == 0:
-                self.folder.save_fit(self.model, self.optimiser, step)
+                self._save(step)
         return self.model.eval(), step >= self.training.total_steps
+
+    def _save(self, step: int) -> None:
+        """Keep model and optimiser as they are after so many steps."""
+        state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        for index, moments in self.optimiser.state_dict()["state"].items():
+            state |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
+        self.checkpoint.arrays |= {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
+        self.checkpoint.progress = {"step": step}
+        self.checkpoint.save()
+
+    def _load(self) -> int:
+        """Put model and optimiser back to where they were kept last; the number of steps done."""
+        if self.checkpoint.path is None or "step" not in self.checkpoint.progress:
+            return 0
+        with refusing_damage(self.checkpoint.path):
+            state = {name: torch.from_numpy(array) for name, array in self.checkpoint.arrays.items()}
+            self.model.load_state_dict({name: state[f"model.{name}"] for name in self.model.state_dict()})
+            moments: dict[int, dict[str, Tensor]] = {}
+            for name, tensor in state.items():
+                if name.startswith("optimiser."):
+                    _, index, moment = name.split(".")
+                    moments.setdefault(int(index), {})[moment] = tensor
+            self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
+            return int(self.checkpoint.progress["step"])
 
     def _step(self, step: int, total: int) -> float:
         for group in self.optimiser.param_groups:
@@ -443,6 +367,6 @@ def _one_cycle(share: float) -> float:
 
 
 def settings(training: EmbedderTraining) -> dict[str, Any]:
-    """What determines the result: everything but the number of jobs."""
+    """The settings that determine the result: all but the number of jobs."""
     names = [name for name in training.__dataclass_fields__ if name != "jobs"]
     return {name: getattr(training, name) for name in names}

@@ -1,4 +1,4 @@
-"""Any model of molecules as the classifier to be explained: a function of SMILES, of rdkit molecules, or a network with features of its own."""
+"""Adapters for models of molecules: functions of SMILES or of rdkit molecules, and networks with features of their own."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from comrecgc.models.adapter import choose_output, find_output, model_device, model_parameters, trial_graphs
 from comrecgc.models.classifier import FloatArray, ScoreReading, as_scores, check_labels
-from comrecgc.models.networks import evaluating
-from comrecgc.molecules import canonical_smiles, sanitised
+from comrecgc.models.networks import evaluation_mode
+from comrecgc.molecules import canonical_smiles, sanitise
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
 
-_AT_ONCE = 1024  # molecules a model sees at once
-_REMEMBERED = 1_000_000  # answers kept
+_AT_ONCE = 1024  # molecules of one call
+_REMEMBERED = 1_000_000  # most answers kept
 _LONGEST_REASON = 200
 
 log = logging.getLogger("comrecgc")
@@ -30,10 +30,10 @@ log = logging.getLogger("comrecgc")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MoleculeClassifier:
-    """A model of molecules. Made by `as_classifier`.
+    """A model of molecules as a classifier. Made by `as_classifier`.
 
-    Every molecule is asked about once. A graph that is no molecule is not accepted. Nor is a molecule on which the model fails: what it says
-    is logged, and the others are not lost.
+    Answers are kept, so that the model sees every molecule once. A graph that is no molecule is not accepted. Nor is a molecule on which
+    the model fails: the failure is logged, and other molecules of the same call are tried again.
 
     Args:
         model: A function, or a torch module.
@@ -44,8 +44,8 @@ class MoleculeClassifier:
         kwargs: Further keyword arguments of every call.
         num_scores: Scores per molecule.
         reading: How the scores are read.
-        known: Answers so far, by canonical SMILES.
-        failures: What the model said where it failed, by SMILES.
+        known: Probabilities so far, by canonical SMILES.
+        failures: Messages of the model's failures, by SMILES.
     """
 
     model: Callable[..., Any]
@@ -64,9 +64,9 @@ class MoleculeClassifier:
         return len(self.label_names)
 
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
-        """Probability of the target class of every molecule, `[B]`; 0 for graphs that are none."""
+        """Probability of the target class of every molecule, `[B]`; 0 for graphs that are no molecules."""
         check_labels(batch, self.num_labels)
-        molecules = [sanitised(graph, self.label_names) for graph in batch]
+        molecules = [sanitise(graph, self.label_names) for graph in batch]
         names = [None if molecule is None else canonical_smiles(molecule) for molecule in molecules]
         new: dict[str, Mol] = {}
         for name, molecule in zip(names, molecules, strict=True):
@@ -81,7 +81,7 @@ class MoleculeClassifier:
         return np.array([0.0 if name is None else self.known[name] for name in names])
 
     def _ask(self, molecules: Sequence[tuple[str, Mol]]) -> None:
-        """Ask about molecules not known yet; where the model fails on some, the halves are asked."""
+        """Compute the answers on new molecules; if the model fails, on each half separately."""
         try:
             scores = as_scores(choose_output(self.answer(molecules), self.output), len(molecules), 0, self.num_scores)
             probability = self.reading.probability(scores)
@@ -100,7 +100,7 @@ class MoleculeClassifier:
         self.known.update(zip((name for name, _ in molecules), probability.tolist(), strict=True))
 
     def answer(self, molecules: Sequence[tuple[str, Mol]]) -> Any:
-        """Whatever the model answers."""
+        """The model's answer as it is."""
         import torch
 
         try:
@@ -110,16 +110,16 @@ class MoleculeClassifier:
                 return self.model([molecule for _, molecule in molecules], **self.kwargs)
             arguments, named = self._tensors([molecule for _, molecule in molecules])
             if isinstance(self.model, torch.nn.Module):
-                with evaluating(self.model):
+                with evaluation_mode(self.model):
                     return self.model(*arguments, **named, **self.kwargs)
             return self.model(*arguments, **named, **self.kwargs)
-        except Exception as error:  # a model may fail in any way; whatever it says becomes one line
+        except Exception as error:  # a model may fail in any way; its message becomes one line
             words = " ".join(str(error).split())[:_LONGEST_REASON]
             which = molecules[0][0] if len(molecules) == 1 else f"{len(molecules)} molecules"
             raise InputError(f"The model failed on {which}: {type(error).__name__}: {words}") from error
 
     def _tensors(self, molecules: Sequence[Mol]) -> tuple[list[Any], dict[str, Any]]:
-        """What a network is called with."""
+        """Positional and named arguments of a network."""
         from torch_geometric.data import Batch
 
         assert self.featurise is not None
@@ -147,13 +147,13 @@ def as_molecule_classifier(
     output: int | str | None,
     kwargs: Mapping[str, Any],
 ) -> MoleculeClassifier:
-    """A model of molecules, tried on some of the data; `how` says how to read its scores, and the arguments are those of `as_classifier`."""
+    """Adapt a model of molecules and try it on some of the data; arguments as of `as_classifier`, `how` being those that read scores."""
     if not dataset.is_molecular:
         raise InputError(f"Models of molecules need graphs of atoms (got labels {', '.join(dataset.label_names)[:80]})")
     adapted = MoleculeClassifier(
         model=model, call=call, label_names=dataset.label_names, featurise=featurise, output=output, kwargs=kwargs
     )
-    molecules = [sanitised(graph, dataset.label_names) for graph in trial_graphs(dataset)]
+    molecules = [sanitise(graph, dataset.label_names) for graph in trial_graphs(dataset)]
     trial = [(canonical_smiles(molecule), molecule) for molecule in molecules if molecule is not None]
     if not trial:
         raise InputError(
@@ -168,7 +168,7 @@ def as_molecule_classifier(
 
 
 def _first_answer(adapted: MoleculeClassifier, trial: Sequence[tuple[str, Mol]]) -> tuple[Any, int]:
-    """The answer on the trial, without the molecules that the model fails on one by one, and how many it is about."""
+    """The answer on the trial molecules, without those that the model fails on alone, and their number."""
     try:
         return adapted.answer(trial), len(trial)
     except InputError as error:

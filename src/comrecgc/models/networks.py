@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn import BatchNorm1d, Linear, ModuleList, Parameter, ReLU, Sequential
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch, grouped_neighbours
+from comrecgc.graphs import GraphBatch, group_neighbours
 from comrecgc.models.classifier import CHUNK_NODES, FloatArray, check_labels
 from comrecgc.run import check_alphabet, facts_path, load_checked, load_state, load_weights, save_weights
 
@@ -52,7 +52,7 @@ class GraphTensors:
 
     @classmethod
     def from_batch(cls, batch: GraphBatch, device: torch.device | str = "cpu") -> GraphTensors:
-        neighbours, neighbour_ptr = grouped_neighbours(batch)
+        neighbours, neighbour_ptr = group_neighbours(batch)
         arrays = (batch.labels.astype(np.int64), neighbours, neighbour_ptr, batch.node_ptr)
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
@@ -150,7 +150,7 @@ def propagate(x: Tensor, y: Tensor, graphs: GraphTensors, weights: tuple[Tensor,
 
     Args:
         x: What nodes send, `[N, C]`.
-        y: What nodes keep, `[N, C]`.
+        y: What nodes keep of their own, `[N, C]`.
         graphs: The graphs the nodes belong to.
         weights: `row`, `col` and `diagonal`: weight of each node as a receiver, as a sender and of what it keeps, `[N]`.
     """
@@ -330,7 +330,7 @@ class GraphClassifier(torch.nn.Module):
         convs: The three convolutions.
         bns: The batch norm after each.
         fc: The linear layer from the pooled state to the two classes.
-        facts: What the file the model came from says of it; empty for others.
+        facts: Facts from the file of the model; empty for others.
     """
 
     features: Tensor
@@ -386,7 +386,7 @@ class GraphClassifier(torch.nn.Module):
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
         """Probability of class 1 of every graph, `[B]`, as in evaluation mode, in parts of bounded size."""
         check_labels(batch, self.num_labels)
-        with evaluating(self):
+        with evaluation_mode(self):
             parts = [self._margin(part) for part in batch.chunks(CHUNK_NODES)]
         margin = np.concatenate([np.zeros(0), *parts])
         # In double precision p > 0.5 holds exactly when the accept logit is the larger one.
@@ -401,8 +401,8 @@ class GraphClassifier(torch.nn.Module):
 
 
 @contextmanager
-def evaluating(model: torch.nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients; afterwards every submodule is in the mode it was in."""
+def evaluation_mode(model: torch.nn.Module) -> Iterator[None]:
+    """Switch a module to evaluation mode without gradients; on leaving, every submodule is in its former mode again."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -432,7 +432,7 @@ def save_classifier(model: GraphClassifier, path: Path, facts: dict[str, Any]) -
     Args:
         model: The classifier.
         path: A file name ending in `.safetensors`.
-        facts: What else a reader should know: label names, split, accuracy …
+        facts: Further facts to store: label names, split, accuracy …
     """
     table = model.features.cpu().numpy()
     is_one_hot = table.shape[0] == table.shape[1] and np.array_equal(table, np.eye(len(table)))
@@ -449,7 +449,7 @@ def save_classifier(model: GraphClassifier, path: Path, facts: dict[str, Any]) -
 def load_classifier(path: str | Path, *, label_names: Sequence[str] | None = None) -> GraphClassifier:
     """A classifier from a file written by `save_classifier`, or a released state dict (`.pth`, `.pt`).
 
-    A state dict says nothing of features, so its nodes are taken to be one-hot labels.
+    A state dict has no features, so its nodes are taken to be one-hot labels.
 
     Args:
         path: The file.
@@ -479,7 +479,7 @@ def _sizes(state: dict[str, Tensor], path: Path) -> tuple[str, int, int]:
                 raise InputError(f"{path} must classify into {NUM_CLASSES} classes (got fc.weight of {_shape(state)})")
             hidden, width = state[name].shape
             return architecture, hidden, width
-    raise InputError(f"{path} is not a classifier: it lacks convs.0 (got {', '.join(list(state)[:3]) or 'nothing'})")
+    raise InputError(f"{path} must be a classifier with convs.0 (got {', '.join(list(state)[:3]) or 'nothing'})")
 
 
 def _shape(state: dict[str, Tensor]) -> str:

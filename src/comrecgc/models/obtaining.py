@@ -28,10 +28,10 @@ _M = TypeVar("_M", GraphClassifier, Greed)
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model's file as a manifest names it.
+    """The file of a model, as a manifest names it.
 
     Args:
-        path: Where it is; relative to the run folder if it is in there.
+        path: Path of the file; relative if it is in the run folder.
         sha256: Checksum of the file.
     """
 
@@ -46,15 +46,15 @@ class ModelFile:
         return cls(shown.as_posix(), checksum(path))
 
     def find(self, folder: Path, what: str) -> Path:
-        """The very same file again.
+        """The path of the file, checked against its checksum.
 
         Args:
             folder: The run folder.
-            what: What the model is, which is also the option that names another file.
+            what: Kind of model, which is also the option that names another file.
         """
         path = folder / self.path
         if not path.is_file():
-            raise InputError(f"The {what} of the run is gone: give its file with --{what} (got no {path})")
+            raise InputError(f"The {what} of the run is missing: give its file with --{what} (got no {path})")
         if checksum(path) != self.sha256:
             raise InputError(f"{path} has changed since the run: its SHA-256 must be {self.sha256[:12]}…")
         return path
@@ -62,10 +62,10 @@ class ModelFile:
 
 def checksum(path: Path) -> str:
     """SHA-256 of a file."""
-    return hashlib.sha256(_bytes(path)).hexdigest()
+    return hashlib.sha256(_read_bytes(path)).hexdigest()
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
@@ -73,7 +73,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def data_fingerprint(dataset: GraphDataset, *, with_classes: bool = True) -> str:
-    """The same exactly for the same graphs, label names and features, and classes where these count."""
+    """A hash of graphs, label names and features, and of classes unless these do not count."""
     digest = hashlib.sha256(fingerprint(dataset.graphs).encode())
     digest.update(json.dumps(dataset.label_names).encode())
     digest.update(np.ascontiguousarray(dataset.features).tobytes())
@@ -91,15 +91,15 @@ def obtain_classifier(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[GraphClassifier, ModelFile]:
-    """The classifier in a file, or one trained on the dataset, now or in an earlier run.
+    """Load a classifier from a file, or train one on the dataset unless the cache has it.
 
     Args:
         dataset: The data it is for.
         path: A checkpoint; None to train.
         folder: The run folder, which gets a copy of what was trained.
         training: How to train.
-        deadline: When a training must stop, as `time.monotonic()` counts.
-        progress: Called as the training goes on.
+        deadline: When training must stop, in seconds of `time.monotonic`.
+        progress: Called as training proceeds.
     """
     if path is not None:
         return load_classifier(path, label_names=dataset.label_names), ModelFile.of(path, folder)
@@ -109,9 +109,9 @@ def obtain_classifier(
             words = f"validation {epoch.accuracy:.1%}, best {epoch.best_accuracy:.1%}"
             progress(f"training {training.model}", epoch.epoch, epoch.epochs, words)
 
-    return _trained(
+    return _train_in_cache(
         f"{dataset.name}-{training.model}",
-        [data_fingerprint(dataset), training.stated()],
+        [data_fingerprint(dataset), asdict(training)],
         folder / "classifier.safetensors",
         lambda out: train_classifier(dataset, training, out=out, resume=True, progress=report, deadline=deadline).model,
         deadline,
@@ -128,7 +128,7 @@ def obtain_embedder(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Greed, ModelFile]:
-    """The embedder in a file, or one trained on the dataset, now or in an earlier run.
+    """Load an embedder from a file, or train one on the dataset unless the cache has it.
 
     Args:
         dataset: The data it is for.
@@ -136,8 +136,8 @@ def obtain_embedder(
         folder: The run folder, which gets a copy of what was trained.
         training: How to train.
         engine: Where edit distances are computed; None for threads.
-        deadline: When a training must stop, as `time.monotonic()` counts.
-        progress: Called as the training goes on.
+        deadline: When training must stop, in seconds of `time.monotonic`.
+        progress: Called as training proceeds.
     """
     if path is not None:
         return load_embedder(path, label_names=dataset.label_names), ModelFile.of(path, folder)
@@ -147,7 +147,7 @@ def obtain_embedder(
         if progress is not None:
             progress(f"embedder: {what}", done, total, word)
 
-    return _trained(
+    return _train_in_cache(
         f"{dataset.name}-greed",
         [data_fingerprint(dataset, with_classes=False), asdict(replace(training, jobs=1))],
         folder / "embedder.safetensors",
@@ -166,19 +166,19 @@ def obtain_embedder(
     )
 
 
-def _trained(
+def _train_in_cache(
     name: str, key: list[Any], target: Path, train: Callable[[Path], _M], deadline: float | None
 ) -> tuple[_M, ModelFile]:
-    """Train in the cache, where an earlier or interrupted training of the same kind is taken up, and copy the result.
+    """Train a model in the cache, resuming an earlier training of the same kind, and copy it to the run folder.
 
-    With a deadline, what the cache does not have is trained in the run folder, and kept in the cache only if it is whole.
+    With a deadline, a model that the cache lacks is trained in the run folder, and copied to the cache only if training was not cut short.
 
     Args:
-        name: What the model is, for people who look into the cache.
-        key: All that the model depends on, as JSON values.
-        target: The copy for the run.
-        train: Trains into a file.
-        deadline: When the training must stop, as `time.monotonic()` counts.
+        name: Readable part of the file's name in the cache.
+        key: JSON values that determine the model.
+        target: The file in the run folder.
+        train: Trains a model into a file.
+        deadline: When training must stop, in seconds of `time.monotonic`.
     """
     plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
@@ -188,7 +188,7 @@ def _trained(
     except InputError:
         return train(target), ModelFile.of(target, target.parent)
     if deadline is None or cached.exists():
-        with only_writer_of(cached.with_suffix(".turn"), wait=True):  # who trains the same elsewhere does it for both
+        with only_writer_of(cached.with_suffix(".turn"), wait=True):  # another process may be training the same model
             model = train(cached)
             _copy_model(cached, target)
     else:
@@ -199,9 +199,9 @@ def _trained(
 
 
 def _copy_model(source: Path, target: Path) -> None:
-    """Weights and their facts; the weights, which make the copy whole, go last."""
+    """Copy weights and their facts; the weights come last, since a model without facts would be incomplete."""
     for file, copy in ((facts_path(source), facts_path(target)), (source, target)):
-        contents = _bytes(file)
+        contents = _read_bytes(file)
         write_atomically(copy, functools.partial(_write, contents))
 
 

@@ -1,7 +1,7 @@
-"""A panel: other classifiers, trained afresh on the same labels, that are asked about counterfactuals too.
+"""A panel: other classifiers, trained afresh on the same labels, that vote on counterfactuals.
 
-A counterfactual that only the explained model accepts may be a quirk of one training run. One that most of a panel
-accept, of other seeds, splits and architectures, is about the data.
+A counterfactual that only the explained model accepts may be a quirk of one training run. One that most classifiers of other seeds,
+splits and architectures accept too tells something about the data.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, fingerprint
 from comrecgc.models.classifier import Classifier, Predictions
 from comrecgc.models.networks import GraphClassifier, load_classifier
-from comrecgc.models.training import ClassifierTraining, EpochReport, split_dataset, train_classifier
+from comrecgc.models.training import ClassifierTraining, EpochReport, checkpoint_path, split_dataset, train_classifier
 from comrecgc.run import Engine, LocalEngine, Progress, check_writable, facts_path, only_writer_of
 
 _SEEDS_APART = 1000  # between panels; the seeds people give their own models are smaller
@@ -30,14 +30,14 @@ _SEEDS_APART = 1000  # between panels; the seeds people give their own models ar
 
 @dataclass(frozen=True, kw_only=True)
 class PanelTraining:
-    """How the classifiers of a panel are trained: shorter than one to be explained, which costs a point of accuracy.
+    """How to train the classifiers of a panel: for fewer epochs than one to be explained, which costs a point of accuracy.
 
     Args:
         models: Architecture of each member.
         epochs: Most epochs.
         patience: Stop after so many epochs without a better validation accuracy.
         learning_rate: Step size of Adam.
-        number: Which panel: panels of different numbers share no seed, so one can check what was chosen with another.
+        number: Number of the panel: panels of different numbers share no seed, so that one can check choices made with another.
     """
 
     models: tuple[str, ...] = ("gcn", "gcn", "gin", "sage")
@@ -88,7 +88,7 @@ class Panel:
 
     Args:
         members: The classifiers.
-        unanimous: Whether all of them must accept, as where several models are explained at once; otherwise most.
+        unanimous: Whether all members must accept, as when several models are explained at once; otherwise a majority.
     """
 
     members: tuple[PanelMember, ...]
@@ -103,7 +103,7 @@ class Panel:
 
     @property
     def majority(self) -> int:
-        """Votes that decide: most of the panel, so three of four, or all."""
+        """Number of votes that confirm: more than half of the panel, or all."""
         return len(self.members) if self.unanimous else len(self.members) // 2 + 1
 
     def votes(self, batch: GraphBatch) -> npt.NDArray[np.int8]:
@@ -148,19 +148,19 @@ def obtain_panel(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Panel | None, str]:
-    """The panel for a dataset, and a sentence on it; no panel where there are no labels or no time, and why.
+    """The panel for a dataset and a sentence on it; None and the reason if there are no labels or no time.
 
-    A panel that was trained before is taken from the cache; one that was interrupted goes on from where it was.
+    Trained members are taken from the cache; an interrupted training resumes.
 
     Args:
         dataset: Graphs with their classes.
         files: Checkpoints of one's own panel, instead of training one.
         training: How to train.
-        has_classes: Whether the classes are real; a panel trained on made-up ones would say nothing.
+        has_classes: Whether the dataset has classes; without them there is no panel.
         folder: Where trained members are kept, on the machine that trains them; None for the user's cache.
         engine: Where members are trained, each in a process of its own; None for two at a time here. The panel does not depend on it.
-        deadline: When to give up, as `time.monotonic()` counts.
-        progress: Called with the stage, members trained, members in all, and a word on how it goes.
+        deadline: When to give up, in seconds of `time.monotonic`.
+        progress: Called after each member.
     """
     if files:
         panel = load_panel(files, label_names=dataset.label_names)
@@ -174,7 +174,7 @@ def obtain_panel(
     except InputError as error:
         return None, f"There is no panel: {_lower(str(error))}."
     try:
-        panel = _trained(dataset, members, folder, engine or LocalEngine(jobs=2), deadline, progress)
+        panel = _train_members(dataset, members, folder, engine or LocalEngine(jobs=2), deadline, progress)
     except _OutOfTimeError:
         return None, "There is no panel: there was no time to train it."
     return panel, _sentence(panel, dataset)
@@ -184,7 +184,7 @@ class _OutOfTimeError(Exception):
     """The deadline came before a member was trained."""
 
 
-def _trained(
+def _train_members(
     dataset: GraphDataset,
     members: Sequence[ClassifierTraining],
     folder: Path | None,
@@ -192,7 +192,7 @@ def _trained(
     deadline: float | None,
     progress: Progress | None,
 ) -> Panel:
-    paths = [_cached(dataset, member, folder) for member in members]
+    paths = [_cache_path(dataset, member, folder) for member in members]
     if sum(path is None or not path.exists() for path in paths) < 2:
         engine = LocalEngine()
     # Machines agree on the time of day only.
@@ -208,9 +208,9 @@ def _trained(
 
 
 def _train(shared: tuple[GraphDataset, Path | None, float | None], training: ClassifierTraining) -> GraphClassifier:
-    """One member, trained now or before."""
+    """Train one member, or load it from the cache."""
     dataset, folder, until = shared
-    path = _cached(dataset, training, folder)
+    path = _cache_path(dataset, training, folder)
 
     def watch(_: EpochReport) -> None:
         if until is not None and time.time() > until:
@@ -222,19 +222,19 @@ def _train(shared: tuple[GraphDataset, Path | None, float | None], training: Cla
         trained = train_classifier(dataset, training, progress=watch)
         trained.model.facts = {"accuracy": trained.accuracy}
         return trained.model
-    with only_writer_of(path.with_suffix(".turn"), wait=True):  # whoever trains the same elsewhere does it for both
+    with only_writer_of(path.with_suffix(".turn"), wait=True):  # another process may be training the same model
         try:
             trained = train_classifier(dataset, training, out=path, resume=True, progress=watch)
-        except InputError:  # a damaged file: the cache can be made again
-            for stale in (path, facts_path(path), path.with_suffix(".training.safetensors")):
+        except InputError:  # a damaged file: train again
+            for stale in (path, facts_path(path), checkpoint_path(path)):
                 stale.unlink(missing_ok=True)
             trained = train_classifier(dataset, training, out=path, progress=watch)
     trained.model.facts = {"accuracy": trained.accuracy}
     return trained.model
 
 
-def _cached(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> Path | None:
-    """Where a member is kept: a name that holds all that it depends on. None where nothing can be written."""
+def _cache_path(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> Path | None:
+    """The file of a member in the cache, named by all that it depends on; None if the cache cannot be written."""
     folder = user_cache_path("comrecgc") / "panels" if folder is None else folder
     try:
         check_writable(folder)
@@ -267,18 +267,18 @@ def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
-# How well a classifier knows the data it is explained on: an explanation of a bad model is about the model only.
+# Accuracy of the explained classifier: an explanation of a bad model says nothing about the data.
 
 
 LEAST_BALANCED = 0.7
-"""Balanced accuracy below which a reader is warned."""
+"""Balanced accuracy below which there is a warning."""
 
 _HARDLY = 0.1  # of the graphs of a class that are predicted so
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """Predictions against classes.
+    """Agreement of predictions with classes.
 
     Args:
         num_rejects: Graphs of the class reject.
@@ -298,12 +298,12 @@ class Agreement:
     def of(cls, predictions: Predictions, dataset: GraphDataset) -> Agreement:
         """How predictions on a dataset agree with its classes."""
         is_accept = dataset.classes == 1
-        said = predictions.accepted
+        accepted = predictions.accepted
         return cls(
             num_rejects=int((~is_accept).sum()),
             num_accepts=int(is_accept.sum()),
-            rejected=int((~is_accept & ~said).sum()),
-            accepted=int((is_accept & said).sum()),
+            rejected=int((~is_accept & ~accepted).sum()),
+            accepted=int((is_accept & accepted).sum()),
             class_names=dataset.class_names,
         )
 

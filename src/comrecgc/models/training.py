@@ -1,8 +1,12 @@
-"""Training of the paper's classifiers (COMRECGC, section 4.2): Adam, 80/10/10 split, best validation epoch kept."""
+"""Training of the paper's classifiers (COMRECGC, section 4.2): Adam, 80/10/10 split, best validation epoch kept.
+
+`TrainingCheckpoint` is the file with which this and the training of embedders resume after a kill.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 import time
 from collections.abc import Callable
@@ -25,6 +29,59 @@ from comrecgc.models.classifier import predict
 from comrecgc.models.gradients import Backprop, ColouredGraphs, Float32Array
 from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier, load_classifier, save_classifier
 from comrecgc.run import check_output, facts_path, load_arrays, only_writer_of, refusing_damage, save_arrays
+
+
+class TrainingCheckpoint:
+    """What an unfinished training needs to resume, in the file `NAME.training.npz` beside its output `NAME.safetensors`.
+
+    Args:
+        out: Where the trained model goes; None keeps nothing.
+        settings: JSON values that determine the result; a training resumes only with the same.
+
+    Attributes:
+        arrays: The arrays to store.
+        progress: The JSON values to store, such as the number of steps done.
+    """
+
+    def __init__(self, out: Path | None, settings: dict[str, Any]) -> None:
+        self.path = None if out is None else checkpoint_path(out)
+        self.arrays: dict[str, npt.NDArray[Any]] = {}
+        self.progress: dict[str, Any] = {}
+        self._settings = settings
+
+    def load(self) -> bool:
+        """Read what an earlier run left; whether it left anything."""
+        if self.path is None or not self.path.exists():
+            return False
+        arrays, written = load_arrays(self.path)
+        with refusing_damage(self.path):
+            settings, self.progress = dict(written["settings"]), dict(written["progress"])
+        check_same_settings(self.path, settings, self._settings)
+        self.arrays = dict(arrays)
+        return True
+
+    def save(self) -> None:
+        """Write `arrays` and `progress`."""
+        if self.path is not None:
+            save_arrays(self.path, self.arrays, {"settings": self._settings, "progress": self.progress})
+
+    def remove(self) -> None:
+        """Delete the file, once the output is written."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def checkpoint_path(out: Path) -> Path:
+    """The file of the unfinished training that will write `out`."""
+    return out.with_suffix(".training.npz")
+
+
+def check_same_settings(path: Path, stored: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Refuse a file of a training that other settings or data determine."""
+    for name, value in json.loads(json.dumps(settings)).items():  # JSON has no tuples
+        if stored.get(name) != value:
+            rule = f"{name} must be {value!r:.80} (got {stored.get(name)!r:.80})"
+            raise InputError(f"{path} is of a training with other settings or data: {rule}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +107,7 @@ class Run:
         train: Indices of the training graphs.
         validation: Indices of the validation graphs.
         rng: Shuffles the training graphs.
-        balanced: Whether both classes count the same, however many graphs they have.
+        balanced: Whether both classes have the same weight, however many graphs they have.
     """
 
     def __init__(
@@ -93,33 +150,29 @@ class Run:
         """Give the model the parameters of the best epoch."""
         self._set(self._best_state)
 
-    def save(self, path: Path, facts: dict[str, Any]) -> None:
-        """Write everything the next epochs depend on, and facts that say which run this is, to one file."""
-        tensors: dict[str, npt.NDArray[Any]] = {f"now.{name}": value for name, value in self._state().items()}
-        tensors |= {f"best.{name}": value for name, value in self._best_state.items()}
-        tensors |= {"adam.first": self._first, "adam.second": self._second}
-        progress = {
+    def store(self, checkpoint: TrainingCheckpoint) -> None:
+        """Write everything the next epochs depend on."""
+        checkpoint.arrays = {f"now.{name}": value for name, value in self._state().items()}
+        checkpoint.arrays |= {f"best.{name}": value for name, value in self._best_state.items()}
+        checkpoint.arrays |= {"adam.first": self._first, "adam.second": self._second}
+        checkpoint.progress = {
             "epoch": self.epoch,
             "step": self.step,
             "best": vars(self.best),
             "rng": self.rng.bit_generator.state,
         }
-        save_arrays(path, tensors, {"run": facts, **progress})
+        checkpoint.save()
 
-    def load(self, path: Path, facts: dict[str, Any]) -> None:
-        """Go on from where `save` was; refuses a file of another run."""
-        tensors, written = load_arrays(path)
-        with refusing_damage(path):
-            theirs = dict(written["run"])
-        for name, value in facts.items():
-            if theirs.get(name) != value:
-                raise InputError(f"{path} belongs to another run: {name} must be {value!r} (got {theirs.get(name)!r})")
-        with refusing_damage(path):
-            self.epoch, self.step, self.best = written["epoch"], written["step"], Best(**written["best"])
-            self.rng.bit_generator.state = written["rng"]
-            self._first[:], self._second[:] = tensors["adam.first"], tensors["adam.second"]
-            self._set({name: tensors[f"now.{name}"] for name in self._best_state})
-            self._best_state = {name: tensors[f"best.{name}"] for name in self._best_state}
+    def restore(self, checkpoint: TrainingCheckpoint) -> None:
+        """Go on from where `store` was."""
+        assert checkpoint.path is not None
+        arrays, progress = checkpoint.arrays, checkpoint.progress
+        with refusing_damage(checkpoint.path):
+            self.epoch, self.step, self.best = progress["epoch"], progress["step"], Best(**progress["best"])
+            self.rng.bit_generator.state = progress["rng"]
+            self._first[:], self._second[:] = arrays["adam.first"], arrays["adam.second"]
+            self._set({name: arrays[f"now.{name}"] for name in self._best_state})
+            self._best_state = {name: arrays[f"best.{name}"] for name in self._best_state}
 
     def _validate(self) -> tuple[float, float]:
         logits = self._backprop.logits(self._validation_batch)
@@ -147,18 +200,18 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierTraining:
-    """How a classifier is trained; the defaults are the paper's, with early stopping added.
+    """How to train a classifier; the defaults are the paper's, with early stopping added.
 
     Args:
         model: `gcn`, `gat`, `sage` or `gin`.
         hidden: Width of every layer.
         epochs: Most epochs.
-        patience: Stop after so many epochs without a better validation accuracy; None never stops early.
+        patience: Epochs without a better validation accuracy after which to stop; None never stops early.
         learning_rate: Step size of Adam.
         batch_size: Graphs in a mini-batch.
-        seed: Decides the split, the first weights and the order of the graphs.
-        balanced: Whether both classes count the same: graphs of the smaller one are shown more often, and the best epoch is that of the best
-            balanced accuracy.
+        seed: Seed of the split, the first weights and the order of the graphs.
+        balanced: Whether both classes have the same weight: graphs of the smaller class are repeated, and the best epoch is the one of the
+            best balanced accuracy.
     """
 
     model: str = "gcn"
@@ -169,13 +222,6 @@ class ClassifierTraining:
     batch_size: int = 128
     seed: int = 0
     balanced: bool = False
-
-    def stated(self) -> dict[str, Any]:
-        """The settings as JSON values, as files state them."""
-        values = asdict(self)
-        if not self.balanced:
-            del values["balanced"]  # as in files from before there was a choice
-        return values
 
     def __post_init__(self) -> None:
         if self.model not in ARCHITECTURES:
@@ -202,7 +248,7 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochReport:
-    """What a progress bar shows after an epoch; accuracies are on the validation graphs."""
+    """Figures after an epoch, for a progress bar; accuracies are on the validation graphs."""
 
     epoch: int
     epochs: int
@@ -213,14 +259,14 @@ class EpochReport:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainedClassifier:
-    """A trained model and how it came about.
+    """A trained model and its training.
 
     Args:
         model: The model, with the weights of its best validation epoch.
-        accuracy: Share of right answers on the `train`, `validation` and `test` graphs.
-        best_epoch: The epoch the weights are of, counted from 1.
-        epochs: How many epochs were run.
-        split: Which graphs were used for what.
+        accuracy: Share of right predictions on the `train`, `validation` and `test` graphs.
+        best_epoch: The epoch whose weights were kept, counted from 1.
+        epochs: Number of epochs run.
+        split: The graphs to train, validate and test on.
     """
 
     model: GraphClassifier
@@ -250,19 +296,19 @@ def train_classifier(
         training: The settings.
         out: Where to write the result, ending in `.safetensors`; a JSON file of facts goes beside it, and while training
             runs a file ending in `.training.npz` holds what is needed to resume.
-        resume: Go on from what an earlier run with the same `out` left; start afresh where it left nothing.
+        resume: Go on from the checkpoint of an earlier run with the same `out`, if there is one.
         progress: Called after every epoch.
-        checkpoint_seconds: How often the run is written down.
-        deadline: When to be done, in seconds of `time.monotonic`; the best epoch until then is kept, of at least one.
+        checkpoint_seconds: Seconds between checkpoints.
+        deadline: When to be done, in seconds of `time.monotonic`; the best epoch until then is kept, and at least one is run.
     """
     out = None if out is None else Path(out)
     if out is not None:
         check_output(out)
-    with nullcontext() if out is None else only_writer_of(out, facts_path(out), _checkpoint_path(out)):
-        return _trained(dataset, training, out, progress, checkpoint_seconds, deadline, resume=resume)
+    with nullcontext() if out is None else only_writer_of(out, facts_path(out), checkpoint_path(out)):
+        return _train(dataset, training, out, progress, checkpoint_seconds, deadline, resume=resume)
 
 
-def _trained(
+def _train(
     dataset: GraphDataset,
     training: ClassifierTraining,
     out: Path | None,
@@ -272,23 +318,23 @@ def _trained(
     *,
     resume: bool,
 ) -> TrainedClassifier:
-    facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": training.stated()}
-    checkpoint = None if out is None else _checkpoint_path(out)
-    if resume and out is not None and checkpoint is not None and out.exists() and not checkpoint.exists():
-        return _finished(out, facts)
+    facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": asdict(training)}
+    if resume and out is not None and out.exists() and not checkpoint_path(out).exists():
+        return _read_result(out, facts)
     rng = np.random.default_rng(training.seed)
     split = split_dataset(dataset, rng)
     run = _start(dataset, training, split, rng)
-    if resume and checkpoint is not None and checkpoint.exists():
-        run.load(checkpoint, facts)
-    elif checkpoint is not None:
-        run.save(checkpoint, facts)  # from here on resuming means this run, not what an earlier one left
+    checkpoint = TrainingCheckpoint(out, facts)
+    if resume and checkpoint.load():
+        run.restore(checkpoint)
+    else:
+        run.store(checkpoint)  # from here on resuming means this run, not an earlier one
     started = written = time.monotonic()
     with threadpool_limits(limits=1, user_api="blas"):
         while not _is_over(run, training) and (run.epoch == 0 or deadline is None or time.monotonic() < deadline):
             loss, accuracy = run.advance(training.batch_size, training.learning_rate)
-            if checkpoint is not None and time.monotonic() - written >= checkpoint_seconds:
-                run.save(checkpoint, facts)
+            if time.monotonic() - written >= checkpoint_seconds:
+                run.store(checkpoint)
                 written = time.monotonic()
             if progress is not None:
                 report = EpochReport(
@@ -301,9 +347,9 @@ def _trained(
                 progress(report)
     run.take_best()
     result = _result(run, dataset, split)
-    if out is not None and checkpoint is not None:
+    if out is not None:
         save_classifier(result.model, out, facts | _facts(result, dataset, time.monotonic() - started))
-        checkpoint.unlink(missing_ok=True)
+        checkpoint.remove()
     return result
 
 
@@ -322,7 +368,7 @@ def split_dataset(dataset: GraphDataset, rng: np.random.Generator) -> Split:
 
 
 def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rng: np.random.Generator) -> Run:
-    with torch.random.fork_rng(devices=[]):  # torch draws first weights from its global generator only
+    with torch.random.fork_rng(devices=[]):  # torch initialises weights from its global generator only
         torch.manual_seed(int(rng.integers(2**63)))
         model = GraphClassifier(training.model, dataset.features, hidden=training.hidden)
     graphs = ColouredGraphs(GraphBatch.from_graphs(dataset), NUM_LAYERS)
@@ -333,7 +379,7 @@ def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rn
 
 
 def with_equal_classes(indices: LongArray, classes: LongArray) -> LongArray:
-    """Indices in which those of the smaller class are repeated, so that both are about as many."""
+    """Indices with those of the smaller class repeated, so that both classes have about the same number."""
     parts = [indices[classes[indices] == each] for each in (0, 1)]
     small, large = sorted(parts, key=len)
     times = max(round(len(large) / max(len(small), 1)), 1)
@@ -370,19 +416,13 @@ def _facts(result: TrainedClassifier, dataset: GraphDataset, seconds: float) -> 
     }
 
 
-def _finished(out: Path, facts: dict[str, Any]) -> TrainedClassifier:
+def _read_result(out: Path, facts: dict[str, Any]) -> TrainedClassifier:
     """The result an earlier run with the same settings wrote."""
     model = load_classifier(out)
-    for name, value in facts.items():
-        if model.facts.get(name) != value:
-            raise InputError(f"{out} is of another run: {name} must be {value!r} (got {model.facts.get(name)!r})")
+    check_same_settings(out, model.facts, facts)
     split = Split(**{name: np.array(indices) for name, indices in model.facts["split"].items()})
     chosen = {name: model.facts[name] for name in ("accuracy", "best_epoch", "epochs")}
     return TrainedClassifier(model=model, split=split, **chosen)
-
-
-def _checkpoint_path(out: Path) -> Path:
-    return out.with_suffix(".training.npz")
 
 
 def _fingerprint(dataset: GraphDataset) -> str:

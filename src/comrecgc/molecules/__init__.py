@@ -11,7 +11,7 @@ from comrecgc.molecules.atoms import (
     element_of,
     read_atom,
 )
-from comrecgc.molecules.groups import Group, Molecule, family_of
+from comrecgc.molecules.groups import FunctionalGroup, Molecule, family_of
 from comrecgc.molecules.plausibility import (
     Bonding,
     MolecularChemistry,
@@ -25,13 +25,13 @@ from comrecgc.molecules.plausibility import (
 from comrecgc.molecules.properties import PROPERTIES, REACTIVE, alerts_of, properties_of, property_changes
 from comrecgc.molecules.smarts import SmartsWishes, run_smirks, smirks_of
 from comrecgc.molecules.smiles import (
-    Parsed,
+    ParsedMolecule,
     Standardiser,
     canonical_smiles,
     is_valid_molecule,
     parse_molecule,
     read_smiles,
-    sanitised,
+    sanitise,
     to_rdkit,
     to_smiles,
 )

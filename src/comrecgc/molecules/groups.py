@@ -13,7 +13,7 @@ from comrecgc.molecules.atoms import are_types, atom_of, element_of, read_atom
 _HALOGENS = frozenset({"F", "Cl", "Br", "I"})
 
 
-class Group(NamedTuple):
+class FunctionalGroup(NamedTuple):
     """A named group and its atoms other than hydrogen, in node ids.
 
     | name        | nodes                                                                |
@@ -33,7 +33,7 @@ class Group(NamedTuple):
 
 
 class Molecule:
-    """A graph read as a molecule, or as any labelled graph: elements, rings, groups, aromatic atoms, all by node id.
+    """Elements, rings, functional groups and aromatic atoms of a graph, all by node id; a graph that is no molecule has names only.
 
     Args:
         graph: The graph.
@@ -104,11 +104,11 @@ class Molecule:
         return frozenset(ids[atom.GetIdx()] for atom in molecule.GetAtoms() if atom.GetIsAromatic())
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[FunctionalGroup, ...]:
         """Every functional group, those of more atoms first."""
         if not self.is_molecular:
             return ()
-        distinct: dict[tuple[str, frozenset[int]], Group] = {}
+        distinct: dict[tuple[str, frozenset[int]], FunctionalGroup] = {}
         for group in (group for find in _FINDERS for group in find(self)):
             distinct.setdefault((group.name, group.atoms), group)
         return tuple(sorted(distinct.values(), key=lambda group: -len(group.nodes)))
@@ -124,89 +124,89 @@ class Molecule:
         return self._by_element.get(element, [])
 
 
-def _at_nitrogen(m: Molecule) -> Iterator[Group]:
+def _at_nitrogen(m: Molecule) -> Iterator[FunctionalGroup]:
     for n in m.of("N"):
         oxygens, around = m.ends(n, "O"), m.heavy(n)
         nitrogens = [other for other in around if m.names[other] == "N"]
         if len(oxygens) >= 2:
-            yield Group("nitro", (n, *oxygens[:2]))
+            yield FunctionalGroup("nitro", (n, *oxygens[:2]))
         elif len(oxygens) == 1 and len(around) == 2 and nitrogens:
-            yield Group("nitrosamine", (nitrogens[0], n, *oxygens))
-            yield Group("nitroso", (n, *oxygens))
+            yield FunctionalGroup("nitrosamine", (nitrogens[0], n, *oxygens))
+            yield FunctionalGroup("nitroso", (n, *oxygens))
         elif len(oxygens) == 1 and len(around) == 2 and m.bond(n, oxygens[0]) == "double":
-            yield Group("nitroso", (n, *oxygens))
+            yield FunctionalGroup("nitroso", (n, *oxygens))
         elif len(around) == 2 and len(nitrogens) == 2 and (last := m.ends(n, "N")):
             inner = next((other for other in nitrogens if other not in last), last[-1])
             if len(m.neighbours[inner]) <= 2 and m.bond(n, inner) != "single":  # a triazene has more there
-                yield Group("azide", (n, *nitrogens))
+                yield FunctionalGroup("azide", (n, *nitrogens))
         elif len(around) == 1 and m.names[around[0]] == "C" and m.bond(n, around[0]) == "single":
-            yield Group("amine", (n,))
+            yield FunctionalGroup("amine", (n,))
 
 
-def _azo(m: Molecule) -> Iterator[Group]:
+def _azo(m: Molecule) -> Iterator[FunctionalGroup]:
     for n in m.of("N"):
         for other in m.heavy(n):
             ends = [node for node in (*m.heavy(n), *m.heavy(other)) if node not in (n, other)]
             is_pair = m.names[other] == "N" and n < other and m.bond(n, other) == "double"
             is_chain = len(ends) == 2 and all(m.names[end] != "N" for end in ends)
             if is_pair and is_chain and not {n, other} & m.rings:
-                yield Group("azo", (n, other))
+                yield FunctionalGroup("azo", (n, other))
 
 
-def _three_rings(m: Molecule) -> Iterator[Group]:
+def _three_rings(m: Molecule) -> Iterator[FunctionalGroup]:
     for element, name in (("O", "epoxide"), ("N", "aziridine")):
         for node in m.of(element):
             carbons = [other for other in m.heavy(node) if m.names[other] == "C"]
             for first in carbons:
                 for second in carbons:
                     if first < second and second in m.neighbours[first]:
-                        yield Group(name, (node, first, second))
+                        yield FunctionalGroup(name, (node, first, second))
 
 
-def _at_carbon(m: Molecule) -> Iterator[Group]:
+def _at_carbon(m: Molecule) -> Iterator[FunctionalGroup]:
     for c in m.of("C"):
         around = m.heavy(c)
         by_element = {name: [node for node in around if m.names[node] == name] for name in ("O", "N", "F")}
         ends = m.ends(c, "O")
         if len(around) == 3 and len(by_element["O"]) == 2 and ends:
-            yield Group("carboxyl" if len(ends) == 2 else "ester", (c, *by_element["O"]))
+            yield FunctionalGroup("carboxyl" if len(ends) == 2 else "ester", (c, *by_element["O"]))
         elif len(around) == 3 and len(ends) == 1 and len(by_element["N"]) == 1 and not {c} & m.aromatic:
-            yield Group("amide", (c, *ends, *by_element["N"]))
+            yield FunctionalGroup("amide", (c, *ends, *by_element["N"]))
         elif len(by_element["F"]) >= 3:
-            yield Group("trifluoromethyl", (c, *by_element["F"][:3]))
+            yield FunctionalGroup("trifluoromethyl", (c, *by_element["F"][:3]))
         elif len(around) == 2 and (nitrogens := m.ends(c, "N")) and m.bond(c, nitrogens[0]) == "triple":
-            yield Group("nitrile", (c, nitrogens[0]))
+            yield FunctionalGroup("nitrile", (c, nitrogens[0]))
         elif len(around) == 1 and m.names[around[0]] == "O" and len(m.heavy(around[0])) == 2:
-            yield Group("methoxy", (c, around[0]))
+            yield FunctionalGroup("methoxy", (c, around[0]))
         elif len(around) == 1 and m.names[around[0]] == "C" and m.bond(c, around[0]) == "single":
-            yield Group("methyl", (c,))
+            yield FunctionalGroup("methyl", (c,))
 
 
-def _at_oxygen(m: Molecule) -> Iterator[Group]:
+def _at_oxygen(m: Molecule) -> Iterator[FunctionalGroup]:
     for o in m.of("O"):
         around = m.heavy(o)
         if len(around) == 1 and m.names[around[0]] == "C" and (bond := m.bond(o, around[0])) in ("single", "double"):
-            yield Group("hydroxyl" if bond == "single" else "carbonyl", (o,))
+            yield FunctionalGroup("hydroxyl" if bond == "single" else "carbonyl", (o,))
 
 
-def _at_sulphur_and_phosphorus(m: Molecule) -> Iterator[Group]:
+def _at_sulphur_and_phosphorus(m: Molecule) -> Iterator[FunctionalGroup]:
     for s in m.of("S"):
         oxygens = m.ends(s, "O")
         if len(oxygens) >= 2:
-            yield Group("sulfonate" if len(oxygens) > 2 else "sulfonyl", (s, *oxygens))
+            yield FunctionalGroup("sulfonate" if len(oxygens) > 2 else "sulfonyl", (s, *oxygens))
     for p in m.of("P"):
         oxygens = [node for node in m.heavy(p) if m.names[node] == "O"]
         if len(oxygens) >= 3:
-            yield Group("phosphate", (p, *oxygens))
+            yield FunctionalGroup("phosphate", (p, *oxygens))
 
 
-def _halogens(m: Molecule) -> Iterator[Group]:
+def _halogens(m: Molecule) -> Iterator[FunctionalGroup]:
     for node, name in m.names.items():
         if name in _HALOGENS and len(m.heavy(node)) == 1:
-            yield Group("halogen", (node,))
+            yield FunctionalGroup("halogen", (node,))
 
 
-_FINDERS: tuple[Callable[[Molecule], Iterator[Group]], ...] = (
+_FINDERS: tuple[Callable[[Molecule], Iterator[FunctionalGroup]], ...] = (
     _at_nitrogen,
     _azo,
     _three_rings,
@@ -217,16 +217,16 @@ _FINDERS: tuple[Callable[[Molecule], Iterator[Group]], ...] = (
 )
 
 
-# What an oxygen, a nitrogen or a carbonyl carbon makes of a molecule, as chemists class compounds: an alcohol, an acid, an amide.
+# Families of compounds, by an oxygen, a nitrogen or a carbonyl carbon: alcohol, acid, amide.
 
 
 _ORDERS = ("", "primary", "secondary", "tertiary")
 
 
 def family_of(molecule: Molecule, node: int) -> str | None:
-    """The family that an atom belongs to: "carboxylic acid", "secondary alcohol", "amide"; None where it has no name here.
+    """The family of compounds that an atom makes a molecule a member of: "carboxylic acid", "secondary alcohol", "amide"; None if it has no name here.
 
-    What is two bonds away may matter: the nitrogen of an amide is known by the oxygen on its neighbour.
+    Atoms two bonds away count too: the nitrogen of an amide is recognised by the oxygen on its neighbour.
 
     Args:
         molecule: The molecule; its bonds must be known.

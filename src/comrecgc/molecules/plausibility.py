@@ -1,4 +1,4 @@
-"""What makes a changed molecule plausible besides familiar surroundings: right valences, and rdkit's consent."""
+"""Plausibility of changed molecules beyond familiar surroundings: valences are right, and rdkit sanitises the result."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class MolecularChemistry:
     def of(cls, graphs: Sequence[Graph], label_names: Sequence[str]) -> MolecularChemistry:
         """The chemistry of the data: hydrogens are explicit where at least half of the molecules have one."""
         names = tuple(label_names)
-        holding = sum(names.index("H") in graph.labels for graph in graphs) if "H" in names else 0
-        return cls(label_names=names, explicit_hydrogens=2 * holding >= max(len(graphs), 1))
+        with_hydrogen = sum(names.index("H") in graph.labels for graph in graphs) if "H" in names else 0
+        return cls(label_names=names, explicit_hydrogens=2 * with_hydrogen >= max(len(graphs), 1))
 
     def plausible(self, changed: ChangedGraphs, touched: BoolArray, *, thorough: bool) -> BoolArray:
-        """Mask of the changed molecules that are right, `[B]`.
+        """Mask of the changed molecules that are chemically right, `[B]`.
 
         Args:
             changed: Molecules after a change.
             touched: Mask over their atoms: new, or with other surroundings than before.
-            thorough: Ask rdkit about every molecule. Otherwise only about those with a touched aromatic atom: of the
-                others it says what valences say, if it accepts the molecule before.
+            thorough: Let rdkit check every molecule. Otherwise only those with a touched aromatic atom: for the
+                others valences decide, provided that rdkit accepts the molecule before the change.
         """
         batch = changed.after
         wrong = (touched & ~self.right_valences(batch)) | self._overloaded(batch)
@@ -67,7 +67,7 @@ class MolecularChemistry:
         return mask
 
     def right_valences(self, batch: GraphBatch) -> BoolArray:
-        """Which atoms carry as many bonds as they should, `[N]`."""
+        """Mask of the atoms with an allowed number of bonds, `[N]`."""
         bonds = bonds_of_atoms(batch)
         right: BoolArray = self.allowed_half_bonds[
             batch.labels, np.minimum(2 * bonds, 2 * _MOST_BONDS).astype(np.int64)
@@ -92,7 +92,7 @@ class MolecularChemistry:
         return too_many
 
     def _valid_sources(self, changed: ChangedGraphs) -> BoolArray:
-        """Which molecules before the change rdkit accepts; those without aromatic bonds are judged by valences alone."""
+        """Which molecules rdkit accepts before the change; those without aromatic bonds need only right valences."""
         valid = ~graphs_with(changed.before, aromatic_atoms(changed.before))
         for index in np.setdiff1d(changed.source, np.flatnonzero(valid)).tolist():
             valid[index] = is_valid_molecule(changed.before[index], self.label_names)
@@ -230,7 +230,7 @@ def are_molecules(graphs: Sequence[Graph], label_names: Sequence[str]) -> bool:
     return are_atoms(label_names) and largest < len(BOND_ORDERS)
 
 
-# Valences and hydrogens as plain tables, for code that changes molecules by the million.
+# Valences and hydrogens as plain tables, for compiled code.
 
 
 _HALVES = 33
@@ -239,7 +239,7 @@ _BESIDE_CHARGED = 2
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bonding:
-    """How many bonds atoms carry, all counted in half bonds, and how hydrogens follow.
+    """Bonds that atoms may carry, counted in half bonds, and how hydrogens follow a change.
 
     Args:
         hydrogen: Label of hydrogen where hydrogens are nodes, else -1.
@@ -262,7 +262,7 @@ class Bonding:
     def is_whole(
         self, labels: Sequence[int], edges: Sequence[tuple[int, int]], edge_labels: Sequence[int], bond: int
     ) -> bool:
-        """Whether every atom of a group carries the bonds it should, the one to its anchor included."""
+        """Whether every atom of a group has an allowed number of bonds, the one to its anchor included."""
         used = np.zeros(len(labels), dtype=np.int64)
         used[0] = self.orders[bond]
         for (i, j), label in zip(edges, edge_labels, strict=True):
@@ -282,7 +282,7 @@ def bonding_of(graphs: Sequence[Graph], label_names: Sequence[str]) -> Bonding |
 
 
 def bonding_under(chemistry: MolecularChemistry, *, labelled: bool) -> Bonding:
-    """The bonding that goes with a chemistry.
+    """The bonding of a chemistry as tables.
 
     Args:
         chemistry: Elements, and whether hydrogens are nodes.

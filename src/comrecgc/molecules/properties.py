@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from comrecgc.graphs import Graph
-from comrecgc.molecules.smiles import sanitised, silently
+from comrecgc.molecules.smiles import sanitise, without_logs
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -44,7 +44,7 @@ def properties_of(molecule: Mol) -> dict[str, float]:
     from rdkit.Chem import Crippen, Descriptors, rdMolDescriptors
     from rdkit.Contrib.SA_Score import sascorer
 
-    with silently():
+    with without_logs():
         values = {
             "logp": Crippen.MolLogP(molecule),
             "tpsa": rdMolDescriptors.CalcTPSA(molecule),
@@ -61,7 +61,7 @@ def alerts_of(molecule: Mol, catalogs: tuple[str, ...] = _CATALOGS) -> tuple[str
         molecule: A sanitised molecule.
         catalogs: Which of rdkit's catalogs count; "unstable" is one of our own.
     """
-    with silently():
+    with without_logs():
         return tuple(sorted({match.GetDescription() for match in _catalog(catalogs).GetMatches(molecule)}))
 
 
@@ -78,7 +78,7 @@ def property_changes(
     rises: dict[str, list[float]] = {name: [] for name in PROPERTIES}
     fewer = more = 0
     for one, other in list(zip(before, after, strict=True))[:_MOST]:
-        old, new = sanitised(one, label_names), sanitised(other, label_names)
+        old, new = sanitise(one, label_names), sanitise(other, label_names)
         if old is None or new is None:
             continue
         was, now = properties_of(old), properties_of(new)

@@ -27,7 +27,7 @@ from comrecgc.molecules.atoms import (
     atom_of,
     atomic_number,
 )
-from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles, restore_charges, sanitised, silently
+from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles, restore_charges, sanitise, without_logs
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -38,12 +38,12 @@ _MOST_MATCHES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class SmartsWishes:
-    """Limits on changes of molecules.
+    """Limits on changes of molecules, as SMARTS. Needs the `chem` extra (rdkit).
 
     Args:
-        protect: What these match stays: its atoms, the bonds between them, and that they match.
-        forbid: A result may not match any of these, unless the molecule did so as often before.
-        only: Atoms that go or change, bonds that change and atoms that something is attached to must lie in a match of one of these.
+        protect: Atoms that match stay, with the bonds between them, and still match afterwards.
+        forbid: A result may not match any of these more often than the molecule did before.
+        only: Atoms removed or relabelled, ends of changed bonds and atoms that gain a neighbour must lie in a match of one of these.
     """
 
     protect: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class SmartsWishes:
                 values = (values,)
             object.__setattr__(self, name, tuple(values))
         if self:
-            assert self._patterns is not None  # reads all, or says which cannot be read
+            assert self._patterns is not None  # raises InputError for the first that rdkit cannot read
 
     def __bool__(self) -> bool:
         return bool(self.protect or self.forbid or self.only)
@@ -68,7 +68,7 @@ class SmartsWishes:
         found: dict[str, list[Any]] = {}
         for name in ("protect", "forbid", "only"):
             for smarts in getattr(self, name):
-                with silently():
+                with without_logs():
                     pattern = chem.MolFromSmarts(smarts) if isinstance(smarts, str) and smarts else None
                 if pattern is None or pattern.GetNumAtoms() == 0:
                     raise InputError(f"{name} must be a SMARTS that rdkit reads (got {smarts!r})")
@@ -76,14 +76,14 @@ class SmartsWishes:
         return found
 
     def allows(self, before: Graph, after: Graph, label_names: Sequence[str]) -> bool:
-        """Whether a change keeps to the wishes.
+        """Whether a change respects the limits.
 
         Args:
             before: The molecule before.
             after: The changed molecule, in which kept atoms have the same ids.
             label_names: Atom behind each label.
         """
-        old, new = sanitised(before, label_names), sanitised(after, label_names)
+        old, new = sanitise(before, label_names), sanitise(after, label_names)
         if new is None:
             return False
         if old is None:
@@ -126,7 +126,7 @@ class SmartsWishes:
 
 
 def changed_atoms(before: Graph, after: Graph) -> set[int]:
-    """Atoms that go or change, ends of bonds that change between atoms that stay, and atoms that only gain neighbours, by id."""
+    """Ids of atoms removed or relabelled, of ends of changed bonds between kept atoms, and of atoms that only gain neighbours."""
     labels, new_labels = labels_by_id(before), labels_by_id(after)
     gone = labels.keys() - new_labels.keys()
     changed = gone | {node for node in labels.keys() & new_labels.keys() if labels[node] != new_labels[node]}
@@ -196,13 +196,13 @@ def run_smirks(smirks: str, molecule: Any) -> set[str]:
 
     Args:
         smirks: The reaction.
-        molecule: The molecule: SMILES, or or what `to_rdkit` makes of a graph whose labels are elements.
+        molecule: The molecule: SMILES, or what `to_rdkit` makes of a graph whose labels are elements.
     """
     from rdkit.Chem import AllChem
 
     chem = load_rdkit()
     made = set()
-    with silently():
+    with without_logs():
         reaction = AllChem.ReactionFromSmarts(smirks)
         has_charges = isinstance(molecule, str)
         if has_charges:
@@ -218,13 +218,13 @@ def run_smirks(smirks: str, molecule: Any) -> set[str]:
             for product in _products(reaction, [parts[place] for place in touched], chem):
                 whole = reduce(chem.CombineMols, rest, product)
                 if not has_charges:
-                    whole = _recharged(whole, chem)
+                    whole = _reset_charges(whole, chem)
                 if chem.SanitizeMol(whole, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE:
                     made.add(canonical_smiles(read_smiles(canonical_smiles(whole))))
     return made
 
 
-def _recharged(molecule: Any, chem: Any) -> Any:
+def _reset_charges(molecule: Any, chem: Any) -> Any:
     """A product with the charges that its bonds ask for, and no others."""
     molecule = chem.RWMol(molecule)
     for atom in molecule.GetAtoms():
@@ -245,7 +245,7 @@ def _products(reaction: Any, parts: Sequence[Any], chem: Any) -> Iterator[Any]:
 def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int], number: Mapping[int, int]) -> str:
     """The rule where labels say charges and aromaticity."""
     before = [
-        f"[{_primitive(atoms[label])}{_matched(atoms[label])}{_typed_degree(rule, node)}{_map(number.get(node))}]"
+        f"[{_primitive(atoms[label])}{_match_conditions(atoms[label])}{_typed_degree(rule, node)}{_map(number.get(node))}]"
         for node, label in enumerate(rule.before.labels)
     ]
     back = {new: old for old, new in rule.kept}
@@ -266,7 +266,7 @@ def _primitive(atom: Atom) -> str:
     return f"{isotope}{symbol.lower() if atom.is_aromatic else symbol}{atom.charge:+d}"
 
 
-def _matched(atom: Atom) -> str:
+def _match_conditions(atom: Atom) -> str:
     """What else tells an atom from others of its element and charge: pyrrole nitrogens have three neighbours with their hydrogen."""
     if atom.hydrogens is not None:
         return f"H{atom.hydrogens}"

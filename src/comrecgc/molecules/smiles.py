@@ -24,7 +24,7 @@ _LONGEST = 5000  # rdkit writes a molecule by recursion, and one of tens of thou
 _AROMATIC = BOND_NAMES.index("aromatic")
 
 
-class Parsed(NamedTuple):
+class ParsedMolecule(NamedTuple):
     """A molecule with the names of its atoms.
 
     Attributes:
@@ -47,24 +47,24 @@ def read_smiles(smiles: str) -> Mol:
     if len(smiles) > _LONGEST:
         raise InputError(f"A SMILES must have at most {_LONGEST} characters (got {len(smiles)})")
     chem = load_rdkit()
-    with silently():
+    with without_logs():
         molecule = chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
         raise InputError(f"Not a valid SMILES of at least one atom (got {smiles[:80]!r})")
     return molecule
 
 
-def parse_smiles(smiles: str) -> Parsed:
+def parse_smiles(smiles: str) -> ParsedMolecule:
     """Element symbols, bonds and bond labels of a molecule; hydrogens stay implicit.
 
     Raises:
         InputError: If rdkit cannot read the SMILES, or it names no atom.
     """
     molecule = read_smiles(smiles)
-    return _parsed(molecule, [atom.GetSymbol() for atom in molecule.GetAtoms()])
+    return _parse(molecule, [atom.GetSymbol() for atom in molecule.GetAtoms()])
 
 
-def parse_molecule(molecule: Mol) -> Parsed:
+def parse_molecule(molecule: Mol) -> ParsedMolecule:
     """Atom types, bonds and bond labels of a sanitised molecule; hydrogens stay implicit.
 
     Raises:
@@ -75,7 +75,7 @@ def parse_molecule(molecule: Mol) -> Parsed:
         aromatic = bond.GetBondType() == load_rdkit().BondType.AROMATIC
         if aromatic and not (types[bond.GetBeginAtomIdx()].is_aromatic and types[bond.GetEndAtomIdx()].is_aromatic):
             raise InputError("An aromatic bond must join aromatic atoms (got one that does not)")
-    return _parsed(molecule, [atom.name for atom in types])
+    return _parse(molecule, [atom.name for atom in types])
 
 
 def from_smiles(smiles: str, label_names: Sequence[str]) -> Graph:
@@ -126,7 +126,7 @@ def to_rdkit(graph: Graph, label_names: Sequence[str]) -> Mol:
     return molecule.GetMol()
 
 
-def sanitised(graph: Graph, label_names: Sequence[str]) -> Mol | None:
+def sanitise(graph: Graph, label_names: Sequence[str]) -> Mol | None:
     """The graph as a molecule that rdkit accepts: valences, a Kekulé structure, and what is aromatic is so. None if it is none.
 
     Where labels are atom types, exactly the atoms and bonds that they call aromatic must be: then a molecule read from its SMILES again has the
@@ -145,7 +145,7 @@ def sanitised(graph: Graph, label_names: Sequence[str]) -> Mol | None:
         if named != {atom for bond in wanted for atom in bond}:
             return None
     molecule = to_rdkit(graph, label_names)
-    with silently():
+    with without_logs():
         if chem.SanitizeMol(molecule, catchErrors=True) != chem.SanitizeFlags.SANITIZE_NONE:
             return None
     matches = molecule.GetSubstructMatches(_aromatic_bond(), maxMatches=graph.num_edges + 1)
@@ -160,7 +160,7 @@ def _aromatic_bond() -> Any:
 
 def is_valid_molecule(graph: Graph, label_names: Sequence[str]) -> bool:
     """Whether rdkit accepts the graph as a molecule (`sanitised`)."""
-    return sanitised(graph, label_names) is not None
+    return sanitise(graph, label_names) is not None
 
 
 def canonical_smiles(molecule: Mol) -> str:
@@ -177,18 +177,18 @@ def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:
     """Canonical SMILES of the graph; of one that rdkit does not accept, the SMILES of its raw connectivity."""
     chem = load_rdkit()
     molecule = to_rdkit(graph, label_names)
-    with silently():
+    with without_logs():
         chem.SanitizeMol(molecule, catchErrors=True)
         return str(chem.MolToSmiles(molecule))
 
 
-def _parsed(molecule: Any, atoms: list[str]) -> Parsed:
+def _parse(molecule: Any, atoms: list[str]) -> ParsedMolecule:
     bond_labels = _bond_types(load_rdkit())
     bonds = list(molecule.GetBonds())
     unknown = [bond for bond in bonds if bond.GetBondType() not in bond_labels]
     if unknown:
         raise InputError(f"Bonds must be {', '.join(BOND_NAMES)} (got {str(unknown[0].GetBondType()).lower()})")
-    return Parsed(
+    return ParsedMolecule(
         atoms,
         [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds],
         [bond_labels.index(bond.GetBondType()) for bond in bonds],
@@ -330,7 +330,7 @@ def load_rdkit() -> Any:
     return module
 
 
-def silently() -> Any:
+def without_logs() -> Any:
     """Keep rdkit's complaints off the terminal: they come back as return values."""
     from rdkit import rdBase
 

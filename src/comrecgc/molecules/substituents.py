@@ -112,7 +112,7 @@ def read_substituent(
     if len(atoms) == 1 and atoms[root] == "H":
         return Substituent("–H", "hydrogen", is_atom=True)
     hydrogens = count_hydrogens(atoms, bonds, {root: bond}, fill=fill)
-    elements = written_atoms(atoms)
+    elements = formula_symbols(atoms)
     heavy = [atom for atom in elements if elements[atom] != "H"] or [root]
     inner = {pair: name for pair, name in bonds.items() if all(atom in heavy for atom in pair)}
     known = bond is not None and None not in inner.values()
@@ -210,7 +210,7 @@ def _smiles(atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None
     return smiles.removeprefix("*").lstrip("=#") if smiles.startswith("*") else ""
 
 
-def written_atoms(atoms: Mapping[int, str]) -> dict[int, str]:
+def formula_symbols(atoms: Mapping[int, str]) -> dict[int, str]:
     """Each atom of a group as formulas write it: its element, with its charge where the group as a whole is charged."""
     known = {node: read_atom(name) for node, name in atoms.items()}
     charges = {node: 0 if atom is None else atom.charge for node, atom in known.items()}

@@ -23,7 +23,7 @@ from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import Reason
-from comrecgc.drawing import depict, induced
+from comrecgc.drawing import depict, induced_subgraph
 from comrecgc.evidence import Evidence
 from comrecgc.explanation import CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
@@ -223,7 +223,7 @@ def _positions(graphs: Sequence[Graph], explanation: Explanation) -> Array:
     found = []
     for graph in graphs:
         heavy = frozenset(node for node, label in enumerate(graph.labels.tolist()) if names[label] != "H")
-        part = induced(graph, heavy if heavy else frozenset(range(graph.num_nodes)))
+        part = induced_subgraph(graph, heavy if heavy else frozenset(range(graph.num_nodes)))
         placed = depict(part, names) or {}
         points = [placed.get(int(node)) for node in graph.ids.tolist()]
         found += [(_NOWHERE, _NOWHERE) if point is None else _whole(*point) for point in points]

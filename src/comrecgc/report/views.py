@@ -14,7 +14,7 @@ from comrecgc.drawing import Pen, Picture, draw_rule
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
 from comrecgc.graphs import Change
 from comrecgc.report.rule_views import REASONS, rule_facts, rule_figures, rule_kinds, rule_row, thing_of
-from comrecgc.wording import describe_path, pattern_of, representatives
+from comrecgc.wording import describe_path, edit_pattern, representatives
 
 _EXAMPLES = 4
 _DRAWN_UNCOVERED = 24  # per reason
@@ -78,7 +78,7 @@ def recourse_views(explanation: Explanation) -> list[RecourseView]:
 
 def _recourse_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen, scale: _MapScale) -> dict[str, Any]:
     patterns = [
-        pattern_of(
+        edit_pattern(
             explanation.inputs[member.input].graph,
             member.edits,
             explanation.label_names,

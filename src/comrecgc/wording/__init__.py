@@ -1,4 +1,4 @@
 """comrecgc.wording."""
 
-from comrecgc.wording.recourses import Words, describe_path, describe_recourse, pattern_of, representatives
+from comrecgc.wording.recourses import Words, describe_path, describe_recourse, edit_pattern, representatives
 from comrecgc.wording.rules import RuleAt, describe_group, describe_rules

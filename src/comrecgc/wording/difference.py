@@ -13,12 +13,12 @@ Pair = tuple[int, int]
 
 
 class Difference:
-    """A rule with its nodes numbered once: those of `before` as they are, then the new ones of `after`.
+    """The two patterns of a rule over one numbering: nodes of `before` keep their numbers, new ones of `after` follow.
 
     Args:
         rule: The rule.
         names: Name of each node label.
-        edge_names: Name of each edge label; None where edges have none.
+        edge_names: Name of each edge label; None if edges have none.
     """
 
     def __init__(self, rule: Rule, names: Sequence[str], edge_names: Sequence[str] | None) -> None:
@@ -50,7 +50,7 @@ class Difference:
 
     @cached_property
     def around(self) -> dict[int, set[int]]:
-        """Neighbours of every node, before or after."""
+        """Neighbours of every node in either pattern."""
         around: dict[int, set[int]] = {node: set() for node in (*self.old, *self.added)}
         for i, j in (*self.old_bonds, *self.new_bonds):
             around[i].add(j)
@@ -59,7 +59,7 @@ class Difference:
 
     @cached_property
     def changed_bonds(self) -> list[Pair]:
-        """Edges that come, go or get another label."""
+        """Edges that are added, removed or relabelled."""
         return sorted(
             pair
             for pair in {*self.old_bonds, *self.new_bonds}
@@ -81,10 +81,10 @@ class Difference:
         return parts
 
     def hanging(self, anchors: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
-        """Nodes with the groups that change there: all of whose nodes are known with all their edges.
+        """Pairs of an anchor and a changed group that hangs on it, if the pattern shows the whole group.
 
         Args:
-            anchors: Nodes that stay, on which groups may hang.
+            anchors: Kept nodes on which groups may hang.
         """
         changed = {
             *self.removed,
@@ -99,7 +99,7 @@ class Difference:
                     yield anchor, part
 
     def _is_one_group(self, anchor: int, part: set[int]) -> bool:
-        """Whether the part hangs on one edge and is in one piece, before and after."""
+        """Whether the part hangs on one edge and is connected, before and after."""
         for names, bonds in ((self.old, self.old_bonds), (self.new, self.new_bonds)):
             nodes = {node for node in part if node in names}
             ties = [node for node in nodes if pair_of(anchor, node) in bonds]
@@ -133,18 +133,18 @@ def pair_of(i: int, j: int) -> Pair:
 
 
 MOST_PLACES = 25
-"""Molecules that are looked at, a millisecond each."""
+"""Most molecules that are inspected, at a millisecond each."""
 
 
 @dataclass
 class Exchange:
-    """What hangs on an atom before and after.
+    """Groups on one atom that a rule removes and adds.
 
     Args:
-        lost: Groups that go.
-        gained: Groups that come.
-        hydrogens: Hydrogens that come, less those that go.
-        nodes: All of them.
+        lost: Groups that are removed.
+        gained: Groups that are added.
+        hydrogens: Number of hydrogens added, less those removed.
+        nodes: All nodes of these groups.
         roots: Those of them next to the atom.
     """
 
@@ -156,13 +156,13 @@ class Exchange:
 
 
 class ChangedMolecule(Difference):
-    """A rule of molecules.
+    """The difference that a rule makes to molecules.
 
     Args:
         rule: The rule.
-        label_names: Atom behind each node label; hydrogens fill the valences where they are none of them.
+        label_names: Atom behind each node label; if no label is hydrogen, hydrogens fill the valences.
         edge_label_names: Name of each edge label, if edges have labels.
-        places: Molecules with the places where it was carried out there.
+        places: Molecules that the rule was carried out on, each with its site.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class ChangedMolecule(Difference):
 
     @cached_property
     def molecules(self) -> list[tuple[Molecule, dict[int, int]]]:
-        """The first molecules it was carried out on, and the atom there of each of its nodes."""
+        """The first molecules the rule was carried out on, each with the atom of every node of the rule."""
         return [
             (
                 Molecule(graph, self._label_names, self._edge_label_names),
@@ -194,16 +194,16 @@ class ChangedMolecule(Difference):
 
     @property
     def many(self) -> bool:
-        """Whether there are more places than are looked at."""
+        """Whether there are more molecules than are inspected."""
         return self.num_places > len(self.sites)
 
     def shows(self, node: int) -> bool:
-        """Whether the pattern knows all neighbours of an atom, as its surroundings."""
+        """Whether the context of the rule shows all neighbours of an atom."""
         return node in self.closed and self.rule.radius > 0
 
     @cached_property
     def exchanges(self) -> dict[int, Exchange]:
-        """What is exchanged on each atom, in groups as large as the pattern knows them whole."""
+        """What is exchanged on each atom, in groups as large as the pattern shows them whole."""
         exchanges: dict[int, Exchange] = {}
         taken: set[int] = set()
         for anchor, group in self._hanging_groups():
@@ -236,15 +236,15 @@ class ChangedMolecule(Difference):
         bond = bonds[pair_of(anchor, root)]
         guessed = self.fills and not self.typed
         if guessed and len(elements) == 1 and (names[anchor], names[root], bond) == ("N", "O", "single"):
-            return Substituent("–O", None, is_atom=True)  # of a nitro group or a hydroxy: the pattern does not say
+            return Substituent("–O", None, is_atom=True)  # nitro group or hydroxy: the pattern does not show which
         return name_substituent(elements, inner, root, bond, fill=self.fills)
 
     def is_hanging(self, node: int) -> bool:
-        """Whether an atom is of a group that is exchanged."""
+        """Whether an atom belongs to a group that is exchanged."""
         return any(node in exchange.nodes for exchange in self.exchanges.values())
 
     def hydrogens(self, node: int, *, new: bool) -> int:
-        """Hydrogens that the pattern knows on an atom."""
+        """Number of hydrogens that the pattern shows on an atom."""
         names, bonds = (self.new, self.new_bonds) if new else (self.old, self.old_bonds)
         if self.fills and not (self.shows(node) and self.bonds_known):
             return 0

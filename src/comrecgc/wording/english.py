@@ -1,4 +1,4 @@
-"""Articles, plurals, numbers and lists, for sentences made of label names and chemical symbols."""
+"""English grammar for generated sentences: articles, plurals, numbers, lists, and steps joined into a sentence."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def number(count: int) -> str:
 
 
 def several(noun: str, count: int) -> str:
-    """So many of a noun: "a helix", "three helices"."""
+    """A noun with its number: "a helix", "three helices"."""
     return with_article(noun) if count == 1 else f"{number(count)} {plural(noun)}"
 
 
@@ -52,19 +52,19 @@ def times(count: int) -> str:
     return "twice" if count == 2 else f"{number(count)} times"
 
 
-def listed(items: Sequence[str]) -> str:
+def join_words(items: Sequence[str]) -> str:
     """Items as a sentence lists them: "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def counted(nouns: Iterable[str]) -> str:
-    """Nouns put together, the commonest last: "a sheet and two helices"."""
+def count_nouns(nouns: Iterable[str]) -> str:
+    """Nouns counted and joined, the most frequent last: "a sheet and two helices"."""
     counts = sorted(Counter(nouns).items(), key=lambda item: (item[1], item[0]))
-    return listed([several(noun, count) for noun, count in counts])
+    return join_words([several(noun, count) for noun, count in counts])
 
 
-def clipped(name: str) -> str:
-    """A label's name on one line, cut where it is very long."""
+def shorten(name: str) -> str:
+    """A label's name on one line, cut if it is very long."""
     words = " ".join(name.split()) or "unnamed"
     return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"
 
@@ -75,26 +75,23 @@ def edge_of(name: str) -> str:
 
 
 def noun_of(name: str) -> str:
-    """What a node of a label is called: its name, or "node of label 3" where the name is a number or a sign."""
-    name = clipped(name)
+    """Noun for a node of a label: its name, or "node of label 3" if the name does not start with a letter."""
+    name = shorten(name)
     return name if name[:1].isalpha() else f"node of label {name}"
 
 
-# Steps put together into one sentence.
-
-
 _OTHERS = ("another", "a third", "a fourth")
-_SAID_ONCE = ("attach", "remove", "relabel")
+_VERBS_NOT_REPEATED = ("attach", "remove", "relabel")
 
 
 class Step(NamedTuple):
-    """One thing that is done: "attach –F to a carbon" is `Step("attach", "–F", "to", "a carbon")`.
+    """One step of a rule: "attach –F to a carbon" is `Step("attach", "–F", "to", "a carbon")`.
 
     Args:
         verb: What is done.
         what: Its object.
         preposition: Between the object and the place.
-        place: Where; empty if the object says it all.
+        place: Where; may be empty.
     """
 
     verb: str
@@ -111,7 +108,7 @@ def sentence(clauses: Sequence[Sequence[Step]]) -> str:
     """One sentence from the steps taken in each part of a rule, equal parts counted.
 
     Args:
-        clauses: The steps of each part; a place of one part is another than that of the others.
+        clauses: The steps of each part; places of different parts are different nodes.
     """
     distinct = [list(clause) for clause in dict.fromkeys(map(tuple, clauses))]
     counts = [sum(list(clause) == other for clause in clauses) for other in distinct]
@@ -121,8 +118,8 @@ def sentence(clauses: Sequence[Sequence[Step]]) -> str:
     if any(len(clause) > 1 for clause in distinct):
         return "; ".join(phrases)
     steps = [clause[0] for clause in distinct]
-    if len({step.verb for step in steps}) == 1 and sum(counts) == len(counts) and steps[0].verb in _SAID_ONCE:
-        return listed([steps[0].text, *(_elsewhere(steps, k) for k in range(1, len(steps)))])
+    if len({step.verb for step in steps}) == 1 and sum(counts) == len(counts) and steps[0].verb in _VERBS_NOT_REPEATED:
+        return join_words([steps[0].text, *(_elsewhere(steps, k) for k in range(1, len(steps)))])
     comma = "," if len(phrases) > 2 or any(" and " in phrase or ", " in phrase for phrase in phrases) else ""
     return f"{', '.join(phrases[:-1])}{comma} and {phrases[-1]}"
 
@@ -141,5 +138,5 @@ def _phrase(clause: Sequence[Step], count: int) -> str:
     steps = [step.text for step in clause]
     distinct = list(dict.fromkeys(steps))
     texts = [step if steps.count(step) == 1 else f"{step}, {times(steps.count(step))}" for step in distinct]
-    text = listed(texts)
+    text = join_words(texts)
     return text if count == 1 else f"{text}, {times(count)}"

@@ -24,7 +24,7 @@ from comrecgc.molecules import (
     read_atom,
 )
 from comrecgc.wording.difference import ChangedMolecule, Pair, pair_of
-from comrecgc.wording.english import listed, number, plural, several, with_article
+from comrecgc.wording.english import join_words, number, plural, several, with_article
 
 # Atoms and bonds in words and formulas.
 
@@ -61,7 +61,7 @@ Wordiness = Literal["full", "long", "middle", "short"]
 """How much of the surroundings a sentence describes."""
 
 
-def written_groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
+def write_groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
     """Groups as the sentence calls them: "nitro (–NO2)", "a nitro group (–NO2)", "two –F"."""
     texts = []
     for group, count in Counter(groups).items():
@@ -75,20 +75,20 @@ def written_groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:
             texts.append(f"{several(f'{group.name} group', count)} ({group.formula})")
         else:
             texts.append(f"{group.name if count == 1 else f'{number(count)} {group.name}'} ({group.formula})")
-    return listed(texts) if texts else ""
+    return join_words(texts) if texts else ""
 
 
-def noted(text: str, note: str) -> str:
-    """Groups with a note on them, in one pair of brackets: "oxiranyl (–C2H3O, an epoxide)"."""
+def add_note(text: str, note: str) -> str:
+    """A text with a note, in one pair of brackets: "oxiranyl (–C2H3O, an epoxide)"."""
     if not note:
         return text
     return f"{text.removesuffix(')')}, {note})" if text.endswith(")") and " (" in text else f"{text} ({note})"
 
 
-_MOST_SHARE = 0.6  # of the places that have a group, for it to be named
-_LEAST_SHARE = 0.1  # of the places that have one of two groups, for both to be named
-_FEWEST_PLACES = 5  # to say that all of them have a group
-# Not to be hidden in a formula; and what the name of a larger group has of one in it.
+_MOST_SHARE = 0.6  # least share of molecules with a group for it to be named
+_LEAST_SHARE = 0.1  # least share of molecules with either of two groups for both to be named
+_FEWEST_PLACES = 5  # least number of molecules for a statement on all of them
+# Groups that a formula must not hide, with the part of a larger group's name that reveals them.
 _TELLING = {
     "nitro group": "nitro",
     "azide": "azid",
@@ -100,7 +100,7 @@ _ADJECTIVES = frozenset({"nitro", "nitroso", "azo", "carboxyl", "trifluoromethyl
 
 
 class FunctionalGroups:
-    """Functional groups where a rule changes molecules.
+    """Functional groups at the atoms that a rule changes.
 
     Args:
         changed: The rule.
@@ -109,25 +109,25 @@ class FunctionalGroups:
     def __init__(self, changed: ChangedMolecule) -> None:
         self._d = changed
 
-    def holding(self, nodes: set[int]) -> str:
-        """The group that these atoms are of, where the pattern shows all of it."""
+    def group_containing(self, nodes: set[int]) -> str:
+        """Name of the group that contains these atoms, if the pattern shows all of it; else empty."""
         return next((name for name, atoms in self._shown if nodes <= atoms), "")
 
     def between(self, anchor: int, nodes: set[int]) -> str:
-        """The group that an atom and some of others are of, where the pattern shows all of it."""
+        """Name of the group that contains an atom and some of the given nodes, if the pattern shows all of it; else empty."""
         return next((name for name, atoms in self._shown if anchor in atoms and atoms & nodes), "")
 
     def within(self, nodes: set[int], lost: Sequence[Substituent]) -> str:
-        """Groups that go as part of others whose names do not say so: "an epoxide"."""
+        """Groups inside removed ones whose names do not reveal them: "an epoxide"."""
         said = " ".join(f"{group.name}" for group in lost)
         found = [
             name for name, atoms in self._shown if atoms <= nodes and name in _TELLING and _TELLING[name] not in said
         ]
-        return listed([several(name, count) for name, count in Counter(found).items()]) if found else ""
+        return join_words([several(name, count) for name, count in Counter(found).items()]) if found else ""
 
     @property
     def at_most_places(self) -> str:
-        """A sentence on the group that most places have where atoms or bonds change, if the rule itself does not show it."""
+        """A sentence on the group that the rule changes in most molecules, if its pattern does not show it; else empty."""
         counts, places = self._at_places
         name, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 0))
         if count < 2 or count < _MOST_SHARE * places:
@@ -137,7 +137,7 @@ class FunctionalGroups:
 
     @property
     def at_all_places(self) -> str:
-        """The groups, two at most, one of which every place has where something changes: " of a nitro group or a nitrosamine"."""
+        """At most two groups, one of which the rule changes in every molecule: " of a nitro group or a nitrosamine"; else empty."""
         counts, places = self._at_places
         seen = {name: count for name, count in counts.items() if count >= _LEAST_SHARE * places}
         if (
@@ -151,12 +151,12 @@ class FunctionalGroups:
 
     @cached_property
     def _at_places(self) -> tuple[Counter[str], int]:
-        """How many places have each group where atoms or bonds change, and how many were looked at."""
+        """Number of molecules in which each group is changed, and number of molecules inspected."""
         d = self._d
         cut = {node for pair in d.changed_bonds if pair in d.old_bonds for node in pair if node in d.old}
         changed = {*d.removed, *d.relabelled, *cut}
         counts: Counter[str] = Counter()
-        # One place says nothing of most places.
+        # One site is not enough to generalise.
         molecules = d.molecules if changed and d.num_places > 1 and not self._shown else []
         for molecule, atom in molecules:
             nodes = {atom[node] for node in changed}
@@ -165,7 +165,7 @@ class FunctionalGroups:
 
     @cached_property
     def _shown(self) -> list[tuple[str, frozenset[int]]]:
-        """Groups that the pattern shows whole."""
+        """Groups that the pattern shows whole, with their nodes."""
         d, before = self._d, self._d.rule.before
         names = list(dict.fromkeys(d.old.values()))
         kinds = BOND_NAMES if d.bonds_known else None
@@ -205,7 +205,7 @@ def _noun(name: str) -> str:
     return f"{name} group" if name in _ADJECTIVES else name
 
 
-# The families of compounds that a rule speaks of: acids, alcohols, amides; from its pattern where that shows enough, else from molecules.
+# Families of compounds that a rule concerns, such as acids, alcohols and amides: from its pattern where that shows enough, else from molecules.
 
 
 WHOLE = frozenset(
@@ -218,14 +218,14 @@ WHOLE = frozenset(
         "primary benzylic alcohol",
     }
 )
-"""Families that say all of the exact surroundings of the carbon which carries the hydroxy."""
+"""Families that determine the exact surroundings of the carbon that carries the hydroxy."""
 
 _MOSTLY = 0.6
 _HETERO = ("N", "O")
 
 
 class Families:
-    """Families of the atoms of a rule.
+    """Families of compounds at the atoms of a rule.
 
     Args:
         changed: The rule.
@@ -235,7 +235,7 @@ class Families:
         self._d = changed
 
     def leaving(self, anchor: int, roots: set[int]) -> str:
-        """The family that a group which goes makes of an atom: "carboxylic acid" where a hydroxy leaves the carbon of one."""
+        """Family that an atom belongs to by the group that is removed: "carboxylic acid" if that is the hydroxy of one; else empty."""
         if not self._d.typed or self._d.rule.radius == 0:
             return ""
         found = [root for root in sorted(roots) if root in self._d.old and pair_of(anchor, root) in self._d.old_bonds]
@@ -244,7 +244,7 @@ class Families:
         return family_of(self._before, found[0]) or ""
 
     def given(self, anchor: int, roots: set[int]) -> str:
-        """The family that a group which comes makes of it: "amide"."""
+        """Family that the added group makes of an atom: "amide"; else empty."""
         found = [root for root in sorted(roots) if root in self._d.new and pair_of(anchor, root) in self._d.new_bonds]
         if len(found) != 1:
             return ""
@@ -256,7 +256,7 @@ class Families:
         return name or ""
 
     def note(self, node: int) -> str:
-        """What an atom that stays is in the molecules: " (amides)", " (mostly esters)", or nothing."""
+        """Family of a kept atom in the molecules: " (amides)", " (mostly esters)"; else empty."""
         if not self._d.typed or self._d.rule.radius == 0 or element_of(self._d.old[node]) not in _HETERO:
             return ""
         if self._shows(node, *self._d.around[node]):
@@ -271,7 +271,7 @@ class Families:
         if ranked[0][0] >= _MOSTLY * len(self._d.molecules):
             return f" (mostly {plural(ranked[0][1])})"
         both = sum(count for count, _ in ranked[:2]) == len(self._d.molecules)
-        return f" ({listed([plural(name) for _, name in ranked])})" if both else ""
+        return f" ({join_words([plural(name) for _, name in ranked])})" if both else ""
 
     def _shows(self, *nodes: int) -> bool:
         """Whether the pattern shows all neighbours of some nodes."""

@@ -12,17 +12,17 @@ from functools import cached_property
 
 from comrecgc.molecules import BOND_NAMES, BOND_SIGNS, element_of, hill_formula, read_atom, times
 from comrecgc.wording.difference import ChangedMolecule, Exchange, Pair, pair_of
-from comrecgc.wording.english import Step, listed, plural, sentence, several, with_article
+from comrecgc.wording.english import Step, join_words, plural, sentence, several, with_article
 from comrecgc.wording.functional_groups import (
     WHOLE,
     Families,
     FunctionalGroups,
     Wordiness,
+    add_note,
     element_word,
     is_aromatic,
-    noted,
     symbol_of,
-    written_groups,
+    write_groups,
 )
 
 # Atoms of a rule in words, with what surrounds them: "a carbon", "a CH2 bound to N", "an aromatic CH next to N".
@@ -33,7 +33,7 @@ _AROMATIC = "aromatic"
 
 
 class AtomWords:
-    """Atoms of a rule in words.
+    """Phrases for the atoms of a rule.
 
     Args:
         changed: The rule.
@@ -43,7 +43,7 @@ class AtomWords:
         self._d = changed
 
     def noun(self, node: int, wordiness: Wordiness) -> str:
-        """An atom that stays: "a carbon", "a CH2 bound to N", "an aromatic carbon"."""
+        """A kept atom: "a carbon", "a CH2 bound to N", "an aromatic carbon"."""
         return with_article(self._bare_noun(node, wordiness)) + self.context(node, wordiness)
 
     def ends(self, pair: Pair, wordiness: Wordiness) -> str:
@@ -59,12 +59,12 @@ class AtomWords:
         return f"{texts[0]} and {texts[1]}"
 
     def formula(self, node: int) -> str:
-        """The atom with its hydrogens where they are known: "CH2"."""
+        """The atom with its hydrogens, if the rule shows them: "CH2"; else empty."""
         count = self._d.hydrogens(node, new=False) if self._d.shows(node) else 0
         return symbol_of(self._d.old[node]) + times("H", count) if count else ""
 
     def adjective(self, node: int) -> str:
-        """What kind of atom it is, where its neighbours say so."""
+        """Kind of atom, if its neighbours show it: "aromatic "; else empty."""
         beside = self._beside(node)
         if is_aromatic(self._d.old[node]) or any(bond == _AROMATIC for _, bond in beside):
             return "aromatic "
@@ -73,7 +73,7 @@ class AtomWords:
         return "aromatic " if node in self.aromatic else "aromatic or alkene "
 
     def context(self, node: int, wordiness: Wordiness) -> str:
-        """The neighbours that stay, of an atom all of whose neighbours are known: " bound to C and =O", " next to N"."""
+        """The kept neighbours of an atom, if the rule shows all its neighbours: " bound to C and =O", " next to N"."""
         if wordiness == "short" or not self._d.shows(node) or self.is_ring_like(node):
             return ""
         beside = self._beside(node)
@@ -84,28 +84,30 @@ class AtomWords:
         return "".join(f" {text}" for text in (self._bound(node), _next_to(telling)) if text)
 
     def all_around(self, node: int) -> str:
-        """All neighbours that stay, of an atom all of whose neighbours are known: "bound to N next to 2 C"."""
+        """All kept neighbours of an atom whose neighbours the rule shows: "bound to N next to 2 C"."""
         ring = [self._neighbour(node, other, sign="") for other, bond in self._beside(node) if bond == _AROMATIC]
         return " ".join(filter(None, (self._bound(node), _next_to(ring)))) or "bound to nothing else"
 
     def _bound(self, node: int) -> str:
-        """The neighbours that stay, but for those of its aromatic ring: "bound to C and =O"."""
-        bound = _counted([self._neighbour(node, other) for other, bond in self._beside(node) if bond != _AROMATIC])
+        """The kept neighbours outside its aromatic ring: "bound to C and =O"."""
+        bound = _count_neighbours(
+            [self._neighbour(node, other) for other, bond in self._beside(node) if bond != _AROMATIC]
+        )
         return f"bound to {bound}" if bound else ""
 
     def neighbours(self, node: int) -> str:
-        """All neighbours that stay: "C, N and =O"."""
-        return _counted([self._neighbour(node, other) for other, _ in self._beside(node)])
+        """All kept neighbours: "C, N and =O"."""
+        return _count_neighbours([self._neighbour(node, other) for other, _ in self._beside(node)])
 
     def is_ring_like(self, node: int) -> bool:
-        """A carbon bound to C and =C: in rings written with single and double bonds that may be an aromatic one."""
+        """Whether an atom is a carbon bound to C and =C, which may be aromatic where rings have single and double bonds."""
         d = self._d
         beside = sorted((bond, symbol_of(d.old[other])) for other, bond in self._beside(node))
         return not d.typed and d.old[node] == "C" and beside == [("double", "C"), ("single", "C")]
 
     @cached_property
     def aromatic(self) -> frozenset[int]:
-        """Atoms that are aromatic wherever the rule was carried out, or at the first places of many."""
+        """Nodes that are aromatic in every inspected molecule."""
         nodes = set(self._d.old) if self._d.molecules else set()
         for molecule, atom in self._d.molecules:
             nodes = {node for node in nodes if atom[node] in molecule.aromatic}
@@ -116,7 +118,7 @@ class AtomWords:
         return name if wordiness == "short" else self.adjective(node) + (self.formula(node) or name)
 
     def _beside(self, node: int) -> list[tuple[int, str]]:
-        """Neighbours other than hydrogen that stay, and their bonds, of an atom all of whose neighbours are known."""
+        """Kept neighbours other than hydrogen, with their bonds, of an atom whose neighbours the rule shows."""
         d = self._d
         if not d.shows(node):
             return []
@@ -129,7 +131,7 @@ class AtomWords:
         ]  # fmt: skip
 
     def _neighbour(self, node: int, other: int, *, sign: str | None = None) -> str:
-        """A neighbour in a list of them: "C", "=O", "aromatic C"; with what is known of it: "CH2", "CH–O"."""
+        """A neighbour in a list: "C", "=O", "aromatic C"; with its own neighbours if the rule shows them: "CH2", "CH–O"."""
         d = self._d
         bond = d.old_bonds[pair_of(node, other)] or ""
         name = (self.formula(other) if d.rule.radius >= _WIDE else "") or symbol_of(d.old[other])
@@ -138,7 +140,7 @@ class AtomWords:
         return before + kind + name + self._further(node, other)
 
     def _further(self, node: int, other: int) -> str:
-        """What a neighbour of an atom is bound to beyond carbons on single bonds and those of its ring: "(=O)–N"."""
+        """What a neighbour of an atom is bound to, other than carbons on single bonds and atoms of its ring: "(=O)–N"."""
         d = self._d
         if d.rule.radius < _WIDE or not d.shows(other):
             return ""
@@ -156,28 +158,28 @@ class AtomWords:
 
 
 def _ring_kind(name: str) -> str:
-    """What tells nitrogens of aromatic rings apart: "pyrrole-type "."""
+    """Kind of an aromatic nitrogen: "pyrrole-type "; else empty."""
     atom = read_atom(name)
     is_donor = atom is not None and atom.is_aromatic and atom.is_donor and atom.element == "N"
     return "pyrrole-type " if is_donor else ""
 
 
 def _next_to(ring: Sequence[str]) -> str:
-    return f"next to {_counted(ring)}" if ring else ""
+    return f"next to {_count_neighbours(ring)}" if ring else ""
 
 
-def _counted(texts: Sequence[str]) -> str:
+def _count_neighbours(texts: Sequence[str]) -> str:
     """Neighbours as a list, equal ones counted: "2 C and =O"."""
     counts = Counter(texts)
     order = sorted(counts, key=lambda text: (text[0] in "=≡:", text != "C", text))
-    return listed([text if counts[text] == 1 else f"{counts[text]} {text}" for text in order]) if counts else ""
+    return join_words([text if counts[text] == 1 else f"{counts[text]} {text}" for text in order]) if counts else ""
 
 
 # The whole rule.
 
 
 class MoleculeSentences:
-    """What a rule does to molecules.
+    """Sentences on a rule for molecules.
 
     Args:
         changed: The rule.
@@ -194,7 +196,7 @@ class MoleculeSentences:
 
     @property
     def conditions(self) -> str:
-        """What must be there, beyond what the sentence says, and what follows."""
+        """Conditions that the sentence does not name, and what happens to hydrogens."""
         d = self._d
         texts = []
         for node in self._known_anchors:
@@ -215,7 +217,7 @@ class MoleculeSentences:
 
     @property
     def surroundings(self) -> list[str]:
-        """What each atom that changes is bound to, where all its neighbours are known: "the CH is bound to 2 C"."""
+        """Clauses on the neighbours of changed atoms: "the CH is bound to 2 C"."""
         found = []
         for node in self._known_anchors:
             name = self._atoms.adjective(node) + (self._atoms.formula(node) or element_word(self._d.old[node]))
@@ -223,19 +225,19 @@ class MoleculeSentences:
         return list(dict.fromkeys(found))
 
     def tells_all(self, text: str) -> bool:
-        """Whether a sentence has all that is known of the surroundings."""
+        """Whether a sentence describes all surroundings that the rule shows."""
         return all(self._atoms.context(node, "long").strip() in text for node in self._known_anchors)
 
     @cached_property
     def _known_anchors(self) -> list[int]:
-        """Atoms that stay, where something changes, all of whose neighbours are known."""
+        """Kept atoms at which something changes and whose neighbours the rule shows."""
         d = self._d
         ends = {node for pair in d.changed_bonds for node in pair}
         anchors = {*d.exchanges, *d.relabelled, *ends} & set(d.kept)
         return [node for node in sorted(anchors) if d.shows(node) and d.old[node] != "H" and not d.is_hanging(node)]
 
     def _steps(self, part: set[int], wordiness: Wordiness) -> list[Step]:
-        """What happens in one connected part of the pattern, step by step."""
+        """The steps in one connected part of the pattern."""
         d = self._d
         steps: list[Step] = []
         named: list[int] = []
@@ -257,9 +259,9 @@ class MoleculeSentences:
     def _exchange_step(
         self, anchor: int, exchange: Exchange, named: Sequence[int], wordiness: Wordiness
     ) -> Step | None:
-        lost, gained = written_groups(exchange.lost, wordiness), written_groups(exchange.gained, wordiness)
+        lost, gained = write_groups(exchange.lost, wordiness), write_groups(exchange.gained, wordiness)
         if wordiness != "short":
-            lost = noted(lost, self._groups.within(exchange.nodes, exchange.lost))
+            lost = add_note(lost, self._groups.within(exchange.nodes, exchange.lost))
         place, family, whole = self._place(anchor, exchange, named, wordiness)
         if lost and gained:
             given = self._families.given(anchor, exchange.roots) if family and wordiness != "middle" else ""
@@ -281,7 +283,7 @@ class MoleculeSentences:
     def _place(
         self, anchor: int, exchange: Exchange, named: Sequence[int], wordiness: Wordiness
     ) -> tuple[str, str, bool]:
-        """The atom on which groups are exchanged, the family of compounds it is of, and whether that stands for the atom."""
+        """Phrase for the atom on which groups are exchanged, its family of compounds, and whether the phrase is that family."""
         if anchor in named:
             return "it" if len(named) == 1 else "one of them", "", False
         noun = self._atoms.noun(anchor, wordiness)
@@ -299,7 +301,7 @@ class MoleculeSentences:
         return noun + (note or (self._groups.at_all_places if exchange.lost else "")), "", False
 
     def _family_note(self, node: int, wordiness: Wordiness) -> str:
-        """What kind of compound an atom that stays makes of the molecules: " (mostly amides)"."""
+        """Family of compounds of a kept atom: " (mostly amides)"."""
         return "" if wordiness == "short" else self._families.note(node)
 
     def _relabel_step(self, node: int, wordiness: Wordiness) -> Step:
@@ -311,7 +313,7 @@ class MoleculeSentences:
         new = symbol_of(d.new[node]) + times("H", after) if before or after else element_word(d.new[node])
         if is_aromatic(d.old[node]) != is_aromatic(d.new[node]):
             new = ("aromatic " if is_aromatic(d.new[node]) else "aliphatic ") + new
-        motif = self._groups.holding({node})
+        motif = self._groups.group_containing({node})
         within = self._atoms.context(node, wordiness) + self._family_note(node, wordiness) or self._groups.at_all_places
         what = f"{with_article(self._atoms.adjective(node) + noun)}{within}"
         if wordiness == "short":
@@ -333,7 +335,7 @@ class MoleculeSentences:
             ring = f"close a {size}-ring" if size else "close a ring"
             ring = "" if self._cuts or wordiness == "short" else f" to {ring}" if "(" in ends else f" ({ring})"
             return Step("join", f"{ends}{by}{ring}")
-        motif = self._groups.holding(set(pair))
+        motif = self._groups.group_containing(set(pair))
         if motif:
             which += f" of {with_article(motif)}"
         elif wordiness != "short" and any(
@@ -345,7 +347,7 @@ class MoleculeSentences:
         )
 
     def _loose_step(self, nodes: set[int], wordiness: Wordiness) -> Step:
-        """Atoms that come or go and hang on several others, or on none."""
+        """The step for atoms that are added or removed and hang on several others, or on none."""
         d = self._d
         comes = min(nodes) in d.added
         names = d.new if comes else d.old
@@ -355,7 +357,7 @@ class MoleculeSentences:
             return Step("add", f"{formula} as a separate part") if comes else Step("remove", formula)
         places = [self._atoms.noun(node, wordiness) for node in anchors if node in d.kept]
         same = len(set(places)) == 1 < len(places)
-        between = several(element_word(d.old[anchors[0]]), len(places)) if same else listed(places or ["others"])
+        between = several(element_word(d.old[anchors[0]]), len(places)) if same else join_words(places or ["others"])
         return Step("insert" if comes else "remove", formula, "between" if len(anchors) > 1 else "at", between)
 
     @cached_property
@@ -364,7 +366,7 @@ class MoleculeSentences:
         return any(pair not in d.new_bonds and set(pair) <= set(d.kept) for pair in d.changed_bonds)
 
     def _ring_size(self, pair: Pair) -> int:
-        """Size of the ring that a new bond closes, where the pattern shows it; else 0."""
+        """Size of the ring that a new bond closes, if the pattern shows it; else 0."""
         d = self._d
         distance = {pair[0]: 0}
         queue = [pair[0]]

@@ -1,4 +1,4 @@
-"""A common recourse in words: what the edits of its members do, to what, and how many members follow the pattern."""
+"""Vector recourses in words: the edits that its members have in common, and how many members follow them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from comrecgc.graphs import Change, EdgeIds, Edit, EditKind, Graph, components, edges_by_id, labels_by_id, path_graphs
 from comrecgc.molecules import Molecule
-from comrecgc.wording.english import clipped, with_article
+from comrecgc.wording.english import shorten, with_article
 
-# What the edits of one graph do, in steps: each connected piece of their net change, in words.
+# The edits of one graph in words: a step for each connected piece of their net change.
 
 
 _LONGEST_PATTERN = 200
@@ -45,8 +45,8 @@ def describe_path(graph: Graph, path: Sequence[Edit], label_names: Sequence[str]
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """What the edits of one member do.
+class EditPattern:
+    """The edits of one member in words.
 
     Args:
         steps: Each step with its context: "remove O (hydroxyl) from an aromatic C".
@@ -58,24 +58,24 @@ class Pattern:
 
     @property
     def text(self) -> str:
-        return _counted(self.steps)
+        return _count_steps(self.steps)
 
     @property
     def plain(self) -> str:
-        return _counted(self.plain_steps)
+        return _count_steps(self.plain_steps)
 
 
-def pattern_of(
+def edit_pattern(
     graph: Graph,
     path: Sequence[Edit],
     label_names: Sequence[str],
     *,
     edge_label_names: Sequence[str] | None = None,
     is_molecular: bool = False,
-) -> Pattern:
-    """The pattern of one member: the steps of its net change, in words."""
+) -> EditPattern:
+    """The steps of the net change of a path, in words."""
     change = Change.along(graph, path)
-    names = [clipped(name) for name in label_names] if len(label_names) > 1 else ["node"]
+    names = [shorten(name) for name in label_names] if len(label_names) > 1 else ["node"]
     before = Molecule(graph, names, edge_label_names, is_molecular=is_molecular)
     after = Molecule(change.after, names, edge_label_names, is_molecular=is_molecular)
     steps = [
@@ -85,13 +85,13 @@ def pattern_of(
         *_cuts(change, before),
         *_joins(change, before),
     ]
-    return Pattern(tuple(text for text, _ in steps), tuple(plain for _, plain in steps))
+    return EditPattern(tuple(text for text, _ in steps), tuple(plain for _, plain in steps))
 
 
 def _fragments(
     verb: str, preposition: str, nodes: frozenset[int], side: Molecule, before: Molecule
 ) -> list[tuple[str, str]]:
-    """A step for every connected fragment that goes or comes; fragments on one and the same atom are one step."""
+    """A step for every connected fragment that is removed or added; fragments on the same atom are one step."""
     at: dict[frozenset[int], set[int]] = {}
     for part in components(nodes, side.neighbours):
         anchors = frozenset(other for node in part for other in side.neighbours[node] if other not in nodes)
@@ -169,7 +169,7 @@ def _joins(change: Change, before: Molecule) -> list[tuple[str, str]]:
 
 
 def _between(edges: Iterable[EdgeIds], except_at: frozenset[int]) -> list[EdgeIds]:
-    """Edges between nodes that both stay; the others go or come with their node."""
+    """Edges between kept nodes; others are removed or added with their node."""
     return sorted(edge for edge in edges if not except_at & set(edge))
 
 
@@ -197,7 +197,7 @@ def _formula(names: Iterable[str]) -> str:
     return terms[0] if len(terms) == 1 else f"{', '.join(terms[:-1])} and {terms[-1]}"
 
 
-def _counted(steps: Sequence[str]) -> str:
+def _count_steps(steps: Sequence[str]) -> str:
     counts = Counter(steps)
     text = "; ".join(step if count == 1 else f"{count} × {step}" for step, count in counts.items()) or "change nothing"
     return text if len(text) <= _LONGEST_PATTERN else f"{text[: _LONGEST_PATTERN - 1]}…"
@@ -205,8 +205,8 @@ def _counted(steps: Sequence[str]) -> str:
 
 Member = tuple[Graph, Sequence[Edit]]
 
-_CLEAR = 0.5  # a pattern this share of the members follows stands for the recourse
-_TELLING = 0.75  # and it is told with its context if that loses no more than a quarter of them
+_CLEAR = 0.5  # least share of members that follow a pattern for it to describe the recourse
+_TELLING = 0.75  # with its context if at least this share of those follows that too
 _SHARED = 0.1  # below this no pattern is worth naming whole
 _NAMED_PATTERNS = 3
 
@@ -231,7 +231,7 @@ def describe_recourse(
     edge_label_names: Sequence[str] | None = None,
     is_molecular: bool = False,
 ) -> Words:
-    """What the members of a recourse have in common.
+    """Describe what the members of a recourse have in common.
 
     Args:
         members: Each covered input with its path of edits.
@@ -242,7 +242,7 @@ def describe_recourse(
     if not members:
         return Words("covers no input", "No input is covered by this recourse alone.")
     patterns = [
-        pattern_of(graph, path, label_names, edge_label_names=edge_label_names, is_molecular=is_molecular)
+        edit_pattern(graph, path, label_names, edge_label_names=edge_label_names, is_molecular=is_molecular)
         for graph, path in members
     ]
     return Words(_summary(patterns), _description(patterns, [len(path) for _, path in members]))
@@ -268,7 +268,7 @@ def representatives(patterns: Sequence[str], sizes: Sequence[int], count: int) -
     return chosen
 
 
-def _summary(patterns: Sequence[Pattern]) -> str:
+def _summary(patterns: Sequence[EditPattern]) -> str:
     """The most telling pattern: with context if most members follow it, else without, else the commonest single step."""
     total = len(patterns)
     text, count = _commonest(pattern.text for pattern in patterns)
@@ -281,7 +281,7 @@ def _summary(patterns: Sequence[Pattern]) -> str:
     return _with_share(f"often {step}", step_count, total)
 
 
-def _description(patterns: Sequence[Pattern], lengths: Sequence[int]) -> str:
+def _description(patterns: Sequence[EditPattern], lengths: Sequence[int]) -> str:
     total = len(patterns)
     counts = Counter(pattern.text for pattern in patterns)
     fewest, most = min(lengths), max(lengths)

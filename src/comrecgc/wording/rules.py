@@ -1,4 +1,4 @@
-"""A rule in words: what it does, to what, in a sentence that someone who knows the data would say."""
+"""Rules in words: what a rule does, and to what, as someone who knows the data would say it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_o
 from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, pair_of
 from comrecgc.wording.english import (
     Step,
-    clipped,
-    counted,
+    count_nouns,
     edge_of,
-    listed,
+    join_words,
     noun_of,
     number,
     plural,
     sentence,
     several,
+    shorten,
     with_article,
 )
 from comrecgc.wording.functional_groups import Wordiness
@@ -27,10 +27,10 @@ from comrecgc.wording.molecules import MoleculeSentences
 from comrecgc.wording.recourses import Words
 
 LONGEST_SUMMARY = 130
-_AS_DRAWN = ", in the surroundings drawn"  # too much to be said
+_AS_DRAWN = ", in the surroundings drawn"  # where these would take too many words
 _FURTHER = " Their neighbours must be bound as drawn, too."
 _ANYWHERE = ", whatever surrounds it"
-_MOST_STEPS = 3  # a swap of larger groups is not told node by node
+_MOST_STEPS = 3  # beyond this a swap of groups is described as a whole
 _SUMMARIES: tuple[Wordiness, ...] = ("long", "middle", "short")
 
 
@@ -39,26 +39,26 @@ class Sentences(Protocol):
 
     @property
     def conditions(self) -> str:
-        """What must be there, beyond what the sentence says."""
+        """Conditions that the sentence does not name."""
 
     @property
     def surroundings(self) -> list[str]:
-        """What each node that changes is tied to, where all its neighbours are known, one clause each."""
+        """One clause on the neighbours of each changed node, if the rule shows them all."""
 
     def text(self, wordiness: Wordiness) -> str:
         """The rule in one sentence."""
 
     def tells_all(self, text: str) -> bool:
-        """Whether a sentence has all that is known of the surroundings."""
+        """Whether a sentence describes all surroundings that the rule shows."""
 
 
 class RuleAt(NamedTuple):
-    """A rule, and where it was carried out.
+    """A rule, and graphs it was carried out on.
 
     Attributes:
         rule: The rule.
-        places: Graphs with the places there, if known: a pattern with single and double bonds cannot tell an aromatic carbon from
-            that of an alkene, but the molecules can.
+        places: Graphs with their sites, if known. They show what a pattern cannot, such as whether a carbon with single and
+            double bonds is aromatic.
     """
 
     rule: Rule
@@ -73,26 +73,26 @@ def describe_rules(
     is_molecular: bool = False,
     taken: Collection[str] = (),
 ) -> list[Words]:
-    """Rules in words: one line each that says what to do, no two the same, and a few sentences that also say where, what stays and the cost.
+    """Describe rules: a line each that says what to do, no two alike, and a few sentences that add where, what stays and the cost.
 
     Args:
         rules: The rules.
         label_names: Name of each node label.
         edge_label_names: Name of each edge label, if edges have labels.
         is_molecular: Whether label names are elements.
-        taken: Lines that other rules have.
+        taken: Lines that other rules already have.
     """
-    names = [clipped(name) if is_molecular else noun_of(name) for name in label_names]
+    names = [shorten(name) if is_molecular else noun_of(name) for name in label_names]
     found: list[Sentences] = [
         MoleculeSentences(ChangedMolecule(rule, names, edge_label_names, places))
         if is_molecular
         else GraphSentences(Difference(rule, names, edge_label_names))
         for rule, places in rules
     ]
-    summaries = told_apart(
+    summaries = make_distinct(
         [_summary(sentences, at.rule) for sentences, at in zip(found, rules, strict=True)],
         [sentences.surroundings for sentences in found],
-        [_written(at.rule, names, edge_label_names, is_molecular=is_molecular) for at in rules],
+        [_write_rule(at.rule, names, edge_label_names, is_molecular=is_molecular) for at in rules],
         taken,
     )
     return [
@@ -123,7 +123,7 @@ def describe_rule(
 
 
 def _summary(sentences: Sentences, rule: Rule) -> str:
-    """The rule on one line, with as much of its surroundings as there is room for."""
+    """The rule on one line, with as much of its surroundings as fits."""
     for wordiness in _SUMMARIES:
         summary = sentences.text(wordiness)
         where = _AS_DRAWN if rule.radius > 1 and not sentences.tells_all(summary) else ""
@@ -138,14 +138,14 @@ def _description(sentences: Sentences, rule: Rule) -> str:
     return f"{full[:1].upper()}{full[1:]}. {sentences.conditions}{further} {_cost(rule)}"
 
 
-def told_apart(
+def make_distinct(
     summaries: Sequence[str], surroundings: Sequence[Sequence[str]], written: Sequence[str], taken: Collection[str] = ()
 ) -> list[str]:
-    """Lines of which no two are the same: where they are, with the surroundings in which they differ, else with the whole rule as written.
+    """Make the lines of rules distinct: equal ones get the surroundings in which they differ, or else the whole rule as a formula.
 
     Args:
         summaries: Line of each rule.
-        surroundings: Of each rule, what the nodes that change are tied to, one clause each.
+        surroundings: For each rule, clauses on the neighbours of its changed nodes.
         written: Each rule as a formula.
         taken: Lines that other rules have.
     """
@@ -154,15 +154,15 @@ def told_apart(
         shared = set.intersection(*(set(surroundings[k]) for k in same)) if len(same) > 1 else set()
         for k in same:
             own = [text for text in surroundings[k] if text not in shared]
-            found[k] = found[k].removesuffix(_AS_DRAWN) + (f", where {listed(own)}" if own else _ANYWHERE)
+            found[k] = found[k].removesuffix(_AS_DRAWN) + (f", where {join_words(own)}" if own else _ANYWHERE)
     for same in _repeated(found, taken):
         for k in same:
             found[k] = f"{summaries[k]}: {written[k]}"
     return found
 
 
-def _written(rule: Rule, names: Sequence[str], edge_label_names: Sequence[str] | None, *, is_molecular: bool) -> str:
-    """A rule as a formula: a SMIRKS where it is one of molecules, else the like with names of labels."""
+def _write_rule(rule: Rule, names: Sequence[str], edge_label_names: Sequence[str] | None, *, is_molecular: bool) -> str:
+    """A rule as a formula: a SMIRKS for molecules, else the same notation with label names."""
     smirks = smirks_of(rule, names, edge_label_names) if is_molecular else None
     if smirks is not None:
         return smirks
@@ -178,7 +178,7 @@ def _written(rule: Rule, names: Sequence[str], edge_label_names: Sequence[str] |
 
 
 def _repeated(lines: Sequence[str], taken: Collection[str]) -> list[list[int]]:
-    """Places of lines that occur more than once, or are taken."""
+    """Indices of equal lines, and of lines that are taken, in groups."""
     places: dict[str, list[int]] = {}
     for place, line in enumerate(lines):
         places.setdefault(line, []).append(place)
@@ -194,7 +194,7 @@ def describe_group(
     edge_label_names: Sequence[str] | None = None,
     is_molecular: bool = False,
 ) -> str:
-    """What a group that hangs on one node is called: "nitro (–NO2)", "–CH2–Br", "chain helix–sheet".
+    """Name of a group that hangs on one node: "nitro (–NO2)", "–CH2–Br", "chain helix–sheet".
 
     Args:
         labels: Label of each of its nodes; the first hangs on the anchor.
@@ -204,7 +204,7 @@ def describe_group(
         edge_label_names: Name of each edge label, if edges have labels.
         is_molecular: Whether label names are elements.
     """
-    names = [clipped(name) if is_molecular else noun_of(name) for name in label_names]
+    names = [shorten(name) if is_molecular else noun_of(name) for name in label_names]
     nodes = {node: names[label] for node, label in enumerate(labels)}
     kinds = None if edge_label_names is None or not set(edge_label_names) <= set(BOND_NAMES) else edge_label_names
     if not is_molecular:
@@ -216,7 +216,7 @@ def describe_group(
 
 
 class GraphSentences:
-    """What a rule does to graphs of any labels.
+    """Sentences on a rule for graphs with any labels.
 
     Args:
         difference: The rule.
@@ -226,7 +226,7 @@ class GraphSentences:
         self._d = difference
 
     def text(self, wordiness: Wordiness) -> str:
-        """The rule in one sentence; without what surrounds its nodes where that makes it too long."""
+        """The rule in one sentence, with the surroundings of its nodes if `wordiness` allows."""
         context = wordiness in ("full", "long")
         return sentence(
             [steps for part in self._d.parts(self._d.around) if (steps := self._steps(part, context=context))]
@@ -234,14 +234,14 @@ class GraphSentences:
 
     @property
     def conditions(self) -> str:
-        """What must be there, beyond what the sentence says."""
+        """Conditions that the sentence does not name."""
         if self._d.rule.radius == 0:
             return "It applies wherever such nodes occur, whatever surrounds them."
         return "The nodes that it changes, joins or cuts must have exactly the neighbours named."
 
     @property
     def surroundings(self) -> list[str]:
-        """What each node that changes is tied to: "the helix is among three helices"."""
+        """Clauses on the neighbours of changed nodes: "the helix is among three helices"."""
         d = self._d
         ends = {node for pair in d.changed_bonds for node in pair}
         nodes = sorted({*d.relabelled, *ends} & d.closed & set(d.kept))
@@ -249,11 +249,11 @@ class GraphSentences:
         return list(dict.fromkeys(around)) if d.rule.radius else []
 
     def tells_all(self, text: str) -> bool:
-        """Whether a sentence has all that is known of the surroundings."""
+        """Whether a sentence describes all surroundings that the rule shows."""
         return self._d.rule.radius < 2 and bool(text)
 
     def _steps(self, part: set[int], *, context: bool) -> list[Step]:
-        """What happens in one connected part of the pattern, step by step."""
+        """The steps in one connected part of the pattern."""
         steps = self._single_steps(part, context=context)
         if len(steps) > _MOST_STEPS:
             found = [(node, group) for node, group in self._d.hanging(self._d.kept) if node in part]
@@ -298,7 +298,7 @@ class GraphSentences:
     ) -> Step:
         d = self._d
         names, bonds = (d.new, d.new_bonds) if comes else (d.old, d.old_bonds)
-        what = _counted_groups([_group(group, names, bonds, *anchors) for group in groups])
+        what = _count_groups([_group(group, names, bonds, *anchors) for group in groups])
         if not anchors:
             return Step("add", what, "apart from", "the rest") if comes else Step("remove", what)
         place = self._anchors(anchors, context=context)
@@ -331,14 +331,14 @@ class GraphSentences:
     def _anchors(self, anchors: Sequence[int], *, context: bool) -> str:
         nouns = [self._noun(node, context=context) for node in anchors]
         same = len(set(nouns)) == 1 < len(nouns)
-        return several(self._d.old[anchors[0]], len(nouns)) if same else listed(nouns)
+        return several(self._d.old[anchors[0]], len(nouns)) if same else join_words(nouns)
 
     def _noun(self, node: int, *, context: bool) -> str:
-        """A node that stays: "a helix", "a helix among three helices"."""
+        """A kept node: "a helix", "a helix among three helices"."""
         return with_article(self._d.old[node]) + self._around(node, context=context)
 
     def _around(self, node: int, *, context: bool) -> str:
-        """The neighbours that stay, of a node all of whose neighbours are known."""
+        """The kept neighbours of a node, if the rule shows all its neighbours."""
         d = self._d
         if not context or node not in d.closed or d.rule.radius == 0:
             return ""
@@ -348,11 +348,11 @@ class GraphSentences:
         ]  # fmt: skip
         if not beside:
             return " with no other neighbours" if d.around[node] else " with no neighbours"
-        return f" {'among' if len(beside) > 1 else 'beside'} {counted(d.old[other] for other in beside)}"
+        return f" {'among' if len(beside) > 1 else 'beside'} {count_nouns(d.old[other] for other in beside)}"
 
 
 def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None], *anchors: int) -> str:
-    """What nodes that come or go together are called: "sheet", "chain helix–sheet", "chain of labels 3–1", "ring of four sheets"."""
+    """Name of nodes that are added or removed together: "sheet", "chain helix–sheet", "chain of labels 3–1", "ring of four sheets"."""
     if len(part) == 1:
         return names[min(part)]
     inner = [pair for pair in bonds if set(pair) <= part]
@@ -362,22 +362,22 @@ def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None],
         chain = [next((node for node in ends if any(pair_of(node, anchor) in bonds for anchor in anchors)), ends[0])]
         while len(chain) < len(part):
             chain += [other for other in degrees if other not in chain and pair_of(chain[-1], other) in inner]
-        said = [names[node] for node in chain]
-        unnamed = [name.removeprefix("node of label ") for name in said]
-        return f"chain {'–'.join(said)}" if said == unnamed else f"chain of labels {'–'.join(unnamed)}"
+        words = [names[node] for node in chain]
+        unnamed = [name.removeprefix("node of label ") for name in words]
+        return f"chain {'–'.join(words)}" if words == unnamed else f"chain of labels {'–'.join(unnamed)}"
     is_ring = len(inner) == len(part) and set(degrees.values()) == {2}
     is_clique = len(inner) == len(part) * (len(part) - 1) // 2
-    return f"{'ring' if is_ring else 'clique' if is_clique else 'group'} of {counted(names[node] for node in part)}"
+    return f"{'ring' if is_ring else 'clique' if is_clique else 'group'} of {count_nouns(names[node] for node in part)}"
 
 
-def _counted_groups(groups: Sequence[str]) -> str:
+def _count_groups(groups: Sequence[str]) -> str:
     """Groups as a list, equal ones counted: "two chains helix–sheet and a turn"."""
     texts = []
     for group, count in Counter(groups).items():
         head, _, rest = group.partition(" ")
         is_shape = head in ("chain", "ring", "clique", "group") and bool(rest)
         texts.append(f"{number(count)} {plural(head)} {rest}" if count > 1 and is_shape else several(group, count))
-    return listed(texts)
+    return join_words(texts)
 
 
 def _cost(rule: Rule) -> str:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from comrecgc.algorithms.baselines.source import CHECKPOINT
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, apply_path
 from comrecgc.models import as_classifier
+from comrecgc.run import RunContext
 from tests.algorithms.baselines.networks import dataset, random_graphs, subject, told
 from tests.algorithms.baselines.subjects import small_subject
 from tests.models.data import Stranger
@@ -74,7 +74,7 @@ def test_a_killed_run_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: py
         return cff.remove(block)
 
     with pytest.raises(Killed):
-        explain_by_masks(cff, given, killed, np.random.default_rng(5), checkpoint=tmp_path)
+        explain_by_masks(cff, given, killed, np.random.default_rng(5), RunContext(checkpoint=tmp_path))
     assert (tmp_path / CHECKPOINT).exists()
     asked: list[int] = []
 
@@ -82,7 +82,7 @@ def test_a_killed_run_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: py
         asked.append(len(block.graphs.batch))
         return cff.remove(block)
 
-    rest = explain_by_masks(cff, given, watched, np.random.default_rng(5), checkpoint=tmp_path, resume=True)
+    rest = explain_by_masks(cff, given, watched, np.random.default_rng(5), RunContext(checkpoint=tmp_path, resume=True))
     assert told(rest) == told(whole)
     assert sum(asked) == len(given.inputs) - sum(seen[:2])
 
@@ -93,7 +93,7 @@ def test_a_block_that_is_out_of_time_gives_nothing() -> None:
     def counted(_what: str, done: int, _: int, __: str) -> None:
         steps.append(done)
 
-    found = cff.run(subject(), np.random.default_rng(0), deadline=time.monotonic() + 0.3, progress=counted)
+    found = cff.run(subject(), np.random.default_rng(0), RunContext(time_budget=0.4, progress=counted))
     assert not found.complete
     assert len(found) == 0
     assert not steps

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GcfState, G
 from comrecgc.algorithms.baselines.source import Counterfactuals
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, apply_edit, apply_path
+from comrecgc.run import RunContext
 from tests.algorithms.baselines.subjects import Killed, killing, small_subject
 from tests.stubs import Histogram
 
@@ -138,16 +138,16 @@ def test_a_killed_walk_goes_on_to_the_same_answer(
     whole = walk.run(SUBJECT, np.random.default_rng(0))
     monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
     with pytest.raises(Killed):
-        walk.run(SUBJECT, np.random.default_rng(0), progress=killing, checkpoint=tmp_path)
-    rest = walk.run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+        walk.run(SUBJECT, np.random.default_rng(0), RunContext(progress=killing, checkpoint=tmp_path))
+    rest = walk.run(SUBJECT, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
     assert rest.complete
     assert told(rest) == told(whole)
     with pytest.raises(InputError, match="other parameters"):
-        replace(walk, alpha=0.7).run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+        replace(walk, alpha=0.7).run(SUBJECT, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
 
 
 def test_no_time_is_an_incomplete_answer() -> None:
-    assert not WALK.run(SUBJECT, np.random.default_rng(0), deadline=time.monotonic() - 1).complete
+    assert not WALK.run(SUBJECT, np.random.default_rng(0), RunContext(time_budget=1e-9)).complete
 
 
 def test_the_memory_for_neighbourhoods_changes_nothing() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from comrecgc.algorithms.baselines.source import Counterfactuals
 from comrecgc.algorithms.reinforced_walk import FrequencyTable
 from comrecgc.errors import InputError
 from comrecgc.graphs import apply_edit, apply_path, graph_key
+from comrecgc.run import RunContext
 from tests.algorithms.baselines.subjects import Killed, killing, small_subject
 from tests.stubs import Histogram
 
@@ -148,16 +148,16 @@ def test_a_killed_walk_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: p
     whole = WALK.run(SUBJECT, np.random.default_rng(0))
     monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
     with pytest.raises(Killed):
-        WALK.run(SUBJECT, np.random.default_rng(0), progress=killing, checkpoint=tmp_path)
-    rest = WALK.run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+        WALK.run(SUBJECT, np.random.default_rng(0), RunContext(progress=killing, checkpoint=tmp_path))
+    rest = WALK.run(SUBJECT, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
     assert rest.complete
     assert told(rest) == told(whole)
     with pytest.raises(InputError, match="other parameters"):
-        replace(WALK, num_heads=2).run(SUBJECT, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+        replace(WALK, num_heads=2).run(SUBJECT, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
 
 
 def test_no_time_is_an_incomplete_answer() -> None:
-    assert not WALK.run(SUBJECT, np.random.default_rng(0), deadline=time.monotonic() - 1).complete
+    assert not WALK.run(SUBJECT, np.random.default_rng(0), RunContext(time_budget=1e-9)).complete
 
 
 def test_nothing_rejected_is_an_empty_answer() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from comrecgc.algorithms.baselines.rcexplainer import NETWORK, EdgeScorer, RCExp
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, apply_path
-from comrecgc.run import reproducible
+from comrecgc.run import RunContext, reproducible
 from tests.algorithms.baselines.networks import (
     block_of,
     dense,
@@ -95,7 +94,7 @@ def test_training_lowers_the_loss_and_answers_depend_on_the_seed_alone() -> None
         if what == "training":
             seen.append(word)
 
-    found = explainer.run(given, np.random.default_rng(0), progress=watch)
+    found = explainer.run(given, np.random.default_rng(0), RunContext(progress=watch))
     losses = [float(word.split()[-1]) for word in seen]
     assert losses[-1] < losses[0]
     assert len(found) > len(given.inputs) / 4
@@ -104,27 +103,25 @@ def test_training_lowers_the_loss_and_answers_depend_on_the_seed_alone() -> None
 
 def test_a_run_goes_on_with_the_network_it_trained(tmp_path: Path) -> None:
     given, explainer = subject(), RCExplainer(epochs=2)
-    whole = explainer.run(given, np.random.default_rng(0), checkpoint=tmp_path)
+    whole = explainer.run(given, np.random.default_rng(0), RunContext(checkpoint=tmp_path))
     (tmp_path / "baseline.npz").unlink()
     trained: list[str] = []
     again = explainer.run(
         given,
         np.random.default_rng(0),
-        checkpoint=tmp_path,
-        resume=True,
-        progress=lambda what, *_: trained.append(what),
+        RunContext(checkpoint=tmp_path, resume=True, progress=lambda what, *_: trained.append(what)),
     )
     assert told(again) == told(whole)
     assert "training" not in trained
     with pytest.raises(InputError, match="other parameters"):
-        RCExplainer(epochs=3).run(given, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+        RCExplainer(epochs=3).run(given, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
     (tmp_path / NETWORK).write_bytes(b"no archive")
     with pytest.raises(InputError, match="damaged"):
-        explainer.run(given, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+        explainer.run(given, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
 
 
 def test_no_time_is_an_incomplete_answer() -> None:
-    found = RCExplainer().run(subject(), np.random.default_rng(0), deadline=time.monotonic())
+    found = RCExplainer().run(subject(), np.random.default_rng(0), RunContext(time_budget=1e-9))
     assert not found.complete
     assert len(found) == 0
 

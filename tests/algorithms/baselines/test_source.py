@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -13,6 +12,7 @@ from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.source import CHECKPOINT, Counterfactuals, explain_each
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, EditPath, apply_path
+from comrecgc.run import RunContext
 from tests.algorithms.baselines.subjects import small_subject
 
 SUBJECT = small_subject()
@@ -61,21 +61,23 @@ def test_a_killed_run_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: py
         return relabelled(place, rng)
 
     with pytest.raises(Killed):
-        explain_each(Options(), SUBJECT, killed, np.random.default_rng(5), checkpoint=tmp_path)
+        explain_each(Options(), SUBJECT, killed, np.random.default_rng(5), RunContext(checkpoint=tmp_path))
     asked: list[int] = []
 
     def watched(place: int, rng: np.random.Generator) -> list[EditPath]:
         asked.append(place)
         return relabelled(place, rng)
 
-    rest = explain_each(Options(), SUBJECT, watched, np.random.default_rng(5), checkpoint=tmp_path, resume=True)
+    rest = explain_each(
+        Options(), SUBJECT, watched, np.random.default_rng(5), RunContext(checkpoint=tmp_path, resume=True)
+    )
     assert told(rest) == told(whole)
     assert asked == list(range(4, len(SUBJECT.inputs)))
 
 
 def test_no_time_is_an_incomplete_answer(tmp_path: Path) -> None:
     found = explain_each(
-        Options(), SUBJECT, relabelled, np.random.default_rng(0), deadline=time.monotonic() - 1, checkpoint=tmp_path
+        Options(), SUBJECT, relabelled, np.random.default_rng(0), RunContext(time_budget=1e-9, checkpoint=tmp_path)
     )
     assert not found.complete
     assert len(found) == 0
@@ -83,14 +85,16 @@ def test_no_time_is_an_incomplete_answer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["options", "seed"])
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path, what: str) -> None:
-    explain_each(Options(), SUBJECT, relabelled, np.random.default_rng(0), checkpoint=tmp_path)
+    explain_each(Options(), SUBJECT, relabelled, np.random.default_rng(0), RunContext(checkpoint=tmp_path))
     options = Options(size=2) if what == "options" else Options()
     rng = np.random.default_rng(1 if what == "seed" else 0)
     with pytest.raises(InputError, match="other parameters"):
-        explain_each(options, SUBJECT, relabelled, rng, checkpoint=tmp_path, resume=True)
+        explain_each(options, SUBJECT, relabelled, rng, RunContext(checkpoint=tmp_path, resume=True))
 
 
 def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
     (tmp_path / CHECKPOINT).write_bytes(b"no archive")
     with pytest.raises(InputError, match="damaged"):
-        explain_each(Options(), SUBJECT, relabelled, np.random.default_rng(0), checkpoint=tmp_path, resume=True)
+        explain_each(
+            Options(), SUBJECT, relabelled, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True)
+        )

@@ -185,7 +185,7 @@ def test_a_walk_is_not_resumed_with_other_models_constraints_or_node_orders(tmp_
     others = [
         (small_scorer(seed=1), SCORER_INPUTS),
         (small_scorer(constraint=AllowKinds({"relabel"})), SCORER_INPUTS),
-        (scorer, [graph.permuted(np.arange(graph.num_nodes)[::-1]) for graph in SCORER_INPUTS]),
+        (scorer, [graph.permute(np.arange(graph.num_nodes)[::-1]) for graph in SCORER_INPUTS]),
     ]
     for other, inputs in others:
         with pytest.raises(InputError, match="other parameters, models or data"):

@@ -214,7 +214,7 @@ def small_vocabulary(dataset: GraphDataset, rung: Rung, theta: float = 0.4) -> V
     return Vocabulary.of(dataset, rung=rung, theta=theta, min_seen=3)
 
 
-def permuted(graph: Graph, rng: np.random.Generator) -> Graph:
+def permute(graph: Graph, rng: np.random.Generator) -> Graph:
     """The same graph with its nodes in another order."""
     order = rng.permutation(graph.num_nodes)
     place = np.argsort(order)

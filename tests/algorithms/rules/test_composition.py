@@ -12,7 +12,7 @@ from comrecgc.algorithms.rules import composition_kernels
 from comrecgc.algorithms.rules.composition import composite_keys
 from comrecgc.algorithms.rules.mining import Acceptance, Changes, Workshop
 from comrecgc.algorithms.rules.reading import read_rule, rule_isomorphism
-from comrecgc.graphs import Graph, Rung, Surroundings, carry_out, find_sites
+from comrecgc.graphs import Graph, NeighbourIndex, Rung, carry_out, find_sites
 from comrecgc.scoring.change_kernels import ATTACH, JOIN
 from tests.algorithms.rules import oracles
 from tests.stubs import Always
@@ -26,7 +26,7 @@ def combined(seed: int, *, edge_labels: bool, number: int) -> tuple[Workshop, Ch
     rng = np.random.default_rng(seed)
     data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=8)
     inputs = [oracles.small_graph(rng, edge_labels=edge_labels) for _ in range(2)]
-    inputs += [oracles.permuted(graph, rng) for graph in inputs]
+    inputs += [oracles.permute(graph, rng) for graph in inputs]
     workshop = Workshop(inputs=inputs, vocabulary=oracles.small_vocabulary(data, Rung(seed % 2), 0.3))
     changes = workshop.changes(Acceptance(classifier=MODEL))
     if not len(changes):
@@ -55,9 +55,9 @@ def test_changes_made_together_are_the_rule_that_is_read(number: int, edge_label
         result = carry_out(rule, graph, site)
         assert oracles.same(oracles.to_networkx(result), oracles.to_networkx(changed))
         assert rule.cost == changes.cost[row].sum()
-        assert rule.grown == changes.grown[row].sum() == changed.size - graph.size
+        assert rule.size_change == changes.grown[row].sum() == changed.size - graph.size
         assert len(set(site)) == len(site)
-        assert site in set(find_sites(rule, Surroundings(graph), frozenset(site)))
+        assert site in set(find_sites(rule, NeighbourIndex(graph), frozenset(site)))
         assert rule.num_changes == number
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from comrecgc.algorithms.rules.groups import find_groups
 from comrecgc.algorithms.rules.mining import Acceptance, Changes, Workshop
 from comrecgc.algorithms.rules.reading import read_rule
-from comrecgc.graphs import Graph, GraphBatch, Rung, Surroundings, carry_out, find_sites
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rung, carry_out, find_sites
 from tests.algorithms.rules import oracles
 from tests.stubs import Always
 
@@ -95,9 +95,9 @@ def test_every_change_is_the_rule_that_is_read_from_it(rung: Rung, edge_labels: 
             result = carry_out(rule, graph, site)
             assert oracles.same(oracles.to_networkx(result), oracles.to_networkx(changed))
             assert rule.cost == changes.cost[row]
-            assert rule.grown == changes.grown[row] == changed.size - graph.size
+            assert rule.size_change == changes.grown[row] == changed.size - graph.size
             assert rule.distance(graph) == rule.distance(graph, result) <= 0.35
-            assert site in set(find_sites(rule, Surroundings(graph), frozenset(site)))
+            assert site in set(find_sites(rule, NeighbourIndex(graph), frozenset(site)))
 
 
 @pytest.mark.parametrize("edge_labels", [False, True])
@@ -109,7 +109,7 @@ def test_keys_do_not_depend_on_the_order_of_nodes(edge_labels: bool, seed: int) 
     vocabulary = replace(oracles.small_vocabulary(data, Rung.ANY), ties=True)
     graph = oracles.small_graph(rng, edge_labels=edge_labels)
     _, one = mined([graph], vocabulary)
-    _, other = mined([oracles.permuted(graph, rng)], vocabulary)
+    _, other = mined([oracles.permute(graph, rng)], vocabulary)
     for name in ("rule", "found"):
         for radius in (0, 1):
             assert set(getattr(one, name)[:, radius].tolist()) == set(getattr(other, name)[:, radius].tolist())
@@ -124,7 +124,7 @@ def test_keys_are_equal_exactly_where_rules_are(edge_labels: bool, radius: int, 
     data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=8)
     vocabulary = replace(oracles.small_vocabulary(data, Rung.CONNECTED, 0.35), ties=True)
     inputs = [oracles.small_graph(rng, edge_labels=edge_labels) for _ in range(2)]
-    inputs += [oracles.permuted(graph, rng) for graph in inputs]
+    inputs += [oracles.permute(graph, rng) for graph in inputs]
     workshop, changes = mined(inputs, vocabulary)
     rows = rng.permutation(len(changes))[:300]
     batch, origins = workshop.built(changes.input[rows], changes.change[rows])

@@ -11,7 +11,7 @@ from networkx.algorithms.isomorphism import GraphMatcher
 
 from comrecgc.algorithms.rules.matcher import Holders
 from comrecgc.algorithms.rules.reading import read_rules
-from comrecgc.graphs import Graph, Pattern, Rule, Surroundings, can_be_carried_out, distinct_sites, is_site
+from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, can_be_carried_out, distinct_sites, is_site
 from tests.algorithms.rules import oracles
 from tests.algorithms.rules.test_table import Mined
 
@@ -92,7 +92,13 @@ def cliques(rng: np.random.Generator, sizes: list[int]) -> Graph:
 
 def surroundings(graph: Graph, anchors: list[int], radius: int) -> Rule:
     """A rule that finds the exact surroundings of some nodes, and relabels one of them."""
-    where, nodes, edges, ring, closed = Surroundings(graph), list(anchors), set[tuple[int, int]](), anchors, set[int]()
+    where, nodes, edges, ring, closed = (
+        NeighbourIndex(graph),
+        list(anchors),
+        set[tuple[int, int]](),
+        anchors,
+        set[int](),
+    )
     for _ in range(radius):
         closed |= set(ring)
         edges |= {(min(i, j), max(i, j)) for i in ring for j in where.around[i]}
@@ -135,7 +141,7 @@ def test_large_cliques_are_no_trouble() -> None:
     held = Holders(graphs).hold(rules)
     for rule, row in zip(rules, held, strict=True):
         for graph, holds in zip(graphs, row, strict=True):
-            sites = distinct_sites(rule, Surroundings(graph), 3)
+            sites = distinct_sites(rule, NeighbourIndex(graph), 3)
             assert bool(sites) == holds
             assert all(is_site(rule, graph, site) for site in sites)
     assert held.reshape(5, 4, 5)[np.arange(5), :, np.arange(5)].all()

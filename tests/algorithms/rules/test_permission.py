@@ -14,7 +14,7 @@ from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, Rung
-from comrecgc.molecules import BOND_NAMES, MolecularChemistry, SmartsWishes, parse_molecule, read_smiles, sanitised
+from comrecgc.molecules import BOND_NAMES, MolecularChemistry, SmartsWishes, parse_molecule, read_smiles, sanitise
 from comrecgc.molecules.atoms import atom_of
 from comrecgc.scoring import change_kernels
 from tests.molecules.druglike import drug_like
@@ -81,7 +81,7 @@ def test_what_is_not_looked_at_is_right() -> None:
     allowed = permission().allowed(workshop(), inputs, changes)
     batch, _ = workshop().built(inputs, changes)
     for k, graph in enumerate(batch):
-        right = sanitised(graph, dataset().label_names) is not None
+        right = sanitise(graph, dataset().label_names) is not None
         right &= abs(net_charge(graph)) <= abs(net_charge(workshop().inputs[inputs[k]]))
         right &= same_bond(workshop().inputs[inputs[k]], changes[k, 0].tolist())
         assert allowed[k] == right
@@ -99,7 +99,7 @@ def test_mining_keeps_what_is_permitted() -> None:
     assert [row[1:3] for row in told if row[0] == "checking molecules"] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert 0 < permitted.accepted.sum() < every.accepted.sum()
     batch, _ = some.built(permitted.input[permitted.accepted], permitted.change[permitted.accepted])
-    assert all(sanitised(graph, dataset().label_names) is not None for graph in batch)
+    assert all(sanitise(graph, dataset().label_names) is not None for graph in batch)
 
 
 def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
@@ -124,7 +124,7 @@ def test_wishes_limit_what_is_mined() -> None:
     halogen, aromatic = Chem.MolFromSmarts("[#9,#17]"), Chem.MolFromSmarts("a")
     names = dataset().label_names
     for k, graph in enumerate(batch):
-        before, after = sanitised(some.inputs[singles.input[rows[k]]], names), sanitised(graph, names)
+        before, after = sanitise(some.inputs[singles.input[rows[k]]], names), sanitise(graph, names)
         assert before is not None
         assert after is not None
         assert len(after.GetSubstructMatches(halogen)) <= len(before.GetSubstructMatches(halogen))

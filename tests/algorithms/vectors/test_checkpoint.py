@@ -86,7 +86,7 @@ def test_a_search_goes_on_only_with_the_same_parameters_models_and_data(tmp_path
         (search(max_rounds=0, num_recourses=3), scorer(), INPUTS[:3], 1),
         (same, scorer(), INPUTS[:3], 2),
         (same, scorer(), INPUTS[1:4], 1),
-        (same, scorer(), [graph.permuted(np.arange(graph.num_nodes)[::-1]) for graph in INPUTS[:3]], 1),
+        (same, scorer(), [graph.permute(np.arange(graph.num_nodes)[::-1]) for graph in INPUTS[:3]], 1),
         (same, scorer(models=Models(bias=0.5)), INPUTS[:3], 1),
         (same, scorer(AllowKinds({"relabel"})), INPUTS[:3], 1),
         (same, alphabet, INPUTS[:3], 1),

@@ -10,21 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
-from comrecgc.algorithms.baselines.source import Counterfactual, Counterfactuals, Subject, embedded
+from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactual, Counterfactuals, Subject
 from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.vectors.candidates import Candidates, Stands, mapped_path, shorter_path
-from comrecgc.cover import pairs_within
+from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
 from comrecgc.errors import InputError
-from comrecgc.graphs import EditPath, Graph
-from comrecgc.run import Progress, RunContext
+from comrecgc.graphs import Graph
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
 
@@ -46,25 +44,13 @@ class Baseline(VectorAlgorithm):
         shared = {known.name for known in fields(Baseline)}
         return {known.name: getattr(self, known.name) for known in fields(self) if known.name not in shared}
 
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
+    def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Find counterfactuals.
 
         Args:
             subject: The models and the graphs.
             rng: Source of all randomness.
-            deadline: When to stop, as `time.monotonic()` counts; what is found by then is the answer. None for no limit.
-            progress: Called now and then.
-            checkpoint: Folder that keeps unfinished work; None keeps none.
-            resume: Go on from what the folder holds, to the same answer as without the interruption.
+            context: Time, progress and checkpoints; what is found when time is up is the answer.
         """
         raise NotImplementedError
 
@@ -79,32 +65,15 @@ class Baseline(VectorAlgorithm):
         """What the explainer finds. Every input is paired with every counterfactual within θ; on a rung only with what was made from it."""
         inputs, stands = rejects.graphs, judges.stands(task)
         subject = Subject(scorer=scorer, inputs=inputs, graphs=rejects.dataset.graphs)
-        found = self.run(
-            subject, np.random.default_rng(task.random_state),
-            deadline=context.clock.search_deadline(len(rejects)), progress=context.report,
-            checkpoint=context.folder, resume=context.resume,
-        )  # fmt: skip
+        found = self.run(subject, np.random.default_rng(task.random_state), context)
         if stands is not None:
             found = replace(found, found=self._standing(found.found, inputs, stands))
-        graphs = [each.graph for each in found.found]
-        ends, sizes = embedded(subject, graphs) if graphs else (rejects.scores.embedding[:0], rejects.scores.sizes[:0])
-        pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, ends, sizes, task.theta)
-        if stands is not None:
-            starts = np.array([each.input for each in found.found], dtype=np.int64)
-            pairs = pairs.subset(starts[pairs.candidates] == pairs.inputs)
-
-        def path(index: int, candidate: int) -> EditPath:
-            reached = found.found[candidate]
-            if reached.input == index:
-                return shorter_path(inputs[index], reached.path)
-            return mapped_path(inputs[index], reached.graph.fresh())
-
+        rows = [(each.graph, each.input, each.path) for each in found.found]
+        candidates = pair_candidates(rejects, subject.embedder, rows, task.theta, own_only=stands is not None)
         summary = None
         if self.summary is not None:
             summary = summarise(found, subject, num_graphs=self.summary, theta=task.theta)
-        return Candidates(
-            pairs=pairs, graph=lambda candidate: graphs[candidate], path=path, complete=found.complete, summary=summary
-        )
+        return replace(candidates, complete=found.complete, summary=summary)
 
     def _standing(
         self, found: Sequence[Counterfactual], inputs: Sequence[Graph], stands: Stands

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import Counterfactual, Counterfactuals, Progress, Subject, accepted_graphs
+from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactual, Counterfactuals, Subject, accepted_graphs
+from comrecgc.run import RunContext
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +25,7 @@ class DatasetCounterfactuals(Baseline):
         self,
         subject: Subject,
         rng: np.random.Generator,  # noqa: ARG002
-        *,
-        deadline: float | None = None,  # noqa: ARG002
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,  # noqa: ARG002
-        resume: bool = False,  # noqa: ARG002
+        context: RunContext = UNLIMITED,
     ) -> Counterfactuals:
         """The accepted graphs."""
         probability = accepted_graphs(subject, subject.graphs).tolist()
@@ -38,6 +34,5 @@ class DatasetCounterfactuals(Baseline):
             for graph, p in zip(subject.graphs, probability, strict=True)
             if p > 0.5
         )
-        if progress is not None:
-            progress("dataset", len(subject.graphs), len(subject.graphs), f"{len(found)} counterfactuals")
+        context.tell("dataset", len(subject.graphs), len(subject.graphs), f"{len(found)} counterfactuals")
         return Counterfactuals(found)

@@ -10,8 +10,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +17,10 @@ import torch
 from torch import Tensor
 
 from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import Counterfactuals, Progress, Subject, explain_blocks
+from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactuals, Subject, explain_blocks
 from comrecgc.graphs import BoolArray, Edit, EditKind, EditPath, Graph, GraphBatch
 from comrecgc.models import WeightedGraphs, check_edge_weights, weighted_graphs
-from comrecgc.run import reproducible
+from comrecgc.run import RunContext, reproducible
 
 BLOCK_NODES = 4000
 """Nodes of the graphs whose masks are learnt together: enough to keep a processor busy, few enough to stay in its cache."""
@@ -64,12 +62,7 @@ def explain_by_masks(
     subject: Subject,
     remove: Remove,
     rng: np.random.Generator,
-    *,
-    deadline: float | None = None,
-    progress: Progress | None = None,
-    checkpoint: Path | None = None,
-    resume: bool = False,
-    facts: Any = None,
+    context: RunContext = UNLIMITED,
 ) -> Counterfactuals:
     """One counterfactual for each input that loses edges and is then accepted; none for one without edges.
 
@@ -78,12 +71,9 @@ def explain_by_masks(
         subject: The models and the graphs.
         remove: Says which edges go.
         rng: Source of all randomness.
-        deadline: When to stop; a block that is not finished then gives nothing.
-        progress: Called after every block.
-        checkpoint: Folder for the checkpoint.
-        resume: Go on from the checkpoint.
-        facts: What else the answer depends on.
+        context: Time, progress and checkpoints; a block that is not finished when time is up gives nothing.
     """
+    deadline = context.clock.search_deadline(len(subject.inputs))
 
     def explain(places: range, generators: Sequence[np.random.Generator]) -> list[list[EditPath]] | None:
         batch = GraphBatch.from_graphs(subject.inputs[place] for place in places)
@@ -99,18 +89,8 @@ def explain_by_masks(
 
     with reproducible():
         check_edge_weights(subject.classifier, GraphBatch.from_graphs(subject.inputs[:TRIED]))
-        return explain_blocks(
-            baseline,
-            subject,
-            explain,
-            rng,
-            ends=block_ends([graph.num_nodes for graph in subject.inputs]),
-            deadline=deadline,
-            progress=progress,
-            checkpoint=checkpoint,
-            resume=resume,
-            facts=facts,
-        )
+        ends = block_ends([graph.num_nodes for graph in subject.inputs])
+        return explain_blocks(baseline, subject, explain, rng, context, ends=ends)
 
 
 def block_ends(sizes: Sequence[int]) -> list[int]:
@@ -173,24 +153,6 @@ class OwnMasks(Baseline, ABC):
     def remove(self, block: Block) -> BoolArray | None:
         """Edges of the block's graphs that are to go, `[M]`; None if time was up."""
 
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
+    def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Learn a mask for every input; each counterfactual is its input without the masked edges."""
-        return explain_by_masks(
-            self,
-            subject,
-            self.remove,
-            rng,
-            deadline=deadline,
-            progress=progress,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
+        return explain_by_masks(self, subject, self.remove, rng, context)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -23,20 +22,20 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.source import (
-    CHECKPOINT,
+    UNLIMITED,
     Counterfactual,
     Counterfactuals,
-    Progress,
+    CountingWalk,
     Subject,
     accepted_graphs,
     embedded,
     run_facts,
 )
-from comrecgc.algorithms.checkpoint import Checkpoint, Reached, decode_reached, encode_reached, reached_kinds
-from comrecgc.algorithms.reinforced_walk import FrequencyTable, ReinforcedWalk, WalkState, draw, teleport_distribution
+from comrecgc.algorithms.checkpoint import Reached, decode_reached, encode_reached, reached_kinds
+from comrecgc.algorithms.reinforced_walk import CountingState, FrequencyTable, draw, teleport_distribution
 from comrecgc.cover import FloatArray, nearest_of_all
 from comrecgc.graphs import EditTable, Graph, GraphBatch, KeyArray, apply_edit, batch_keys, pointers
-from comrecgc.run import Arrays, check_pointers, require
+from comrecgc.run import Arrays, RunContext, check_pointers, require
 from comrecgc.scoring import Neighbourhood
 
 IDENTITIES = ("graph", "path")
@@ -79,30 +78,14 @@ class GCFExplainer(Baseline):
     )
     cache_bytes: int = option(512 << 20, "Memory for neighbourhoods scored before.", least=0, command_line=False)
 
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
+    def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Walk, and take every accepted graph of the table, most visited first."""
         if not subject.inputs:
             return Counterfactuals(())
         facts = run_facts(self, subject, rng) | {"baseline": GCFExplainer.name}  # `GCFNearest` can continue its walk
         del facts["options"]["cache_bytes"]
-        path = None if checkpoint is None else checkpoint / CHECKPOINT
         walker = GcfWalker(self, subject, seed=int(rng.integers(2**63)))
-
-        def report(state: GcfState) -> None:
-            if progress is not None:
-                progress("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
-
-        state = walker.run(rng, Checkpoint(path, facts, resume), deadline=deadline, progress=report)
-        return Counterfactuals(walker.found(state), complete=state.step >= self.num_steps)
+        return walker.explain(facts, rng, context, len(subject.inputs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,18 +95,9 @@ class GCFNearest(GCFExplainer):
     name: ClassVar[str] = "gcf-nearest"
     few: ClassVar[str] = "all"
 
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
+    def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Walk, and take the nearest."""
-        walked = super().run(subject, rng, deadline=deadline, progress=progress, checkpoint=checkpoint, resume=resume)
+        walked = super().run(subject, rng, context)
         if not walked.found:
             return walked
         nearest = nearest_of_all(
@@ -176,23 +150,21 @@ class Hood:
 
 
 @dataclass(eq=False, kw_only=True)
-class GcfState(WalkState):
+class GcfState(CountingState):
     """GCFExplainer's walk at one moment.
 
     Args:
         current: Where the head stands.
-        table: Visits.
         seen: The graphs of the table.
         counts: `n(G)`: accepted graphs among the first entries of the table, as many as inputs, that cover each input.
     """
 
     current: Visited
-    table: FrequencyTable
     seen: dict[int, Visited]
     counts: npt.NDArray[np.int64]
 
 
-class GcfWalker(ReinforcedWalk[GcfState]):
+class GcfWalker(CountingWalk[GcfState]):
     """GCFExplainer's walk bound to its inputs and models.
 
     Args:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import Counterfactuals, Progress, Subject, embedded, explain_each
+from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactuals, Subject, embedded, explain_each
 from comrecgc.algorithms.reinforced_walk import FrequencyTable, ReinforcedWalk, WalkState, draw
 from comrecgc.cover import normalised_distances
 from comrecgc.graphs import EditPath, Graph, apply_edit
+from comrecgc.run import RunContext
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,23 +31,11 @@ class LocalWalk(Baseline):
     teleport: float = option(0.1, "τ: probability of a step back to the input.", above=0, below=1)
     sample: int | None = option(1000, "Edits scored of a graph that has more, drawn anew each time.", least=1)
 
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
+    def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Walk around one input after the other."""
         if not subject.inputs:
             return Counterfactuals(())
-        return explain_each(
-            self, subject, lambda place, own: self._nearest(subject, place, own), rng,
-            deadline=deadline, progress=progress, checkpoint=checkpoint, resume=resume,
-        )  # fmt: skip
+        return explain_each(self, subject, lambda place, own: self._nearest(subject, place, own), rng, context)
 
     def _nearest(self, subject: Subject, place: int, rng: np.random.Generator) -> Sequence[EditPath]:
         """Edits to the nearest counterfactual that a walk around the input meets; none if it meets none."""

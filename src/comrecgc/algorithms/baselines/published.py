@@ -13,7 +13,6 @@ It also agrees with counting every visit once, although the public code counts a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,19 +21,18 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.source import (
-    CHECKPOINT,
+    UNLIMITED,
     Counterfactual,
     Counterfactuals,
-    Progress,
+    CountingWalk,
     Subject,
     accepted_graphs,
     run_facts,
 )
-from comrecgc.algorithms.checkpoint import Checkpoint
-from comrecgc.algorithms.reinforced_walk import FrequencyTable, ReinforcedWalk, WalkState, draw, teleport_distribution
+from comrecgc.algorithms.reinforced_walk import CountingState, FrequencyTable, draw, teleport_distribution
 from comrecgc.cover import FloatArray, recourse_vectors
 from comrecgc.graphs import EditTable, GraphBatch, allowed_edits, apply_edit, batch_keys
-from comrecgc.run import Arrays, require
+from comrecgc.run import Arrays, RunContext, require
 from comrecgc.scoring import Neighbourhood, first_of_each, neighbour_keys
 
 IDENTITIES = ("graph", "edit", "restart")
@@ -60,29 +58,13 @@ class PublishedWalk(Baseline):
         choices=IDENTITIES,
     )
 
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
+    def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Walk, and take every accepted graph of the table, most visited first."""
         if not subject.inputs:
             return Counterfactuals(())
         facts = run_facts(self, subject, rng)
-        path = None if checkpoint is None else checkpoint / CHECKPOINT
         walker = PublishedWalker(self, subject, seed=int(rng.integers(2**63)))
-
-        def report(state: PublishedState) -> None:
-            if progress is not None:
-                progress("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
-
-        state = walker.run(rng, Checkpoint(path, facts, resume), deadline=deadline, progress=report)
-        return Counterfactuals(walker.found(state), complete=state.step >= self.num_steps)
+        return walker.explain(facts, rng, context, len(subject.inputs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,25 +116,23 @@ class Visit(NamedTuple):
 
 
 @dataclass(eq=False, kw_only=True)
-class PublishedState(WalkState):
+class PublishedState(CountingState):
     """A published walk at one moment.
 
     Args:
         starts: `t(G)`: heads ever started at each input, `[num_inputs]`.
-        table: Visits.
         seen: The first visit of each graph of the table.
         heads: The input each head stands on.
         chosen: What each head chose in the latest step, the lead first; nothing after a restart. Not stored.
     """
 
     starts: npt.NDArray[np.int64]
-    table: FrequencyTable
     seen: dict[int, Visit] = field(default_factory=dict)
     heads: list[int] = field(default_factory=list)
     chosen: list[Choice] = field(default_factory=list)
 
 
-class PublishedWalker(ReinforcedWalk[PublishedState]):
+class PublishedWalker(CountingWalk[PublishedState]):
     """A published walk bound to its inputs and models.
 
     Args:

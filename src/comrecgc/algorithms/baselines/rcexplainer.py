@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -20,11 +19,10 @@ from torch import Tensor
 from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.edge_masks import BLOCK_NODES, TRIED, Block, explain_by_masks, without_edges
-from comrecgc.algorithms.baselines.source import Counterfactuals, Progress, Subject, run_facts
-from comrecgc.algorithms.checkpoint import Checkpoint
+from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactuals, Subject, checkpoint_of, run_facts
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 from comrecgc.models import Classifier, WeightedGraphs, check_edge_weights, weighted_graphs
-from comrecgc.run import Arrays, reproducible, require
+from comrecgc.run import Arrays, Progress, RunContext, reproducible, require
 
 _HIDDEN = 64
 _LEAST_NOISE = 1e-6
@@ -104,35 +102,24 @@ class RCExplainer(Baseline):
     batch_size: int = option(33, "Graphs whose summed loss makes a step of Adam.", least=1)
     learning_rate: float = option(0.001, "Step size of Adam.", above=0)
 
-    def run(
-        self,
-        subject: Subject,
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-    ) -> Counterfactuals:
+    def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Train the network, then take edges away from every input until it is accepted."""
-        path = None if checkpoint is None else checkpoint / NETWORK
-        kept = Checkpoint(path, run_facts(self, subject, rng), resume)
+        kept = checkpoint_of(context, run_facts(self, subject, rng), NETWORK)
+        deadline = context.clock.search_deadline(len(subject.inputs))
         drawn = np.random.default_rng(rng.integers(2**63))
         with reproducible():
             check_edge_weights(subject.classifier, GraphBatch.from_graphs(subject.inputs[:TRIED]))
             scorer = kept.load(_PARAMETERS, _decode)
             if scorer is None:
                 half = None if deadline is None else (time.monotonic() + deadline) / 2
-                scorer = self.train(subject.classifier, subject.graphs, drawn, deadline=half, progress=progress)
+                scorer = self.train(subject.classifier, subject.graphs, drawn, deadline=half, progress=context.report)
                 trained = scorer
                 kept.save(lambda: {name: getattr(trained, name).detach().numpy() for name in _PARAMETERS})
 
         def remove(block: Block) -> BoolArray | None:
             return removed_until_accepted(subject.classifier, block, edge_mask(scorer, block.graphs))
 
-        return explain_by_masks(
-            self, subject, remove, rng, deadline=deadline, progress=progress, checkpoint=checkpoint, resume=resume
-        )
+        return explain_by_masks(self, subject, remove, rng, context)
 
     def train(
         self,

@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
+from comrecgc.algorithms.reinforced_walk import CountingState, ReinforcedWalk
 from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, path_arrays, read_paths
 from comrecgc.models import Classifier, Embedder
-from comrecgc.run import Arrays, Progress, require
+from comrecgc.run import Arrays, RunContext, require
 from comrecgc.scoring import NeighbourhoodScorer
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "baseline.npz"
 """File of an unfinished baseline in the folder that keeps it."""
+
+UNLIMITED = RunContext()
+"""No time limit, no progress, no checkpoint."""
 
 _KINDS = {"done": "i0", "inputs": "i1", "found_edits": "i2", "found_path_ptr": "i1"}
 
@@ -109,16 +113,9 @@ def explain_each(
     subject: Subject,
     explain: Callable[[int, np.random.Generator], Sequence[EditPath]],
     rng: np.random.Generator,
-    *,
-    deadline: float | None = None,
-    progress: Progress | None = None,
-    checkpoint: Path | None = None,
-    resume: bool = False,
-    facts: Any = None,
+    context: RunContext = UNLIMITED,
 ) -> Counterfactuals:
     """Explain one input after the other.
-
-    Each input has a generator of its own that depends on `rng` and its place alone, so it does not matter where a run was cut.
 
     Args:
         baseline: The baseline itself: a checkpoint is of one with the same options only.
@@ -126,23 +123,11 @@ def explain_each(
         explain: Gives the edits to the counterfactuals of the input at a place, best first; none where it finds none. Those
             whose end the classifier does not accept are dropped.
         rng: Source of all randomness.
-        deadline: When to stop, as `time.monotonic()` counts.
-        progress: Called after every input.
-        checkpoint: Folder for the checkpoint.
-        resume: Go on from the checkpoint.
-        facts: What else the answer depends on, as JSON values.
+        context: Time, progress and checkpoints.
     """
+    ends = range(1, len(subject.inputs) + 1)
     return explain_blocks(
-        baseline,
-        subject,
-        lambda places, generators: [explain(places.start, generators[0])],
-        rng,
-        ends=range(1, len(subject.inputs) + 1),
-        deadline=deadline,
-        progress=progress,
-        checkpoint=checkpoint,
-        resume=resume,
-        facts=facts,
+        baseline, subject, lambda places, rngs: [explain(places.start, rngs[0])], rng, context, ends=ends
     )
 
 
@@ -151,15 +136,13 @@ def explain_blocks(
     subject: Subject,
     explain: Callable[[range, Sequence[np.random.Generator]], Sequence[Sequence[EditPath]] | None],
     rng: np.random.Generator,
+    context: RunContext = UNLIMITED,
     *,
     ends: Sequence[int],
-    deadline: float | None = None,
-    progress: Progress | None = None,
-    checkpoint: Path | None = None,
-    resume: bool = False,
-    facts: Any = None,
 ) -> Counterfactuals:
-    """Explain several inputs at once, block after block. Arguments as of `explain_each`, but for:
+    """Explain several inputs at once, block after block.
+
+    Each input has a generator of its own that depends on `rng` and its place alone, so it does not matter where a run was cut.
 
     Args:
         baseline: The baseline itself.
@@ -167,16 +150,11 @@ def explain_blocks(
         explain: Gives, for the inputs at some places and their generators, what `explain` of `explain_each` gives for one; None
             if time was up.
         rng: Source of all randomness.
+        context: Time, progress and checkpoints.
         ends: Place behind the last input of each block, increasing.
-        deadline: When to stop.
-        progress: Called after every block.
-        checkpoint: Folder for the checkpoint.
-        resume: Go on from the checkpoint.
-        facts: What else the answer depends on.
     """
-    kept = Checkpoint(
-        None if checkpoint is None else checkpoint / CHECKPOINT, [run_facts(baseline, subject, rng), facts], resume
-    )
+    kept = checkpoint_of(context, run_facts(baseline, subject, rng))
+    deadline = context.clock.search_deadline(len(subject.inputs))
     seed, total = int(rng.integers(2**63)), len(subject.inputs)
     done, inputs, paths = kept.load(_KINDS, lambda arrays: _decode(arrays, total)) or (0, [], [])
 
@@ -194,8 +172,7 @@ def explain_blocks(
             inputs += [place] * len(ways)
             paths += ways
         done = end
-        if progress is not None:
-            progress("inputs", done, total, f"{len(paths)} counterfactuals")
+        context.tell("inputs", done, total, f"{len(paths)} counterfactuals")
         if kept.is_due:
             kept.save(encode)
     kept.save(encode)
@@ -205,6 +182,39 @@ def explain_blocks(
         Counterfactual(graph=graph, probability=p, input=i, path=edits) for graph, p, i, edits in rows if p > 0.5
     ]
     return Counterfactuals(tuple(accepted), complete=done == total)
+
+
+TableState = TypeVar("TableState", bound=CountingState)
+
+
+class CountingWalk(ReinforcedWalk[TableState]):
+    """A walk that counts visits in a table, whose accepted graphs are the counterfactuals."""
+
+    @abstractmethod
+    def found(self, state: TableState) -> tuple[Counterfactual, ...]:
+        """The accepted graphs of the table, in its order, checked by a plain pass."""
+
+    def explain(self, facts: Any, rng: np.random.Generator, context: RunContext, num_inputs: int) -> Counterfactuals:
+        """Walk, and take every accepted graph of the table, most visited first.
+
+        Args:
+            facts: What the answer depends on.
+            rng: Source of all randomness.
+            context: Time, progress and checkpoints.
+            num_inputs: How many inputs there are.
+        """
+
+        def report(state: TableState) -> None:
+            context.tell("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
+
+        deadline = context.clock.search_deadline(num_inputs)
+        state = self.run(rng, checkpoint_of(context, facts), deadline=deadline, progress=report)
+        return Counterfactuals(self.found(state), complete=state.step >= self.num_steps)
+
+
+def checkpoint_of(context: RunContext, facts: Any, name: str = CHECKPOINT) -> Checkpoint:
+    """The checkpoint of a baseline in the folder of the run."""
+    return Checkpoint(None if context.folder is None else context.folder / name, facts, context.resume)
 
 
 def run_facts(baseline: Baseline, subject: Subject, rng: np.random.Generator) -> dict[str, Any]:

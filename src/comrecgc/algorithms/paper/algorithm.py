@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,9 +15,8 @@ from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.paper.shards import ShardedWalk
 from comrecgc.algorithms.paper.walk import MultiHeadWalk
-from comrecgc.algorithms.vectors.candidates import Candidates, mapped_path, shorter_path
-from comrecgc.cover import pairs_within
-from comrecgc.graphs import EditPath, Graph, GraphBatch
+from comrecgc.algorithms.vectors.candidates import Candidates, pair_candidates
+from comrecgc.graphs import Graph
 from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
@@ -72,25 +71,9 @@ class PaperWalk(VectorAlgorithm):
                 scorer, inputs, jobs=context.num_jobs, resume=context.resume, deadline=deadline, bar=context.report
             )
         assert scorer.embedder is not None
-        ends = scorer.embedder.embed(GraphBatch.from_graphs(candidate.graph for candidate in found))
-        sizes = [candidate.graph.size for candidate in found]
-        pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, ends, sizes, task.theta)
-        if self.changes != "any":  # only what was made from an input by allowed edits is known to stand on the rung
-            starts = np.array([candidate.start for candidate in found], dtype=np.int64)
-            pairs = pairs.subset(starts[pairs.candidates] == pairs.inputs)
-
-        def path(index: int, candidate: int) -> EditPath:
-            reached = found[candidate]
-            if reached.start == index:
-                return shorter_path(inputs[index], reached.path)
-            return mapped_path(inputs[index], reached.graph.fresh())
-
-        return Candidates(
-            pairs=pairs,
-            graph=lambda candidate: found[candidate].graph,
-            path=path,
-            complete=deadline is None or time.monotonic() < deadline,
-        )
+        rows = [(reached.graph, reached.start, reached.path) for reached in found]
+        candidates = pair_candidates(rejects, scorer.embedder, rows, task.theta, own_only=self.changes != "any")
+        return replace(candidates, complete=deadline is None or time.monotonic() < deadline)
 
 
 def max_walk_cost(scorer: NeighbourhoodScorer, inputs: Sequence[Graph], seed: int) -> int | None:

@@ -17,13 +17,13 @@ from comrecgc.graphs import (
     ChangedGraphs,
     Graph,
     GraphBatch,
+    NeighbourIndex,
     Rule,
-    Surroundings,
     can_be_carried_out,
     carry_out,
     distinct_sites,
 )
-from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsWishes, alerts_of, sanitised
+from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsWishes, alerts_of, sanitise
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
@@ -127,11 +127,11 @@ class MolecularPermission:
             origin=np.asarray(origin, np.int64),
         )
         mask = self.chemistry.keeps_charge(changed)
-        old = sanitised(graph, names) if self.avoid_alerts else None
+        old = sanitise(graph, names) if self.avoid_alerts else None
         alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, REACTIVE))
         for k in np.flatnonzero(mask).tolist():
             after = batch[k]
-            molecule = sanitised(after, names)
+            molecule = sanitise(after, names)
             mask[k] = molecule is not None and (
                 not self.avoid_alerts or alerts.issuperset(alerts_of(molecule, REACTIVE))
             )
@@ -214,7 +214,7 @@ def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, la
     """
     if not wishes:
         return can_be_carried_out(rule, graph)
-    sites = distinct_sites(rule, Surroundings(graph), MOST_PLACES)
+    sites = distinct_sites(rule, NeighbourIndex(graph), MOST_PLACES)
     return any(wishes.allows(graph, carry_out(rule, graph, site), label_names) for site in sites)
 
 
@@ -237,7 +237,7 @@ def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = Fa
         [*ring, (0, size), *((i + size, j + size) for i, j in group.edges)],
         [*([aromatic] * len(ring)), group.bond, *group.edge_labels],
     )
-    molecule = sanitised(graph, label_names)
+    molecule = sanitise(graph, label_names)
     return molecule is None or bool(alerts_of(molecule, REACTIVE))
 
 
@@ -245,7 +245,7 @@ def _named(graph: Graph, origin: npt.NDArray[np.int32]) -> Graph:
     """A changed graph whose kept nodes have the ids of the nodes they were, new ones larger ids."""
     kept = [k for k in range(graph.num_nodes) if origin[k] >= 0]
     order = [*sorted(kept, key=lambda k: int(origin[k])), *(k for k in range(graph.num_nodes) if origin[k] < 0)]
-    moved = graph.permuted(np.array(order))
+    moved = graph.permute(np.array(order))
     first_new = int(max(origin.max(initial=-1) + 1, 0)) + 1_000
     new = range(first_new, first_new + graph.num_nodes - len(kept))
     ids = np.array([*(int(origin[k]) for k in order if origin[k] >= 0), *new], np.int32)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules.groups import Group, common_nodes
-from comrecgc.graphs import Graph, Pattern, Rule, Site, Surroundings
+from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, Site
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.rules.mining import Workshop
@@ -224,7 +224,7 @@ def _merged(
     first_new: int,
 ) -> dict[int, int]:
     """Nodes of a group that stay in place when another takes it: nodes before, by those after."""
-    where = Surroundings(graph)
+    where = NeighbourIndex(graph)
     merged: dict[int, int] = {}
     start = first_new
     for kind, anchor, root, value in rows:

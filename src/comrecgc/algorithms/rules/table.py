@@ -16,7 +16,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.rules.composition import Made
 from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Changes, IntArray, Workshop
-from comrecgc.graphs import GraphBatch, Surroundings
+from comrecgc.graphs import GraphBatch, NeighbourIndex
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
@@ -418,7 +418,7 @@ def _labels_gained(inputs: IntArray, changes: npt.NDArray[np.int16], workshop: W
     """How many more nodes of each label there are after each row of changes, hydrogens that follow apart, `[K, L]`."""
     changing, groups = change_kernels, workshop.vocabulary.groups
     gained = np.zeros((len(inputs), workshop.vocabulary.num_labels), np.int32)
-    where = {i: Surroundings(workshop.inputs[i]) for i in np.unique(inputs).tolist()}
+    where = {i: NeighbourIndex(workshop.inputs[i]) for i in np.unique(inputs).tolist()}
     for row, i, change in zip(gained, inputs.tolist(), changes.tolist(), strict=True):
         for kind, first, second, value in change:
             if kind == changing.RELABEL:

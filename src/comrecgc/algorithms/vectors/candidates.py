@@ -22,10 +22,11 @@ from comrecgc.cover import (
     few_counterfactuals,
     nearest_counterfactuals,
     normalised_distances,
+    pairs_within,
     with_counterfactuals,
 )
-from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path, simplify_path
-from comrecgc.models import edit_path, ged_interval
+from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, apply_path, simplify_path
+from comrecgc.models import Embedder, edit_path, ged_interval
 from comrecgc.run import Progress, RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _MEASURED_INPUTS = 64
 _MEASURED_EDITS = 500
+_AT_ONCE = 4096  # graphs embedded together
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -155,6 +157,41 @@ def _searched(state: SearchState, inputs: Sequence[Graph]) -> Candidates:
         curve=tuple(state.curve),
         complete=state.complete,
     )
+
+
+def pair_candidates(
+    rejects: Rejects,
+    embedder: Embedder,
+    found: Sequence[tuple[Graph, int | None, EditPath]],
+    theta: float,
+    *,
+    own_only: bool,
+) -> Candidates:
+    """Pair every input with every candidate within θ, whichever input it was made from.
+
+    Args:
+        rejects: The inputs, embedded.
+        embedder: Gives `z` of the candidates.
+        found: Each candidate, the input it was made from, if any, and the edits from there.
+        theta: `θ`.
+        own_only: Pair an input only with what was made from it, which alone is known to stand on the rung that is asked for.
+    """
+    inputs, graphs = rejects.graphs, [graph for graph, _, _ in found]
+    ends = [rejects.scores.embedding[:0]]
+    for start in range(0, len(graphs), _AT_ONCE):
+        rows = embedder.embed(GraphBatch.from_graphs(graphs[start : start + _AT_ONCE]))
+        ends.append(np.asarray(rows, dtype=np.float32))
+    sizes = np.array([graph.size for graph in graphs], dtype=np.int32)
+    pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, np.concatenate(ends), sizes, theta)
+    if own_only:
+        starts = np.array([-1 if start is None else start for _, start, _ in found], dtype=np.int64)
+        pairs = pairs.subset(starts[pairs.candidates] == pairs.inputs)
+
+    def path(index: int, candidate: int) -> EditPath:
+        graph, start, edits = found[candidate]
+        return shorter_path(inputs[index], edits) if start == index else mapped_path(inputs[index], graph.fresh())
+
+    return Candidates(pairs=pairs, graph=lambda candidate: graphs[candidate], path=path)
 
 
 def _reporter(progress: Progress | None) -> Callable[[SearchProgress], None] | None:

@@ -51,8 +51,8 @@ def without(name: str) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize(
     ("contents", "words"),
     [
-        ({}, r"is not a classifier: it lacks convs\.0 \(got nothing\)"),
-        ({"embed.weight": torch.ones(2, 2)}, r"lacks convs\.0 \(got embed\.weight\)"),
+        ({}, r"must be a classifier with convs\.0 \(got nothing\)"),
+        ({"embed.weight": torch.ones(2, 2)}, r"with convs\.0 \(got embed\.weight\)"),
         (without("bns.1.weight"), r"bns\.1\.weight must have shape \(20,\) \(got none\)"),
         (state() | {"fc.weight": torch.ones(3, 20)}, r"must classify into 2 classes \(got fc\.weight of \(3, 20\)\)"),
         (without("fc.weight"), r"must classify into 2 classes \(got fc\.weight of none\)"),
