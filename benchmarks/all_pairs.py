@@ -18,7 +18,7 @@ import numpy as np
 
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.rules.composition import composite_keys
-from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Workshop
+from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.cover import greedy_cover
 from comrecgc.data import load_dataset, paper_theta
@@ -46,9 +46,9 @@ def main() -> None:
         vocabulary = Vocabulary.of(dataset, rung=Rung.PLAUSIBLE, theta=theta)
         small = np.array([len(group.labels) == 1 for group in vocabulary.groups])
         loose = replace(vocabulary, rung=Rung.ANY, offered=vocabulary.offered & small)
-        judging, acceptance = Workshop(inputs=inputs, vocabulary=vocabulary), Acceptance(classifier=classifier)
+        judging, oracle = ChangeScorer(inputs=inputs, vocabulary=vocabulary), Oracle(classifier=classifier)
         started = time.process_time()
-        singles = Workshop(inputs=inputs, vocabulary=loose).changes(acceptance)
+        singles = ChangeScorer(inputs=inputs, vocabulary=loose).changes(oracle)
         plausible = np.isfinite(judging.margins(classifier, singles.input, singles.change))
         alone: Turned = {}
         steps: Turned = {}

@@ -29,8 +29,8 @@ from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules import population as census
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.census import Census, Recipes
-from comrecgc.algorithms.rules.mined import COUNTED_RULES, acceptance_of, mine_rules, workshop_of
+from comrecgc.algorithms.rules.mined import COUNTED_RULES, change_scorer_of, mine_rules, oracle_of
+from comrecgc.algorithms.rules.population import Census, RuleIndex
 from comrecgc.cover import packed_cover
 from comrecgc.data import GraphDataset, load_dataset, paper_theta
 from comrecgc.data.planted import ELEMENTS, grow_molecule
@@ -119,16 +119,16 @@ def prepared(classifier: Classifier, sample: GraphDataset, rules: int, theta: fl
     rejects = Rejects.of(sample, predict(classifier, sample))
     judges = Judges(ladder=ladder_of(sample.graphs, sample.label_names))
     mined = mine_rules(settings, rejects, classifier, judges, RunContext(), most_rules=rules)
-    workshop = workshop_of(settings, rejects, judges.ladder, available_cores())
-    acceptance = acceptance_of(settings, classifier, judges)
-    recipes = Recipes.of(mined.table, workshop)
+    scorer = change_scorer_of(settings, rejects, judges.ladder, available_cores())
+    oracle = oracle_of(settings, classifier, judges)
+    index = RuleIndex.of(mined.table, scorer)
     nodes = np.mean([graph.num_nodes for graph in sample.graphs])
     print(
-        f"{len(recipes.key)} rules of {len(sample)} graphs of {nodes:.0f} nodes and {sample.num_labels} labels, mined in "
+        f"{len(index.key)} rules of {len(sample)} graphs of {nodes:.0f} nodes and {sample.num_labels} labels, mined in "
         f"{time.process_time() - started:.0f} s of processor time",
         flush=True,
     )
-    return census.CensusWork(recipes=recipes, vocabulary=workshop.vocabulary, acceptance=acceptance)
+    return census.CensusWork(index=index, vocabulary=scorer.vocabulary, oracle=oracle)
 
 
 def on(engine: Engine) -> RunContext:

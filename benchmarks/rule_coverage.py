@@ -20,7 +20,7 @@ from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.choice import NUM_SPLITS, SLACK, Wishes, choose, held_out
+from comrecgc.algorithms.rules.choice import NUM_SPLITS, SLACK, RuleFilter, choose, held_out
 from comrecgc.algorithms.rules.mined import MinedRules, mine_rules
 from comrecgc.data import load_dataset, paper_theta
 from comrecgc.explanation import explain_rules
@@ -32,7 +32,7 @@ from comrecgc.run import RunContext, reproducible
 BUDGETS = (1, 3, 10, 100)
 
 
-def covered(mined: MinedRules, wishes: Wishes) -> str:
+def covered(mined: MinedRules, wishes: RuleFilter) -> str:
     curve = choose(mined.table, BUDGETS[-1], wishes).curve
     shares = [curve[min(budget, len(curve)) - 1] if len(curve) else 0.0 for budget in BUDGETS]
     return " / ".join(f"{share:.1%}" for share in shares)
@@ -72,9 +72,9 @@ def main() -> None:
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
     print(f"{name}, {options.changes}, {len(rejects)} rejects, {len(mined.table)} rules; R = 1 / 3 / 10 / 100")
     for most in range(1, options.max_changes + 1):
-        print(f"up to {most} changes             {covered(mined, Wishes(max_changes=most))}")
+        print(f"up to {most} changes             {covered(mined, RuleFilter(max_changes=most))}")
     for radius in (0, 1, 2):
-        print(f"radius {radius} alone              {covered(mined, Wishes(radii=(radius,)))}")
+        print(f"radius {radius} alone              {covered(mined, RuleFilter(radii=(radius,)))}")
     wishes = rules.wishes()
     print(f"success of at least 50%     {covered(mined, replace(wishes, min_success=0.5))}")
     if panel is not None:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv, global_max_pool
 
-from comrecgc.algorithms.rules.mining import Acceptance, Workshop, log_odds
+from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle, log_odds
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data.loading import load_benchmark
 from comrecgc.graphs import Rung, to_data
@@ -64,14 +64,14 @@ def scoring(options: argparse.Namespace) -> None:
     chosen = np.random.default_rng(options.seed).permutation(rejects)[: options.inputs]
     inputs = [dataset.graphs[i] for i in np.sort(chosen)]
     vocabulary = Vocabulary.of(dataset, rung=Rung.PLAUSIBLE, theta=options.theta)
-    workshop = Workshop(inputs=inputs, vocabulary=vocabulary, jobs=options.threads)
-    acceptance = Acceptance(classifier=classifier)
-    changes = workshop.changes(acceptance)  # compiles, too
+    scorer = ChangeScorer(inputs=inputs, vocabulary=vocabulary, jobs=options.threads)
+    oracle = Oracle(classifier=classifier)
+    changes = scorer.changes(oracle)  # compiles, too
 
     print(f"{dataset.name}: {len(changes)} changed graphs of {len(inputs)} inputs, {options.threads} threads")
     actions: dict[str, Callable[[], object]] = {
-        "scored": lambda: workshop.margins(classifier, changes.input, changes.change),
-        "found and scored": lambda: workshop.changes(acceptance),
+        "scored": lambda: scorer.margins(classifier, changes.input, changes.change),
+        "found and scored": lambda: scorer.changes(oracle),
     }
     for name, action in actions.items():
         clock, busy = best(action, options.repeats)
@@ -87,10 +87,10 @@ def scoring(options: argparse.Namespace) -> None:
     said: dict[str, np.ndarray] = {}
 
     def ours() -> None:
-        said["ours"] = workshop.margins(adapted, few, change)
+        said["ours"] = scorer.margins(adapted, few, change)
 
     def one_by_one() -> None:
-        batch, _ = workshop.built(few, change)
+        batch, _ = scorer.built(few, change)
         loader = DataLoader([to_data(graph, features) for graph in batch], batch_size=256)
         with torch.inference_mode():
             answers = [stranger(part.x, part.edge_index, part.batch).softmax(dim=1)[:, 1] for part in loader]

@@ -15,7 +15,7 @@ from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, o
 from comrecgc.algorithms.judges import Judges, agreement_panel, find_panel
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mined import MinedRules
-from comrecgc.algorithms.rules.population import Population, population_of
+from comrecgc.algorithms.rules.population import FullDataset, population_of
 from comrecgc.algorithms.vectors.candidates import choose_recourses, one_edit_length
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -144,7 +144,7 @@ class CommonRecourseExplainer:
         return self
 
     def _fit_rules(
-        self, task: Task[Rules], inputs: _Inputs, population: Population | None, context: RunContext
+        self, task: Task[Rules], inputs: _Inputs, population: FullDataset | None, context: RunContext
     ) -> Explanation:
         """Mine a table of rules, and choose from it; no embedder is needed, as the distance is the cost of the change itself."""
         if context.before_search is not None:
@@ -263,7 +263,7 @@ class CommonRecourseExplainer:
             raise InputError(f"{name} is for models that are not a Classifier yet: give it to as_classifier (got both)")
         return as_classifier(model, dataset, **given)
 
-    def _population(self, task: Task[Any]) -> Population | None:
+    def _population(self, task: Task[Any]) -> FullDataset | None:
         """All graphs, where there are so many that rules are mined on a sample."""
         if not isinstance(task.algorithm, Rules):
             return None
@@ -331,7 +331,7 @@ class _Inputs:
 
     @classmethod
     def of(
-        cls, study: GraphDataset, classifier: Classifier, population: Population | None, *, has_classes: bool
+        cls, study: GraphDataset, classifier: Classifier, population: FullDataset | None, *, has_classes: bool
     ) -> _Inputs:
         """The rejects among the graphs that are studied."""
         predictions = predict(classifier, study)

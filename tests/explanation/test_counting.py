@@ -12,7 +12,7 @@ import pytest
 from comrecgc.algorithms.rules import composition
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import choose
-from comrecgc.algorithms.rules.matcher import Holders
+from comrecgc.algorithms.rules.matcher import PatternMatcher
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.rule_evaluation import all_places, as_graph, as_networkx, carried_out
 from comrecgc.evidence.subject import Subject
@@ -67,7 +67,7 @@ def test_every_entry_is_shown_at_the_site_that_was_mined() -> None:
         for member in recourse.covered:
             entry = mined.table.entry(recourse.row, place_of[member.input])
             assert entry >= 0
-            built, origins = mined.workshop.built(
+            built, origins = mined.scorer.built(
                 mined.table.input[[entry]], mined.table.change[[entry]].astype(np.int32)
             )
             after = as_networkx(built[0])
@@ -124,7 +124,7 @@ def test_sites_are_all_that_networkx_finds_up_to_what_looks_alike() -> None:
     explainer = fitted()
     mined = explainer.mined_
     assert mined is not None
-    matcher, graphs = Holders(mined.rejects.graphs), mined.rejects.graphs
+    matcher, graphs = PatternMatcher(mined.rejects.graphs), mined.rejects.graphs
     for record in mined.rules(range(0, len(mined.table), 60)):
         inputs, sites = matcher.sites(record.rule, np.ones(len(graphs), bool), 10_000)
         for place, graph in enumerate(graphs):

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.nn import GCNConv, global_add_pool
 
 from comrecgc.algorithms.registry import Rules
-from comrecgc.algorithms.rules.mining import Acceptance
+from comrecgc.algorithms.rules.mining import Oracle
 from comrecgc.cover import Reason
 from comrecgc.data import load_dataset
 from comrecgc.data.smiles import from_smiles_table
@@ -186,5 +186,5 @@ def test_what_the_model_was_asked_is_counted() -> None:
     ).fit(DATASET)
     asked = made.explanation_.metrics["oracle_calls"]
     assert made.mined_ is not None
-    singles = made.mined_.workshop.changes(Acceptance(classifier=AvoidsLabel(2, 3)))
+    singles = made.mined_.scorer.changes(Oracle(classifier=AvoidsLabel(2, 3)))
     assert asked == len(made.explanation_.inputs) + len(singles)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.rules.mining import Acceptance, Changes, Workshop
+from comrecgc.algorithms.rules.mining import Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
@@ -54,15 +54,15 @@ def data() -> GraphDataset:
 
 
 @pytest.fixture(scope="module")
-def mined(data: GraphDataset) -> tuple[Workshop, Changes]:
+def mined(data: GraphDataset) -> tuple[ChangeScorer, Changes]:
     vocabulary = Vocabulary.of(data, rung=Rung.PLAUSIBLE, theta=0.25, min_seen=1)
-    workshop = Workshop(inputs=data.graphs, vocabulary=vocabulary)
-    return workshop, workshop.changes(Acceptance(classifier=MODEL))
+    scorer = ChangeScorer(inputs=data.graphs, vocabulary=vocabulary)
+    return scorer, scorer.changes(Oracle(classifier=MODEL))
 
 
-def changed_graphs(workshop: Workshop, inputs: np.ndarray, changes: np.ndarray) -> ChangedGraphs:
-    after, origins = workshop.built(inputs, changes)
-    before = GraphBatch.from_graphs(workshop.inputs)
+def changed_graphs(scorer: ChangeScorer, inputs: np.ndarray, changes: np.ndarray) -> ChangedGraphs:
+    after, origins = scorer.built(inputs, changes)
+    before = GraphBatch.from_graphs(scorer.inputs)
     start = np.repeat(before.node_ptr[inputs], after.node_counts())
     origin = np.concatenate(origins)
     return ChangedGraphs(
@@ -70,17 +70,17 @@ def changed_graphs(workshop: Workshop, inputs: np.ndarray, changes: np.ndarray) 
     )
 
 
-def test_there_are_changes_of_every_kind_that_leaves_hydrogens_to_follow(mined: tuple[Workshop, Changes]) -> None:
+def test_there_are_changes_of_every_kind_that_leaves_hydrogens_to_follow(mined: tuple[ChangeScorer, Changes]) -> None:
     assert mined[0].vocabulary.bonding is not None
     assert mined[0].vocabulary.bonding.hydrogen == 0
     assert set(mined[1].change[:, 0, 0].tolist()) == {RELABEL, SWAP, JOIN, CUT, REBOND}
 
 
-def test_every_result_is_a_molecule_and_plausible(mined: tuple[Workshop, Changes]) -> None:
-    workshop, changes = mined
+def test_every_result_is_a_molecule_and_plausible(mined: tuple[ChangeScorer, Changes]) -> None:
+    scorer, changes = mined
     rows = np.random.default_rng(0).permutation(len(changes))[:1200]
-    changed = changed_graphs(workshop, changes.input[rows], changes.change[rows])
-    assert (workshop.vocabulary.ladder.rungs(changed) == Rung.PLAUSIBLE).all()
+    changed = changed_graphs(scorer, changes.input[rows], changes.change[rows])
+    assert (scorer.vocabulary.ladder.rungs(changed) == Rung.PLAUSIBLE).all()
     assert all(is_valid_molecule(graph, NAMES) for graph in changed.after)
     valence = {"H": {1}, "C": {4}, "N": {3, 4}, "O": {1, 2}, "F": {1}, "Cl": {1}, "S": {2, 4, 6}}
     for graph in changed.after:
@@ -89,17 +89,17 @@ def test_every_result_is_a_molecule_and_plausible(mined: tuple[Workshop, Changes
         assert all(bond in valence[NAMES[label]] for bond, label in zip(bonds, graph.labels, strict=True))
 
 
-def test_every_change_is_the_rule_that_is_read_from_it(mined: tuple[Workshop, Changes]) -> None:
-    workshop, changes = mined
+def test_every_change_is_the_rule_that_is_read_from_it(mined: tuple[ChangeScorer, Changes]) -> None:
+    scorer, changes = mined
     rows = np.random.default_rng(1).permutation(len(changes))[:250]
-    batch, origins = workshop.built(changes.input[rows], changes.change[rows])
+    batch, origins = scorer.built(changes.input[rows], changes.change[rows])
     kinds = oracles.Kinds()
     number_of: dict[tuple[int, int], int] = {}
     for row, changed, origin in zip(rows, batch, origins, strict=True):
-        graph = workshop.inputs[changes.input[row]]
+        graph = scorer.inputs[changes.input[row]]
         for radius in (0, 1):
             rule, site = read_rule(
-                graph, changed, origin.tolist(), changes.change[row], workshop.vocabulary.groups, radius
+                graph, changed, origin.tolist(), changes.change[row], scorer.vocabulary.groups, radius
             )
             assert oracles.same(oracles.to_networkx(carry_out(rule, graph, site)), oracles.to_networkx(changed))
             assert rule.cost == changes.cost[row]
@@ -109,13 +109,13 @@ def test_every_change_is_the_rule_that_is_read_from_it(mined: tuple[Workshop, Ch
             assert number_of.setdefault((radius, int(changes.rule[row, radius])), number) == number
 
 
-def test_the_ladder_judges_like_the_kernel(mined: tuple[Workshop, Changes], data: GraphDataset) -> None:
+def test_the_ladder_judges_like_the_kernel(mined: tuple[ChangeScorer, Changes], data: GraphDataset) -> None:
     """Changes of heavy atoms as the lowest rung has them, hydrogens following: kernel and ladder agree which are plausible."""
-    workshop = mined[0]
-    same = workshop.vocabulary  # changes name groups by their place in it
+    scorer = mined[0]
+    same = scorer.vocabulary  # changes name groups by their place in it
     lowest = replace(same, rung=Rung.ANY, theta=0.15, bonding=None, offered=np.ones(len(same.groups), bool))
-    loose = Workshop(inputs=data.graphs, vocabulary=lowest)
-    found = loose.changes(Acceptance(classifier=MODEL))
+    loose = ChangeScorer(inputs=data.graphs, vocabulary=lowest)
+    found = loose.changes(Oracle(classifier=MODEL))
     kind, first, second = found.change[:, 0, 0], found.change[:, 0, 1], found.change[:, 0, 2]
     labels = [graph.labels for graph in data.graphs]
     heavy = np.array([labels[i][v] != 0 and (k == SWAP or u < 0 or labels[i][u] != 0) for i, k, v, u in zip(
@@ -123,7 +123,7 @@ def test_the_ladder_judges_like_the_kernel(mined: tuple[Workshop, Changes], data
     )])  # fmt: skip
     rows = np.flatnonzero(heavy & np.isin(kind, (RELABEL, SWAP, JOIN, CUT, REBOND)))
     rows = np.random.default_rng(2).permutation(rows)[:2500]
-    plausible = np.isfinite(workshop.margins(MODEL, found.input[rows], found.change[rows]))
-    rungs = workshop.vocabulary.ladder.rungs(changed_graphs(workshop, found.input[rows], found.change[rows]))
+    plausible = np.isfinite(scorer.margins(MODEL, found.input[rows], found.change[rows]))
+    rungs = scorer.vocabulary.ladder.rungs(changed_graphs(scorer, found.input[rows], found.change[rows]))
     assert 50 < plausible.sum() < len(rows) - 50
     assert np.array_equal(plausible, rungs == Rung.PLAUSIBLE)

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.rules.choice import KINDS, Wishes, choose, held_out
+from comrecgc.algorithms.rules.choice import KINDS, RuleFilter, choose, held_out
 from comrecgc.evidence import Evidence, RecourseEvidence
 from comrecgc.evidence.matched_pairs import MatchedPairs
 from comrecgc.evidence.verdict import Finding, Verdict
@@ -73,7 +73,7 @@ def slide(page: Page, control: str, value: float) -> None:
     settled(page)
 
 
-def random_wishes(rng: np.random.Generator, explanation: Explanation) -> Iterator[tuple[int, Wishes]]:
+def random_wishes(rng: np.random.Generator, explanation: Explanation) -> Iterator[tuple[int, RuleFilter]]:
     table = chooser_of(explanation).mined.table
     num_labels, num_groups = table.adds.shape[1], len(table.groups)
 
@@ -83,7 +83,7 @@ def random_wishes(rng: np.random.Generator, explanation: Explanation) -> Iterato
     for _ in range(NUM_WISHES):
         yield (
             int(rng.integers(1, 30)),
-            Wishes(
+            RuleFilter(
                 min_success=float(rng.choice([0.0, 0.05, 0.2, 0.35, 0.5, 1 / 3, 0.8])),
                 min_support=int(rng.choice([1, 2, 3, 6])),
                 max_cost=None if rng.random() < 0.5 else int(rng.integers(1, 12)),
@@ -98,8 +98,8 @@ def random_wishes(rng: np.random.Generator, explanation: Explanation) -> Iterato
         )
 
 
-def asked(num: int, wishes: Wishes) -> dict[str, Any]:
-    """Wishes as the page's script has them."""
+def asked(num: int, wishes: RuleFilter) -> dict[str, Any]:
+    """RuleFilter as the page's script has them."""
     return {
         "num": num, "minSuccess": wishes.min_success, "minSupport": wishes.min_support, "maxCost": wishes.max_cost,
         "maxChanges": wishes.max_changes, "radii": list(wishes.radii), "labels": list(wishes.forbidden_labels),
@@ -108,7 +108,7 @@ def asked(num: int, wishes: Wishes) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def address(num: int, wishes: Wishes, explanation: Explanation) -> str:
+def address(num: int, wishes: RuleFilter, explanation: Explanation) -> str:
     """The same wishes in the page's address; groups that no rule attaches are no wish there."""
     chooser = chooser_of(explanation)
     table = chooser.mined.table
@@ -162,7 +162,7 @@ def test_results_are_those_of_the_compiled_code(live: Explanation, page: Page) -
     table = mined.table
     entries = np.random.default_rng(3).choice(len(table.input), 150, replace=False)
     rows, inputs = table.rule[entries], table.input[entries]
-    wanted, _ = mined.workshop.built(inputs, table.change[entries].astype(np.int32))
+    wanted, _ = mined.scorer.built(inputs, table.change[entries].astype(np.int32))
     places = [[int(row), int(mined.rejects.indices[place])] for row, place in zip(rows, inputs, strict=True)]
     found = page.evaluate("(asked) => asked.map(([rule, index]) => comrecgc.result(rule, index))", places)
     for result, graph in zip(found, wanted, strict=True):
@@ -191,7 +191,7 @@ def test_every_wish_has_a_control(live: Explanation, page: Page) -> None:
 
     def answers(num: int = 5, **wishes: Any) -> bool:
         settled(page)
-        wanted: list[int] = choose(table, num, Wishes(**wishes)).rules.tolist()
+        wanted: list[int] = choose(table, num, RuleFilter(**wishes)).rules.tolist()
         return chosen(page) == wanted
 
     slide(page, "#wish-num-range", 8)

@@ -18,7 +18,7 @@ import torch
 
 from comrecgc.algorithms.base import Algorithm, VectorAlgorithm
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.mining import Acceptance, Workshop, log_odds
+from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle, log_odds
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
@@ -231,8 +231,8 @@ def random_rules(subject: Subject) -> RandomControl | None:
     tried_on = [graphs[i] for i in np.sort(rng.permutation(len(graphs))[:_TRIED_INPUTS])]
     rung = min(Rung.parse(subject.explanation.changes), Rung.PLAUSIBLE)
     vocabulary = Vocabulary.of(subject.dataset, rung=rung, theta=subject.settings.theta, ladder=subject.judges.ladder)
-    workshop = Workshop(inputs=drawn_from, vocabulary=vocabulary, jobs=available_cores())
-    offer = _Offer(workshop, subject.classifier)
+    scorer = ChangeScorer(inputs=drawn_from, vocabulary=vocabulary, jobs=available_cores())
+    offer = _Offer(scorer, subject.classifier)
     where = [NeighbourIndex(graph) for graph in tried_on]
     like, results, drawn, first = [], [], list[tuple[Rule, ...]](), np.zeros(len(tried_on), bool)
     for row, recourse in zip(subject.rows.tolist(), subject.explanation.recourses, strict=True):
@@ -310,11 +310,11 @@ def _edited(
 class _Offer:
     """All single changes of some inputs, to draw from."""
 
-    def __init__(self, workshop: Workshop, classifier: Classifier) -> None:
-        self.workshop, self.classifier = workshop, classifier
-        self.singles = workshop.changes(Acceptance(classifier=classifier))
+    def __init__(self, scorer: ChangeScorer, classifier: Classifier) -> None:
+        self.scorer, self.classifier = scorer, classifier
+        self.singles = scorer.changes(Oracle(classifier=classifier))
         self.kind: npt.NDArray[np.int32] = self.singles.change[:, 0, 0]
-        self.of_input = np.searchsorted(self.singles.input, np.arange(len(workshop.inputs) + 1))
+        self.of_input = np.searchsorted(self.singles.input, np.arange(len(scorer.inputs) + 1))
 
     def draw(self, kinds: Sequence[int], cost: int, radius: int, rng: np.random.Generator) -> list[Rule]:
         """Rules of changes of these kinds, near in cost, at most `DRAWN`."""
@@ -324,14 +324,12 @@ class _Offer:
         for k in order.tolist():
             if len(rules) == DRAWN:
                 break
-            margin = self.workshop.margins(self.classifier, inputs[k : k + 1], changes[k : k + 1])
+            margin = self.scorer.margins(self.classifier, inputs[k : k + 1], changes[k : k + 1])
             if not np.isfinite(margin[0]):  # they cannot be made together, or leave the rung
                 continue
-            batch, origins = self.workshop.built(inputs[k : k + 1], changes[k : k + 1])
-            graph = self.workshop.inputs[int(inputs[k])]
-            rule, _ = read_rule(
-                graph, batch[0], origins[0].tolist(), changes[k], self.workshop.vocabulary.groups, radius
-            )
+            batch, origins = self.scorer.built(inputs[k : k + 1], changes[k : k + 1])
+            graph = self.scorer.inputs[int(inputs[k])]
+            rule, _ = read_rule(graph, batch[0], origins[0].tolist(), changes[k], self.scorer.vocabulary.groups, radius)
             if rule not in rules:
                 rules.append(rule)
         return rules

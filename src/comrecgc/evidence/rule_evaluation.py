@@ -18,7 +18,7 @@ import numpy as np
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.choice import Wishes, choose, held_out, wilson_interval
+from comrecgc.algorithms.rules.choice import RuleFilter, choose, held_out, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.evidence.evaluation import TOLERANCE, Figure
 from comrecgc.explanation import CoveredInput, Explanation, choose_rules
@@ -58,7 +58,7 @@ def recheck_rules(
     classifier: Classifier,
     judges: Judges,
     settings: Task[Rules],
-    wishes: Wishes,
+    wishes: RuleFilter,
     mined: MinedRules | None,
 ) -> list[Figure]:
     """The figures of a run by rules, as stated and as recomputed.
@@ -147,7 +147,7 @@ def _sampled(
     judges: Judges,
     settings: Task[Rules],
     mined: MinedRules | None,
-    wishes: Wishes,
+    wishes: RuleFilter,
 ) -> list[Figure]:
     """Statistics of some rules, by matching their patterns in all inputs, or in some."""
     recourses = explanation.recourses
@@ -221,7 +221,7 @@ def _interval_is_right(known: Mapping[str, Any]) -> bool:
 
 
 def _from_table(
-    explanation: Explanation, settings: Task[Rules], wishes: Wishes, mined: MinedRules
+    explanation: Explanation, settings: Task[Rules], wishes: RuleFilter, mined: MinedRules
 ) -> dict[str, float | None]:
     """What follows from the table alone."""
     table, num = mined.table, settings.num_recourses

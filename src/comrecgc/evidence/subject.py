@@ -13,7 +13,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.choice import Wishes
+from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -26,9 +26,9 @@ MOST_RESULTS = 300
 """Results of a recourse that are looked at; more would not change a share by more than some points."""
 
 
-def wishes_of(task: Task[Any]) -> Wishes:
+def wishes_of(task: Task[Any]) -> RuleFilter:
     """What chosen rules had to be like; nothing for vectors."""
-    return task.algorithm.wishes() if isinstance(task.algorithm, Rules) else Wishes()
+    return task.algorithm.wishes() if isinstance(task.algorithm, Rules) else RuleFilter()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,7 +54,7 @@ class Subject:
     classifier: Classifier
     judges: Judges
     settings: Task[Any]
-    wishes: Wishes
+    wishes: RuleFilter
     mined: MinedRules | None = None
     embedder: Embedder | None = None
     labels: npt.NDArray[np.int8] | None = None
@@ -112,5 +112,5 @@ class Subject:
             entries = entries[table.confirmed[entries]]
         entries = entries[np.sort(rng.permutation(len(entries))[:MOST_RESULTS])]
         graphs = self.mined.rejects.graphs
-        batch, _ = self.mined.workshop.built(table.input[entries], table.change[entries].astype(np.int32))
+        batch, _ = self.mined.scorer.built(table.input[entries], table.change[entries].astype(np.int32))
         return [(graphs[i], batch[k]) for k, i in enumerate(table.input[entries].tolist())]

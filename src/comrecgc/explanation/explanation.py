@@ -202,13 +202,13 @@ class Explanation:
         Args:
             index: Index in the dataset of an input that is covered.
         """
-        from comrecgc.explanation.pyg import pyg_explanation
+        from comrecgc.explanation.exports import pyg_explanation
 
         return pyg_explanation(self, index)
 
     def plot(self) -> Figure:
         """The coverage curve, and for rules how often each works, as a figure. Needs matplotlib."""
-        from comrecgc.explanation.plot import plot_explanation
+        from comrecgc.explanation.display import plot_explanation
 
         return plot_explanation(self)
 
@@ -226,7 +226,7 @@ class Explanation:
 
     def to_sdf(self, path: str | Path) -> None:
         """Write every counterfactual of molecules to an SDF file, with names, probabilities, SMIRKS and properties."""
-        from comrecgc.explanation.molecule_table import write_sdf
+        from comrecgc.explanation.exports import write_sdf
 
         write_sdf(self, path)
 
@@ -244,7 +244,7 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        from comrecgc.explanation.notebook import explanation_html
+        from comrecgc.explanation.display import explanation_html
 
         return explanation_html(self)
 

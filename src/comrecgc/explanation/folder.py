@@ -14,7 +14,7 @@ from msgspec import Struct
 from comrecgc.errors import InputError
 from comrecgc.explanation.document import FORMAT, Integer, check_format, decode_explanation, encode_explanation, parse
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.molecule_table import MOLECULES, molecule_rows
+from comrecgc.explanation.exports import MOLECULES, molecule_rows
 from comrecgc.explanation.records import CommonRecourse, RunFacts
 from comrecgc.molecules import to_smiles
 from comrecgc.run import reason_of, write_json, write_text

@@ -191,7 +191,7 @@ class CommonRecourse:
         Args:
             example: Place in `covered`.
         """
-        from comrecgc.explanation.plot import plot_change
+        from comrecgc.explanation.display import plot_change
 
         if self.scene is None:
             raise InputError("Only a recourse of an Explanation can be drawn (got one that stands alone)")
@@ -200,7 +200,7 @@ class CommonRecourse:
         return plot_change(self.covered[example], self.scene, title=self.summary)
 
     def _repr_html_(self) -> str:
-        from comrecgc.explanation.notebook import recourse_html
+        from comrecgc.explanation.display import recourse_html
 
         return recourse_html(self)
 

@@ -12,11 +12,10 @@ from comrecgc.algorithms.base import SHOWN, Task, accepted
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.choice import RuleChoice, Wishes, choose, held_out, held_out_success, wilson_interval
-from comrecgc.algorithms.rules.counting import count_rules_exactly
-from comrecgc.algorithms.rules.mined import MinedRules, acceptance_of, most_nodes_of
+from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose, held_out, held_out_success, wilson_interval
+from comrecgc.algorithms.rules.mined import MinedRules, count_rules_exactly, most_nodes_of, oracle_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
-from comrecgc.algorithms.rules.population import Whole, sample_note
+from comrecgc.algorithms.rules.population import FullChoice, sample_note
 from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
@@ -58,7 +57,7 @@ class ChosenRules:
     """
 
     choice: RuleChoice
-    whole: Whole | None
+    whole: FullChoice | None
 
     @property
     def rows(self) -> list[int]:
@@ -67,7 +66,7 @@ class ChosenRules:
         return rows
 
 
-def choose_rules(settings: Task[Rules], mined: MinedRules, wishes: Wishes, *, seconds: float = 0.0) -> ChosenRules:
+def choose_rules(settings: Task[Rules], mined: MinedRules, wishes: RuleFilter, *, seconds: float = 0.0) -> ChosenRules:
     """Choose rules from a table; for all inputs where there is a census of them.
 
     Args:
@@ -79,7 +78,7 @@ def choose_rules(settings: Task[Rules], mined: MinedRules, wishes: Wishes, *, se
     choice = choose(mined.table, settings.num_recourses, wishes, seconds=seconds)
     if mined.census is None:
         return ChosenRules(choice=choice, whole=None)
-    whole = Whole.chosen(mined.census, mined.table, settings, wishes, on_sample=choice)
+    whole = FullChoice.chosen(mined.census, mined.table, settings, wishes, on_sample=choice)
     if whole is None:
         return ChosenRules(choice=choice, whole=None)
     return ChosenRules(choice=choice.of(whole.choice.rules, mined.table, wishes), whole=whole)
@@ -104,7 +103,7 @@ def count_chosen(
         context: Time and progress.
     """
     deadline = context.clock.search_deadline(len(mined.rejects))
-    oracle, wishes = acceptance_of(settings, classifier, judges), settings.algorithm.wishes()
+    oracle, wishes = oracle_of(settings, classifier, judges), settings.algorithm.wishes()
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     counted: set[int] = set()
     for _ in range(_MOST_ROUNDS):
@@ -124,7 +123,7 @@ def explain_rules(
     settings: Task[Rules],
     mined: MinedRules,
     judges: Judges,
-    wishes: Wishes | None = None,
+    wishes: RuleFilter | None = None,
     *,
     classifier: Classifier | None = None,
     seconds: float = SECONDS_FOR_BOUND,
@@ -193,7 +192,7 @@ def _words(records: Sequence[MinedRule], shown: Sequence[VerifiedCounterfactual]
 
 
 def _first_counterfactuals(
-    mined: MinedRules, records: Sequence[MinedRule], wishes: Wishes
+    mined: MinedRules, records: Sequence[MinedRule], wishes: RuleFilter
 ) -> list[VerifiedCounterfactual]:
     """Every input that a chosen rule turns, under the first that does, at the very site of the table."""
     table, graphs, found = mined.table, mined.rejects.graphs, []
@@ -275,7 +274,9 @@ def _num_applicable(mined: MinedRules, record: MinedRule, wishes: SmartsWishes) 
     )
 
 
-def _figures(mined: MinedRules, chosen: RuleChoice, settings: Task[Rules], wishes: Wishes) -> dict[str, float | None]:
+def _figures(
+    mined: MinedRules, chosen: RuleChoice, settings: Task[Rules], wishes: RuleFilter
+) -> dict[str, float | None]:
     """Figures of the whole choice."""
     table, num = mined.table, settings.num_recourses
     measured = held_out(table, num, wishes, np.random.default_rng([settings.random_state, 10]))

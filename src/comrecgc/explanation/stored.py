@@ -18,7 +18,7 @@ from comrecgc.algorithms.inputs import Rejects, Scores
 from comrecgc.algorithms.judges import VALENCE, Judges
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.algorithms.rules.algorithm import RULES, Rules
-from comrecgc.algorithms.rules.choice import Wishes
+from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.algorithms.rules.files import save_table
 from comrecgc.algorithms.rules.mined import MinedRules, stored_rules
 from comrecgc.algorithms.rules.population import CENSUS, load_census, save_census
@@ -55,7 +55,7 @@ class RuleChooser:
     settings: Task[Rules]
     mined: MinedRules
     judges: Judges
-    wishes: Wishes
+    wishes: RuleFilter
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -215,11 +215,11 @@ def stored_rejects(explanation: Explanation) -> Rejects:
     return Rejects(dataset=dataset, indices=indices, graphs=graphs, scores=scores, names=names)
 
 
-def stored_wishes(explanation: Explanation) -> Wishes:
+def stored_wishes(explanation: Explanation) -> RuleFilter:
     """What the rules of a run had to be like."""
     stated = explanation.parameters.get("wishes", {})
     try:
-        wishes = msgspec.convert(stated, Wishes)
+        wishes = msgspec.convert(stated, RuleFilter)
     except (msgspec.ValidationError, TypeError) as error:
         raise InputError(f"The wishes of a run must be as it stores them: {error}".splitlines()[0]) from None
     labels = (*wishes.forbidden_labels, *wishes.protected_labels)

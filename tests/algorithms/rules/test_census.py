@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.rules.census import Census, Recipes, count_rules
-from comrecgc.algorithms.rules.choice import Wishes, choose, choose_for_all
-from comrecgc.algorithms.rules.matcher import Holders
-from comrecgc.algorithms.rules.mining import Acceptance
+from comrecgc.algorithms.rules.choice import RuleFilter, choose, choose_for_all
+from comrecgc.algorithms.rules.matcher import PatternMatcher
+from comrecgc.algorithms.rules.mining import Oracle
+from comrecgc.algorithms.rules.population import Census, RuleIndex, count_rules
 from comrecgc.algorithms.rules.reading import read_rules
 from comrecgc.graphs import can_be_carried_out
 from tests.algorithms.rules.test_matcher import fits
@@ -23,14 +23,14 @@ def mined(request: pytest.FixtureRequest) -> Mined:
 
 
 def counted(mined: Mined, size: int) -> list[Census]:
-    recipes, acceptance = Recipes.of(mined.table, mined.workshop), Acceptance(classifier=mined.model)
+    index, oracle = RuleIndex.of(mined.table, mined.scorer), Oracle(classifier=mined.model)
     return [
         count_rules(
-            recipes,
+            index,
             mined.inputs[start : start + size],
             mined.base[start : start + size],
-            mined.workshop.vocabulary,
-            acceptance,
+            mined.scorer.vocabulary,
+            oracle,
         )
         for start in range(0, len(mined.inputs), size)
     ]
@@ -51,7 +51,7 @@ def test_it_counts_where_rules_can_be_carried_out_by_their_own_words(mined: Mine
     """As the plain search says it, and networkx; what each change finds alone may need more room together."""
     rng, counts = np.random.default_rng(0), Census.joined(counted(mined, 7)).num_applicable
     rows = rng.permutation(len(mined.table))[:200].tolist()
-    rules = [record.rule for record in read_rules(mined.table, mined.workshop, rows)]
+    rules = [record.rule for record in read_rules(mined.table, mined.scorer, rows)]
     expected = [sum(can_be_carried_out(rule, graph) for graph in mined.inputs) for rule in rules]
     assert counts[rows].tolist() == expected
     assert counts[rows].tolist() != mined.table.num_applicable[rows].tolist()
@@ -60,9 +60,9 @@ def test_it_counts_where_rules_can_be_carried_out_by_their_own_words(mined: Mine
 
 
 def test_the_choice_is_that_of_the_table(mined: Mined) -> None:
-    census, rules = Census.joined(counted(mined, 8)), Recipes.of(mined.table, mined.workshop).rules
-    table = replace(mined.table, applicable=np.packbits(Holders(mined.inputs).hold(rules), axis=1))
-    for wishes in (Wishes(), Wishes(min_success=0.5), Wishes(max_changes=1, min_support=3)):
+    census, rules = Census.joined(counted(mined, 8)), RuleIndex.of(mined.table, mined.scorer).rules
+    table = replace(mined.table, applicable=np.packbits(PatternMatcher(mined.inputs).hold(rules), axis=1))
+    for wishes in (RuleFilter(), RuleFilter(min_success=0.5), RuleFilter(max_changes=1, min_support=3)):
         ours, theirs = choose_for_all(table, census, 4, wishes), choose(table, 4, wishes)
         assert np.array_equal(ours.rules, theirs.rules)
         assert np.array_equal(ours.gains, theirs.gains)
@@ -72,8 +72,8 @@ def test_the_choice_is_that_of_the_table(mined: Mined) -> None:
 
 
 def test_no_inputs_are_a_census_too(mined: Mined) -> None:
-    recipes = Recipes.of(mined.table, mined.workshop)
-    empty = count_rules(recipes, [], mined.base[:0], mined.workshop.vocabulary, Acceptance(classifier=mined.model))
+    index = RuleIndex.of(mined.table, mined.scorer)
+    empty = count_rules(index, [], mined.base[:0], mined.scorer.vocabulary, Oracle(classifier=mined.model))
     assert empty.num_inputs == 0
     assert not empty.num_accepted.any()
     assert not empty.num_applicable.any()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from comrecgc.algorithms.rules.choice import SLACK, Wishes, choose, held_out, held_out_success, wilson_interval
+from comrecgc.algorithms.rules.choice import SLACK, RuleFilter, choose, held_out, held_out_success, wilson_interval
 from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.errors import InputError
@@ -131,23 +131,23 @@ WISHED = table_of(
 @pytest.mark.parametrize(
     ("wishes", "allowed"),
     [
-        (Wishes(), [0, 1, 2, 3]),
-        (Wishes(min_success=0.6), [0, 1, 3]),
-        (Wishes(min_success=1.0), [1, 3]),
-        (Wishes(min_support=2), [0, 1, 2]),
-        (Wishes(max_cost=2), [1, 3]),
-        (Wishes(max_changes=1), [0, 1]),
-        (Wishes(max_changes=2), [0, 1, 2]),
-        (Wishes(radii=(1,)), [1]),
-        (Wishes(forbidden_kinds=("relabel",)), [0, 2]),
-        (Wishes(forbidden_kinds=("join", "swap")), [1, 3]),
-        (Wishes(forbidden_labels=(0,)), [1, 2, 3]),
-        (Wishes(protected_labels=(0, 2)), [0, 3]),
-        (Wishes(forbidden_groups=(1,)), [1, 3]),
-        (Wishes(forbidden_groups=(7,)), [0, 1, 2, 3]),
+        (RuleFilter(), [0, 1, 2, 3]),
+        (RuleFilter(min_success=0.6), [0, 1, 3]),
+        (RuleFilter(min_success=1.0), [1, 3]),
+        (RuleFilter(min_support=2), [0, 1, 2]),
+        (RuleFilter(max_cost=2), [1, 3]),
+        (RuleFilter(max_changes=1), [0, 1]),
+        (RuleFilter(max_changes=2), [0, 1, 2]),
+        (RuleFilter(radii=(1,)), [1]),
+        (RuleFilter(forbidden_kinds=("relabel",)), [0, 2]),
+        (RuleFilter(forbidden_kinds=("join", "swap")), [1, 3]),
+        (RuleFilter(forbidden_labels=(0,)), [1, 2, 3]),
+        (RuleFilter(protected_labels=(0, 2)), [0, 3]),
+        (RuleFilter(forbidden_groups=(1,)), [1, 3]),
+        (RuleFilter(forbidden_groups=(7,)), [0, 1, 2, 3]),
     ],
 )
-def test_wishes(wishes: Wishes, allowed: list[int]) -> None:
+def test_wishes(wishes: RuleFilter, allowed: list[int]) -> None:
     assert np.flatnonzero(wishes.allowed(WISHED)).tolist() == allowed
     assert set(choose(WISHED, 4, wishes).rules.tolist()) <= set(allowed)
 
@@ -164,7 +164,7 @@ def test_wishes(wishes: Wishes, allowed: list[int]) -> None:
 )
 def test_wishes_that_make_no_sense(wishes: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        Wishes(**wishes)
+        RuleFilter(**wishes)
 
 
 def test_at_least_one_rule() -> None:
@@ -173,7 +173,7 @@ def test_at_least_one_rule() -> None:
 
 
 def test_nothing_is_chosen_where_nothing_is_allowed() -> None:
-    chosen = choose(WISHED, 3, Wishes(min_support=9), seconds=1)
+    chosen = choose(WISHED, 3, RuleFilter(min_support=9), seconds=1)
     assert len(chosen.rules) == 0
     assert chosen.coverage == 0
     assert chosen.bound == 0
@@ -182,7 +182,7 @@ def test_nothing_is_chosen_where_nothing_is_allowed() -> None:
 def test_confirmed_counts_only_what_most_of_the_panel_accept() -> None:
     table = table_of([[1, 1, 1], [1, 1, 0]], votes=np.array([1, 0, 0, 2, 3], np.int8), majority=2)
     assert choose(table, 1).rules.tolist() == [0]
-    chosen = choose(table, 1, Wishes(confirmed=True))
+    chosen = choose(table, 1, RuleFilter(confirmed=True))
     assert chosen.rules.tolist() == [1]
     assert chosen.gains.tolist() == [2]
 
@@ -190,7 +190,7 @@ def test_confirmed_counts_only_what_most_of_the_panel_accept() -> None:
 @given(seeds)
 def test_held_out_figures_are_measured_on_the_other_fifth(seed: int) -> None:
     table = random_table(np.random.default_rng(seed), num_inputs=15)
-    wishes = Wishes(min_success=0.4, min_support=2)
+    wishes = RuleFilter(min_success=0.4, min_support=2)
     measured = held_out(table, 2, wishes, np.random.default_rng(seed))
     assert measured is not None
     folds = np.arange(15) % 5
@@ -272,4 +272,4 @@ def test_with_room_to_spare_a_general_rule_gives_way_to_those_that_say_where() -
 
 def test_a_general_rule_stays_where_specific_ones_would_lose_inputs_or_are_not_wished() -> None:
     assert choose(spelt_out_table(misses=1), 5).rules.tolist()[0] == 0
-    assert choose(spelt_out_table(), 5, Wishes(radii=(0,))).rules.tolist() == [0, 3]
+    assert choose(spelt_out_table(), 5, RuleFilter(radii=(0,))).rules.tolist() == [0, 3]

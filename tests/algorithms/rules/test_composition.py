@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from comrecgc.algorithms.rules import composition_kernels
 from comrecgc.algorithms.rules.composition import composite_keys
-from comrecgc.algorithms.rules.mining import Acceptance, Changes, Workshop
+from comrecgc.algorithms.rules.mining import Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule, rule_isomorphism
 from comrecgc.graphs import Graph, NeighbourIndex, Rung, carry_out, find_sites
 from comrecgc.scoring.change_kernels import ATTACH, JOIN
@@ -21,23 +21,23 @@ seeds = st.integers(0, 10**6)
 MODEL = Always(0.3, 3)
 
 
-def combined(seed: int, *, edge_labels: bool, number: int) -> tuple[Workshop, Changes, np.ndarray, np.ndarray]:
+def combined(seed: int, *, edge_labels: bool, number: int) -> tuple[ChangeScorer, Changes, np.ndarray, np.ndarray]:
     """Changes of random graphs, and rows of them that can be made together, with whom they change."""
     rng = np.random.default_rng(seed)
     data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=8)
     inputs = [oracles.small_graph(rng, edge_labels=edge_labels) for _ in range(2)]
     inputs += [oracles.permute(graph, rng) for graph in inputs]
-    workshop = Workshop(inputs=inputs, vocabulary=oracles.small_vocabulary(data, Rung(seed % 2), 0.3))
-    changes = workshop.changes(Acceptance(classifier=MODEL))
+    scorer = ChangeScorer(inputs=inputs, vocabulary=oracles.small_vocabulary(data, Rung(seed % 2), 0.3))
+    changes = scorer.changes(Oracle(classifier=MODEL))
     if not len(changes):
-        return workshop, changes, np.zeros((0, number), np.int64), np.zeros(0, np.int32)
+        return scorer, changes, np.zeros((0, number), np.int64), np.zeros(0, np.int32)
     rows = rng.integers(0, len(changes), (1500, number))
     same = (changes.input[rows] == changes.input[rows[:, :1]]).all(axis=1)
     rows = rows[same]
     inputs_of = changes.input[rows[:, 0]]
-    margin = workshop.margins(MODEL, inputs_of, changes.change[rows, 0])
+    margin = scorer.margins(MODEL, inputs_of, changes.change[rows, 0])
     made = np.flatnonzero(np.isfinite(margin))[:120]
-    return workshop, changes, rows[made], inputs_of[made]
+    return scorer, changes, rows[made], inputs_of[made]
 
 
 @pytest.mark.parametrize("number", [2, 3])
@@ -45,12 +45,12 @@ def combined(seed: int, *, edge_labels: bool, number: int) -> tuple[Workshop, Ch
 @given(seed=seeds)
 @settings(max_examples=5, deadline=None)
 def test_changes_made_together_are_the_rule_that_is_read(number: int, edge_labels: bool, seed: int) -> None:
-    workshop, changes, rows, inputs = combined(seed, edge_labels=edge_labels, number=number)
-    batch, origins = workshop.built(inputs, changes.change[rows, 0])
+    scorer, changes, rows, inputs = combined(seed, edge_labels=edge_labels, number=number)
+    batch, origins = scorer.built(inputs, changes.change[rows, 0])
     for i, row, changed, origin in zip(inputs, rows, batch, origins, strict=True):
-        graph = workshop.inputs[i]
+        graph = scorer.inputs[i]
         rule, site = read_rule(
-            graph, changed, origin.tolist(), changes.change[row, 0], workshop.vocabulary.groups, radius=0
+            graph, changed, origin.tolist(), changes.change[row, 0], scorer.vocabulary.groups, radius=0
         )
         result = carry_out(rule, graph, site)
         assert oracles.same(oracles.to_networkx(result), oracles.to_networkx(changed))
@@ -65,12 +65,12 @@ def test_changes_made_together_are_the_rule_that_is_read(number: int, edge_label
 @given(seed=seeds)
 @settings(max_examples=5, deadline=None)
 def test_the_order_of_changes_does_not_matter(number: int, seed: int) -> None:
-    workshop, changes, rows, inputs = combined(seed, edge_labels=True, number=number)
+    scorer, changes, rows, inputs = combined(seed, edge_labels=True, number=number)
     keys = composite_keys(changes.rule[rows, 0], changes.change[rows, 0])
     turned = np.random.default_rng(seed).permutation(number)
     other = rows[:, turned]
     assert np.array_equal(composite_keys(changes.rule[other, 0], changes.change[other, 0]), keys)
-    margin = workshop.margins(MODEL, inputs, changes.change[other, 0])
+    margin = scorer.margins(MODEL, inputs, changes.change[other, 0])
     assert np.isfinite(margin).all()
 
 
@@ -78,14 +78,14 @@ def test_the_order_of_changes_does_not_matter(number: int, seed: int) -> None:
 @given(seed=seeds)
 @settings(max_examples=5, deadline=None)
 def test_composite_keys_are_equal_only_where_rules_are(edge_labels: bool, seed: int) -> None:
-    workshop, changes, rows, inputs = combined(seed, edge_labels=edge_labels, number=2)
-    batch, origins = workshop.built(inputs, changes.change[rows, 0])
+    scorer, changes, rows, inputs = combined(seed, edge_labels=edge_labels, number=2)
+    batch, origins = scorer.built(inputs, changes.change[rows, 0])
     keys = composite_keys(changes.rule[rows, 0], changes.change[rows, 0])
     kinds = oracles.Kinds()
     number_of: dict[int, int] = {}
     for key, i, row, changed, origin in zip(keys.tolist(), inputs, rows, batch, origins, strict=True):
         rule, _ = read_rule(
-            workshop.inputs[i], changed, origin.tolist(), changes.change[row, 0], workshop.vocabulary.groups, radius=0
+            scorer.inputs[i], changed, origin.tolist(), changes.change[row, 0], scorer.vocabulary.groups, radius=0
         )
         number = kinds.number(oracles.rule_graph(rule))
         assert number_of.setdefault(key, number) == number
@@ -96,29 +96,29 @@ def test_anchors_that_look_alike_are_told_apart_by_what_they_share() -> None:
     edges = [[(0, 3), (0, 4), (1, 2), (1, 3), (2, 5)], [(0, 1), (0, 3), (1, 3), (2, 4), (2, 5)]]
     graphs = [Graph([0] * 6, each, [0] * 5) for each in edges]
     data = oracles.small_data(np.random.default_rng(0), edge_labels=True, num_graphs=8)
-    workshop = Workshop(inputs=graphs, vocabulary=oracles.small_vocabulary(data, Rung.ANY, 0.3))
-    groups = workshop.vocabulary.groups
+    scorer = ChangeScorer(inputs=graphs, vocabulary=oracles.small_vocabulary(data, Rung.ANY, 0.3))
+    groups = scorer.vocabulary.groups
     leaf = next(place for place, group in enumerate(groups) if len(group.labels) == 1)
     change = np.array([[ATTACH, 1, -1, leaf], [JOIN, 0, 2, 0]], np.int32)
     inputs, changes = np.arange(2, dtype=np.int32), np.stack([change, change])
-    single = [dict(zip(map(tuple, rows), keys[:, 1], strict=True)) for rows, keys in map(workshop.enumerated, (0, 1))]
+    single = [dict(zip(map(tuple, rows), keys[:, 1], strict=True)) for rows, keys in map(scorer.enumerated, (0, 1))]
     members = np.array([[keys[tuple(row)] for row in change.tolist()] for keys in single], np.uint64)
     assert (members[0] == members[1]).all()
-    batch, origins = workshop.built(inputs, changes)
+    batch, origins = scorer.built(inputs, changes)
     rules = [read_rule(graphs[i], batch[i], origins[i].tolist(), change, groups, radius=1)[0] for i in range(2)]
     assert not oracles.same(*map(oracles.rule_graph, rules))
     assert rule_isomorphism(*rules) is None
-    keys = workshop.exact_keys(inputs, changes, members)
+    keys = scorer.exact_keys(inputs, changes, members)
     assert keys[0] != keys[1]
 
 
 @given(seed=seeds)
 @settings(max_examples=10, deadline=None)
 def test_the_same_rule_is_found_under_any_order_of_nodes(seed: int) -> None:
-    workshop, changes, rows, inputs = combined(seed, edge_labels=True, number=2)
-    batch, origins = workshop.built(inputs, changes.change[rows, 0])
+    scorer, changes, rows, inputs = combined(seed, edge_labels=True, number=2)
+    batch, origins = scorer.built(inputs, changes.change[rows, 0])
     read = [
-        read_rule(workshop.inputs[i], changed, origin.tolist(), changes.change[row, 0], workshop.vocabulary.groups, 1)
+        read_rule(scorer.inputs[i], changed, origin.tolist(), changes.change[row, 0], scorer.vocabulary.groups, 1)
         for i, row, changed, origin in zip(inputs, rows, batch, origins, strict=True)
     ][:40]
     plain = [oracles.rule_graph(rule) for rule, _ in read]
@@ -127,7 +127,7 @@ def test_the_same_rule_is_found_under_any_order_of_nodes(seed: int) -> None:
             order = rule_isomorphism(one, other)
             assert (order is not None) == oracles.same(shape, plain[k])
             if order is not None:
-                graph = workshop.inputs[inputs[k]]
+                graph = scorer.inputs[inputs[k]]
                 moved = carry_out(one, graph, tuple(site[node] for node in order))
                 straight = carry_out(other, graph, site)
                 assert oracles.same(oracles.to_networkx(moved), oracles.to_networkx(straight))

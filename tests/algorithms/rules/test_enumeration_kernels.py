@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comrecgc.algorithms.rules.groups import find_groups
-from comrecgc.algorithms.rules.mining import Acceptance, Changes, Workshop
+from comrecgc.algorithms.rules.mining import Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rung, carry_out, find_sites
 from tests.algorithms.rules import oracles
@@ -22,9 +22,9 @@ KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond", "tie")
 seeds = st.integers(0, 10**6)
 
 
-def mined(inputs: list[Graph], vocabulary: object) -> tuple[Workshop, Changes]:
-    workshop = Workshop(inputs=inputs, vocabulary=vocabulary)  # type: ignore[arg-type]
-    return workshop, workshop.changes(Acceptance(classifier=Always(0.3, 3)))
+def mined(inputs: list[Graph], vocabulary: object) -> tuple[ChangeScorer, Changes]:
+    scorer = ChangeScorer(inputs=inputs, vocabulary=vocabulary)  # type: ignore[arg-type]
+    return scorer, scorer.changes(Oracle(classifier=Always(0.3, 3)))
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -38,8 +38,8 @@ def test_changes_are_all_that_brute_force_finds(rung: Rung, edge_labels: bool, s
     vocabulary = oracles.small_vocabulary(data, rung, theta)
     assert vocabulary.ties == (rung == Rung.PLAUSIBLE)
     graph = oracles.small_graph(rng, edge_labels=edge_labels, most_nodes=6)
-    workshop, changes = mined([graph], vocabulary)
-    batch, _ = workshop.built(changes.input, changes.change)
+    scorer, changes = mined([graph], vocabulary)
+    batch, _ = scorer.built(changes.input, changes.change)
     kinds = oracles.Kinds()
     found = {
         (KINDS[change[0, 0]], int(cost), kinds.number(oracles.to_networkx(result)))
@@ -85,9 +85,9 @@ def test_every_change_is_the_rule_that_is_read_from_it(rung: Rung, edge_labels: 
     data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=8)
     vocabulary = replace(oracles.small_vocabulary(data, rung, 0.35), ties=True)
     inputs = [oracles.small_graph(rng, edge_labels=edge_labels) for _ in range(2)]
-    workshop, changes = mined(inputs, vocabulary)
+    scorer, changes = mined(inputs, vocabulary)
     rows = rng.permutation(len(changes))[:150]
-    batch, origins = workshop.built(changes.input[rows], changes.change[rows])
+    batch, origins = scorer.built(changes.input[rows], changes.change[rows])
     for row, changed, origin in zip(rows, batch, origins, strict=True):
         graph = inputs[changes.input[row]]
         for radius in (0, 1, 2):
@@ -125,12 +125,12 @@ def test_keys_are_equal_exactly_where_rules_are(edge_labels: bool, radius: int, 
     vocabulary = replace(oracles.small_vocabulary(data, Rung.CONNECTED, 0.35), ties=True)
     inputs = [oracles.small_graph(rng, edge_labels=edge_labels) for _ in range(2)]
     inputs += [oracles.permute(graph, rng) for graph in inputs]
-    workshop, changes = mined(inputs, vocabulary)
+    scorer, changes = mined(inputs, vocabulary)
     rows = rng.permutation(len(changes))[:300]
-    batch, origins = workshop.built(changes.input[rows], changes.change[rows])
+    batch, origins = scorer.built(changes.input[rows], changes.change[rows])
     keys = changes.rule[rows, min(radius, 1)]
     if radius == 2:
-        keys = workshop.widened_keys(changes.input[rows], changes.change[rows, 0], keys)
+        keys = scorer.widened_keys(changes.input[rows], changes.change[rows, 0], keys)
     kinds = oracles.Kinds()
     number_of: dict[int, tuple[int, int]] = {}
     key_of: dict[tuple[int, int], int] = {}
@@ -160,11 +160,11 @@ def test_what_changes_find_is_found_in_graphs_with_many_places() -> None:
     graph = Graph(
         rng.integers(3, size=60), np.array(sorted(tree.edges), dtype=np.int64), edge_labels=rng.integers(2, size=59)
     )
-    workshop, changes = mined([graph], vocabulary)
-    wide = workshop.widened_keys(changes.input, changes.change[:, 0], changes.found[:, 1])
+    scorer, changes = mined([graph], vocabulary)
+    wide = scorer.widened_keys(changes.input, changes.change[:, 0], changes.found[:, 1])
     wanted = np.unique(np.concatenate([changes.found.ravel(), wide]))
     assert len(wanted) > 1024
-    held, inputs = workshop.finds(wanted, np.unique(changes.found[:, 1]))
+    held, inputs = scorer.finds(wanted, np.unique(changes.found[:, 1]))
     assert np.array_equal(held, np.arange(len(wanted)))
     assert not inputs.any()
 
@@ -174,10 +174,10 @@ def test_dense_graphs_have_room() -> None:
     graph = Graph(np.zeros(40, np.int64), np.array(sorted(complete.edges), dtype=np.int64))
     data = oracles.small_data(np.random.default_rng(2), edge_labels=False)
     vocabulary = oracles.small_vocabulary(data, Rung.CONNECTED, theta=0.1)
-    workshop, changes = mined([graph], vocabulary)
+    scorer, changes = mined([graph], vocabulary)
     plain = oracles.to_networkx(graph)
     assert (changes.change[:, 0, 0] == KINDS.index("cut")).sum() == plain.number_of_edges()
     attached = changes.change[:, 0, 0] == KINDS.index("attach")
     assert attached.sum() == 40 * sum(group.size <= 0.1 * (2 * graph.size + group.size) for group in vocabulary.groups)
-    built, _ = workshop.built(changes.input[:50], changes.change[:50])
+    built, _ = scorer.built(changes.input[:50], changes.change[:50])
     assert [each.size - graph.size for each in built] == changes.grown[:50].tolist()

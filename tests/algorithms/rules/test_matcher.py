@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from networkx.algorithms.isomorphism import GraphMatcher
 
-from comrecgc.algorithms.rules.matcher import Holders
+from comrecgc.algorithms.rules.matcher import PatternMatcher
 from comrecgc.algorithms.rules.reading import read_rules
 from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, can_be_carried_out, distinct_sites, is_site
 from tests.algorithms.rules import oracles
@@ -42,8 +42,8 @@ def fits(rule: Rule, graph: Graph) -> bool:
 def test_graphs_hold_what_the_plain_search_finds(mined: Mined) -> None:
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(mined.table))[:250].tolist()
-    rules = [record.rule for record in read_rules(mined.table, mined.workshop, rows)]
-    held = Holders(mined.inputs).hold(rules)
+    rules = [record.rule for record in read_rules(mined.table, mined.scorer, rows)]
+    held = PatternMatcher(mined.inputs).hold(rules)
     wanted = np.array([[can_be_carried_out(rule, graph) for graph in mined.inputs] for rule in rules])
     assert np.array_equal(held, wanted)
     assert 0 < held.mean() < 1
@@ -54,8 +54,8 @@ def test_graphs_hold_what_the_plain_search_finds(mined: Mined) -> None:
 def test_graphs_hold_what_networkx_finds(mined: Mined) -> None:
     rng = np.random.default_rng(1)
     rows = rng.permutation(len(mined.table))[:60].tolist()
-    rules = [record.rule for record in read_rules(mined.table, mined.workshop, rows)]
-    held = Holders(mined.inputs).hold(rules)
+    rules = [record.rule for record in read_rules(mined.table, mined.scorer, rows)]
+    held = PatternMatcher(mined.inputs).hold(rules)
     for rule, row in zip(rules, held, strict=True):
         for place in rng.permutation(len(mined.inputs))[:6].tolist():
             assert row[place] == fits(rule, mined.inputs[place])
@@ -63,8 +63,8 @@ def test_graphs_hold_what_networkx_finds(mined: Mined) -> None:
 
 def test_what_is_known_stays_and_threads_change_nothing(mined: Mined) -> None:
     rows = list(range(0, len(mined.table), 9))
-    rules = [record.rule for record in read_rules(mined.table, mined.workshop, rows)]
-    holders = Holders(mined.inputs)
+    rules = [record.rule for record in read_rules(mined.table, mined.scorer, rows)]
+    holders = PatternMatcher(mined.inputs)
     held = holders.hold(rules)
     turned = mined.table.incidence().toarray()[rows]
     assert held[turned].all()
@@ -72,9 +72,9 @@ def test_what_is_known_stays_and_threads_change_nothing(mined: Mined) -> None:
 
 
 def test_labels_that_no_graph_has(mined: Mined) -> None:
-    rule = read_rules(mined.table, mined.workshop, [0])[0].rule
+    rule = read_rules(mined.table, mined.scorer, [0])[0].rule
     other = Graph(np.zeros(3, np.int32), np.array([[0, 1], [1, 2]], np.int32), None)
-    assert Holders([other]).hold([rule]).shape == (1, 1)
+    assert PatternMatcher([other]).hold([rule]).shape == (1, 1)
 
 
 def cliques(rng: np.random.Generator, sizes: list[int]) -> Graph:
@@ -124,7 +124,7 @@ def test_dense_graphs_of_one_label_hold_what_networkx_finds(radius: int) -> None
         for graph in graphs
         for size in (1, 2)
     ]
-    held = Holders(graphs).hold(rules)
+    held = PatternMatcher(graphs).hold(rules)
     wanted = np.array([[fits(rule, graph) for graph in graphs] for rule in rules])
     assert np.array_equal(held, wanted)
     assert 0 < held.mean() < 1
@@ -138,7 +138,7 @@ def test_large_cliques_are_no_trouble() -> None:
     rules = [
         surroundings(graph, anchors, radius) for graph in graphs for anchors in ([1], [1, 14]) for radius in (1, 2)
     ]
-    held = Holders(graphs).hold(rules)
+    held = PatternMatcher(graphs).hold(rules)
     for rule, row in zip(rules, held, strict=True):
         for graph, holds in zip(graphs, row, strict=True):
             sites = distinct_sites(rule, NeighbourIndex(graph), 3)

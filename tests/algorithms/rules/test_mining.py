@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from comrecgc.algorithms.rules import mining
-from comrecgc.algorithms.rules.mining import ACCEPTED, NOT_ASKED, Acceptance, Workshop, log_odds
+from comrecgc.algorithms.rules.mining import ACCEPTED, NOT_ASKED, ChangeScorer, Oracle, log_odds
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, Rung
 from comrecgc.models import GraphClassifier, as_classifier
@@ -46,11 +46,11 @@ def random_network(architecture: str, rng: np.random.Generator, num_labels: int 
     return model.eval()
 
 
-def some_workshop(seed: int, rung: Rung, *, edge_labels: bool, jobs: int = 1) -> Workshop:
+def some_workshop(seed: int, rung: Rung, *, edge_labels: bool, jobs: int = 1) -> ChangeScorer:
     rng = np.random.default_rng(seed)
     data = oracles.small_data(rng, edge_labels=edge_labels, num_graphs=10)
     inputs = [oracles.small_graph(rng, edge_labels=edge_labels, most_nodes=9) for _ in range(3)]
-    return Workshop(inputs=inputs, vocabulary=oracles.small_vocabulary(data, rung), jobs=jobs)
+    return ChangeScorer(inputs=inputs, vocabulary=oracles.small_vocabulary(data, rung), jobs=jobs)
 
 
 @pytest.mark.parametrize("architecture", ["gcn", "sage", "gin", "gat"])
@@ -58,15 +58,15 @@ def some_workshop(seed: int, rung: Rung, *, edge_labels: bool, jobs: int = 1) ->
 @settings(max_examples=6, deadline=None)
 def test_scores_equal_a_plain_forward_pass(architecture: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    workshop = some_workshop(seed, Rung(seed % 3), edge_labels=bool(seed % 2))
+    scorer = some_workshop(seed, Rung(seed % 3), edge_labels=bool(seed % 2))
     model = random_network(architecture, rng)
-    changes = workshop.changes(Acceptance(classifier=model))
+    changes = scorer.changes(Oracle(classifier=model))
     assume(len(changes) > 0)
     rows = rng.permutation(len(changes))[:400]
-    batch, _ = workshop.built(changes.input[rows], changes.change[rows])
+    batch, _ = scorer.built(changes.input[rows], changes.change[rows])
     plain = model.accept_probability(batch)
     assert np.allclose(1 / (1 + np.exp(-changes.margin[rows])), plain, atol=1e-5)
-    hidden = workshop.margins(Hidden(model, 3), changes.input[rows], changes.change[rows])
+    hidden = scorer.margins(Hidden(model, 3), changes.input[rows], changes.change[rows])
     assert np.allclose(1 / (1 + np.exp(-hidden)), plain, atol=1e-6)
 
 
@@ -74,23 +74,23 @@ def test_scores_equal_a_plain_forward_pass(architecture: str, seed: int) -> None
 @settings(max_examples=6, deadline=None)
 def test_scores_of_several_changes_equal_a_plain_forward_pass(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    workshop = some_workshop(seed, Rung(seed % 3), edge_labels=bool(seed % 2))
+    scorer = some_workshop(seed, Rung(seed % 3), edge_labels=bool(seed % 2))
     model = random_network(("gcn", "sage", "gin")[seed % 3], rng)
-    changes = workshop.changes(Acceptance(classifier=model))
+    changes = scorer.changes(Oracle(classifier=model))
     assume(len(changes) > 0)
     pairs = rng.integers(0, len(changes), (300, 2))
     pairs = pairs[changes.input[pairs[:, 0]] == changes.input[pairs[:, 1]]]
     together = np.concatenate([changes.change[pairs[:, 0]], changes.change[pairs[:, 1]]], axis=1)
     inputs = changes.input[pairs[:, 0]]
-    margin = workshop.margins(model, inputs, together)
-    hidden = workshop.margins(Hidden(model, 3), inputs, together)
+    margin = scorer.margins(model, inputs, together)
+    hidden = scorer.margins(Hidden(model, 3), inputs, together)
     assert np.array_equal(np.isnan(margin), np.isnan(hidden))
     made = np.isfinite(margin)
     if made.any():
-        batch, _ = workshop.built(inputs[made], together[made])
+        batch, _ = scorer.built(inputs[made], together[made])
         plain = model.accept_probability(batch)
         assert np.allclose(1 / (1 + np.exp(-margin[made])), plain, atol=1e-5)
-        sizes = np.array([workshop.inputs[i].size for i in inputs[made]])
+        sizes = np.array([scorer.inputs[i].size for i in inputs[made]])
         grown = changes.grown[pairs[made]].sum(axis=1)
         assert np.array_equal(batch.node_counts() + batch.edge_counts(), sizes + grown)
 
@@ -98,14 +98,14 @@ def test_scores_of_several_changes_equal_a_plain_forward_pass(seed: int) -> None
 def test_a_module_and_a_function_are_scored_as_they_answer() -> None:
     rng = np.random.default_rng(3)
     data: GraphDataset = oracles.small_data(rng, edge_labels=True)
-    workshop = Workshop(inputs=data.graphs[:4], vocabulary=oracles.small_vocabulary(data, Rung.CONNECTED))
+    scorer = ChangeScorer(inputs=data.graphs[:4], vocabulary=oracles.small_vocabulary(data, Rung.CONNECTED))
 
     def share_of_double_bonds(graphs: list[Graph]) -> list[float]:
         return [float((1 + np.sum(g.edge_labels == 1)) / (3 + g.num_edges + (g.labels == 0).sum())) for g in graphs]
 
     model = as_classifier(share_of_double_bonds, data, return_type="probs", call="graphs")
-    changes = workshop.changes(Acceptance(classifier=model))
-    batch, _ = workshop.built(changes.input, changes.change)
+    changes = scorer.changes(Oracle(classifier=model))
+    batch, _ = scorer.built(changes.input, changes.change)
     assert np.allclose(changes.margin, log_odds(np.array(share_of_double_bonds(list(batch)))))
     assert {0, 1, 4, 6} <= set(changes.change[:, 0, 0].tolist())
 
@@ -116,8 +116,8 @@ def test_threads_change_nothing() -> None:
     model = random_network("gcn", rng)
     vocabulary = oracles.small_vocabulary(data, Rung.CONNECTED, 0.25)
     one, two = (
-        Workshop(inputs=[*data.graphs, *data.graphs], vocabulary=vocabulary, jobs=jobs).changes(
-            Acceptance(classifier=model)
+        ChangeScorer(inputs=[*data.graphs, *data.graphs], vocabulary=vocabulary, jobs=jobs).changes(
+            Oracle(classifier=model)
         )
         for jobs in (1, 2)
     )
@@ -129,21 +129,21 @@ def test_threads_change_nothing() -> None:
 def test_where_there_is_no_time_for_all_places_every_exact_rule_keeps_some() -> None:
     rng = np.random.default_rng(7)
     data = oracles.small_data(rng, edge_labels=False, num_graphs=12)
-    workshop = Workshop(inputs=data.graphs, vocabulary=oracles.small_vocabulary(data, Rung.ANY, 0.4))
-    acceptance = Acceptance(classifier=Hidden(random_network("gcn", rng), 3))
-    assert acceptance.is_asked
-    assert not Acceptance(classifier=random_network("gcn", rng)).is_asked
-    whole = workshop.changes(acceptance)
+    scorer = ChangeScorer(inputs=data.graphs, vocabulary=oracles.small_vocabulary(data, Rung.ANY, 0.4))
+    oracle = Oracle(classifier=Hidden(random_network("gcn", rng), 3))
+    assert oracle.sees_graphs
+    assert not Oracle(classifier=random_network("gcn", rng)).sees_graphs
+    whole = scorer.changes(oracle)
     assert whole.num_untried == 0
     nodes = np.array([graph.num_nodes for graph in data.graphs])
     once = {(int(i), int(rule)) for i, rule in zip(whole.input, whole.rule[:, 1], strict=True)}
     least = sum(int(nodes[i]) for i, _ in once)
     for most in (nodes[whole.input].sum() - 1, (least + nodes[whole.input].sum()) // 2, least):
-        some = workshop.changes(acceptance, most_nodes=float(most))
+        some = scorer.changes(oracle, most_nodes=float(most))
         assert nodes[some.input].sum() <= most
         assert some.num_untried == len(whole) - len(some) > 0
         assert {(int(i), int(rule)) for i, rule in zip(some.input, some.rule[:, 1], strict=True)} == once
-    few = workshop.changes(acceptance, most_nodes=least / 3)
+    few = scorer.changes(oracle, most_nodes=least / 3)
     assert 0 < nodes[few.input].sum() <= least / 3
     shared = {rule: sum(rule == other for _, other in once) for rule in {rule for _, rule in once}}
     kept = {int(rule) for rule in few.rule[:, 1]}
@@ -153,35 +153,35 @@ def test_where_there_is_no_time_for_all_places_every_exact_rule_keeps_some() -> 
 
 
 def test_votes_are_those_who_accept() -> None:
-    workshop = some_workshop(1, Rung.ANY, edge_labels=False)
+    scorer = some_workshop(1, Rung.ANY, edge_labels=False)
     panel = (Always(0.9, 3), Always(0.9, 3), Always(0.1, 3), AvoidsLabel(1, 3))
-    acceptance = Acceptance(classifier=AvoidsLabel(2, 3), panel=panel)
-    changes = workshop.changes(acceptance)
-    batch, _ = workshop.built(changes.input, changes.change)
+    oracle = Oracle(classifier=AvoidsLabel(2, 3), panel=panel)
+    changes = scorer.changes(oracle)
+    batch, _ = scorer.built(changes.input, changes.change)
     fourth = panel[3].accept_probability(batch) > 0.5
     assert 0 < fourth.sum() < len(fourth)
-    assert np.array_equal(acceptance.votes(workshop, changes.input, changes.change), 2 + fourth)
+    assert np.array_equal(oracle.votes(scorer, changes.input, changes.change), 2 + fourth)
     assert np.array_equal(changes.accepted, changes.margin > ACCEPTED)
-    nobody = Acceptance(classifier=Always(0.2, 3)).votes(workshop, changes.input, changes.change)
+    nobody = Oracle(classifier=Always(0.2, 3)).votes(scorer, changes.input, changes.change)
     assert (nobody == NOT_ASKED).all()
 
 
 def test_confirmed_counts_what_most_of_the_panel_accept() -> None:
-    workshop = some_workshop(1, Rung.ANY, edge_labels=False)
+    scorer = some_workshop(1, Rung.ANY, edge_labels=False)
     panel = (Always(0.9, 3), AvoidsLabel(1, 3), Always(0.2, 3))
-    acceptance = Acceptance(classifier=AvoidsLabel(2, 3), panel=panel, confirm=True)
-    changes = workshop.changes(acceptance)
-    batch, _ = workshop.built(changes.input, changes.change)
+    oracle = Oracle(classifier=AvoidsLabel(2, 3), panel=panel, confirm=True)
+    changes = scorer.changes(oracle)
+    batch, _ = scorer.built(changes.input, changes.change)
     said = np.stack([log_odds(member.accept_probability(batch)) for member in panel])
-    assert acceptance.majority == 2
+    assert oracle.majority == 2
     assert np.allclose(changes.goal, np.minimum(changes.margin, np.sort(said, axis=0)[1]))
     assert np.array_equal(changes.accepted, (changes.margin > ACCEPTED) & ((said > ACCEPTED).sum(axis=0) >= 2))
 
 
 def test_nothing_is_mined_from_nothing() -> None:
     data = oracles.small_data(np.random.default_rng(0), edge_labels=False)
-    workshop = Workshop(inputs=[], vocabulary=oracles.small_vocabulary(data, Rung.ANY))
-    assert len(workshop.changes(Acceptance(classifier=Always(0.2, 3)))) == 0
+    scorer = ChangeScorer(inputs=[], vocabulary=oracles.small_vocabulary(data, Rung.ANY))
+    assert len(scorer.changes(Oracle(classifier=Always(0.2, 3)))) == 0
 
 
 def test_log_odds_are_finite() -> None:
@@ -193,12 +193,12 @@ def test_of_very_many_changes_those_that_raise_the_log_odds_are_kept(monkeypatch
     rng = np.random.default_rng(3)
     data = oracles.small_data(rng, edge_labels=False)
     inputs = list(data.graphs[:6])
-    workshop = Workshop(inputs=inputs, vocabulary=oracles.small_vocabulary(data, Rung.CONNECTED))
-    acceptance = Acceptance(classifier=random_network("gcn", rng))
-    base = log_odds(acceptance.classifier.accept_probability(GraphBatch.from_graphs(inputs)))
-    every = workshop.changes(acceptance, base=base)
+    scorer = ChangeScorer(inputs=inputs, vocabulary=oracles.small_vocabulary(data, Rung.CONNECTED))
+    oracle = Oracle(classifier=random_network("gcn", rng))
+    base = log_odds(oracle.classifier.accept_probability(GraphBatch.from_graphs(inputs)))
+    every = scorer.changes(oracle, base=base)
     monkeypatch.setattr(mining, "_TOO_MANY", 10)
-    kept = workshop.changes(acceptance, base=base)
+    kept = scorer.changes(oracle, base=base)
     raising = every.goal > base[every.input]
     assert 0 < len(kept) == raising.sum() < len(every)
     assert (kept.rule == every.rule[raising]).all()

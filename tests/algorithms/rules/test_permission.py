@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.rules.groups import Group
-from comrecgc.algorithms.rules.mining import Acceptance, Workshop
+from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
@@ -36,13 +36,13 @@ def dataset() -> GraphDataset:
 
 
 @cache
-def workshop() -> Workshop:
+def scorer() -> ChangeScorer:
     vocabulary = Vocabulary.of(dataset(), rung=Rung.PLAUSIBLE, theta=0.15, min_seen=2)
-    return Workshop(inputs=dataset().graphs[:NUM_INPUTS], vocabulary=vocabulary)
+    return ChangeScorer(inputs=dataset().graphs[:NUM_INPUTS], vocabulary=vocabulary)
 
 
 def permission(*, avoid_alerts: bool = False, wishes: SmartsWishes | None = None) -> MolecularPermission:
-    chemistry = workshop().vocabulary.ladder.chemistry
+    chemistry = scorer().vocabulary.ladder.chemistry
     assert isinstance(chemistry, MolecularChemistry)
     return MolecularPermission(chemistry=chemistry, avoid_alerts=avoid_alerts, wishes=wishes or SmartsWishes())
 
@@ -58,42 +58,42 @@ def same_bond(graph: Graph, change: list[int]) -> bool:
         return True
     assert graph.edge_labels is not None
     bonds = {frozenset(pair): bond for pair, bond in zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True)}
-    return bool(bonds[frozenset((first, second))] == workshop().vocabulary.groups[value].bond)
+    return bool(bonds[frozenset((first, second))] == scorer().vocabulary.groups[value].bond)
 
 
 def test_groups_take_the_place_of_others_on_the_same_bond() -> None:
-    singles = workshop().changes(Acceptance(classifier=Always(1.0, dataset().num_labels)))
-    graphs = workshop().inputs
+    singles = scorer().changes(Oracle(classifier=Always(1.0, dataset().num_labels)))
+    graphs = scorer().inputs
     other = [
         row
         for row in np.flatnonzero(singles.change[:, 0, 0] == change_kernels.SWAP).tolist()
         if not same_bond(graphs[singles.input[row]], singles.change[row, 0].tolist())
     ][:200]
     assert other  # "=O by propyl" can be made,
-    assert not permission().allowed(workshop(), singles.input[other], singles.change[other]).any()  # and does not count
+    assert not permission().allowed(scorer(), singles.input[other], singles.change[other]).any()  # and does not count
 
 
 def test_what_is_not_looked_at_is_right() -> None:
-    singles = workshop().changes(Acceptance(classifier=Always(1.0, dataset().num_labels)))
+    singles = scorer().changes(Oracle(classifier=Always(1.0, dataset().num_labels)))
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(len(singles))[:NUM_ROWS])
     inputs, changes = singles.input[rows], singles.change[rows]
-    allowed = permission().allowed(workshop(), inputs, changes)
-    batch, _ = workshop().built(inputs, changes)
+    allowed = permission().allowed(scorer(), inputs, changes)
+    batch, _ = scorer().built(inputs, changes)
     for k, graph in enumerate(batch):
         right = sanitise(graph, dataset().label_names) is not None
-        right &= abs(net_charge(graph)) <= abs(net_charge(workshop().inputs[inputs[k]]))
-        right &= same_bond(workshop().inputs[inputs[k]], changes[k, 0].tolist())
+        right &= abs(net_charge(graph)) <= abs(net_charge(scorer().inputs[inputs[k]]))
+        right &= same_bond(scorer().inputs[inputs[k]], changes[k, 0].tolist())
         assert allowed[k] == right
     assert 0 < allowed.sum() < len(allowed)
 
 
 def test_mining_keeps_what_is_permitted() -> None:
     always = Always(1.0, dataset().num_labels)
-    some = Workshop(inputs=dataset().graphs[:4], vocabulary=workshop().vocabulary)
+    some = ChangeScorer(inputs=dataset().graphs[:4], vocabulary=scorer().vocabulary)
     told: list[tuple[str, int, int, str]] = []
     every, permitted = (
-        some.changes(Acceptance(classifier=always, permission=each), lambda *row: told.append(row))
+        some.changes(Oracle(classifier=always, permission=each), lambda *row: told.append(row))
         for each in (None, permission(avoid_alerts=True))
     )
     assert [row[1:3] for row in told if row[0] == "checking molecules"] == [(1, 4), (2, 4), (3, 4), (4, 4)]
@@ -104,20 +104,18 @@ def test_mining_keeps_what_is_permitted() -> None:
 
 def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
     always = Always(1.0, dataset().num_labels)
-    some = Workshop(inputs=dataset().graphs[:4], vocabulary=workshop().vocabulary)
-    acceptance = Acceptance(classifier=always, permission=permission())
-    assert some.changes(acceptance, deadline=time.monotonic() + 1000).accepted.any()
-    assert not some.changes(acceptance, deadline=time.monotonic() - 1).accepted.any()
+    some = ChangeScorer(inputs=dataset().graphs[:4], vocabulary=scorer().vocabulary)
+    oracle = Oracle(classifier=always, permission=permission())
+    assert some.changes(oracle, deadline=time.monotonic() + 1000).accepted.any()
+    assert not some.changes(oracle, deadline=time.monotonic() - 1).accepted.any()
 
 
 def test_wishes_limit_what_is_mined() -> None:
     from rdkit import Chem
 
     wishes = SmartsWishes(forbid=("[#9,#17]",), protect=("a",))
-    some = Workshop(inputs=dataset().graphs[:4], vocabulary=workshop().vocabulary)
-    singles = some.changes(
-        Acceptance(classifier=Always(1.0, dataset().num_labels), permission=permission(wishes=wishes))
-    )
+    some = ChangeScorer(inputs=dataset().graphs[:4], vocabulary=scorer().vocabulary)
+    singles = some.changes(Oracle(classifier=Always(1.0, dataset().num_labels), permission=permission(wishes=wishes)))
     rows = np.flatnonzero(singles.accepted)
     assert len(rows) > 0
     batch, _ = some.built(singles.input[rows], singles.change[rows])
@@ -132,7 +130,7 @@ def test_wishes_limit_what_is_mined() -> None:
 
 
 def test_rare_atoms_are_not_offered() -> None:
-    offered = workshop().vocabulary.offered_labels
+    offered = scorer().vocabulary.offered_labels
     assert offered is not None
     counts = [sum(label in graph.labels for graph in dataset()) for label in range(dataset().num_labels)]
     assert offered.tolist() == [count >= 2 for count in counts]

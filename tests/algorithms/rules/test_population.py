@@ -12,8 +12,7 @@ import pytest
 
 import comrecgc
 from comrecgc.algorithms.rules import population as census
-from comrecgc.algorithms.rules.census import Census
-from comrecgc.algorithms.rules.population import BLOCK_FILES
+from comrecgc.algorithms.rules.population import BLOCK_FILES, Census
 from comrecgc.data import GraphDataset, load_planted
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer

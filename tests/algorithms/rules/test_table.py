@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from comrecgc.algorithms.rules.composition import Composition
-from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Workshop, log_odds
+from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, Oracle, log_odds
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.table import RuleTable, tabulate
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, can_be_carried_out, carry_out
@@ -31,22 +31,22 @@ class Mined:
         rejects = np.flatnonzero(probability < 0.5)
         self.base = log_odds(probability[rejects])
         self.inputs = [self.data.graphs[i] for i in rejects.tolist()]
-        self.workshop = Workshop(
+        self.scorer = ChangeScorer(
             inputs=self.inputs, vocabulary=oracles.small_vocabulary(self.data, Rung.CONNECTED, THETA), jobs=jobs
         )
-        acceptance = Acceptance(classifier=self.model)
-        self.singles = self.workshop.changes(acceptance)
+        oracle = Oracle(classifier=self.model)
+        self.singles = self.scorer.changes(oracle)
         composition = Composition(num_parts=30, num_tried=20, num_rounds=2, num_extended=10)
-        self.composites, self.finished = composition.search(self.singles, self.base, self.workshop, acceptance)
-        self.table: RuleTable = tabulate(self.singles, self.composites, self.workshop, self.base, acceptance=acceptance)
+        self.composites, self.finished = composition.search(self.singles, self.base, self.scorer, oracle)
+        self.table: RuleTable = tabulate(self.singles, self.composites, self.scorer, self.base, oracle=oracle)
 
     def read(self, entry: int) -> tuple[Rule, Graph, Graph, tuple[int, ...]]:
         """Rule, graph, result and place of an entry."""
         place, row = int(self.table.input[entry]), self.table.change[entry].astype(np.int32)
-        batch, origins = self.workshop.built(np.array([place]), row[None])
+        batch, origins = self.scorer.built(np.array([place]), row[None])
         radius = int(self.table.radius[self.table.rule[entry]])
         rule, site = read_rule(
-            self.inputs[place], batch[0], origins[0].tolist(), row, self.workshop.vocabulary.groups, radius
+            self.inputs[place], batch[0], origins[0].tolist(), row, self.scorer.vocabulary.groups, radius
         )
         return rule, self.inputs[place], batch[0], site
 
@@ -76,7 +76,7 @@ def test_every_entry_holds(mined: Mined) -> None:
 
 def test_entries_are_all_that_is_accepted(mined: Mined) -> None:
     singles, table = mined.singles, mined.table
-    wide = mined.workshop.widened_keys(singles.input, singles.change[:, 0], singles.rule[:, 1])
+    wide = mined.scorer.widened_keys(singles.input, singles.change[:, 0], singles.rule[:, 1])
     keys = np.column_stack([singles.rule, wide])
     assert set(table.radius[table.num_changes == 1].tolist()) == {0, 1, 2}
     for rule in np.flatnonzero(table.num_changes == 1):
@@ -145,9 +145,9 @@ def test_fewer_rules_keep_those_that_turn_most_and_some_that_seldom_fail(mined: 
     few = tabulate(
         mined.singles,
         mined.composites,
-        mined.workshop,
+        mined.scorer,
         mined.base,
-        acceptance=Acceptance(classifier=mined.model),
+        oracle=Oracle(classifier=mined.model),
         most_rules=10,
     )
     every = np.sort(mined.table.num_accepted)[::-1]
@@ -163,8 +163,8 @@ def test_definite_rules_say_where_they_are_made(mined: Mined) -> None:
     enough[0] = True
     whole, definite = (
         tabulate(
-            mined.singles, mined.composites, mined.workshop, mined.base,
-            acceptance=Acceptance(classifier=mined.model), most_rules=100_000, definite=labels,
+            mined.singles, mined.composites, mined.scorer, mined.base,
+            oracle=Oracle(classifier=mined.model), most_rules=100_000, definite=labels,
         )
         for labels in (None, enough)
     )  # fmt: skip
@@ -173,7 +173,7 @@ def test_definite_rules_say_where_they_are_made(mined: Mined) -> None:
     attached_to_leaves = 0
     for row in range(len(whole)):
         entry = int(whole.ptr[row])
-        graph = mined.workshop.inputs[whole.input[entry]]
+        graph = mined.scorer.inputs[whole.input[entry]]
         rows = [change for change in whole.change[entry].tolist() if change[0] >= 0]
         vague = any(kind in (0, 4, 5, 6) or graph.labels[first] != 0 for kind, first, _, _ in rows)  # relabels, edges
         on_leaf = any(kind == 1 and graph.degrees()[first] < 2 for kind, first, _, _ in rows)
@@ -190,8 +190,8 @@ def test_rules_that_the_panel_seldom_confirms_are_left_out(mined: Mined) -> None
         member.fc.bias[1] -= float(np.median(log_odds(probability)))
     every, firm = (
         tabulate(
-            mined.singles, mined.composites, mined.workshop, mined.base,
-            acceptance=Acceptance(classifier=mined.model, panel=(member,)), least_confirmed=least,
+            mined.singles, mined.composites, mined.scorer, mined.base,
+            oracle=Oracle(classifier=mined.model, panel=(member,)), least_confirmed=least,
         )
         for least in (0.0, 0.5)
     )  # fmt: skip

@@ -8,19 +8,18 @@ from typing import ClassVar
 from comrecgc.algorithms.base import Algorithm, Task, option
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.rules.census import Recipes
-from comrecgc.algorithms.rules.choice import Wishes
+from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.algorithms.rules.files import save_table
 from comrecgc.algorithms.rules.mined import (
     COUNTED_RULES,
     MOST_RULES,
     MinedRules,
-    acceptance_of,
+    change_scorer_of,
     mine_rules,
+    oracle_of,
     stored_rules,
-    workshop_of,
 )
-from comrecgc.algorithms.rules.population import CensusWork, Population, take_census
+from comrecgc.algorithms.rules.population import CensusWork, FullDataset, RuleIndex, take_census
 from comrecgc.models import Classifier
 from comrecgc.molecules import SmartsWishes
 from comrecgc.run import RunContext
@@ -58,9 +57,9 @@ class Rules(Algorithm):
         panel="Scale",
     )
 
-    def wishes(self) -> Wishes:
+    def wishes(self) -> RuleFilter:
         """What chosen rules must be like."""
-        return Wishes(
+        return RuleFilter(
             max_changes=self.max_changes, min_success=self.min_success, min_support=self.min_support, max_cost=self.max_cost,
             confirmed=self.changes == "confirmed",
         )  # fmt: skip
@@ -76,7 +75,7 @@ class Rules(Algorithm):
         rejects: Rejects,
         judges: Judges,
         context: RunContext,
-        population: Population | None = None,
+        population: FullDataset | None = None,
     ) -> MinedRules:
         """Mine the rejects; the table is kept as soon as there is one.
 
@@ -99,11 +98,11 @@ class Rules(Algorithm):
         context.clock.lap("mining")
         if population is None:
             return mined
-        workshop = workshop_of(task, rejects, judges.ladder, context.num_jobs)
+        scorer = change_scorer_of(task, rejects, judges.ladder, context.num_jobs)
         work = CensusWork(
-            recipes=Recipes.of(mined.table, workshop),
-            vocabulary=workshop.vocabulary,
-            acceptance=acceptance_of(task, classifier, judges),
+            index=RuleIndex.of(mined.table, scorer),
+            vocabulary=scorer.vocabulary,
+            oracle=oracle_of(task, classifier, judges),
             unanimous=judges.panel is not None and judges.panel.unanimous,
         )
         census = take_census(work, population.dataset, context)

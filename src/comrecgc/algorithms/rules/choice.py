@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.rules.census import Census
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import exact_cover, greedy_cover, lp_bound, packed_cover
 from comrecgc.errors import InputError
+
+if TYPE_CHECKING:
+    from comrecgc.algorithms.rules.population import Census
 
 KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond", "tie")
 """Kinds of change, by their number in `change_kernels`."""
@@ -27,8 +29,8 @@ MOST_PARTS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
-    """What rules must be like to be chosen.
+class RuleFilter:
+    """Conditions that a rule must meet to be chosen.
 
     Args:
         min_success: Least share of the inputs a rule can be carried out on that it turns.
@@ -76,7 +78,7 @@ class Wishes:
         }
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
-    def limited(self, max_changes: int) -> Wishes:
+    def limited(self, max_changes: int) -> RuleFilter:
         """The same with fewer changes."""
         return replace(self, max_changes=min(max_changes, self.max_changes))
 
@@ -125,7 +127,7 @@ class RuleChoice:
     def coverage(self) -> float:
         return float(self.gains.sum()) / max(self.num_inputs, 1)
 
-    def of(self, rules: npt.NDArray[np.int64], table: RuleTable, wishes: Wishes) -> RuleChoice:
+    def of(self, rules: npt.NDArray[np.int64], table: RuleTable, wishes: RuleFilter) -> RuleChoice:
         """Other rules on the same inputs; the bound stays."""
         sets, left = table.incidence(confirmed=wishes.confirmed), np.ones(table.num_inputs, bool)
         gains = []
@@ -136,7 +138,7 @@ class RuleChoice:
         return replace(self, rules=rules, gains=np.array(gains, np.int64))
 
 
-def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, seconds: float = 0.0) -> RuleChoice:
+def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *, seconds: float = 0.0) -> RuleChoice:
     """Choose rules greedily, each for the inputs it adds.
 
     Among rules that add nearly the same (`SLACK`): fewer changes, then the higher success, the lower cost, the smaller radius, which says the same of more graphs. Where fewer rules are enough, a
@@ -150,7 +152,7 @@ def choose(table: RuleTable, num_rules: int, wishes: Wishes | None = None, *, se
     """
     if num_rules < 1:
         raise InputError(f"num_recourses must be at least 1 (got {num_rules})")
-    wishes = wishes or Wishes()
+    wishes = wishes or RuleFilter()
     rows = np.flatnonzero(wishes.allowed(table))
     sets = table.incidence(confirmed=wishes.confirmed)[rows]
     greedy = greedy_cover(
@@ -204,7 +206,7 @@ def _spelt_out(
     return np.array(result, np.int64)
 
 
-def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Wishes | None = None) -> RuleChoice:
+def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: RuleFilter | None = None) -> RuleChoice:
     """Choose rules greedily for inputs that a census counted.
 
     Args:
@@ -213,7 +215,7 @@ def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Wis
         num_rules: `R`, rules to choose at most.
         wishes: What they must be like.
     """
-    rows = np.flatnonzero((wishes or Wishes()).allowed(table, census))
+    rows = np.flatnonzero((wishes or RuleFilter()).allowed(table, census))
     preference = _preference(table, rows, census.success[rows])
     greedy = packed_cover(census.turned[rows], num_rules, tie_break=preference, slack=SLACK)
     return RuleChoice(
@@ -245,7 +247,7 @@ Folds = npt.NDArray[np.int64] | np.random.Generator
 
 
 def held_out(
-    table: RuleTable, num_rules: int, wishes: Wishes | None, folds: Folds, *, slack: float = SLACK
+    table: RuleTable, num_rules: int, wishes: RuleFilter | None, folds: Folds, *, slack: float = SLACK
 ) -> HeldOut | None:
     """Choose on four fifths, measure on one fifth, five times; None for fewer than ten inputs.
 
@@ -260,7 +262,7 @@ def held_out(
     """
     if table.num_inputs < 2 * NUM_SPLITS:
         return None
-    wishes = wishes or Wishes()
+    wishes = wishes or RuleFilter()
     folds = _folds(table, folds)
     sets = table.incidence(confirmed=wishes.confirmed)
     applicable = np.unpackbits(table.applicable, axis=1, count=table.num_inputs).astype(bool)
@@ -331,5 +333,5 @@ def wilson_interval(successes: int, trials: int, z: float = 1.96) -> tuple[float
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
 
 
-def _without_success(wishes: Wishes) -> Wishes:
+def _without_success(wishes: RuleFilter) -> RuleFilter:
     return replace(wishes, min_success=0.0, min_support=1)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels
-from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Changes, FloatArray, IntArray, Workshop
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle
 from comrecgc.run import Progress
 
 _PLACES, _MORE_PLACES = (
@@ -31,7 +31,7 @@ _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`change
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Made:
+class CompositeChanges:
     """Several changes made together, and what came of it, one a row.
 
     Args:
@@ -55,7 +55,7 @@ class Made:
     goal: FloatArray
 
     @classmethod
-    def of(cls, singles: Changes) -> Made:
+    def of(cls, singles: Changes) -> CompositeChanges:
         """Single changes."""
         s = singles
         return cls(
@@ -64,13 +64,15 @@ class Made:
         )  # fmt: skip
 
     @staticmethod
-    def joined(parts: Sequence[Made]) -> Made:
+    def joined(parts: Sequence[CompositeChanges]) -> CompositeChanges:
         """All of them."""
-        names = Made.__dataclass_fields__
-        return Made(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+        names = CompositeChanges.__dataclass_fields__
+        return CompositeChanges(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
     @classmethod
-    def both(cls, one: Made, rows: npt.NDArray[np.int64], other: Made, others: npt.NDArray[np.int64]) -> Made:
+    def both(
+        cls, one: CompositeChanges, rows: npt.NDArray[np.int64], other: CompositeChanges, others: npt.NDArray[np.int64]
+    ) -> CompositeChanges:
         """Rows of one made together with rows of another, not scored."""
         unknown = np.full(len(rows), np.nan)
         return cls(
@@ -84,9 +86,9 @@ class Made:
             goal=unknown,
         )
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Made:
+    def take(self, rows: npt.NDArray[np.int64]) -> CompositeChanges:
         """Some of the rows."""
-        return Made(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
+        return CompositeChanges(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
 
     @cached_property
     def rule(self) -> npt.NDArray[np.uint64]:
@@ -109,7 +111,7 @@ class Parts:
         grown: What it adds to the size of the graph, `[K, N]`.
     """
 
-    made: Made
+    made: CompositeChanges
     row: npt.NDArray[np.int64]
     height: npt.NDArray[np.float32]
     first: npt.NDArray[np.int32]
@@ -172,31 +174,31 @@ class Composition:
         self,
         singles: Changes,
         base: FloatArray,
-        workshop: Workshop,
-        acceptance: Acceptance,
+        scorer: ChangeScorer,
+        oracle: Oracle,
         *,
         most_nodes: float = np.inf,
         deadline: float | None = None,
         progress: Progress | None = None,
-    ) -> tuple[list[Made], bool]:
+    ) -> tuple[list[CompositeChanges], bool]:
         """Rules of two changes, and of three, as far as they were worth a try, and whether there was time for all.
 
         Args:
             singles: Single changes, scored.
             base: Log-odds of what counts, of every input as it is.
-            workshop: Makes and scores changes.
-            acceptance: Who is asked.
+            scorer: Carries out and scores changes.
+            oracle: The models that decide.
             most_nodes: Nodes of all graphs made of two changes, and as many again of three; where there would be more, fewer places are tried.
             deadline: When to stop, as `time.monotonic()` counts.
             progress: Called as work proceeds.
         """
         if self.most_changes < 2 or not len(singles):
             return [], True
-        state = _Search(self, singles, base, workshop, acceptance, most_nodes, deadline, progress)
-        single = state.parts(Made.of(singles), self.num_parts)
+        state = _Search(self, singles, base, scorer, oracle, most_nodes, deadline, progress)
+        single = state.parts(CompositeChanges.of(singles), self.num_parts)
         found = state.combine(single, single)
         if found and self.most_changes > 2:
-            found += state.combine(state.parts(Made.joined(found), self.num_extended), single)
+            found += state.combine(state.parts(CompositeChanges.joined(found), self.num_extended), single)
         return found, not state.out_of_time
 
     def carry_out(
@@ -205,9 +207,9 @@ class Composition:
         triples: npt.NDArray[np.uint64],
         singles: Changes,
         base: FloatArray,
-        workshop: Workshop,
-        acceptance: Acceptance,
-    ) -> list[Made]:
+        scorer: ChangeScorer,
+        oracle: Oracle,
+    ) -> list[CompositeChanges]:
         """Known rules of several changes, made at the places where a search would make them.
 
         Args:
@@ -215,12 +217,12 @@ class Composition:
             triples: Keys of pairs, and a single rule to be carried out beside each, `[T, 2]`.
             singles: Single changes, scored.
             base: Log-odds of what counts, of every input as it is.
-            workshop: Makes and scores changes.
-            acceptance: Who is asked.
+            scorer: Carries out and scores changes.
+            oracle: The models that decide.
         """
-        state = _Search(self, singles, base, workshop, acceptance)
+        state = _Search(self, singles, base, scorer, oracle)
         parts = np.unique(np.concatenate([pairs.ravel(), triples[:, 1]]))
-        single = state.parts(Made.of(singles), parts)
+        single = state.parts(CompositeChanges.of(singles), parts)
         found = [state.make(single, single, np.searchsorted(parts, pairs), same=True)]
         if len(triples):
             names = np.unique(triples[:, 0])
@@ -235,19 +237,19 @@ class _Search:
         config: Composition,
         singles: Changes,
         base: FloatArray,
-        workshop: Workshop,
-        acceptance: Acceptance,
+        scorer: ChangeScorer,
+        oracle: Oracle,
         most_nodes: float = np.inf,
         deadline: float | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.deadline, self.out_of_time = deadline, False
         self.config, self.singles, self.base = config, singles, base
-        self.workshop, self.acceptance, self.progress = workshop, acceptance, progress
+        self.scorer, self.oracle, self.progress = scorer, oracle, progress
         self.watch: Progress | None = None
         self.need = np.maximum(-base, 1e-6).astype(np.float32)
-        self.size = np.array([graph.size for graph in workshop.inputs])
-        self.theta = workshop.vocabulary.theta
+        self.size = np.array([graph.size for graph in scorer.inputs])
+        self.theta = scorer.vocabulary.theta
         self.most_nodes = most_nodes / (2 * config.num_rounds)  # of what is made at once
         effort = min(max(_MANY_CHANGES / max(len(singles), 1), 1.0), 3.0)
         self.num_tried, self.num_kept = int(effort * config.num_tried), int(effort * config.num_kept)
@@ -255,8 +257,8 @@ class _Search:
         # What covers what so far: rules of one change, at radius 0.
         self.sets = _sets(singles.rule[accepted, 0], singles.input[accepted])
 
-    def parts(self, made: Made, wanted: int | npt.NDArray[np.uint64]) -> Parts:
-        """The rules of these keys, which increase, or as many as close most of the gaps to acceptance, over all inputs."""
+    def parts(self, made: CompositeChanges, wanted: int | npt.NDArray[np.uint64]) -> Parts:
+        """The rules of these keys, which increase, or as many as close most of the gaps to oracle, over all inputs."""
         rise = (made.goal - self.base[made.input]).astype(np.float32)
         rows = np.flatnonzero(np.isfinite(rise))
         rise = rise[rows]
@@ -291,9 +293,9 @@ class _Search:
             made=made, row=rows, height=rise, first=starts, num=nums, rise=rises, cost=costs, grown=growths
         )  # fmt: skip
 
-    def combine(self, left: Parts, right: Parts) -> list[Made]:
+    def combine(self, left: Parts, right: Parts) -> list[CompositeChanges]:
         """The most promising combinations, scored; round after round, by what is still open."""
-        done: list[Made] = []
+        done: list[CompositeChanges] = []
         tried = np.zeros((len(left), len(right)), bool)
         same = left is right
         stage = f"combining {left.made.members.shape[1] + right.made.members.shape[1]} changes"
@@ -349,22 +351,22 @@ class _Search:
             weight[self.sets[row]] = 0.1
         return weight
 
-    def make(self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], *, same: bool) -> Made:
+    def make(self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], *, same: bool) -> CompositeChanges:
         """Make and score pairs of rules: at their best places, and at more where those are not accepted."""
         turned = np.zeros((len(pairs), len(self.base)), bool)
         tried = [self._made_at(left, right, pairs, turned, same=same, further=further) for further in (False, True)]
-        return _closest(Made.joined([made for made, _ in tried]))
+        return _closest(CompositeChanges.joined([made for made, _ in tried]))
 
     def _make_best(
         self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], weight: npt.NDArray[np.float32], *, same: bool
-    ) -> Made:
+    ) -> CompositeChanges:
         """What `make` makes of those pairs that turn the most at their best places."""
         turned = np.zeros((len(pairs), len(self.base)), bool)
         made, pair = self._made_at(left, right, pairs, turned, same=same, further=False)
         best = np.sort(np.argsort(-(turned @ weight), kind="stable")[: self.num_kept])
         most = int(np.clip(_MOST_PLACES // max(turned[best].size, 1), _PLACES, _MORE_PLACES))
         more, _ = self._made_at(left, right, pairs[best], turned[best], same=same, further=True, most_places=most)
-        return _closest(Made.joined([made.take(np.flatnonzero(np.isin(pair, best))), more]))
+        return _closest(CompositeChanges.joined([made.take(np.flatnonzero(np.isin(pair, best))), more]))
 
     def _made_at(
         self,
@@ -376,7 +378,7 @@ class _Search:
         same: bool,
         further: bool,
         most_places: int = _PLACES,
-    ) -> tuple[Made, npt.NDArray[np.int64]]:
+    ) -> tuple[CompositeChanges, npt.NDArray[np.int64]]:
         """Pairs of rules made at their best places, or further ones, where they have not turned an input; notes those that they turn now."""
         least = self.need * np.float32(1 - (self.config.further_slack if further else self.config.slack))
         where = ~turned
@@ -387,12 +389,12 @@ class _Search:
             pairs, where, left.first, left.num, left.height, right.first, right.num, right.height, least, most_places, further, same
         )  # fmt: skip
         one, other = left.row[one], right.row[other]
-        some = self.workshop.some_places(left.made.input[one], pair, self.most_nodes)
+        some = self.scorer.some_places(left.made.input[one], pair, self.most_nodes)
         if some is not None:
             pair, one, other = pair[some], one[some], other[some]
-        made = Made.both(left.made, one, right.made, other)
-        margin, goal = self.acceptance.judge(
-            self.workshop, made.input, made.change, deadline=self.deadline, progress=self.watch
+        made = CompositeChanges.both(left.made, one, right.made, other)
+        margin, goal = self.oracle.judge(
+            self.scorer, made.input, made.change, deadline=self.deadline, progress=self.watch
         )
         made = replace(made, margin=margin, goal=goal)
         accepted = np.flatnonzero(goal > ACCEPTED)
@@ -401,7 +403,7 @@ class _Search:
         return made.take(possible), pair[possible]
 
 
-def _closest(made: Made) -> Made:
+def _closest(made: CompositeChanges) -> CompositeChanges:
     """Rows that are accepted, and of the others the few of each rule and input that come closest."""
     order = np.lexsort((np.arange(len(made.goal)), -made.goal, made.input, made.rule))
     new = (

@@ -13,8 +13,8 @@ from comrecgc.graphs import Graph, GraphBatch, Rule, matching_kernels
 BoolArray = npt.NDArray[np.bool_]
 
 
-class Holders:
-    """Graphs in which rules are looked for."""
+class PatternMatcher:
+    """Finds the sites of rules in some graphs."""
 
     def __init__(self, graphs: Sequence[Graph]) -> None:
         batch = GraphBatch.from_graphs(graphs)

@@ -1,4 +1,4 @@
-"""Rules mined from a dataset, or read back from a run folder: enough to choose from again and again."""
+"""Rules mined from a dataset, or read back from a run folder, and the exact count of those that are chosen."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.judges import Judges
-from comrecgc.algorithms.rules.census import Census
 from comrecgc.algorithms.rules.composition import Composition
 from comrecgc.algorithms.rules.files import load_table
-from comrecgc.algorithms.rules.matcher import Holders
-from comrecgc.algorithms.rules.mining import Acceptance, Workshop, log_odds
+from comrecgc.algorithms.rules.matcher import PatternMatcher
+from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, IntArray, Oracle, log_odds
 from comrecgc.algorithms.rules.permission import MolecularPermission
-from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rules
+from comrecgc.algorithms.rules.population import Census
+from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rule, read_rules, rule_isomorphism
 from comrecgc.algorithms.rules.table import RuleTable, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch, Ladder, Rung, Site
+from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
 from comrecgc.models import Classifier
 from comrecgc.molecules import MolecularChemistry, bonding_under, has_rdkit
-from comrecgc.run import RunContext
+from comrecgc.run import Progress, RunContext
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.rules.algorithm import Rules
@@ -52,7 +53,7 @@ class MinedRules:
 
     Args:
         table: The rules and the inputs each turns.
-        workshop: Carries out changes.
+        scorer: Carries out changes.
         rejects: The inputs.
         complete: Whether there was time for all that was to be tried.
         census: What the rules do to all inputs, where those here are a sample; None where they are all.
@@ -60,7 +61,7 @@ class MinedRules:
     """
 
     table: RuleTable
-    workshop: Workshop
+    scorer: ChangeScorer
     rejects: Rejects
     complete: bool = True
     census: Census | None = None
@@ -70,13 +71,13 @@ class MinedRules:
         """Rules of the table by their rows; None for all."""
         rows = range(len(self.table)) if rows is None else rows
         new = [row for row in rows if row not in self.records]
-        self.records.update(zip(new, read_rules(self.table, self.workshop, new), strict=True))
+        self.records.update(zip(new, read_rules(self.table, self.scorer, new), strict=True))
         return [self.records[row] for row in rows]
 
     def sites(self, row: int, inputs: Sequence[int]) -> list[Site]:
         """Where a rule is carried out in inputs that it turns, in the order of its nodes: the very places of the table."""
         entries = np.array([self.table.entry(row, place) for place in inputs], np.int64)
-        found = entry_sites(self.table, self.workshop, self.rules([row])[0].rule, entries)
+        found = entry_sites(self.table, self.scorer, self.rules([row])[0].rule, entries)
         assert all(site is not None for site in found), "the entries of a counted rule carry out its pattern"
         return [site for site in found if site is not None]
 
@@ -104,33 +105,33 @@ def mine_rules(
         most_rules: Rules that the table keeps.
     """
     deadline, progress = context.clock.search_deadline(len(rejects)), context.report
-    acceptance = acceptance_of(task, classifier, judges)
-    workshop = workshop_of(task, rejects, judges.ladder, context.num_jobs)
+    oracle = oracle_of(task, classifier, judges)
+    scorer = change_scorer_of(task, rejects, judges.ladder, context.num_jobs)
     base = log_odds(rejects.scores.probability)
-    counting = acceptance.log_odds(rejects.graphs, base)
-    most_nodes = most_nodes_of(acceptance, rejects, deadline)
-    singles = workshop.changes(acceptance, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
+    counting = oracle.log_odds(rejects.graphs, base)
+    most_nodes = most_nodes_of(oracle, rejects, deadline)
+    singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
     composites, complete = Composition(most_changes=task.algorithm.max_changes).search(
-        singles, counting, workshop, acceptance, most_nodes=most_nodes, deadline=deadline, progress=progress
+        singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
     )
     chemistry = _typed_chemistry(judges.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
-        singles, composites, workshop, base, acceptance=acceptance, most_rules=most_rules,
+        singles, composites, scorer, base, oracle=oracle, most_rules=most_rules,
         definite=None if chemistry is None else chemistry.aromatic, least_confirmed=0.0 if chemistry is None else LEAST_CONFIRMED,
     )  # fmt: skip
-    mined = MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+    mined = MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete)
     return _exactly_applicable(mined, context.num_jobs)
 
 
-def most_nodes_of(acceptance: Acceptance, rejects: Rejects, deadline: float | None) -> float:
+def most_nodes_of(oracle: Oracle, rejects: Rejects, deadline: float | None) -> float:
     """Nodes of changed graphs that the model can be shown; with a deadline, as its speed allows. No limit for the package's own networks."""
-    if not acceptance.is_asked:
+    if not oracle.sees_graphs:
         return np.inf
     if deadline is None or not len(rejects):
         return MOST_ASKED
     sample = GraphBatch.from_graphs(rejects.graphs[:: -(-len(rejects) // _TIMED)])
     begun = time.monotonic()
-    acceptance.classifier.accept_probability(sample)
+    oracle.classifier.accept_probability(sample)
     now = time.monotonic()
     per_second = len(sample.labels) / max(now - begun, 1e-3)
     return min(MOST_ASKED, _SHARE_OF_SINGLES * max(deadline - now, 0.0) * per_second)
@@ -142,7 +143,7 @@ def _exactly_applicable(mined: MinedRules, jobs: int) -> MinedRules:
     Mining knows where each of its changes can be made. Together they may need more room, and nodes that a rule finds may be joined otherwise too.
     """
     rules = [record.rule for record in mined.rules()]
-    held = Holders(mined.rejects.graphs).hold(rules, mined.table.incidence().toarray(), jobs)
+    held = PatternMatcher(mined.rejects.graphs).hold(rules, mined.table.incidence().toarray(), jobs)
     return replace(mined, table=replace(mined.table, applicable=np.packbits(held, axis=1)))
 
 
@@ -152,22 +153,22 @@ def _typed_chemistry(ladder: Ladder) -> MolecularChemistry | None:
     return chemistry if isinstance(chemistry, MolecularChemistry) and chemistry.has_types else None
 
 
-def workshop_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: int) -> Workshop:
-    """Makes and scores changes of the inputs."""
+def change_scorer_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: int) -> ChangeScorer:
+    """The scorer of changes of the inputs."""
     rung = Rung.parse(task.changes)
     vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=task.theta, ladder=ladder)
-    return Workshop(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
+    return ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
 
 
-def acceptance_of(task: Task[Rules], classifier: Classifier, judges: Judges) -> Acceptance:
-    """Who is asked about changed inputs."""
+def oracle_of(task: Task[Rules], classifier: Classifier, judges: Judges) -> Oracle:
+    """The models that decide whether a changed input is accepted."""
     confirm = Rung.parse(task.changes) == Rung.CONFIRMED
     panel = () if judges.panel is None else tuple(member.classifier for member in judges.panel.members)
     if confirm and not panel:
         raise InputError(f"changes='confirmed' needs a panel. {judges.why_no_panel}")
     needed = None if judges.panel is None else judges.panel.majority
     permission = permission_of(task.algorithm, judges.ladder)
-    return Acceptance(classifier=classifier, panel=panel, confirm=confirm, needed=needed, permission=permission)
+    return Oracle(classifier=classifier, panel=panel, confirm=confirm, needed=needed, permission=permission)
 
 
 def permission_of(rules: Rules, ladder: Ladder) -> MolecularPermission | None:
@@ -210,5 +211,182 @@ def stored_rules(task: Task[Rules], rejects: Rejects, ladder: Ladder, path: Path
         num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-"), ladder=ladder, bonding=bonding,
         offered=np.ones(len(table.groups), bool),
     )  # fmt: skip
-    workshop = Workshop(inputs=rejects.graphs, vocabulary=vocabulary)
-    return MinedRules(table=table, workshop=workshop, rejects=rejects, complete=complete)
+    scorer = ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary)
+    return MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete)
+
+
+# The exact count of chosen rules: every site of a rule in every input is tried, where mining tries the promising ones.
+
+
+MOST_SITES = 50_000
+"""Sites of a rule in one input that are tried."""
+
+_INPUTS_AT_ONCE = 128
+
+
+def count_rules_exactly(
+    mined: MinedRules,
+    rows: Sequence[int],
+    oracle: Oracle,
+    *,
+    most_nodes: float = np.inf,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> MinedRules:
+    """The same table in which some rules are counted at all of their sites.
+
+    An input that a rule turns at a site that mining did not try becomes an entry of the rule. Entries whose pattern differs from that of the rule go.
+
+    Args:
+        mined: The table and what it was mined from.
+        rows: Rules to count; those that are exact already are left as they are.
+        oracle: The models that decide.
+        most_nodes: Nodes of changed graphs that the model is shown; rules beyond are not counted.
+        deadline: When to stop, as `time.monotonic()` counts; rules that are left are not counted.
+        progress: Called as work proceeds.
+    """
+    table, matcher = mined.table, PatternMatcher(mined.rejects.graphs)
+    open_rows = [row for row in rows if not table.exact[row]]
+    parts: dict[int, _Entries] = {}
+    exact: dict[int, bool] = {}
+    asked_before = oracle.tally.graphs
+    for done, row in enumerate(open_rows):
+        if deadline is not None and time.monotonic() > deadline:
+            break
+        counted = _count(mined, mined.rules([row])[0], matcher, oracle, most_nodes, deadline)
+        if counted is None:
+            break
+        parts[row], shown, exact[row] = counted
+        most_nodes -= shown
+        if progress is not None:
+            progress("counting chosen rules", done + 1, len(open_rows), "")
+    if not parts:
+        return mined
+    asked = oracle.tally.graphs - asked_before
+    table = _with_entries(table, parts, exact, table.num_scored + asked if table.num_scored else 0)
+    return replace(mined, table=table, records={row: it for row, it in mined.records.items() if row not in parts})
+
+
+_Entries = tuple[IntArray, npt.NDArray[np.int16], npt.NDArray[np.float32], npt.NDArray[np.int8]]
+"""Input, change, margin and votes of the entries of a rule."""
+
+
+def _count(
+    mined: MinedRules,
+    record: MinedRule,
+    matcher: PatternMatcher,
+    oracle: Oracle,
+    most_nodes: float,
+    deadline: float | None,
+) -> tuple[_Entries, float, bool] | None:
+    """The entries of a rule, the nodes that the model was shown, and whether that is all; None if there are too many sites, or no time."""
+    table, row, scorer = mined.table, record.row, mined.scorer
+    entries = np.arange(table.ptr[row], table.ptr[row + 1])
+    if record.rule.radius > (1 if record.rule.num_changes == 1 else 0):  # keys of less say all of the pattern
+        same = [site is not None for site in entry_sites(table, scorer, record.rule, entries)]
+        entries = entries[np.array(same, bool)]
+    asked = table.can_be_carried_out(row)
+    asked[table.input[entries]] = False
+    total = np.array([2 * graph.size + record.rule.size_change for graph in scorer.inputs])
+    asked &= record.rule.cost <= scorer.vocabulary.theta * total
+    sizes = np.array([graph.num_nodes for graph in scorer.inputs])
+    found: list[tuple[int, IntArray, float]] = []
+    shown, is_exact = 0.0, True
+    places = np.flatnonzero(asked)
+    for start in range(0, len(places), _INPUTS_AT_ONCE):
+        block = np.zeros(len(asked), bool)
+        block[places[start : start + _INPUTS_AT_ONCE]] = True
+        inputs, sites = matcher.sites(record.rule, block, MOST_SITES)
+        changes = record.changes_at(sites)
+        _, first = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_index=True)
+        inputs, sites, changes = inputs[first], sites[first], changes[first]
+        shown += float(sizes[inputs].sum()) if oracle.sees_graphs else 0.0
+        if shown > most_nodes or (deadline is not None and time.monotonic() > deadline):
+            return None
+        margin, goal = oracle.judge(scorer, inputs, changes, deadline=deadline)
+        best = _best(mined, record, inputs, changes, margin, goal)
+        impossible = np.isnan(margin) & ~np.isin(inputs, [place for place, _, _ in best])
+        is_exact &= not _turns_where_parts_touch(mined, record.rule, inputs[impossible], sites[impossible], oracle)
+        found += best
+    new_inputs = np.array([place for place, _, _ in found], np.int32)
+    new_changes = np.full((len(found), *table.change.shape[1:]), -1, np.int16)
+    for k, (_, change, _) in enumerate(found):
+        new_changes[k, : len(change)] = change
+    votes = oracle.votes(scorer, new_inputs, new_changes[:, : len(record.change)].astype(np.int32))
+    inputs = np.concatenate([table.input[entries], new_inputs])
+    order = np.argsort(inputs, kind="stable")
+    counted = (
+        inputs[order],
+        np.concatenate([table.change[entries], new_changes])[order],
+        np.concatenate([table.margin[entries], np.array([each[2] for each in found], np.float32)])[order],
+        np.concatenate([table.votes[entries], votes])[order],
+    )
+    return counted, shown, is_exact
+
+
+def _best(
+    mined: MinedRules,
+    record: MinedRule,
+    inputs: IntArray,
+    changes: IntArray,
+    margin: npt.NDArray[np.float64],
+    goal: npt.NDArray[np.float64],
+) -> list[tuple[int, IntArray, float]]:
+    """The best accepted changes of every input that carry out this very rule.
+
+    Hydrogens that follow may be more or fewer at other sites, which is another rule.
+    """
+    accepted = np.flatnonzero(goal > ACCEPTED)
+    order = accepted[np.lexsort((accepted, -goal[accepted], inputs[accepted]))]
+    found: dict[int, tuple[int, IntArray, float]] = {}
+    for k in order.tolist():
+        place = int(inputs[k])
+        if place not in found and _carries_out(mined, record, place, changes[k]):
+            found[place] = (place, changes[k], float(margin[k]))
+    return list(found.values())
+
+
+def _carries_out(mined: MinedRules, record: MinedRule, place: int, change: IntArray) -> bool:
+    """Whether changes of an input are the rule."""
+    graph = mined.scorer.inputs[place]
+    batch, origin = mined.scorer.changed(place, change[None])
+    rule, _ = read_rule(graph, batch[0], origin.tolist(), change, mined.table.groups, record.rule.radius)
+    return rule_isomorphism(record.rule, rule) is not None
+
+
+def _turns_where_parts_touch(mined: MinedRules, rule: Rule, inputs: IntArray, sites: IntArray, oracle: Oracle) -> bool:
+    """Whether a rule turns an input at a site where a closed node has more neighbours in the map than `before` says.
+
+    The pattern fits there, as where a chain fits a ring, but no changes of groups do the same; the table has no entry for it.
+    """
+    closed = [node for node, is_closed in enumerate(rule.closed) if is_closed]
+    degrees = [mined.scorer.inputs[place].degrees() for place in inputs.tolist()]
+    usual = sum(len(rule.before.neighbours[node]) for node in closed)
+    rows = [k for k, degree in enumerate(degrees) if degree[sites[k, closed]].sum() > usual]
+    if not rows:
+        return False
+    vocabulary, graphs = mined.scorer.vocabulary, [mined.scorer.inputs[inputs[k]] for k in rows]
+    results = [carry_out(rule, graph, tuple(sites[k].tolist())) for k, graph in zip(rows, graphs, strict=True)]
+    distance = [rule.distance(graph, result) for graph, result in zip(graphs, results, strict=True)]
+    accepted = oracle.classifier.accept_probability(GraphBatch.from_graphs(results)) > 0.5
+    rungs = vocabulary.ladder.rungs(ChangedGraphs.from_graphs(graphs, results))
+    holds = accepted & (np.array(distance) <= vocabulary.theta) & (rungs >= min(vocabulary.rung, Rung.PLAUSIBLE))
+    return bool(holds.any())
+
+
+def _with_entries(
+    table: RuleTable, parts: dict[int, _Entries], is_exact: dict[int, bool], num_scored: int
+) -> RuleTable:
+    """The table with the entries of some rules replaced."""
+    exact = table.exact.copy()
+    exact[list(parts)] = list(is_exact.values())
+    columns = [
+        parts.get(row, (table.input[part], table.change[part], table.margin[part], table.votes[part]))
+        for row in range(len(table))
+        for part in [slice(int(table.ptr[row]), int(table.ptr[row + 1]))]
+    ]
+    input_, change, margin, votes = (np.concatenate(column) for column in zip(*columns, strict=True))
+    ptr = np.concatenate([[0], np.cumsum([len(column[0]) for column in columns])]).astype(np.int64)
+    return replace(
+        table, ptr=ptr, input=input_, change=change, margin=margin, votes=votes, exact=exact, num_scored=num_scored
+    )

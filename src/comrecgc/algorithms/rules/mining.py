@@ -76,8 +76,8 @@ class Changes:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Workshop:
-    """Makes and scores changes of some inputs.
+class ChangeScorer:
+    """Enumerates, carries out and scores changes of some inputs.
 
     Args:
         inputs: The graphs.
@@ -103,7 +103,7 @@ class Workshop:
 
     def changes(
         self,
-        acceptance: Acceptance,
+        oracle: Oracle,
         progress: Progress | None = None,
         wanted: Any | None = None,
         base: FloatArray | None = None,
@@ -113,7 +113,7 @@ class Workshop:
         """Every single change of every input that stays within θ and on the rung, scored.
 
         Args:
-            acceptance: Who is asked.
+            oracle: The models that decide.
             progress: Called as work proceeds.
             wanted: Only changes of these rules, as `enumeration_kernels.Wanted`; None for all.
             base: Log-odds of what counts, of every input as it is, `[N]`; of very many changes only those that raise them are kept.
@@ -143,7 +143,7 @@ class Workshop:
         num_untried = 0 if some is None else len(inputs) - len(some)
         if some is not None:
             inputs, change, size, keys = inputs[some], change[some], size[some], keys[some]
-        margin, goal = acceptance.judge(self, inputs, change, deadline=deadline, progress=progress)
+        margin, goal = oracle.judge(self, inputs, change, deadline=deadline, progress=progress)
         num_tried = np.zeros((change_kernels.NUM_KINDS, len(self.inputs)), np.int64)
         np.add.at(num_tried, (change[:, 0, 0], inputs), 1)
         if base is not None and len(inputs) > _TOO_MANY:
@@ -364,8 +364,8 @@ class Tally:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Acceptance:
-    """Who is asked about changed graphs.
+class Oracle:
+    """The models that decide whether a changed graph is accepted.
 
     Args:
         classifier: The explained model.
@@ -384,7 +384,7 @@ class Acceptance:
     tally: Tally = field(default_factory=Tally)
 
     @property
-    def is_asked(self) -> bool:
+    def sees_graphs(self) -> bool:
         """Whether the explained model must be shown every changed graph; the package's own networks are recomputed where a change reaches."""
         return compiled_network(self.classifier) is None
 
@@ -403,7 +403,7 @@ class Acceptance:
 
     def judge(
         self,
-        workshop: Workshop,
+        scorer: ChangeScorer,
         inputs: IntArray,
         changes: IntArray,
         *,
@@ -413,33 +413,33 @@ class Acceptance:
         """Log-odds of accept, and of what counts, `[V]` each, after each row of changes; NaN where they do not count.
 
         Args:
-            workshop: Makes changes.
+            scorer: Makes changes.
             inputs: Whom each row changes, `[V]`.
             changes: The changes, `[V, k, 4]`.
             deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts; the others do not count.
             progress: Called as work proceeds.
         """
-        margin = workshop.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
+        margin = scorer.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
         self.tally.graphs += int(np.isfinite(margin).sum())
         if self.permission is not None:
             likely = np.flatnonzero(margin > ACCEPTED)
             permitted = self.permission.allowed(
-                workshop, inputs[likely], changes[likely], deadline=deadline, progress=progress
+                scorer, inputs[likely], changes[likely], deadline=deadline, progress=progress
             )
             margin[likely[~permitted]] = np.nan
         if not self.confirm:
             return margin, margin
         rows = np.flatnonzero(np.isfinite(margin))
-        said = np.sort([workshop.margins(member, inputs[rows], changes[rows]) for member in self.panel], axis=0)
+        said = np.sort([scorer.margins(member, inputs[rows], changes[rows]) for member in self.panel], axis=0)
         goal = margin.copy()
         goal[rows] = np.minimum(margin[rows], said[len(self.panel) - self.majority])
         return margin, goal
 
-    def votes(self, workshop: Workshop, inputs: IntArray, changes: IntArray) -> npt.NDArray[np.int8]:
+    def votes(self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray) -> npt.NDArray[np.int8]:
         """How many of the panel accept what each row of changes makes, `[V]`; `NOT_ASKED` where there is no panel."""
         if not self.panel:
             return np.full(len(inputs), NOT_ASKED, np.int8)
-        said = [workshop.margins(member, inputs, changes) > 0 for member in self.panel]
+        said = [scorer.margins(member, inputs, changes) > 0 for member in self.panel]
         return np.asarray(np.sum(said, axis=0), np.int8)
 
 

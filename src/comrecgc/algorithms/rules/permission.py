@@ -27,7 +27,7 @@ from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsW
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
-    from comrecgc.algorithms.rules.mining import IntArray, Workshop
+    from comrecgc.algorithms.rules.mining import ChangeScorer, IntArray
     from comrecgc.run import Progress
 
 
@@ -42,7 +42,7 @@ class Permission(Protocol):
 
     def allowed(
         self,
-        workshop: Workshop,
+        scorer: ChangeScorer,
         inputs: IntArray,
         changes: IntArray,
         *,
@@ -52,7 +52,7 @@ class Permission(Protocol):
         """Mask of the rows `[V]`.
 
         Args:
-            workshop: Makes changes.
+            scorer: Carries out changes.
             inputs: Whom each row changes, `[V]`, not decreasing.
             changes: The changes, `[V, k, 4]`.
             deadline: When to stop, as `time.monotonic()` counts; what was not looked at by then is not allowed.
@@ -82,7 +82,7 @@ class MolecularPermission:
 
     def allowed(
         self,
-        workshop: Workshop,
+        scorer: ChangeScorer,
         inputs: IntArray,
         changes: IntArray,
         *,
@@ -91,24 +91,24 @@ class MolecularPermission:
     ) -> BoolArray:
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
-        bounds = np.searchsorted(inputs[order], np.arange(len(workshop.inputs) + 1))
-        unusual = self._unusual(workshop.vocabulary.groups)
+        bounds = np.searchsorted(inputs[order], np.arange(len(scorer.inputs) + 1))
+        unusual = self._unusual(scorer.vocabulary.groups)
         for i in np.unique(inputs).tolist():
             rows = order[bounds[i] : bounds[i + 1]]
             if deadline is not None and time.monotonic() > deadline:
                 mask[rows] = False
                 continue
-            graph = workshop.inputs[i]
+            graph = scorer.inputs[i]
             if self.chemistry.has_types:
-                mask[rows] = self._keeps_bonds(graph, changes[rows], workshop.vocabulary.groups)
+                mask[rows] = self._keeps_bonds(graph, changes[rows], scorer.vocabulary.groups)
                 rows = rows[mask[rows]]
             if not self.wishes:
                 rows = rows[self._in_doubt(graph, changes[rows], unusual)]
             if len(rows):
-                batch, origin = workshop.changed(i, changes[rows])
+                batch, origin = scorer.changed(i, changes[rows])
                 mask[rows] = self.permits(graph, batch, origin)
             if progress is not None:
-                progress("checking molecules", i + 1, len(workshop.inputs), "")
+                progress("checking molecules", i + 1, len(scorer.inputs), "")
         return mask
 
     def permits(self, graph: Graph, batch: GraphBatch, origin: npt.NDArray[np.int32]) -> BoolArray:

@@ -1,14 +1,17 @@
-"""More graphs than can be mined: a sample of them is studied as usual, and the rules it gives are carried out on all, block after block.
+"""More graphs than can be mined: a sample of them is studied as usual, and the rules it gives are counted on all, block after block.
 
-A block is the unit of everything: of work on threads or on a cluster, and of what an interrupted run keeps. Its result is a
-file, written whole or not at all, and does not depend on where it was made.
+Mining looks at every change of every input. A census looks only for the rules of a table, so it is a map over inputs: blocks of them
+may be counted anywhere and in any order. On the inputs that a table was mined from it finds what the table says. A block is also what an interrupted
+run keeps: its result is a file, written whole or not at all, and does not depend on where it was made.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +19,179 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task
-from comrecgc.algorithms.rules.census import Census, Recipes, count_rules
-from comrecgc.algorithms.rules.choice import RuleChoice, Wishes, choose_for_all, wilson_interval
-from comrecgc.algorithms.rules.mining import Acceptance, log_odds
-from comrecgc.algorithms.rules.table import RuleTable
+from comrecgc.algorithms.rules import enumeration_kernels
+from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose_for_all, wilson_interval
+from comrecgc.algorithms.rules.composition import CompositeChanges, Composition, composite_keys
+from comrecgc.algorithms.rules.matcher import PatternMatcher
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle, log_odds
+from comrecgc.algorithms.rules.reading import read_rules
+from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, packed
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
-from comrecgc.graphs import GraphBatch, Rung
+from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
 from comrecgc.models import Classifier, predict
 from comrecgc.run import RunContext, check_same_facts, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.scoring import change_kernels
+
+# Which inputs each rule of a table turns.
+
+
+Keys = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleIndex:
+    """Keys and patterns by which the rules of a table are found in other graphs.
+
+    Args:
+        key: The rules, `[K]`, increasing,
+        rules: and what each of them says, `[K]`.
+        general: Single rules at radius 0 that are rules of the table or parts of one, increasing,
+        exact: and single rules at radius 1 that are rules of the table, or that rules at radius 2 refine.
+        narrow: What both are at radius 0, increasing.
+        pairs: Single rules that are carried out together, `[P, 2]`.
+        triples: Keys of pairs and the single rule beside each, `[T, 2]`.
+    """
+
+    key: Keys
+    rules: tuple[Rule, ...]
+    general: Keys
+    exact: Keys
+    narrow: Keys
+    pairs: Keys
+    triples: Keys
+
+    @classmethod
+    def of(cls, table: RuleTable, scorer: ChangeScorer) -> RuleIndex:
+        """The index of a table, read off the inputs it was mined from."""
+        size = table.num_changes
+        entries = np.concatenate([table.ptr[:-1], np.flatnonzero(size[table.rule] == MOST_CHANGES)])
+        rule = np.concatenate([np.arange(len(table)), table.rule[entries[len(table) :]]])
+        change = table.change[entries].astype(np.int32)
+        members = _keys_of(table.input[entries], change, scorer)  # [V, 3, 2]: radius 0 and 1
+        radius = np.minimum(table.radius[rule], 1).astype(np.int64)
+        two, three = (np.flatnonzero(size[rule] == count) for count in (2, 3))
+        general, inner = members[:, :, 0], np.concatenate([two, three])
+        pair_of_three = composite_keys(general[three, :2], change[three, :2])
+        alone = np.flatnonzero(size == 1)
+        general_rules = general[alone[radius[alone] == 0], 0]
+        exact = alone[radius[alone] == 1]
+        every = np.unique(np.concatenate([general_rules, general[two, :2].ravel(), general[three].ravel()]))
+        return cls(
+            key=table.key,
+            rules=tuple(record.rule for record in read_rules(table, scorer, range(len(table)))),
+            general=every,
+            exact=np.unique(members[exact, 0, 1]),
+            narrow=np.union1d(every, general[exact, 0]),
+            pairs=np.unique(general[inner, :2], axis=0),
+            triples=np.unique(np.stack([pair_of_three, general[three, 2]], axis=1), axis=0),
+        )
+
+    @property
+    def wanted(self) -> Any:
+        """The single changes that carrying the rules out takes, as a `enumeration_kernels.Wanted`."""
+        tables = (change_kernels.hash_table(keys) for keys in (self.narrow, self.general, self.exact))
+        return enumeration_kernels.Wanted(*tables)
+
+
+def _keys_of(inputs: npt.NDArray[np.int32], changes: npt.NDArray[np.int32], scorer: ChangeScorer) -> Keys:
+    """Keys of the single rule that each change carries out, at radius 0 and 1, `[V, 3, 2]`."""
+    keys = np.zeros((len(inputs), MOST_CHANGES, 2), np.uint64)
+    for input_ in np.unique(inputs).tolist():
+        rows = np.flatnonzero(inputs == input_)
+        where = {tuple(row): key for row, key in zip(*scorer.enumerated(input_), strict=True)}
+        for row in rows.tolist():
+            for place, change in enumerate(map(tuple, changes[row].tolist())):
+                if change[0] >= 0:
+                    keys[row, place] = where[change][:2]
+    return keys
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Census:
+    """What a census says of some inputs.
+
+    Args:
+        turned: Inputs that each rule turns, `[K, …]`, eight to a byte; spare bits are 0.
+        num_applicable: How many each rule can be carried out on according to its pattern, `[K]`.
+        num_inputs: How many inputs there are.
+    """
+
+    turned: npt.NDArray[np.uint8]
+    num_applicable: npt.NDArray[np.int64]
+    num_inputs: int
+
+    @staticmethod
+    def joined(parts: Sequence[Census]) -> Census:
+        """Of all inputs, part after part; every part begins a byte of its own."""
+        return Census(
+            turned=np.concatenate([part.turned for part in parts], axis=1),
+            num_applicable=np.sum([part.num_applicable for part in parts], axis=0),
+            num_inputs=sum(part.num_inputs for part in parts),
+        )
+
+    @cached_property
+    def num_accepted(self) -> npt.NDArray[np.int64]:
+        """Inputs that each rule turns, `[K]`."""
+        return np.array([np.bitwise_count(row).sum() for row in self.turned], np.int64)
+
+    @property
+    def success(self) -> npt.NDArray[np.float64]:
+        """Share of the inputs that hold what a rule finds that it turns, `[K]`."""
+        return self.num_accepted / np.maximum(self.num_applicable, 1)
+
+
+def count_rules(
+    index: RuleIndex, inputs: Sequence[Graph], base: FloatArray, vocabulary: Vocabulary, oracle: Oracle
+) -> Census:
+    """Carry rules out on some inputs.
+
+    Args:
+        index: Keys and patterns of the rules.
+        inputs: The graphs.
+        base: Log-odds of accept of each, `[N]`.
+        vocabulary: What the rules were mined with.
+        oracle: The models that decided.
+    """
+    scorer = ChangeScorer(inputs=inputs, vocabulary=vocabulary)
+    singles = scorer.changes(oracle, wanted=index.wanted)
+    composites: list[CompositeChanges] = []
+    if len(index.pairs) and len(singles):
+        composites = Composition().carry_out(
+            index.pairs, index.triples, singles, oracle.log_odds(inputs, base), scorer, oracle
+        )
+    shape = (len(index.key), len(inputs))
+    turned = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
+    for key, input_ in _accepted_keys(singles, composites, scorer, index):
+        place = np.searchsorted(index.key, key)
+        listed = index.key[np.minimum(place, shape[0] - 1)] == key if shape[0] else np.zeros(len(key), bool)
+        turned |= packed(place[listed], input_[listed], shape)
+    known = np.unpackbits(turned, axis=1, count=len(inputs)).astype(bool)
+    holds = PatternMatcher(inputs).hold(index.rules, known)
+    return Census(turned=turned, num_applicable=holds.sum(axis=1, dtype=np.int64), num_inputs=len(inputs))
+
+
+def _accepted_keys(
+    singles: Changes, composites: Sequence[CompositeChanges], scorer: ChangeScorer, index: RuleIndex
+) -> Iterator[tuple[Keys, IntArray]]:
+    """Rules of every radius that are accepted somewhere, and the inputs where that is: keys and inputs, in pairs."""
+    rows = np.flatnonzero(singles.accepted)
+    narrow, exact = singles.rule[rows].T
+    yield narrow, singles.input[rows]
+    yield exact, singles.input[rows]
+    rows = rows[np.isin(exact, index.exact)]
+    yield (
+        scorer.widened_keys(singles.input[rows], singles.change[rows, 0], singles.rule[rows, 1]),
+        singles.input[rows],
+    )
+    for made in composites:
+        rows = np.flatnonzero(made.goal > ACCEPTED)
+        yield made.rule[rows], made.input[rows]
+        yield scorer.exact_keys(made.input[rows], made.change[rows], made.exact[rows]), made.input[rows]
+
+
+# All graphs in blocks, and the choice for all.
+
 
 CENSUS = "census.npz"
 """File in a run folder of the inputs that each rule turns."""
@@ -44,7 +211,7 @@ _KINDS = {"turned": "u2", "num_applicable": "i1"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Population:
+class FullDataset:
     """All graphs, where only a sample of them is studied.
 
     Args:
@@ -68,7 +235,7 @@ def first_sample(dataset: GraphDataset, sample: int, seed: int) -> GraphDataset:
     return dataset.subset(np.sort(_shuffled(dataset, seed)[:sample]).tolist())
 
 
-def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, seed: int) -> Population | None:
+def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, seed: int) -> FullDataset | None:
     """The dataset and a sample of it; None where the sample is all.
 
     The first graphs of a shuffle are the sample, and more of them until half as many are rejected.
@@ -87,7 +254,7 @@ def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, se
         part = order[size : size + sample]
         rejected += len(predict(classifier, [dataset.graphs[i] for i in part.tolist()]).rejects)
         size += len(part)
-    return Population(dataset=dataset, studied=np.sort(order[:size]))
+    return FullDataset(dataset=dataset, studied=np.sort(order[:size]))
 
 
 def _shuffled(dataset: GraphDataset, seed: int) -> npt.NDArray[np.int64]:
@@ -99,27 +266,27 @@ class CensusWork:
     """What every block needs.
 
     Args:
-        recipes: The rules.
+        index: Keys and patterns of the rules.
         vocabulary: What they were mined with.
-        acceptance: Who is asked; its panel must reject inputs too where all are explained together.
+        oracle: The models; its panel must reject inputs too where all are explained together.
         unanimous: Whether that is so.
     """
 
-    recipes: Recipes
+    index: RuleIndex
     vocabulary: Vocabulary
-    acceptance: Acceptance
+    oracle: Oracle
     unanimous: bool = False
 
 
 def count_block(work: CensusWork, batch: GraphBatch) -> Census:
     """The census of one block: its rejected graphs and the rules that turn each."""
-    probability = np.asarray(work.acceptance.classifier.accept_probability(batch), np.float64)
+    probability = np.asarray(work.oracle.classifier.accept_probability(batch), np.float64)
     rejected = probability <= 0.5
-    for member in work.acceptance.panel if work.unanimous else ():
+    for member in work.oracle.panel if work.unanimous else ():
         rejected &= member.accept_probability(batch) <= 0.5
     places = np.flatnonzero(rejected)
     graphs = [batch[place] for place in places.tolist()]
-    return count_rules(work.recipes, graphs, log_odds(probability[places]), work.vocabulary, work.acceptance)
+    return count_rules(work.index, graphs, log_odds(probability[places]), work.vocabulary, work.oracle)
 
 
 def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) -> Census:
@@ -130,7 +297,7 @@ def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) ->
         dataset: All graphs.
         context: Where blocks are counted, and the folder that keeps a file for every block.
     """
-    folder, key = context.folder, work.recipes.key
+    folder, key = context.folder, work.index.key
     blocks = range(num_blocks_of(len(dataset)))
     kept: dict[int, Census] = {}
     if folder is not None and context.resume:
@@ -189,7 +356,7 @@ def _name(key: npt.NDArray[np.uint64], block: int | None) -> list[Any]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Whole:
+class FullChoice:
     """A choice of rules for all inputs, of which a sample is shown.
 
     Args:
@@ -206,8 +373,8 @@ class Whole:
 
     @classmethod
     def chosen(
-        cls, census: Census, table: RuleTable, task: Task[Any], wishes: Wishes, *, on_sample: RuleChoice
-    ) -> Whole | None:
+        cls, census: Census, table: RuleTable, task: Task[Any], wishes: RuleFilter, *, on_sample: RuleChoice
+    ) -> FullChoice | None:
         """What is chosen under some wishes; None where the panel's consent counts and only the sample was asked for it."""
         if wishes.confirmed and task.changes != str(Rung.CONFIRMED):
             return None

@@ -13,7 +13,7 @@ from comrecgc.algorithms.rules.groups import Group, common_nodes
 from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, Site
 
 if TYPE_CHECKING:
-    from comrecgc.algorithms.rules.mining import Workshop
+    from comrecgc.algorithms.rules.mining import ChangeScorer
     from comrecgc.algorithms.rules.table import RuleTable
 
 
@@ -51,10 +51,10 @@ class MinedRule:
         return rows
 
 
-def read_rules(table: RuleTable, workshop: Workshop, rows: Sequence[int]) -> list[MinedRule]:
+def read_rules(table: RuleTable, scorer: ChangeScorer, rows: Sequence[int]) -> list[MinedRule]:
     """Rules of a table, each read off the first input that it turns."""
     found = []
-    for row, (rule, site) in zip(rows, read_entries(table, workshop, table.ptr[np.asarray(rows, int)]), strict=True):
+    for row, (rule, site) in zip(rows, read_entries(table, scorer, table.ptr[np.asarray(rows, int)]), strict=True):
         change = table.change[table.ptr[row]].astype(np.int32)
         change = change[change[:, 0] >= 0]
         rank = {node: k for k, node in enumerate(site)}
@@ -63,21 +63,23 @@ def read_rules(table: RuleTable, workshop: Workshop, rows: Sequence[int]) -> lis
     return found
 
 
-def read_entries(table: RuleTable, workshop: Workshop, entries: npt.NDArray[np.int64]) -> list[tuple[Rule, Site]]:
+def read_entries(table: RuleTable, scorer: ChangeScorer, entries: npt.NDArray[np.int64]) -> list[tuple[Rule, Site]]:
     """The rule that each entry of a table carries out, as its own place shows it, and that place."""
-    batch, origins = workshop.built(table.input[entries], table.change[entries].astype(np.int32))
+    batch, origins = scorer.built(table.input[entries], table.change[entries].astype(np.int32))
     return [
         read_rule(
-            workshop.inputs[table.input[entry]], batch[k], origins[k].tolist(), table.change[entry], table.groups,
+            scorer.inputs[table.input[entry]], batch[k], origins[k].tolist(), table.change[entry], table.groups,
             int(table.radius[table.rule[entry]]),
         )
         for k, entry in enumerate(entries.tolist())
     ]  # fmt: skip
 
 
-def entry_sites(table: RuleTable, workshop: Workshop, rule: Rule, entries: npt.NDArray[np.int64]) -> list[Site | None]:
+def entry_sites(
+    table: RuleTable, scorer: ChangeScorer, rule: Rule, entries: npt.NDArray[np.int64]
+) -> list[Site | None]:
     """Where entries of a table carry a rule out, in the order of its nodes; None where the pattern there is another."""
-    orders = [(rule_isomorphism(rule, read), site) for read, site in read_entries(table, workshop, entries)]
+    orders = [(rule_isomorphism(rule, read), site) for read, site in read_entries(table, scorer, entries)]
     return [None if order is None else tuple(site[node] for node in order) for order, site in orders]
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.rules.composition import Made
+from comrecgc.algorithms.rules.composition import CompositeChanges
 from comrecgc.algorithms.rules.groups import Group
-from comrecgc.algorithms.rules.mining import ACCEPTED, Acceptance, Changes, IntArray, Workshop
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, IntArray, Oracle
 from comrecgc.graphs import GraphBatch, NeighbourIndex
 from comrecgc.scoring import change_kernels
 
@@ -160,11 +160,11 @@ class RuleTable:
 
 def tabulate(
     singles: Changes,
-    composites: Sequence[Made],
-    workshop: Workshop,
+    composites: Sequence[CompositeChanges],
+    scorer: ChangeScorer,
     base: npt.NDArray[np.float64],
     *,
-    acceptance: Acceptance,
+    oracle: Oracle,
     most_rules: int = 3000,
     least_inputs: int = 2,
     definite: npt.NDArray[np.bool_] | None = None,
@@ -178,9 +178,9 @@ def tabulate(
     Args:
         singles: Single changes, scored.
         composites: Several made together.
-        workshop: What they were mined with.
+        scorer: What they were mined with.
         base: Log-odds of accept of every input as it is.
-        acceptance: Who was asked; its panel is asked about what is kept.
+        oracle: The models that decided; its panel is asked about what is kept.
         most_rules: Rules to keep: those that turn the most inputs, and a third for those that do so nearly wherever they can be carried out.
         least_inputs: Rules that turn fewer inputs are left out.
         definite: Labels that say enough of a node for a group to be exchanged there, `[L]`; all other changes are then made only in their exact
@@ -188,24 +188,24 @@ def tabulate(
             knows what to do with it. None where every rule may come without surroundings.
         least_confirmed: Least share of the inputs a rule turns for which most of the panel agree, where there is one.
     """
-    rows = accepted_rows(singles, composites, workshop, least_inputs, definite=definite)
+    rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     common = np.lexsort((key, -accepted))[:_LOOKED_AT]
     common = np.sort(common[accepted[common] >= least_inputs])
-    applicable = _applicable(singles, rows, start[common], workshop, len(base))
+    applicable = _applicable(singles, rows, start[common], scorer, len(base))
     success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
     worth = _kept(key[common], accepted[common], success, most_rules)
     kept, applicable = common[worth], applicable[worth]
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
-    votes = acceptance.votes(workshop, entries.input, entries.change.astype(np.int32))
-    majority = acceptance.majority if acceptance.panel else 0
+    votes = oracle.votes(scorer, entries.input, entries.change.astype(np.int32))
+    majority = oracle.majority if oracle.panel else 0
     firm = _confirmed_rules(entries.key, key[kept], votes >= majority, least_confirmed if majority else 0.0)
     of_firm = np.flatnonzero(np.isin(entries.key, key[kept[firm]]))
     kept, applicable, entries, votes = kept[firm], applicable[firm], entries.take(of_firm), votes[of_firm]
     first = start[kept]
     change = rows.change[first]
-    gained = _labels_gained(rows.input[first], change, workshop)
+    gained = _labels_gained(rows.input[first], change, scorer)
     return RuleTable(
         key=key[kept],
         general=rows.general[first],
@@ -224,11 +224,11 @@ def tabulate(
         random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
         exact=(change[:, 1, 0] < 0) & (rows.radius[first] < WIDE) & (singles.num_untried == 0),
         majority=majority,
-        groups=workshop.vocabulary.groups,
+        groups=scorer.vocabulary.groups,
         num_left_out=len(left_out),
         most_left_out=int(accepted[left_out].max(initial=0)),
         num_unconfirmed=int((~firm).sum()),
-        num_scored=len(base) + acceptance.tally.graphs,
+        num_scored=len(base) + oracle.tally.graphs,
         num_untried=singles.num_untried,
     )
 
@@ -265,23 +265,23 @@ class _Rows:
 
 def accepted_rows(
     singles: Changes,
-    composites: Sequence[Made],
-    workshop: Workshop,
+    composites: Sequence[CompositeChanges],
+    scorer: ChangeScorer,
     least_inputs: int,
     *,
     definite: npt.NDArray[np.bool_] | None,
 ) -> _Rows:
     """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
 
-    def plain(rows: npt.NDArray[np.int64], made: Changes | Made, radius: int) -> npt.NDArray[np.int64]:
+    def plain(rows: npt.NDArray[np.int64], made: Changes | CompositeChanges, radius: int) -> npt.NDArray[np.int64]:
         if definite is None or radius == WIDE:
             return rows
-        return rows[_say_enough(made.input[rows], made.change[rows], radius, workshop, definite)]
+        return rows[_say_enough(made.input[rows], made.change[rows], radius, scorer, definite)]
 
     all_rows = np.flatnonzero(singles.accepted)
     narrow, exact = singles.rule.T
     wide = np.zeros(len(exact), np.uint64)
-    wide[all_rows] = workshop.widened_keys(singles.input[all_rows], singles.change[all_rows, 0], exact[all_rows])
+    wide[all_rows] = scorer.widened_keys(singles.input[all_rows], singles.change[all_rows, 0], exact[all_rows])
     parts = [
         _Rows(
             key=key[rows],
@@ -301,7 +301,7 @@ def accepted_rows(
     for made in composites:
         all_rows = np.flatnonzero(made.goal > ACCEPTED)
         exact = np.zeros(len(made.goal), np.uint64)
-        exact[all_rows] = workshop.exact_keys(made.input[all_rows], made.change[all_rows], made.exact[all_rows])
+        exact[all_rows] = scorer.exact_keys(made.input[all_rows], made.change[all_rows], made.exact[all_rows])
         parts += [
             _Rows(
                 key=key[rows],
@@ -322,14 +322,14 @@ def accepted_rows(
 
 
 def _say_enough(
-    inputs: IntArray, changes: IntArray, radius: int, workshop: Workshop, definite: npt.NDArray[np.bool_]
+    inputs: IntArray, changes: IntArray, radius: int, scorer: ChangeScorer, definite: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
     """Rows all of whose changes say where they are made, `[V]`.
 
     At radius 0 these exchange groups on nodes of definite labels. At radius 1 all do but those that attach a group to a leaf, as it may hang on
     anything: they give one group the place of another, on a node of which nothing is said.
     """
-    batch = GraphBatch.from_graphs(workshop.inputs)
+    batch = GraphBatch.from_graphs(scorer.inputs)
     kind, node = changes[:, :, 0], batch.node_ptr[inputs][:, None] + np.maximum(changes[:, :, 1], 0)
     if radius == 0:
         enough = ~np.isin(kind, _NEEDS_CONTEXT) & definite[batch.labels[node]]
@@ -371,7 +371,7 @@ def _kept(
 
 
 def _applicable(
-    singles: Changes, rows: _Rows, first: npt.NDArray[np.int64], workshop: Workshop, num_inputs: int
+    singles: Changes, rows: _Rows, first: npt.NDArray[np.int64], scorer: ChangeScorer, num_inputs: int
 ) -> npt.NDArray[np.uint8]:
     """Inputs that hold what each rule finds, packed; for composite rules, what each of its changes finds."""
     members, radius = rows.members[first], rows.radius[first]
@@ -383,23 +383,23 @@ def _applicable(
     wide = np.flatnonzero(radius == WIDE)
     wider = np.unique(found[wide, 0])
     change = rows.change[first[wide], 0].astype(np.int32)
-    found[wide, 0] = workshop.widened_keys(rows.input[first[wide]], change, found[wide, 0])
-    return holding(found, wider, workshop, num_inputs)
+    found[wide, 0] = scorer.widened_keys(rows.input[first[wide]], change, found[wide, 0])
+    return holding(found, wider, scorer, num_inputs)
 
 
 def holding(
-    found: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64], workshop: Workshop, num_inputs: int
+    found: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64], scorer: ChangeScorer, num_inputs: int
 ) -> npt.NDArray[np.uint8]:
     """Inputs that hold all of up to three things, `[K, N]`, packed.
 
     Args:
         found: Keys of what changes find, `[K, 3]`; 0 where there are fewer.
         wider: Keys at radius 1, increasing, that keys at radius 2 among them refine.
-        workshop: Knows the inputs.
+        scorer: Knows the inputs.
         num_inputs: How many there are.
     """
     wanted = np.unique(found[found > 0])
-    holds = packed(*workshop.finds(wanted, wider), (len(wanted), num_inputs))
+    holds = packed(*scorer.finds(wanted, wider), (len(wanted), num_inputs))
     result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else np.zeros((0, holds.shape[1]), np.uint8)
     for k in range(1, MOST_CHANGES):
         has = found[:, k] > 0
@@ -414,11 +414,11 @@ def packed(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, 
     return bits
 
 
-def _labels_gained(inputs: IntArray, changes: npt.NDArray[np.int16], workshop: Workshop) -> IntArray:
+def _labels_gained(inputs: IntArray, changes: npt.NDArray[np.int16], scorer: ChangeScorer) -> IntArray:
     """How many more nodes of each label there are after each row of changes, hydrogens that follow apart, `[K, L]`."""
-    changing, groups = change_kernels, workshop.vocabulary.groups
-    gained = np.zeros((len(inputs), workshop.vocabulary.num_labels), np.int32)
-    where = {i: NeighbourIndex(workshop.inputs[i]) for i in np.unique(inputs).tolist()}
+    changing, groups = change_kernels, scorer.vocabulary.groups
+    gained = np.zeros((len(inputs), scorer.vocabulary.num_labels), np.int32)
+    where = {i: NeighbourIndex(scorer.inputs[i]) for i in np.unique(inputs).tolist()}
     for row, i, change in zip(gained, inputs.tolist(), changes.tolist(), strict=True):
         for kind, first, second, value in change:
             if kind == changing.RELABEL:
