@@ -414,7 +414,7 @@ def score_changes(labels, edges, bonds, w, changes, network, states, limits, gro
         if anchor >= 0 and not _is_same_place(changes, i, i - 1):
             _copy(states.loaded, states.base, states.reach[_BLANK], reached)
             _copy(states.loaded, states.now, states.reach[_BLANK], reached)
-            anchor = -1
+            anchor = np.int64(-1)
         if network.kind == GCN and anchor < 0 and _is_same_place(changes, i, i + _WORTH_A_BLANK):
             anchor, kind, root = np.int64(changes[i, 0, 1]), changes[i, 0, 0], np.int64(changes[i, 0, 2])
             reached, degree = _put_blank(w, network, states, kind, anchor, root, groups, out)
