@@ -140,7 +140,7 @@ class Pen:
         x, y, width, height = frame
         head = (
             f'<svg class="{"drawing" if self.is_molecular else "drawing net"}" role="img" aria-label="{escape(" ".join(title.split()))}" '
-            f'viewBox="{_n(x)} {_n(y)} {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}" '
+            f'viewBox="{coordinate(x)} {coordinate(y)} {coordinate(width)} {coordinate(height)}" width="{coordinate(width)}" height="{coordinate(height)}" '
             'xmlns="http://www.w3.org/2000/svg">'
         )
         edges = self._edges(graph, positions, radii, edge_marks)
@@ -172,18 +172,18 @@ class Pen:
         ]
 
     def _node(self, name: str, at: Point, radius: float, mark: str | None) -> str:
-        x, y = _n(at[0]), _n(at[1])
+        x, y = coordinate(at[0]), coordinate(at[1])
         halo = halo_of(at, radius, mark) if mark else ""
         tip = f"<title>{escape(name[:200])}</title>"
         if self.is_molecular:
             if radius == 0:
                 return halo
             style = " ".join(filter(None, ["h" if name == "H" and not mark else "", mark or ""]))
-            return f'{halo}<text x="{x}" y="{y}"{_class(style)}>{escape(name)}</text>'
+            return f'{halo}<text x="{x}" y="{y}"{class_attribute(style)}>{escape(name)}</text>'
         short = name[:2] if len(self.label_names) > 1 else ""
         circle = f'<circle class="node" cx="{x}" cy="{y}" r="9"/>'
         style = " ".join(filter(None, ["small" if len(short) > 1 else "", mark or ""]))
-        text = f'<text x="{x}" y="{y}"{_class(style)}>{escape(short)}</text>' if short else ""
+        text = f'<text x="{x}" y="{y}"{class_attribute(style)}>{escape(short)}</text>' if short else ""
         return f"<g>{tip}{circle}{halo}{text}</g>"
 
 
@@ -199,10 +199,10 @@ def halo_of(at: Point, radius: float, mark: str) -> str:
     x, y = at
     if mark == "other":
         return (
-            f'<rect class="halo other" x="{_n(x - reach)}" y="{_n(y - reach)}" '
-            f'width="{_n(2 * reach)}" height="{_n(2 * reach)}" rx="3"/>'
+            f'<rect class="halo other" x="{coordinate(x - reach)}" y="{coordinate(y - reach)}" '
+            f'width="{coordinate(2 * reach)}" height="{coordinate(2 * reach)}" rx="3"/>'
         )
-    return f'<circle class="halo {mark}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(reach)}"/>'
+    return f'<circle class="halo {mark}" cx="{coordinate(x)}" cy="{coordinate(y)}" r="{coordinate(reach)}"/>'
 
 
 def bond_lines(
@@ -221,9 +221,7 @@ def bond_lines(
     def line(aside: float, shorter: float = 0.0) -> str:
         start, end = head + shorter, length - tail - shorter
         dx, dy = -uy * aside, ux * aside
-        return (
-            f"M{_n(x0 + ux * start + dx)} {_n(y0 + uy * start + dy)}L{_n(x0 + ux * end + dx)} {_n(y0 + uy * end + dy)}"
-        )
+        return f"M{coordinate(x0 + ux * start + dx)} {coordinate(y0 + uy * start + dy)}L{coordinate(x0 + ux * end + dx)} {coordinate(y0 + uy * end + dy)}"
 
     if kind == "triple":
         return [(line(0), False), (line(_BESIDE), False), (line(-_BESIDE), False)]
@@ -281,10 +279,11 @@ def _frame(positions: Mapping[int, Point]) -> tuple[float, float, float, float]:
     )
 
 
-def _class(style: str) -> str:
+def class_attribute(style: str) -> str:
+    """A class as an attribute of an SVG element; empty without one."""
     return f' class="{style}"' if style else ""
 
 
-def _n(value: float) -> str:
-    """A coordinate with one decimal at most."""
-    return f"{round(value, 1):g}" if abs(value) < 1e5 else str(round(value))
+def coordinate(value: float) -> str:
+    """A coordinate with at most one decimal."""
+    return f"{round(value, 1) + 0.0:g}" if abs(value) < 1e5 else str(round(value))

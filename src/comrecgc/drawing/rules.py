@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from comrecgc.drawing.layout import Point, depict, layout_change
-from comrecgc.drawing.pen import STYLE, atom_text, bond_lines, halo_of
-from comrecgc.graphs import Graph, Pattern, Rule, components
+from comrecgc.drawing.pen import STYLE, atom_text, bond_lines, class_attribute, coordinate, halo_of
+from comrecgc.graphs import Graph, Pattern, Rule, components, ordered_edge
 from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, read_atom
 
 Pair = tuple[int, int]
@@ -80,7 +80,7 @@ def draw_rule(
                 content = _draw_side(
                     side, here, positions, stubs, marks, edge_marks, is_molecular=is_molecular, named=draw_names
                 )
-                drawn.append(f'<g transform="translate({_n(left - low)} {_n(-top)})">{content}</g>')
+                drawn.append(f'<g transform="translate({coordinate(left - low)} {coordinate(-top)})">{content}</g>')
                 left += high - low + _PART_GAP
         if side is before:
             drawn.append(_arrow(left, height / 2))
@@ -90,7 +90,7 @@ def draw_rule(
     kind = "drawing rule" if is_molecular else "drawing rule net"
     return (
         f'<svg class="{kind}" role="img" aria-label="{escape(" ".join(title.split()) or "rule")}" '
-        f'viewBox="0 0 {_n(left)} {_n(height)}" width="{_n(left)}" height="{_n(height)}" '
+        f'viewBox="0 0 {coordinate(left)} {coordinate(height)}" width="{coordinate(left)}" height="{coordinate(height)}" '
         f'xmlns="http://www.w3.org/2000/svg">{style}{"".join(drawn)}</svg>'
     )
 
@@ -104,7 +104,7 @@ class _Side:
         self.labels = {number[node]: label for node, label in enumerate(pattern.labels)}
         self.names = {node: " ".join(names[label].split()) for node, label in self.labels.items()}
         labelled = pattern.edge_labels is not None
-        self.edge_labels = {_pair(number[i], number[j]): label for (i, j), label in pattern.bonds.items()}
+        self.edge_labels = {ordered_edge(number[i], number[j]): label for (i, j), label in pattern.bonds.items()}
         self.edges = {
             edge: edge_names[label] if edge_names and labelled else "" for edge, label in self.edge_labels.items()
         }
@@ -121,7 +121,7 @@ def _positions(before: _Side, after: _Side, label_names: Sequence[str], *, is_mo
     edges: dict[Pair, int] = {}
     for side in (after, before):
         for (i, j), label in side.edge_labels.items():
-            edge = _pair(rank[place_of.get(i, i)], rank[place_of.get(j, j)])
+            edge = ordered_edge(rank[place_of.get(i, i)], rank[place_of.get(j, j)])
             edges[edge] = label
     labels = [after.labels.get(node, before.labels.get(node, 0)) for node in nodes]
     scale = _MOLECULE_EDGE if is_molecular else _NET_EDGE
@@ -254,7 +254,9 @@ def _draw_side(
         for end_x, end_y in stubs.get(node, ()):
             far = math.dist((x, y), (end_x, end_y))
             start = (x + (end_x - x) * gap / far, y + (end_y - y) * gap / far)
-            lines.setdefault("open", []).append(f"M{_n(start[0])} {_n(start[1])}L{_n(end_x)} {_n(end_y)}")
+            lines.setdefault("open", []).append(
+                f"M{coordinate(start[0])} {coordinate(start[1])}L{coordinate(end_x)} {coordinate(end_y)}"
+            )
     for edge, kind in sorted(side.edges.items()):
         if edge[0] not in nodes:
             continue
@@ -262,7 +264,7 @@ def _draw_side(
         for segment, dashed in bond_lines(edge, kind if is_molecular else "", positions, radii, neighbours):
             lines.setdefault(f"{mark} dash".strip() if dashed else mark, []).append(segment)
     paths = [
-        f'<path{_class(style)} d="{"".join(segments)}"/>'
+        f'<path{class_attribute(style)} d="{"".join(segments)}"/>'
         for style, segments in sorted(lines.items(), key=lambda item: (item[0] != "open", item[0]))
     ]
     shapes = [
@@ -277,7 +279,7 @@ def _draw_side(
 def _atom(name: str, at: Point, radius: float, mark: str | None) -> str:
     style = " ".join(filter(None, ["h" if name == "H" and not mark else "", mark or ""]))
     halo = halo_of(at, radius, mark) if mark else ""
-    return f'{halo}<text x="{_n(at[0])}" y="{_n(at[1])}"{_class(style)}>{escape(name)}</text>'
+    return f'{halo}<text x="{coordinate(at[0])}" y="{coordinate(at[1])}"{class_attribute(style)}>{escape(name)}</text>'
 
 
 def _pill(name: str, at: Point, mark: str | None) -> str:
@@ -285,10 +287,14 @@ def _pill(name: str, at: Point, mark: str | None) -> str:
     wide, (x, y) = _width(name), at
     short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
     box = (
-        f'<rect class="{" ".join(filter(None, ["pill", mark or ""]))}" x="{_n(x - wide / 2)}" y="{_n(y - 9)}" '
-        f'width="{_n(wide)}" height="18" rx="9"/>'
+        f'<rect class="{" ".join(filter(None, ["pill", mark or ""]))}" x="{coordinate(x - wide / 2)}" y="{coordinate(y - 9)}" '
+        f'width="{coordinate(wide)}" height="18" rx="9"/>'
     )
-    text = f'<text x="{_n(x)}" y="{_n(y)}"{_class(mark or "")}>{escape(short)}</text>' if name else ""
+    text = (
+        f'<text x="{coordinate(x)}" y="{coordinate(y)}"{class_attribute(mark or "")}>{escape(short)}</text>'
+        if name
+        else ""
+    )
     return f"<g><title>{escape(name[:200])}</title>{box}{text}</g>" if name else box
 
 
@@ -298,18 +304,5 @@ def _width(name: str) -> float:
 
 def _arrow(left: float, middle: float) -> str:
     start, end = left + 6, left + _ARROW - 6
-    line = f"M{_n(start)} {_n(middle)}H{_n(end)}M{_n(end - 6)} {_n(middle - 4.5)}L{_n(end)} {_n(middle)}L{_n(end - 6)} {_n(middle + 4.5)}"
+    line = f"M{coordinate(start)} {coordinate(middle)}H{coordinate(end)}M{coordinate(end - 6)} {coordinate(middle - 4.5)}L{coordinate(end)} {coordinate(middle)}L{coordinate(end - 6)} {coordinate(middle + 4.5)}"
     return f'<path class="arrow" d="{line}"/>'
-
-
-def _class(style: str) -> str:
-    return f' class="{style}"' if style else ""
-
-
-def _pair(i: int, j: int) -> Pair:
-    return (i, j) if i < j else (j, i)
-
-
-def _n(value: float) -> str:
-    """A coordinate with one decimal at most."""
-    return f"{round(value, 1) + 0.0:g}"

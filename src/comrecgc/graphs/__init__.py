@@ -51,6 +51,7 @@ from comrecgc.graphs.graph import (
     from_networkx,
     labels_by_id,
     neighbours_by_id,
+    ordered_edge,
     to_data,
     to_networkx,
 )

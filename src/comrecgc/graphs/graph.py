@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +134,11 @@ class Graph:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
 
 
+def ordered_edge(i: int, j: int) -> EdgeIds:
+    """The two ends of an edge, the smaller first."""
+    return (i, j) if i < j else (j, i)
+
+
 def labels_by_id(graph: Graph) -> dict[int, int]:
     """Label of each node, by id."""
     return dict(zip(graph.ids.tolist(), graph.labels.tolist(), strict=True))
@@ -153,7 +158,7 @@ def neighbours_by_id(graph: Graph) -> dict[int, list[int]]:
     return {node: sorted(around) for node, around in neighbours.items()}
 
 
-def components(nodes: Iterable[int], neighbours: dict[int, list[int]]) -> list[frozenset[int]]:
+def components(nodes: Iterable[int], neighbours: Mapping[int, Iterable[int]]) -> list[frozenset[int]]:
     """Connected parts of the subgraph on some nodes, in order of their smallest node."""
     left, parts = set(nodes), []
     for start in sorted(left):

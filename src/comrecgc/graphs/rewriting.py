@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph
+from comrecgc.graphs.graph import Graph, ordered_edge
 
 Edge = tuple[int, int]
 Site = tuple[int, ...]
@@ -109,9 +109,9 @@ class Rule:
         cost = len(before.labels) + len(after.labels) - 2 * len(image)
         cost += sum(before.labels[i] != after.labels[j] for i, j in image.items())
         shared = [
-            (bond, after.bonds[_edge(image[i], image[j])])
+            (bond, after.bonds[ordered_edge(image[i], image[j])])
             for (i, j), bond in before.bonds.items()
-            if i in image and j in image and _edge(image[i], image[j]) in after.bonds
+            if i in image and j in image and ordered_edge(image[i], image[j]) in after.bonds
         ]
         return cost + len(before.edges) + len(after.edges) - 2 * len(shared) + sum(a != b for a, b in shared)
 
@@ -124,7 +124,7 @@ class Rule:
     def must_be_apart(self) -> tuple[Edge, ...]:
         """Pairs of nodes of `before` that only `after` joins; they must not be joined in the graph."""
         back = {j: i for i, j in self.kept}
-        joined = {_edge(back[i], back[j]) for i, j in self.after.edges if i in back and j in back}
+        joined = {ordered_edge(back[i], back[j]) for i, j in self.after.edges if i in back and j in back}
         return tuple(sorted(joined - set(self.before.edges)))
 
     @cached_property
@@ -206,14 +206,14 @@ def carry_out(rule: Rule, graph: Graph, site: Site) -> Graph:
         if i not in removed and j not in removed
     }
     for i, j in before.edges:
-        edges.pop(_edge(site[i], site[j]), None)
+        edges.pop(ordered_edge(site[i], site[j]), None)
     place = {j: node for node, j in target.items()}
     for j in range(len(after.labels)):
         if j not in place:
             place[j] = graph.num_nodes + sum(1 for k in range(j) if k not in image.values())
             labels[place[j]] = after.labels[j]
     for (i, j), bond in after.bonds.items():
-        edges[_edge(place[i], place[j])] = bond
+        edges[ordered_edge(place[i], place[j])] = bond
     nodes = sorted(labels)
     rank = {node: k for k, node in enumerate(nodes)}
     rows = sorted((rank[i], rank[j], bond) for (i, j), bond in edges.items())
@@ -225,10 +225,6 @@ def carry_out(rule: Rule, graph: Graph, site: Site) -> Graph:
         np.array(ids, np.int32),
         graph.next_id + len(after.labels) - len(image),
     )
-
-
-def _edge(i: int, j: int) -> Edge:
-    return (i, j) if i < j else (j, i)
 
 
 # Sites of a rule: a search that places one node of the rule after the other.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, EditKind, EditPath, Graph, GraphBatch, IntArray, LongArray, pointers
+from comrecgc.graphs import Edit, EditKind, EditPath, Graph, GraphBatch, IntArray, LongArray, ordered_edge, pointers
 from comrecgc.models import edit_distance_kernels
 
 Pair = tuple[Graph, Graph]
@@ -261,9 +261,9 @@ class _Plan:
         name_of = {k: ids[i] for i, k in enumerate(mapping) if k != -1}
         name_of |= {k: -2 - k for k in range(target.num_nodes) if k not in name_of}
         self.labels = dict(zip(ids, source.labels.tolist(), strict=True))
-        self.edges = {_edge(ids[i], ids[j]) for i, j in source.edges.tolist()}
+        self.edges = {ordered_edge(ids[i], ids[j]) for i, j in source.edges.tolist()}
         self.goal_labels = {name_of[k]: label for k, label in enumerate(target.labels.tolist())}
-        self.goal_edges = {_edge(name_of[i], name_of[j]) for i, j in target.edges.tolist()}
+        self.goal_edges = {ordered_edge(name_of[i], name_of[j]) for i, j in target.edges.tolist()}
         self.ids = {node: node for node in ids}
         self.next_id = source.next_id
 
@@ -325,12 +325,8 @@ class _Plan:
         self.next_id += 1
         tied = anchor in self.labels
         if tied:
-            self.edges.add(_edge(node, anchor))
+            self.edges.add(ordered_edge(node, anchor))
         return Edit(EditKind.ADD_NODE, self.ids[anchor] if tied else -1, self.labels[node])
-
-
-def _edge(i: int, j: int) -> tuple[int, int]:
-    return (i, j) if i < j else (j, i)
 
 
 def _check_mapping(source: Graph, target: Graph, mapping: npt.ArrayLike) -> list[int]:

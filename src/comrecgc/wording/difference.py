@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from comrecgc.graphs import Graph, Pattern, Rule, Site
+from comrecgc.graphs import Graph, Pattern, Rule, Site, components, ordered_edge
 from comrecgc.molecules import BOND_NAMES, Molecule, Substituent, are_types, count_hydrogens, name_substituent
 
 Pair = tuple[int, int]
@@ -67,18 +67,8 @@ class Difference:
         )
 
     def parts(self, nodes: Iterable[int]) -> list[set[int]]:
-        """Connected parts of some nodes, before or after, in the order of their smallest."""
-        todo, parts = sorted(nodes), []
-        while todo:
-            part = {todo[0]}
-            stack = [todo[0]]
-            while stack:
-                beside = (self.around[stack.pop()] & set(todo)) - part
-                part |= beside
-                stack += sorted(beside)
-            todo = [node for node in todo if node not in part]
-            parts.append(part)
-        return parts
+        """Connected parts of some nodes over the edges of either pattern, in the order of their smallest node."""
+        return list(map(set, components(nodes, self.around)))
 
     def hanging(self, anchors: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
         """Pairs of an anchor and a changed group that hangs on it, if the pattern shows the whole group.
@@ -102,7 +92,7 @@ class Difference:
         """Whether the part hangs on one edge and is connected, before and after."""
         for names, bonds in ((self.old, self.old_bonds), (self.new, self.new_bonds)):
             nodes = {node for node in part if node in names}
-            ties = [node for node in nodes if pair_of(anchor, node) in bonds]
+            ties = [node for node in nodes if ordered_edge(anchor, node) in bonds]
             reached = set(ties)
             while (
                 grown := {
@@ -120,13 +110,8 @@ def _named_bonds(pattern: Pattern, number: dict[int, int], names: Sequence[str] 
     known = names is not None and pattern.edge_labels is not None
     bonds: dict[Pair, str | None] = {}
     for (i, j), label in pattern.bonds.items():
-        bonds[pair_of(number[i], number[j])] = names[label] if known and names is not None else None
+        bonds[ordered_edge(number[i], number[j])] = names[label] if known and names is not None else None
     return bonds
-
-
-def pair_of(i: int, j: int) -> Pair:
-    """The two nodes of an edge, smaller first."""
-    return (i, j) if i < j else (j, i)
 
 
 # Rules of molecules: what hangs on each atom before and after, how many hydrogens it has, and where the rule was carried out.
@@ -231,9 +216,9 @@ class ChangedMolecule(Difference):
         elements = {node: names[node] for node in sorted(group) if node in names}
         if not elements:
             return None
-        root = next(node for node in elements if pair_of(anchor, node) in bonds)
+        root = next(node for node in elements if ordered_edge(anchor, node) in bonds)
         inner = {pair: name for pair, name in bonds.items() if set(pair) <= set(elements)}
-        bond = bonds[pair_of(anchor, root)]
+        bond = bonds[ordered_edge(anchor, root)]
         guessed = self.fills and not self.typed
         if guessed and len(elements) == 1 and (names[anchor], names[root], bond) == ("N", "O", "single"):
             return Substituent("–O", None, is_atom=True)  # nitro group or hydroxy: the pattern does not show which
@@ -248,8 +233,10 @@ class ChangedMolecule(Difference):
         names, bonds = (self.new, self.new_bonds) if new else (self.old, self.old_bonds)
         if self.fills and not (self.shows(node) and self.bonds_known):
             return 0
-        near = {other for other in self.around[node] if pair_of(node, other) in bonds} | {node}
-        further = {other for close in near for other in self.around[close] if pair_of(close, other) in bonds} | near
+        near = {other for other in self.around[node] if ordered_edge(node, other) in bonds} | {node}
+        further = {
+            other for close in near for other in self.around[close] if ordered_edge(close, other) in bonds
+        } | near
         elements = {other: names[other] for other in further}
         inner = {pair: name for pair, name in bonds.items() if set(pair) <= further}
         return count_hydrogens(elements, inner, {}, fill=self.fills).get(node, 0)  # a hydrogen has none of its own

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from comrecgc.graphs import Graph
+from comrecgc.graphs import Graph, ordered_edge
 from comrecgc.molecules import (
     BOND_NAMES,
     CHARGED_NITROGEN,
@@ -23,7 +23,7 @@ from comrecgc.molecules import (
     family_of,
     read_atom,
 )
-from comrecgc.wording.difference import ChangedMolecule, Pair, pair_of
+from comrecgc.wording.difference import ChangedMolecule, Pair
 from comrecgc.wording.english import join_words, number, plural, several, with_article
 
 # Atoms and bonds in words and formulas.
@@ -238,14 +238,18 @@ class Families:
         """Family that an atom belongs to by the group that is removed: "carboxylic acid" if that is the hydroxy of one; else empty."""
         if not self._d.typed or self._d.rule.radius == 0:
             return ""
-        found = [root for root in sorted(roots) if root in self._d.old and pair_of(anchor, root) in self._d.old_bonds]
+        found = [
+            root for root in sorted(roots) if root in self._d.old and ordered_edge(anchor, root) in self._d.old_bonds
+        ]
         if len(found) != 1 or not self._shows(found[0], anchor):
             return ""
         return family_of(self._before, found[0]) or ""
 
     def given(self, anchor: int, roots: set[int]) -> str:
         """Family that the added group makes of an atom: "amide"; else empty."""
-        found = [root for root in sorted(roots) if root in self._d.new and pair_of(anchor, root) in self._d.new_bonds]
+        found = [
+            root for root in sorted(roots) if root in self._d.new and ordered_edge(anchor, root) in self._d.new_bonds
+        ]
         if len(found) != 1:
             return ""
         name = (

@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
+from comrecgc.graphs import ordered_edge
 from comrecgc.molecules import BOND_NAMES, BOND_SIGNS, element_of, hill_formula, read_atom, times
-from comrecgc.wording.difference import ChangedMolecule, Exchange, Pair, pair_of
+from comrecgc.wording.difference import ChangedMolecule, Exchange, Pair
 from comrecgc.wording.english import Step, join_words, plural, sentence, several, with_article
 from comrecgc.wording.functional_groups import (
     WHOLE,
@@ -124,16 +125,16 @@ class AtomWords:
             return []
         going = d.exchanges[node].nodes if node in d.exchanges else set()
         return [
-            (other, d.old_bonds[pair_of(node, other)] or "")
+            (other, d.old_bonds[ordered_edge(node, other)] or "")
             for other in sorted(d.around[node])
             if other in d.kept and other not in going and d.old[other] != "H"
-            and pair_of(node, other) in d.old_bonds and pair_of(node, other) not in d.changed_bonds
+            and ordered_edge(node, other) in d.old_bonds and ordered_edge(node, other) not in d.changed_bonds
         ]  # fmt: skip
 
     def _neighbour(self, node: int, other: int, *, sign: str | None = None) -> str:
         """A neighbour in a list: "C", "=O", "aromatic C"; with its own neighbours if the rule shows them: "CH2", "CH–O"."""
         d = self._d
-        bond = d.old_bonds[pair_of(node, other)] or ""
+        bond = d.old_bonds[ordered_edge(node, other)] or ""
         name = (self.formula(other) if d.rule.radius >= _WIDE else "") or symbol_of(d.old[other])
         kind = "aromatic " if is_aromatic(d.old[other]) and bond != _AROMATIC else _ring_kind(d.old[other])
         before = BOND_SIGNS.get(bond, "").removeprefix("–") if sign is None else sign
@@ -146,7 +147,7 @@ class AtomWords:
             return ""
         found = []
         for third in sorted(d.around[other] - {node}):
-            bond = d.old_bonds.get(pair_of(other, third))
+            bond = d.old_bonds.get(ordered_edge(other, third))
             if bond is None or third not in d.old or d.old[third] == "H":
                 continue
             is_aryl = is_aromatic(d.old[third]) and bond != _AROMATIC
@@ -372,7 +373,7 @@ class MoleculeSentences:
         queue = [pair[0]]
         for node in queue:
             for other in sorted(d.around[node]):
-                if pair_of(node, other) in d.old_bonds and other not in distance:
+                if ordered_edge(node, other) in d.old_bonds and other not in distance:
                     distance[other] = distance[node] + 1
                     queue.append(other)
         return distance.get(pair[1], -1) + 1

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from comrecgc.graphs import Graph, Rule, Site, write_pattern
+from comrecgc.graphs import Graph, Rule, Site, ordered_edge, write_pattern
 from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_of
-from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, pair_of
+from comrecgc.wording.difference import ChangedMolecule, Difference, Pair
 from comrecgc.wording.english import (
     Step,
     count_nouns,
@@ -304,7 +304,9 @@ class GraphSentences:
         place = self._anchors(anchors, context=context)
         if set(anchors) <= set(named):
             place = "it" if len(named) == 1 else "one of them" if len(anchors) == 1 else "them"
-        kinds = {bonds.get(pair_of(node, anchor)) for group in groups for node in group for anchor in anchors} - {None}
+        kinds = {bonds.get(ordered_edge(node, anchor)) for group in groups for node in group for anchor in anchors} - {
+            None
+        }
         by = f" by {edge_of(str(kinds.pop()))}" if comes and len(kinds) == 1 else ""
         return Step("attach", what, "to", place + by) if comes else Step("remove", what, "from", place)
 
@@ -344,7 +346,7 @@ class GraphSentences:
             return ""
         beside = [
             other for other in d.around[node]
-            if other in d.kept and pair_of(node, other) in d.old_bonds and pair_of(node, other) not in d.changed_bonds
+            if other in d.kept and ordered_edge(node, other) in d.old_bonds and ordered_edge(node, other) not in d.changed_bonds
         ]  # fmt: skip
         if not beside:
             return " with no other neighbours" if d.around[node] else " with no neighbours"
@@ -359,9 +361,11 @@ def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None],
     degrees = {node: sum(node in pair for pair in inner) for node in sorted(part)}
     if len(inner) == len(part) - 1 and max(degrees.values()) <= 2:
         ends = [node for node, degree in degrees.items() if degree == 1]
-        chain = [next((node for node in ends if any(pair_of(node, anchor) in bonds for anchor in anchors)), ends[0])]
+        chain = [
+            next((node for node in ends if any(ordered_edge(node, anchor) in bonds for anchor in anchors)), ends[0])
+        ]
         while len(chain) < len(part):
-            chain += [other for other in degrees if other not in chain and pair_of(chain[-1], other) in inner]
+            chain += [other for other in degrees if other not in chain and ordered_edge(chain[-1], other) in inner]
         words = [names[node] for node in chain]
         unnamed = [name.removeprefix("node of label ") for name in words]
         return f"chain {'–'.join(words)}" if words == unnamed else f"chain of labels {'–'.join(unnamed)}"
