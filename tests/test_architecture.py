@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,3 +76,17 @@ def test_a_folder_has_at_least_two_files_and_is_at_most_two_deep() -> None:
     folders = {path.parent for path in modules()} - {SOURCE}
     assert not [folder.name for folder in folders if len(list(folder.glob("*.py"))) < 2]
     assert not [path for path in modules() if len(path.relative_to(SOURCE).parts) > 3]
+
+
+def test_every_module_has_a_test() -> None:
+    """`comrecgc/package/module.py` has `tests/package/test_module.py`, or a test file names `comrecgc.package.module` in its docstring."""
+    tests = [path for folder in (TESTS, TESTS.parent / "fuzz") for path in folder.rglob("*.py")]
+    named = "\n".join(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in tests)
+    untested = []
+    for path in modules():
+        inside = path.relative_to(SOURCE)
+        name = ".".join(("comrecgc", *inside.with_suffix("").parts))
+        own = TESTS / inside.parent / f"test_{inside.name}"
+        if inside.name != "__init__.py" and not own.exists() and not re.search(rf"{re.escape(name)}\b", named):
+            untested.append(name)
+    assert not untested

@@ -86,9 +86,9 @@ def test_a_panel_is_asked_on_lower_rungs_too() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match=r"changes must be one of any, connected, plausible, confirmed \(got 'sane'\)"):
+    with pytest.raises(InputError, match="changes must be one of any, connected"):
         found(changes="sane")
-    with pytest.raises(InputError, match=r"changes='confirmed' needs a panel\. There is no panel"):
+    with pytest.raises(InputError, match=r"changes='confirmed' needs a panel\. There"):
         found(changes="confirmed", panel=False)
     with pytest.raises(InputError, match="must be as a run stores it"):
         ladder_from_facts({"known": "xyz"}, DATASET.label_names)

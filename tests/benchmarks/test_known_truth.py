@@ -39,7 +39,7 @@ def test_harder_sets_are_what_they_say(difficulty: str) -> None:
 
 
 def test_an_unknown_difficulty_is_one_line() -> None:
-    with pytest.raises(InputError, match=r"difficulty must be one of plain, overlap, decoy, noise \(got 'hard'\)"):
+    with pytest.raises(InputError, match="difficulty must be one of plain, overlap"):
         planted("hard")  # type: ignore[arg-type]
 
 

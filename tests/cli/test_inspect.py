@@ -53,10 +53,10 @@ def test_groups_are_forbidden_by_name(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--forbid-group", "unobtainium"], "A group must be one of the data"),
+        (["--forbid-group", "unobtainium"], "A group must be one"),
         (["--forbid-label", "Xx"], "Node labels are"),
         (["--forbid-kind", "explode"], "Kinds of change are"),
-        (["--min-success", 2], "min_success must be a number at least 0 and at most 1 (got 2.0)"),
+        (["--min-success", 2], "min_success must be a number at"),
         (["--confirmed"], "confirmed needs a panel"),
     ],
 )

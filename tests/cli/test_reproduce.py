@@ -70,7 +70,7 @@ def test_tables_of_what_was_computed(
     assert {"curves.svg", "models.md", "social.md", "times.md"} <= set(found)
     capsys.readouterr()
     assert run(monkeypatch, "reproduce", "all", "--computed", "--out", tmp_path / "nothing") == 2
-    assert "--computed needs the cells of an earlier run" in capsys.readouterr().err
+    assert "--computed needs the cells" in capsys.readouterr().err
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -139,8 +139,8 @@ class _Missing:
     ("arguments", "message"),
     [
         (["theorie"], "the nearest is theory"),
-        (["theory", "--scale", "huge"], "scale must be quick or full (got 'huge')"),
-        (["theory", "--checkpoints", "nowhere"], "--checkpoints must be a folder (got nowhere)"),
+        (["theory", "--scale", "huge"], "scale must be quick or full"),
+        (["theory", "--checkpoints", "nowhere"], "--checkpoints must be a folder"),
     ],
 )
 def test_what_cannot_be_is_one_line(

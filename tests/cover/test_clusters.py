@@ -1,3 +1,8 @@
+"""Tests of comrecgc.cover.clusters.
+
+Also tests comrecgc.cover.tree_kernels, comrecgc.cover.vector_kernels.
+"""
+
 from __future__ import annotations
 
 from pathlib import Path

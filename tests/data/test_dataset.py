@@ -53,9 +53,9 @@ def test_pyg_graphs_have_features_both_directions_and_class() -> None:
     ("changes", "message"),
     [
         ({"classes": [0, 1]}, r"One class per graph is needed \(got \(2,\) for 3 graphs\)"),
-        ({"classes": [0, 1, 2]}, r"Classes must be 0 \(reject\) or 1 \(accept\)"),
-        ({"label_names": ("C",)}, r"Every node label needs a name \(got 1 names, label 1\)"),
-        ({"features": np.eye(3, dtype=np.float32)}, r"Every label needs a feature row \(got 3 of 2\)"),
+        ({"classes": [0, 1, 2]}, r"Classes must be 0 \(reject\) or 1"),
+        ({"label_names": ("C",)}, "Every node label needs a name"),
+        ({"features": np.eye(3, dtype=np.float32)}, "Every label needs a feature row"),
     ],
 )
 def test_bad_parts_are_refused(changes: dict[str, Any], message: str) -> None:

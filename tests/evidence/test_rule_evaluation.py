@@ -1,3 +1,8 @@
+"""Tests of comrecgc.evidence.rule_evaluation.
+
+Also tests comrecgc.evidence.evaluation.
+"""
+
 from __future__ import annotations
 
 from dataclasses import replace

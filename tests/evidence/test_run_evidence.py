@@ -1,3 +1,5 @@
+"""Tests of comrecgc.evidence.gathering."""
+
 from __future__ import annotations
 
 import json
@@ -75,7 +77,7 @@ def test_a_run_of_several_models_at_once_is_checked_as_such(run: Path, dataset: 
 
 
 def test_other_data_and_damaged_files_are_one_line(run: Path, dataset: GraphDataset, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--dataset must be the data that .* explains \(graph \d+ differs\)"):
+    with pytest.raises(InputError, match="--dataset must be the data"):
         gathered(run, dataset[1:], tmp_path)
     folder = tmp_path / "run"
     shutil.copytree(run, folder)

@@ -1,3 +1,5 @@
+"""Tests of comrecgc.evidence.matched_pairs."""
+
 from __future__ import annotations
 
 import numpy as np

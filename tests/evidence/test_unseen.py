@@ -1,3 +1,5 @@
+"""Tests of comrecgc.evidence.measures."""
+
 from __future__ import annotations
 
 import numpy as np

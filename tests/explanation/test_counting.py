@@ -1,4 +1,7 @@
-"""Chosen rules by their patterns: where they are shown, and how many inputs they turn, recounted by networkx and plain forward passes."""
+"""Chosen rules by their patterns: where they are shown, and how many inputs they turn, recounted by networkx and plain forward passes.
+
+Also tests comrecgc.algorithms.rules.counting.
+"""
 
 from __future__ import annotations
 

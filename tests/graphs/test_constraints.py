@@ -54,7 +54,7 @@ def test_kinds_by_name_or_value() -> None:
         EditKind.REMOVE_NODE,
     }
     assert edits(graph, AllowKinds(())) == set()
-    with pytest.raises(InputError, match=r"Edit kinds are relabel, .* \(got 'rename'\)"):
+    with pytest.raises(InputError, match="Edit kinds are relabel"):
         AllowKinds({"rename"})
 
 

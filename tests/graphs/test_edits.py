@@ -1,3 +1,8 @@
+"""Tests of comrecgc.graphs.edits.
+
+Also tests comrecgc.graphs.graph_kernels.
+"""
+
 from __future__ import annotations
 
 from collections import defaultdict

@@ -1,4 +1,7 @@
-"""Rules as patterns: places and results equal a literal reading of what a rule means."""
+"""Rules as patterns: places and results equal a literal reading of what a rule means.
+
+Also tests comrecgc.graphs.matching_kernels.
+"""
 
 from __future__ import annotations
 
@@ -210,7 +213,7 @@ def test_a_place_may_lie_in_several_parts() -> None:
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: Pattern((0,), ((0, 1),), None), "must join two of its 1 nodes"),
+        (lambda: Pattern((0,), ((0, 1),), None), "must join two of its 1"),
         (lambda: Pattern((0, 0), ((0, 1), (0, 1)), None), "once"),
         (lambda: Pattern((0, 0), ((0, 1),), ()), "needs a label"),
         (lambda: Rule(Pattern((0,), (), None), Pattern((0,), (), None), (), ()), "closed must"),

@@ -193,17 +193,17 @@ def test_efforts_scale(effort: Effort) -> None:
 
 def test_wrong_input() -> None:
     graph = Graph([0], [])
-    with pytest.raises(InputError, match=r"effort must be .* fast, normal, thorough, exact \(got 'hard'\)"):
+    with pytest.raises(InputError, match=r"effort must be .* fast, normal, thorough"):
         ged_interval(graph, graph, effort="hard")
-    with pytest.raises(InputError, match=r"ascents must be at least 0 \(got -1\)"):
+    with pytest.raises(InputError, match="ascents must be at least 0"):
         Effort(sweeps=1, ascents=-1, nodes=1)
-    with pytest.raises(InputError, match=r"jobs must be at least 1, or -1 .*\(got 0\)"):
+    with pytest.raises(InputError, match="jobs must be at least 1"):
         ged_intervals([(graph, graph)], jobs=0)
     with pytest.raises(InputError, match=r"seed must be .*\(got -1\)"):
         ged_interval(graph, graph, seed=-1)
     with pytest.raises(InputError, match=r"seconds must be positive \(got 0\)"):
         ged_interval(graph, graph, seconds=0)
-    with pytest.raises(InputError, match=r"Every pair must be two Graphs \(got int as pair 1\)"):
+    with pytest.raises(InputError, match="Every pair must be two Graphs"):
         ged_intervals([(graph, graph), 3])  # type: ignore[list-item]
     with pytest.raises(InputError, match="Every pair must be two Graphs"):
         ged_interval(graph, None)  # type: ignore[arg-type]

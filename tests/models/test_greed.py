@@ -98,9 +98,9 @@ def test_an_embedder_for_another_alphabet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "embedder.safetensors"
     save_embedder(Greed(2, num_layers=1, width=4), path, {"label_names": ["C", "N"]})
     load_embedder(path, label_names=["C", "N"])
-    with pytest.raises(InputError, match=r"is for labels C, N, the data must have the same \(got N, C\)"):
+    with pytest.raises(InputError, match="is for labels C, N"):
         load_embedder(path, label_names=["N", "C"])
-    with pytest.raises(InputError, match=r"knows 2 node labels, the data must have as many \(got 3\)"):
+    with pytest.raises(InputError, match="knows 2 node labels"):
         load_embedder(path, label_names=["C", "N", "O"])
 
 
@@ -110,7 +110,7 @@ def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
     save_embedder(model, path, {})
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="is damaged or half replaced: its SHA-256"):
+    with pytest.raises(InputError, match="is damaged or half replaced"):
         load_embedder(path)
     path.unlink()
     with pytest.raises(InputError, match="Cannot read"):

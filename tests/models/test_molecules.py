@@ -85,7 +85,7 @@ def test_a_model_that_fails_on_one_molecule_loses_nothing(
     tried = as_classifier(score, dataset, call="smiles")  # it fails on one of the molecules it is tried on, too
     assert predict(tried, dataset).accepted.tolist() == ["O" in smiles for smiles in SMILES]
     fails += SMILES
-    with pytest.raises(InputError, match=r"The model failed on \S+: ValueError: cannot read that$"):
+    with pytest.raises(InputError, match=r"The model failed on \S+: ValueError"):
         as_classifier(score, dataset, call="smiles")
 
 

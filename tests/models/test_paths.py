@@ -98,11 +98,11 @@ def test_identical_graphs_need_no_edits() -> None:
 
 def test_wrong_mappings() -> None:
     source, target = Graph([0, 1], [(0, 1)]), Graph([0, 1], [])
-    with pytest.raises(InputError, match=r"one position per node of the source \(got shape \(3,\)\)"):
+    with pytest.raises(InputError, match="one position per node of the source"):
         edit_path(source, target, [0, 1, -1])
-    with pytest.raises(InputError, match=r"mapping must lie in -1…1 \(got 0…2\)"):
+    with pytest.raises(InputError, match="mapping must lie in -1…1"):
         edit_path(source, target, [0, 2])
-    with pytest.raises(InputError, match="must not send two nodes to the same place"):
+    with pytest.raises(InputError, match="must not send two nodes"):
         edit_path(source, target, [1, 1])
     with pytest.raises(InputError, match="one position per node"):
         edit_path(source, target, [0.0, 1.0])

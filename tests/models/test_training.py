@@ -104,7 +104,7 @@ def test_resume_of_a_finished_run_trains_nothing(tmp_path: Path) -> None:
     assert_same(first.model, again.model)
     assert (again.accuracy, again.best_epoch, again.epochs) == (first.accuracy, first.best_epoch, first.epochs)
     np.testing.assert_array_equal(again.split.train, first.split.train)
-    with pytest.raises(InputError, match="other settings or data: training must be"):
+    with pytest.raises(InputError, match="other settings or data"):
         train_classifier(dataset, replace(QUICK, seed=5), out=out, resume=True)
 
 
@@ -112,9 +112,9 @@ def test_resume_refuses_another_run_and_a_damaged_file(tmp_path: Path) -> None:
     dataset, out = marked_dataset(), tmp_path / "m.safetensors"
     with pytest.raises(Killed):
         train_classifier(dataset, QUICK, out=out, progress=kill_at(2), checkpoint_seconds=0)
-    with pytest.raises(InputError, match="other settings or data: fingerprint must be"):
+    with pytest.raises(InputError, match="other settings or data"):
         train_classifier(marked_dataset(seed=1), QUICK, out=out, resume=True)
-    with pytest.raises(InputError, match="other settings or data: training must be"):
+    with pytest.raises(InputError, match="other settings or data"):
         train_classifier(dataset, replace(QUICK, hidden=9), out=out, resume=True)
     (tmp_path / "m.training.npz").write_bytes(b"rubbish")
     with pytest.raises(InputError, match="is damaged") as caught:
@@ -166,7 +166,7 @@ def test_split_is_a_partition_in_tenths() -> None:
 
 
 def test_data_that_cannot_be_learned_from_is_refused() -> None:
-    with pytest.raises(InputError, match=r"graphs of both classes .* \(got 1 reject and 1 accept in all\)"):
+    with pytest.raises(InputError, match=r"graphs of both classes"):
         train_classifier(marked_dataset(300).subset([0, _first_reject()]), QUICK)
     accepted = marked_dataset(300)
     accepted = accepted.subset(np.flatnonzero(accepted.classes == 1).tolist())

@@ -84,7 +84,7 @@ def test_bonds_are_single_where_none_are_given() -> None:
         ("", "Not a valid SMILES"),
         ("C1CC", "Not a valid SMILES"),
         ("not a molecule", "Not a valid SMILES"),
-        ("CS", r"must be among C, N, O, Cl \(got S"),
+        ("CS", "must be among C, N, O, Cl"),
     ],
 )
 def test_bad_smiles_are_named(smiles: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:

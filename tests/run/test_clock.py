@@ -1,3 +1,5 @@
+"""Tests of comrecgc.run.context."""
+
 from __future__ import annotations
 
 import time

@@ -1,3 +1,8 @@
+"""Tests of comrecgc.run.files.
+
+Also tests comrecgc.run.arrays, comrecgc.run.weights.
+"""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -25,7 +30,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(InputError, match=r"Cannot write .*b\.txt: No space left on device"):
+    with pytest.raises(InputError, match=r"Cannot write .*b\.txt"):
         write_atomically(path, fail)
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["b.txt"]

@@ -77,7 +77,7 @@ def test_a_run_is_never_read_half_old_half_new(tmp_path: Path, monkeypatch: pyte
                 after.save(tmp_path)
         found, complaint = read(lambda: Explanation.load(tmp_path))
         if found is None:
-            assert "is damaged: its SHA-256 must be the one in manifest.json" in complaint
+            assert "is damaged: its SHA-256 must" in complaint
             refused += 1
         else:
             texts[found.to_json()] += 1

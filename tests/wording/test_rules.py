@@ -1,4 +1,7 @@
-"""Rules in words: exact sentences for rules of every kind, in molecules and in other graphs."""
+"""Rules in words: exact sentences for rules of every kind, in molecules and in other graphs.
+
+Also tests comrecgc.wording.difference, comrecgc.wording.english, comrecgc.wording.molecules.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
+"""Tests of comrecgc.algorithms.baselines.source.
+
+Also tests comrecgc.algorithms.baselines.baseline.
+"""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,8 @@
+"""Tests of comrecgc.algorithms.paper.walk.
+
+Also tests comrecgc.algorithms.paper.neighbourhoods.
+"""
+
 from __future__ import annotations
 
 from collections import Counter

@@ -155,7 +155,7 @@ def test_wishes(wishes: RuleFilter, allowed: list[int]) -> None:
 @pytest.mark.parametrize(
     ("wishes", "words"),
     [
-        ({"min_success": 1.5}, r"min_success must lie in \[0, 1\] \(got 1.5\)"),
+        ({"min_success": 1.5}, r"min_success must lie in \[0, 1\]"),
         ({"min_support": 0}, "min_support must be at least 1"),
         ({"max_cost": 0}, "max_cost must be at least 1"),
         ({"max_changes": 4}, "max_changes must be"),
@@ -168,7 +168,7 @@ def test_wishes_that_make_no_sense(wishes: dict[str, Any], words: str) -> None:
 
 
 def test_at_least_one_rule() -> None:
-    with pytest.raises(InputError, match=r"num_recourses must be at least 1 \(got 0\)"):
+    with pytest.raises(InputError, match="num_recourses must be at least 1"):
         choose(WISHED, 0)
 
 

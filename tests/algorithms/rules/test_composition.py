@@ -1,4 +1,7 @@
-"""Changes made together are one rule: what is read from them does what they do, whatever their order."""
+"""Changes made together are one rule: what is read from them does what they do, whatever their order.
+
+Also tests comrecgc.algorithms.rules.composition_kernels, comrecgc.scoring.change_kernels.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Changes that are enumerated equal a brute-force enumeration; keys say which rule a change belongs to."""
+"""Changes that are enumerated equal a brute-force enumeration; keys say which rule a change belongs to.
+
+Also tests comrecgc.algorithms.rules.groups, comrecgc.algorithms.rules.reading.
+"""
 
 from __future__ import annotations
 

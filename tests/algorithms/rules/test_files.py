@@ -1,3 +1,8 @@
+"""Tests of comrecgc.algorithms.rules.files.
+
+Also tests comrecgc.algorithms.rules.mined.
+"""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -49,7 +54,7 @@ def test_a_table_survives_a_file(mined: MinedRules, tmp_path: Path) -> None:
 def test_a_table_of_another_dataset_is_refused_in_one_line(mined: MinedRules, tmp_path: Path) -> None:
     path = tmp_path / "rules.npz"
     save_table(path, mined.table, mined.rejects.graphs, complete=True)
-    with pytest.raises(InputError, match=r"rules\.npz is a rule table of another dataset") as refusal:
+    with pytest.raises(InputError, match=r"rules\.npz is a rule table") as refusal:
         load_table(path, mined.rejects.graphs[1:], num_labels=3)
     assert "\n" not in str(refusal.value)
 

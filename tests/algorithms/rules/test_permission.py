@@ -1,4 +1,7 @@
-"""Which changes of molecules count: what is let through unseen is what a look at every molecule lets through."""
+"""Which changes of molecules count: what is let through unseen is what a look at every molecule lets through.
+
+Also tests comrecgc.algorithms.rules.vocabulary.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
+"""Tests of comrecgc.algorithms.vectors.candidates.
+
+Also tests comrecgc.algorithms.paper.algorithm.
+"""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Tests of comrecgc.algorithms.checkpoint."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

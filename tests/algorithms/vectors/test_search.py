@@ -1,3 +1,8 @@
+"""Tests of comrecgc.algorithms.vectors.search.
+
+Also tests comrecgc.algorithms.vectors.state.
+"""
+
 from __future__ import annotations
 
 import time

@@ -1,3 +1,5 @@
+"""Coverage, lengths and costs of chosen recourses."""
+
 from __future__ import annotations
 
 from pathlib import Path

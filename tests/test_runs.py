@@ -1,3 +1,5 @@
+"""Run folders: what is written, resumed, refused and opened again."""
+
 from __future__ import annotations
 
 import json
@@ -35,7 +37,7 @@ def test_a_new_folder_keeps_what_was_asked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not empty: --resume goes on"):
         opened(path)
     assert opened(path, resume=True) == {"run.json"}
-    with pytest.raises(InputError, match=r"holds a run with seed 0, and resuming needs the same \(got 1\)"):
+    with pytest.raises(InputError, match="holds a run with seed 0"):
         opened(path, {**REQUEST, "seed": 1}, resume=True)
 
 

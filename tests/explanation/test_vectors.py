@@ -1,3 +1,8 @@
+"""Vector recourses: claims are confirmed by a plain forward pass, or dropped.
+
+Also tests comrecgc.explanation.assembly.
+"""
+
 from __future__ import annotations
 
 import numpy as np

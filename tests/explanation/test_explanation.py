@@ -1,3 +1,8 @@
+"""An explanation as a record, as files, in notebooks and as PyG's own.
+
+Also tests comrecgc.explanation.document, comrecgc.explanation.folder, comrecgc.explanation.records, comrecgc.explanation.exports, comrecgc.explanation.display.
+"""
+
 from __future__ import annotations
 
 import csv
@@ -224,7 +229,7 @@ def test_plot_draws_both_sides(tiny: Explanation, tmp_path: Path) -> None:
         assert len(figure.axes) == 2
         figure.savefig(tmp_path / "change.svg")
     assert [len(axes.texts) for axes in tiny.recourses[0].plot().axes] == [4, 5]
-    with pytest.raises(InputError, match="example must be a place in covered"):
+    with pytest.raises(InputError, match="example must be a place"):
         tiny.recourses[0].plot(5)
     with pytest.raises(InputError, match="Only a recourse of an Explanation"):
         CommonRecourse(vector=(1.0,), summary="").plot()
@@ -233,10 +238,10 @@ def test_plot_draws_both_sides(tiny: Explanation, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"uncovered": ()}, "covered or listed as uncovered .got neither for input 3"),
+        ({"uncovered": ()}, "covered or listed as uncovered .got"),
         ({"uncovered": (Uncovered(input=DatasetIndex(3), reason=Reason.BUDGET_EXHAUSTED), Uncovered(input=DatasetIndex(0), reason=Reason.BUDGET_EXHAUSTED))}, "named once each .got 0 twice"),
         ({"uncovered": (Uncovered(input=DatasetIndex(8), reason=Reason.BUDGET_EXHAUSTED),)}, "indices of inputs .got 8"),
-        ({"metrics": {"coverage": 0.5}}, "metric coverage must be what the recourses say"),
+        ({"metrics": {"coverage": 0.5}}, "metric coverage must be what"),
         ({"metrics": {"cost": "high"}}, "Metrics must be numbers"),
         ({"metrics": {"cost": math.nan}}, "metrics must be JSON values"),
         ({"parameters": {"theta": object()}}, "parameters must be JSON values"),
@@ -261,7 +266,7 @@ def test_recourses_that_contradict_each_other_are_refused(tiny: Explanation) -> 
     impossible = replace(first.covered[0], edits=(Edit(EditKind.REMOVE_NODE, 0),))
     with pytest.raises(InputError, match="cannot be made"):
         replace(tiny, recourses=(replace(first, covered=(impossible,)), second))
-    with pytest.raises(InputError, match=r"covered by an earlier recourse \(got 1"):
+    with pytest.raises(InputError, match="covered by an earlier recourse"):
         replace(tiny, recourses=(replace(first, also_covers=(1,)), second))
     with pytest.raises(InputError, match="one length"):
         replace(tiny, recourses=(replace(first, vector=(1.0,)), second))
@@ -310,17 +315,17 @@ def test_a_damaged_file_is_named(tiny: Explanation, tmp_path: Path, name: str) -
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda d: d.update(format=3), r"format must be 1 or 2, .* \(got 3\)"),
-        (lambda d: d.pop("recourses"), "the document: Object missing required field `recourses`"),
-        (lambda d: d["recourses"][0].pop("vector"), r"recourses\[0\]: A recourse is either a vector or a rule"),
+        (lambda d: d.update(format=3), "format must be 1 or 2, .*"),
+        (lambda d: d.pop("recourses"), "the document: Object missing required field"),
+        (lambda d: d["recourses"][0].pop("vector"), r"recourses\[0\]: A recourse is either"),
         (lambda d: d["recourses"][0]["covered"][0].update(input=99), r"covered\[0\].input must be the index"),
         (lambda d: d["recourses"][1].update(also_covers=[7]), "must be indices of inputs .got 7"),
-        (lambda d: d["recourses"][0].update(gain=5), "gain must be the number of inputs in covered, 1"),
+        (lambda d: d["recourses"][0].update(gain=5), "gain must be the number"),
         (lambda d: d["recourses"][0].update(norm=5), "norm must be the length"),
         (lambda d: d.update(coverage_curve=[0.1, 0.2]), "coverage_curve must follow"),
         (lambda d: d["recourses"][0]["covered"][0]["edits"][1].__setitem__(1, 2), "must lead to its counterfactual"),
         (lambda d: d["recourses"][0]["covered"][0].update(edits=[["paint", 3]]), r"edits\[0\]: must begin with one of"),
-        (lambda d: d["recourses"][0]["covered"][0].update(edits=[["relabel", 3, "Xe"]]), "must be the name of a label"),
+        (lambda d: d["recourses"][0]["covered"][0].update(edits=[["relabel", 3, "Xe"]]), "must be the name"),
         (lambda d: d["recourses"][0]["covered"][0].update(edits=[["relabel", 3]]), "must have 2 arguments"),
         (lambda d: d["recourses"][0]["covered"][0]["counterfactual"].update(ids=[0]), "one increasing id per node"),
         (lambda d: d["recourses"][0]["covered"][0]["counterfactual"]["labels"].__setitem__(0, 7), "needs a name"),
