@@ -5,7 +5,7 @@
 For every counterfactual shown in `explanation.json`, and every one behind `also_covers` and trivial coverage, the embeddings
 and the probability are computed in single precision, as the run did, and in double precision with plain sums over edges. The
 table counts claims that hold in each, claims that hold in one only, and claims within 1e-5 of θ or Δ, where another machine's
-rounding might decide. Search and claims leave more room than that (`algorithms/settings.py`), so that none of them does.
+rounding might decide. Search and claims leave more room than that (`algorithms/base.py`), so that none of them does.
 """
 
 from __future__ import annotations

@@ -6,9 +6,7 @@ import contextlib
 import functools
 import io
 import json
-import shutil
 import tempfile
-import time
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -145,13 +143,14 @@ def read(folder: Path) -> None:
 
 def _read_walk(path: Path, again: Path) -> None:
     walker = Walker(_WALK, scorer(), inputs())
-    never = time.monotonic() - 1
-    state = walker.run(np.random.default_rng(0), Checkpoint(path, FACTS, resume=True), deadline=never)
+    state = walker.load(Checkpoint(path, FACTS, resume=True))
+    assert state is not None
     for reached in (*state.heads, *state.found.values()):
         check_graph(reached.graph, _LABELS)
         assert reached.graph == apply_path(inputs()[reached.start], reached.path)
-    shutil.copy(path, again)
-    twin = walker.run(np.random.default_rng(0), Checkpoint(again, FACTS, resume=True), deadline=never)
+    walker.save(state, Checkpoint(again, FACTS))
+    twin = walker.load(Checkpoint(again, FACTS, resume=True))
+    assert twin is not None
     for _ in range(2):
         walker.step(state)
         walker.step(twin)

@@ -143,6 +143,6 @@ def test_a_library_that_finds_the_disk_full_is_one_line_too(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "kernels.nbi")
 
-    monkeypatch.setattr("comrecgc.finding.find_candidates", full)
+    monkeypatch.setattr("comrecgc.algorithms.vectors.candidates.search_candidates", full)
     assert run(monkeypatch, *options, "--out", tmp_path / "run") == 2
     assert one_line(capsys.readouterr().err) == "error: Cannot write kernels.nbi: No space left on device"

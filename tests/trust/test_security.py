@@ -241,7 +241,7 @@ def refuse(event, arguments):
         raise RuntimeError(f"the network was used: {event} {arguments}")
 
 sys.addaudithook(refuse)
-from comrecgc.cli.demo import run_demo
+from comrecgc.cli.explain import run_demo
 explanation = run_demo(Path(sys.argv[1]), 0, num_recourses=3, panel_epochs=5)
 print("covered", explanation.coverage)
 """
@@ -267,7 +267,7 @@ def test_a_whole_run_needs_no_network(tmp_path: Path) -> None:
 
 def test_the_guard_against_the_network_guards(tmp_path: Path) -> None:
     script = (
-        OFFLINE.split("from comrecgc.cli.demo", maxsplit=1)[0]
+        OFFLINE.split("from comrecgc.cli.explain", maxsplit=1)[0]
         + "import socket; socket.create_connection(('127.0.0.1', 9))"
     )
     done = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=False)

@@ -98,24 +98,30 @@ class ReinforcedWalk(ABC, Generic[State]):
             progress: Called now and then and after the last step.
         """
         kept = Checkpoint() if checkpoint is None else checkpoint
-        state = kept.load({"rng": "U0", "step": "i0", **self.kinds}, self._decoded) or self.begin(rng)
-
-        def encoded() -> Arrays:
-            return {"rng": encode_rng(state.rng), "step": np.array(state.step), **self.encode(state)}
-
+        state = self.load(kept) or self.begin(rng)
         while state.step < self.num_steps and (deadline is None or time.monotonic() < deadline):
             self.step(state)
             if progress is not None and (state.step % _REPORTED == 0 or state.step == self.num_steps):
                 progress(state)
             if kept.is_due:
-                kept.save(encoded)
-        kept.save(encoded)
+                self.save(state, kept)
+        self.save(state, kept)
         return state
 
-    def _decoded(self, arrays: Arrays) -> State:
-        step = int(arrays["step"])
-        require(step >= 0, "steps must not be negative")
-        return self.decode(arrays, decode_rng(arrays["rng"]), step)
+    def save(self, state: State, checkpoint: Checkpoint) -> None:
+        """Store a state."""
+        shared = {"rng": encode_rng(state.rng), "step": np.array(state.step)}
+        checkpoint.save(lambda: shared | self.encode(state))
+
+    def load(self, checkpoint: Checkpoint) -> State | None:
+        """The state that a checkpoint holds; None where there is nothing to resume."""
+
+        def decode(arrays: Arrays) -> State:
+            step = int(arrays["step"])
+            require(step >= 0, "steps must not be negative")
+            return self.decode(arrays, decode_rng(arrays["rng"]), step)
+
+        return checkpoint.load({"rng": "U0", "step": "i0", **self.kinds}, decode)
 
 
 def teleport_distribution(starts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -21,7 +21,7 @@ Owners = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 12  # vectors in one product
 _CENTRES = 512  # centres in one product
-_TIGHTER = 1 - 1e-5  # balls a hair smaller than Δ, so that no claim hangs on rounding
+_TIGHTER = 1 - 1e-5  # balls a little smaller than Δ, so that rounding never decides a claim
 _LONGER = 1 + 1e-3  # how much longer than `longer_than` a centre is at least
 _PROMISE = 1.4  # radius, in Δ, within which vectors could come under one ball
 
@@ -114,7 +114,7 @@ class BallCover:
         problem = _Problem(self, vectors, owners, num_inputs, known, rng)
         chosen = problem.improved(problem.greedy(none))
         if len(known):
-            # A choice made afresh has the better first centres; the known ones are for where greed was led astray.
+            # A new choice usually has better first centres; the known ones help where the greedy choice does worse.
             kept = problem.greedy(problem.useful(known))
             if problem.num_covered(kept) > problem.num_covered(chosen):
                 chosen = problem.improved(kept)

@@ -234,7 +234,7 @@ def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = 
     Args:
         cover: The chosen recourses.
         pairs: All pairs within θ.
-        further: Recourses the same choice would make with a larger budget; None if nobody asked.
+        further: Recourses the same choice would make with a larger budget; None if not computed.
     """
     has_pair = np.bincount(pairs.inputs, minlength=pairs.num_inputs) > 0
     later = np.zeros_like(has_pair) if further is None else further.first >= 0

@@ -244,10 +244,10 @@ def _is_together(parents, order, together, start, stop, node, num_inner):  # typ
     if node < num_inner:
         middle = (start + stop) // 2
         return together[2 * node + 1] and together[2 * node + 2] and _root(parents, order[middle]) == root
-    strangers = 0
+    others = 0
     for place in range(start + 1, stop):
-        strangers += _root(parents, order[place]) != root
-    return strangers == 0
+        others += _root(parents, order[place]) != root
+    return others == 0
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

@@ -108,6 +108,7 @@ def assemble(
         verdicts = judges.judge([rejects.graphs[it.place] for it in shown], [it.graph for it in shown], known)
     if settings.recourse == "rules":
         assert (verdicts.rungs >= Rung.parse(settings.changes)).all(), "a counterfactual is off the rung of the run"
+        assert all(it.distance <= settings.theta for it in shown), "a counterfactual is farther than theta"
     positions = map_positions([it.vector for it in shown if it.vector is not None]) or [(0.0, 0.0)] * len(shown)
     members: list[list[int]] = [[] for _ in recourses]
     for k, it in enumerate(shown):

@@ -12,7 +12,7 @@ Embedding a graph costs far more than comparing two embeddings, so pairs come in
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TypeVar
@@ -32,7 +32,7 @@ from comrecgc.graphs import (
     pointers,
 )
 from comrecgc.models.edit_distance import GEDInterval, edit_path, ged_intervals
-from comrecgc.run import Engine, LocalEngine
+from comrecgc.run import Engine, LocalEngine, Progress
 
 KINDS = ("far", "near", "chain", "path")
 
@@ -40,9 +40,6 @@ _Item = TypeVar("_Item")
 
 _PAIRS = 200  # pairs of a block, about a second of work
 _PAIRS_IN_A_HURRY = 8  # the same with a deadline
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and how much there is."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -175,7 +172,7 @@ class PairGenerator:
         for block in _until(results, deadline, least=-(-int(ptr[1]) // size) if groups else 0):
             solved += block
             if progress is not None:
-                progress("edit distances", len(solved), len(flat))
+                progress("edit distances", len(solved), len(flat), "")
         done = {g: solved[ptr[k] : ptr[k + 1]] for k, g in enumerate(order) if ptr[k + 1] <= len(solved)}
         return {g: done[g] for g in sorted(done)}
 

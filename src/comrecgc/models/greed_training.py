@@ -178,7 +178,7 @@ def _train(
             [graphs[i] for i in indices],
             num_labels,
             seed=training.seed,
-            progress=lambda what, done, total: progress(f"{what}, {name}", done, total, ""),
+            progress=lambda what, done, total, word: progress(f"{what}, {name}", done, total, word),
             deadline=by,
         )
         if by is None or time.monotonic() < by:  # else some may be missing

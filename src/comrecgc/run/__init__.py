@@ -2,12 +2,19 @@
 
 from comrecgc.run.arrays import (
     Arrays,
+    check_alphabet,
+    check_output,
     check_pointers,
     check_same_facts,
+    facts_path,
     load_arrays,
+    load_checked,
+    load_state,
+    load_weights,
     refusing_damage,
     require,
     save_arrays,
+    save_weights,
 )
 from comrecgc.run.context import Clock, RunContext, available_cores, one_thread, peak_memory, reproducible, versions
 from comrecgc.run.engine import Engine, LocalEngine, engine_of
@@ -22,14 +29,5 @@ from comrecgc.run.files import (
     write_atomically,
     write_json,
     write_text,
-)
-from comrecgc.run.weights import (
-    check_alphabet,
-    check_output,
-    facts_path,
-    load_checked,
-    load_state,
-    load_weights,
-    save_weights,
 )
 from comrecgc.terminal import Progress

@@ -1,23 +1,27 @@
-"""Arrays on disk: `.npz` files with JSON facts, read without pickle, and only if every array is what it must be.
+"""Arrays and weights on disk: `.npz` and `.safetensors` files with JSON facts, read without pickle, and only if every array is what it must be.
 
 Unfinished walks, searches and trainings and the witnesses of finished runs are all stored this way.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.run.files import reason_of, write_atomically
+from comrecgc.run.files import check_writable, read_json, reason_of, write_atomically, write_json
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -124,3 +128,167 @@ def _check(name: str, array: npt.NDArray[Any], kind: str) -> None:
         require((np.abs(array) < _LARGEST).all(), f"{name} must be finite and below 2**53, so that squares are too")
     if letter == "i" and array.size:
         require(max(-int(array.min()), int(array.max())) < _LARGEST, f"{name} must be below 2**53")
+
+
+# Weights: a safetensors file and a JSON file of facts beside it.
+
+M = TypeVar("M", bound="nn.Module")
+
+_CHECKSUM = "sha256"
+_NUMBERS = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
+_LARGEST_WEIGHT = 1e9  # larger ones are damage, and a few of them overflow
+
+
+def facts_path(path: Path) -> Path:
+    """The JSON file beside a weights file."""
+    return path.with_suffix(".json")
+
+
+def check_output(path: Path) -> None:
+    """Refuse, before any work is done, a file that weights cannot be written to."""
+    if path.suffix != ".safetensors":
+        raise InputError(f"Weights are written to a file that must end in .safetensors (got {path.name!r})")
+    if path.is_dir():
+        raise InputError(f"Cannot write {path}: it is a folder")
+    check_writable(path.parent)
+
+
+def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) -> None:
+    """Write weights and the facts about them, each file whole or not at all; the weights come last.
+
+    The facts hold the checksum of the weights, so that a reader never takes facts and weights of two different writings.
+
+    Args:
+        path: A file name ending in `.safetensors`; the facts go beside it, ending in `.json`.
+        state: Tensors by name.
+        facts: Anything JSON can say, with `kind` naming what the weights are of.
+    """
+    import safetensors.torch
+
+    check_output(path)
+    contents = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
+    write_json(facts_path(path), {**facts, _CHECKSUM: hashlib.sha256(contents).hexdigest()})
+    write_atomically(path, lambda file: file.write(contents))
+
+
+def load_weights(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Weights and facts written by `save_weights`.
+
+    Args:
+        path: The `.safetensors` file.
+        kind: What the weights must be of.
+    """
+    import safetensors.torch
+
+    facts = read_json(facts_path(path))
+    if not isinstance(facts, dict) or facts.get("kind") != kind:
+        got = facts.get("kind") if isinstance(facts, dict) else type(facts).__name__
+        raise InputError(f"{facts_path(path)} must describe a {kind} (got {got!r})")
+    contents = _contents(path)
+    if _CHECKSUM in facts and hashlib.sha256(contents).hexdigest() != facts[_CHECKSUM]:
+        raise InputError(f"{path} is damaged or half replaced: its SHA-256 must be the one in {facts_path(path).name}")
+    try:
+        return safetensors.torch.load(contents), facts
+    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        raise InputError(f"{path} is damaged or not a safetensors file ({error})".splitlines()[0]) from error
+
+
+def _contents(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
+
+
+def load_state(path: Path) -> dict[str, Tensor]:
+    """A plain PyTorch state dict (`.pt`, `.pth`), loaded onto the CPU without unpickling code."""
+    import torch
+
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
+    except Exception as error:  # torch raises many kinds for damaged files
+        raise InputError(f"{path} is damaged or not a PyTorch state dict ({type(error).__name__})") from error
+    if not isinstance(state, dict) or not all(isinstance(value, torch.Tensor) for value in state.values()):
+        raise InputError(f"{path} must hold a state dict of tensors (got {type(state).__name__})")
+    for name, tensor in state.items():
+        if not _is_plain(tensor):
+            raise InputError(
+                f"{path} must hold plain tensors with all their numbers (got {name!r:.60}, {tensor.layout})"
+            )
+    return {str(name): tensor for name, tensor in state.items()}
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is dense and its file holds every number of it, so that a copy is no larger than the file."""
+    import torch
+
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
+        return False
+    return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
+
+
+def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, what: str) -> M:
+    """A model with weights that are checked to be its own: names, shapes, and finite numbers.
+
+    Args:
+        make: Makes the model; its sizes come from the file, so no memory is taken before the weights are seen to fill it.
+        state: The weights.
+        path: Where they come from, for the error.
+        what: What the model is, for the error.
+    """
+    import torch
+
+    try:
+        with torch.device("meta"):
+            expected = make().state_dict()
+    except InputError as error:
+        raise InputError(f"{path} is not a {what}: {error}") from error
+    for name, tensor in expected.items():
+        if name not in state or state[name].shape != tensor.shape:
+            got = tuple(state[name].shape) if name in state else "none"
+            raise InputError(f"{path} is not a {what}: {name} must have shape {tuple(tensor.shape)} (got {got})")
+    extra = sorted(set(state) - set(expected))
+    if extra:
+        raise InputError(f"{path} is not a {what}: unknown parameter (got {extra[0]!r})")
+    for name, tensor in state.items():
+        if (
+            str(tensor.dtype).removeprefix("torch.") not in _NUMBERS
+            or not (tensor.double().abs() < _LARGEST_WEIGHT).all()
+        ):
+            raise InputError(
+                f"{path} is not a {what}: {name} must hold real numbers below 10**9 (got others, {tensor.dtype})"
+            )
+        if name.endswith("running_var") and (tensor < 0).any():
+            raise InputError(f"{path} is not a {what}: {name} must not be negative (got {tensor.min().item():g})")
+    model = make()
+    model.load_state_dict(state)
+    return model
+
+
+def check_alphabet(path: Path, facts: dict[str, Any], num_labels: int, label_names: Sequence[str] | None) -> None:
+    """Refuse a model made for another label alphabet than the data's.
+
+    Args:
+        path: Where the model comes from, for the error.
+        facts: What its file says of it; released checkpoints say nothing, and then only the number of labels is checked.
+        num_labels: How many labels the model knows.
+        label_names: Names of the data's labels; None to check nothing.
+    """
+    if label_names is None:
+        return
+    if num_labels != len(label_names):
+        raise InputError(f"{path} knows {num_labels} node labels, the data must have as many (got {len(label_names)})")
+    known = facts.get("label_names")
+    if not isinstance(known, list | None):
+        raise InputError(f"{facts_path(path)}: label_names must be a list (got {known!r:.60})")
+    if known is not None and known != list(label_names):
+        raise InputError(
+            f"{path} is for labels {_shown(known)}, the data must have the same (got {_shown(label_names)})"
+        )
+
+
+def _shown(names: Sequence[str]) -> str:
+    text = ", ".join(map(str, names))
+    return text if len(text) <= 60 else text[:60] + "…"

@@ -123,7 +123,7 @@ class Visited(Reached):
 
 
 class Hood:
-    """The neighbours of a graph, and what those looked at so far cover.
+    """The neighbours of a graph, and what the scored ones cover.
 
     Args:
         hood: The neighbours, with probabilities.
@@ -143,7 +143,7 @@ class Hood:
         return self.hood.graph == graph and np.array_equal(self.hood.graph.ids, graph.ids)
 
     def grown(self, num_rows: int, num_covered: int) -> int:
-        """Bytes, about, by which it grows when so many neighbours are looked at that cover so many inputs in all."""
+        """Add the memory, in bytes, of newly scored neighbours and the inputs they cover; returns how much that is."""
         more = 500 * num_rows + 4 * num_covered
         self.size += more
         return more
@@ -293,7 +293,7 @@ class GcfWalker(CountingWalk[GcfState]):
         around, keys, plain = self.options(state)
         if not self.walk.importance:
             return self._option(state, around, keys, draw(plain, state.rng))
-        # What is known must depend on the walk alone and not on what happens to be in the cache: the draws go by it.
+        # The draws depend on what is known, so that must come from the walk alone and not from the cache.
         known = self._known(state, keys)
         bound = _SLACK * max(*known.values(), 1 / len(self.inputs))
         brackets = np.full(len(keys), bound)
@@ -305,7 +305,7 @@ class GcfWalker(CountingWalk[GcfState]):
         brackets[list(known)] = list(known.values())
         count = _FIRST_LOOK
         while (weights := plain * brackets).sum() > 0:
-            drawn, lots = _draws(weights, count, state.rng), state.rng.random(count)
+            drawn, levels = _draws(weights, count, state.rng), state.rng.random(count)
             new = [place for place in dict.fromkeys(drawn) if place not in looked]
             self._look(state, around, [place - 1 for place in new])
             true = dict(
@@ -313,8 +313,8 @@ class GcfWalker(CountingWalk[GcfState]):
             )
             highest = max(true.values(), default=0.0)
             if highest <= bound:
-                for place, lot in zip(drawn, lots.tolist(), strict=True):
-                    if lot * brackets[place] < true.get(place, brackets[place]):
+                for place, level in zip(drawn, levels.tolist(), strict=True):
+                    if level * brackets[place] < true.get(place, brackets[place]):
                         return self._option(state, around, keys, place)
             else:  # the bound was wrong: draw anew
                 bound = _SLACK * highest
@@ -397,7 +397,7 @@ class GcfWalker(CountingWalk[GcfState]):
             return
         if state.current.is_accepted:
             state.counts[state.current.covers] += 1
-        # Whoever stood there has gone where this one was, or to the end.
+        # The entry that was there has moved to where this one was, or to the end.
         there = len(table) - 1 if before is None else before
         other = state.seen[table.keys[there]]
         if other.key != key and there >= front and other.is_accepted:

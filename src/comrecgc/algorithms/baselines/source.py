@@ -1,4 +1,4 @@
-"""What every baseline works with: rejected graphs and models in, accepted graphs out, one input or one step after another."""
+"""What baselines share: the inputs and models, the counterfactuals, and running input by input or step by step with checkpoints."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Counterfactuals:
 
     Args:
         found: The counterfactuals, those it values most first; summaries break ties by this order.
-        complete: Whether it ended of itself; False if time was up.
+        complete: Whether it took all its steps; False if time was up.
     """
 
     found: tuple[Counterfactual, ...]
@@ -95,8 +95,8 @@ class Counterfactuals:
 def accepted_graphs(subject: Subject, graphs: Sequence[Graph], *, at_once: int = 4096) -> npt.NDArray[np.float64]:
     """Probability of accept of each graph in a plain pass, `[n]`."""
     parts = [graphs[start : start + at_once] for start in range(0, len(graphs), at_once)]
-    said = [subject.classifier.accept_probability(GraphBatch.from_graphs(part)) for part in parts]
-    return np.concatenate([np.zeros(0), *(np.asarray(rows, dtype=np.float64) for rows in said)])
+    parts_scored = [subject.classifier.accept_probability(GraphBatch.from_graphs(part)) for part in parts]
+    return np.concatenate([np.zeros(0), *(np.asarray(rows, dtype=np.float64) for rows in parts_scored)])
 
 
 def embedded(

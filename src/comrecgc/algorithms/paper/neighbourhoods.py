@@ -1,4 +1,4 @@
-"""Neighbourhoods a walk has scored, kept within a budget of bytes: heads that stay or return pay nothing."""
+"""A least-recently-used cache of scored neighbourhoods, bounded in bytes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels
-from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle, Progress
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle
+from comrecgc.run import Progress
 
 _PLACES, _MORE_PLACES = (
     40,

@@ -17,7 +17,7 @@ from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.rules.composition import Composition
 from comrecgc.algorithms.rules.files import load_table
 from comrecgc.algorithms.rules.matcher import PatternMatcher
-from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, IntArray, Oracle, Progress, log_odds
+from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, IntArray, Oracle, log_odds
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.population import Census
 from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rule, read_rules, rule_isomorphism
@@ -27,7 +27,7 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
 from comrecgc.models import Classifier
 from comrecgc.molecules import MolecularChemistry, bonding_under, has_rdkit
-from comrecgc.run import RunContext
+from comrecgc.run import Progress, RunContext
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.rules.algorithm import Rules

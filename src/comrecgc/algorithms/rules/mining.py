@@ -20,12 +20,11 @@ from comrecgc.algorithms.rules.permission import Permission
 from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, room_for
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier
+from comrecgc.run import Progress
 from comrecgc.scoring import change_kernels, compiled_network, incremental_kernels
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
-Progress = Callable[[str, int, int, str], None]
-
 ACCEPTED = 4e-5
 """Log-odds beyond which a result counts as accepted: p > 0.50001, so that rounding cannot undo it."""
 NOT_ASKED = -1

@@ -27,7 +27,8 @@ from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsW
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
-    from comrecgc.algorithms.rules.mining import ChangeScorer, IntArray, Progress
+    from comrecgc.algorithms.rules.mining import ChangeScorer, IntArray
+    from comrecgc.run import Progress
 
 
 BoolArray = npt.NDArray[np.bool_]

@@ -49,7 +49,7 @@ class Candidates:
         path: Edits, not longer than need be, from an input to a candidate it is paired with.
         centres: Recourses the search ended with; None where it chose none.
         curve: Coverage as the search went on; empty where it was not counted.
-        complete: Whether the search ended of itself; False if time was up.
+        complete: Whether the search finished; False if time was up.
         summary: A few of the candidates that are near many inputs, where a baseline was asked for them.
     """
 

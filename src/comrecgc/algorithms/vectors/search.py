@@ -1,4 +1,4 @@
-"""Search beyond the paper: sweep every input's neighbours, then walk uncovered inputs towards the recourses others share."""
+"""The directed search: score every input's neighbours, then expand uncovered inputs towards recourses that others share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, KeyArray, apply_path, graph_key
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
 
-_TIGHTER = 1 - 1e-5  # limits a hair inside θ and Δ, so that no claim hangs on rounding
+_TIGHTER = 1 - 1e-5  # limits a little inside θ and Δ, so that rounding never decides a claim
 _ACCEPT = 0.5 + 2.4e-5  # the same for the probability of accept, which must exceed one half
 _CHUNK = 32  # inputs worked on in one step,
 _CHUNK_NODES = 8000  # fewer if they are large, so that time is looked at every few seconds

@@ -1,4 +1,4 @@
-"""Everything a search knows between two steps: of each input the graphs reached from it, bounded in number."""
+"""The state of a directed search between two steps: the graphs reached from each input, bounded in number."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class SearchState:
         curve: Share of the inputs covered after the sweep and after every round.
         num_found: Counterfactuals held of all inputs.
         ended: Whether the search is over.
-        complete: Whether it ended of itself; False while it goes on, and when time was up.
+        complete: Whether it converged; False while it runs, and when time was up.
     """
 
     inputs: list[InputState]
