@@ -2,7 +2,6 @@
 
 Each piece is measured with and without, in turns in one run; what gains less than 1.5 times end to end does not stay.
 
-- *row sums*: whole neighbourhoods scored with the vector instructions of `kernels/rows.py`, against plain numba loops.
 - *gradients*: epochs of classifier training with `models/gradients.py`, against torch's autograd over the same
   distinct states. A plain PyG loop stands beside both.
 """
@@ -11,16 +10,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -32,15 +27,11 @@ from comrecgc.graphs import GraphBatch
 from comrecgc.models import (
     GraphClassifier,
     PanelTraining,
-    load_classifier,
-    load_embedder,
-    predict,
     split_dataset,
     train_classifier,
 )
 from comrecgc.models.gradients import ColouredGraphs, Round, StateBatch
 from comrecgc.models.training import Split
-from comrecgc.scoring import NeighbourhoodScorer
 from training import SETTINGS, our_epoch, plain_epoch, timed
 
 
@@ -50,108 +41,17 @@ def main() -> None:
     parser.add_argument("--checkpoints", type=Path, default=os.environ.get("COMRECGC_CHECKPOINTS"))
     parser.add_argument("--datasets", nargs="+", default=["aids", "mutagenicity"])
     parser.add_argument("--rounds", type=int, default=3, help="how often the sides take turns")
-    parser.add_argument("--only", choices=["rows", "gradients", "whole"])
-    parser.add_argument("--score", choices=["vector", "plain"], help=argparse.SUPPRESS)
+    parser.add_argument("--only", choices=["gradients", "whole"])
     options = parser.parse_args()
     if options.data_root is None:
         print("skipped: give --data-root or set COMRECGC_DATA")
         return
     options.checkpoints = options.checkpoints or Path(options.data_root).parent / "checkpoints"
     torch.set_num_threads(1)
-    if options.score is not None:
-        score(options)
-    else:
-        if options.only in (None, "rows"):
-            compare_rows(options)
-        if options.only in (None, "gradients"):
-            compare_gradients(options)
-        if options.only in (None, "whole"):
-            compare_whole(options)
-
-
-# Row sums
-
-
-def compare_rows(options: argparse.Namespace) -> None:
-    """The two sides in processes of their own, because compiled code cannot be exchanged within one."""
-    print(f"{'neighbourhoods':16}{'asked':8}{'plain ms':>10}{'vector ms':>11}{'gain':>7}")
-    with tempfile.TemporaryDirectory() as cache:
-        seconds: dict[str, list[list[float]]] = {"vector": [], "plain": []}
-        for _ in range(options.rounds):
-            for side, found in seconds.items():
-                command = [sys.executable, __file__, "--score", side, "--data-root", str(options.data_root)]
-                command += ["--checkpoints", str(options.checkpoints), "--datasets", *options.datasets]
-                environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if side == "plain" else {})
-                answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-                found.append([float(word) for word in answer.split()])
-    rows = [(name, asked) for name in options.datasets for asked in ("both", "p", "z")]
-    vector, plain = (np.min(found, axis=0) for found in seconds.values())
-    for (name, asked), fast, slow in zip(rows, vector, plain, strict=True):
-        print(f"{name:16}{asked:8}{1000 * slow:10.2f}{1000 * fast:11.2f}{slow / fast:6.1f}x", flush=True)
-
-
-def score(options: argparse.Namespace) -> None:
-    """Print the processor seconds per neighbourhood, for both models and for each alone."""
-    if options.score == "plain":
-        use_plain_loops()
-    for name in options.datasets:
-        dataset, folder = load_dataset(name, root=options.data_root), options.checkpoints / name
-        classifier, embedder = load_classifier(folder / "classifier.pth"), load_embedder(folder / "greed.pt")
-        rejects = predict(classifier, dataset.graphs).rejects
-        graphs = [dataset[i] for i in np.random.default_rng(0).permutation(rejects)[:16]]
-        scorer = NeighbourhoodScorer(classifier, embedder, dataset.num_labels, num_threads=1)
-        asks: tuple[dict[str, Any], ...] = ({}, {"embedding": False}, {"probability": False})
-        for asked in asks:
-            scorer.score(graphs[:2], **asked)
-            best = np.inf
-            for _ in range(4):
-                started = time.thread_time()
-                scorer.score(graphs, **asked)
-                best = min(best, time.thread_time() - started)
-            print(best / len(graphs))
-
-
-def use_plain_loops() -> None:
-    """Put plain numba loops in the place of the row sums, before the kernels that call them are compiled."""
-    from comrecgc.scoring import row_kernels as rows
-
-    jit = numba.njit(nogil=True, fastmath={"contract"})
-
-    def row_sum(members, first, count, weights, table, start, out, row):  # type: ignore[no-untyped-def]
-        for c in range(out.shape[1]):
-            out[row, c] = start[c]
-        for i in range(count):
-            weight, member = weights[i], members[first + i]
-            for c in range(out.shape[1]):
-                out[row, c] += weight * table[member, c]
-
-    def positive_row_sum(members, first, count, weights, table, start, out, row):  # type: ignore[no-untyped-def]
-        for c in range(out.shape[1]):
-            out[row, c] = start[c]
-        for i in range(count):
-            weight, member = weights[i], members[first + i]
-            for c in range(out.shape[1]):
-                out[row, c] += weight * max(table[member, c], np.float32(0))
-
-    def row_max(members, first, count, weights, table, start, out, row):  # type: ignore[no-untyped-def]  # noqa: ARG001
-        for c in range(out.shape[1]):
-            out[row, c] = start[c]
-        for i in range(count):
-            member = members[first + i]
-            for c in range(out.shape[1]):
-                out[row, c] = max(out[row, c], table[member, c])
-
-    def positive_product(x, x_row, table, start, other, other_row, out, row):  # type: ignore[no-untyped-def]
-        for c in range(out.shape[1]):
-            out[row, c] = start[c] + other[other_row, c]
-        for i in range(x.shape[1]):
-            weight = x[x_row, i]
-            if weight > 0:
-                for c in range(out.shape[1]):
-                    out[row, c] += weight * table[i, c]
-
-    for function in (row_sum, positive_row_sum, row_max, positive_product):
-        setattr(rows, function.__name__, jit(function))
+    if options.only in (None, "gradients"):
+        compare_gradients(options)
+    if options.only in (None, "whole"):
+        compare_whole(options)
 
 
 # Gradients

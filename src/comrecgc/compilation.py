@@ -75,7 +75,7 @@ def compile_kernels() -> None:
 def _stamp() -> Path:
     """A file that says that these kernels were compiled; beside what was compiled, so that both go together."""
     folder = Path(__file__).parent
-    digest = hashlib.sha256(f"{platform.python_version()} {version('numba')} {version('llvmlite')}".encode())
+    digest = hashlib.sha256(f"{platform.python_version()} {version('numba')}".encode())
     for file in sorted(folder.rglob("*_kernels.py")):
         known = file.stat()
         digest.update(f"{file.name} {known.st_mtime_ns} {known.st_size}".encode())

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
+from numba import types
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 SELF = np.uint64(0xD6E8FEB86659FD93)
 NODES = np.uint64(0xA0761D6478BD642F)
 EDGES = np.uint64(0xE7037ED1A0B428DB)
 ROUND = np.uint64(0x8EBC6AF09C88C6E3)
+
+
+def inner(function: Any = None, **options: Any) -> Any:
+    """Decorator of functions that only compiled code calls.
+
+    Nothing is compiled for calls from Python, nothing is cached on its own, and a constant argument does not make a version of its own,
+    which halves what the first use compiles.
+    """
+    if function is None:
+        return lambda decorated: inner(decorated, **options)
+    compiled = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+    resolve = compiled.get_call_template
+
+    def resolve_without_constants(args: Any, kws: Any) -> Any:
+        return resolve(
+            [types.unliteral(arg) for arg in args], {name: types.unliteral(arg) for name, arg in kws.items()}
+        )
+
+    compiled.get_call_template = resolve_without_constants
+    return compiled
 
 
 @numba.njit(cache=True)
@@ -110,13 +133,13 @@ def mix(x):  # type: ignore[no-untyped-def]
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def chain(key, value):  # type: ignore[no-untyped-def]
     """A key that goes on with a value."""
     return mix(key * SELF + np.uint64(value) * GOLDEN + np.uint64(1))
 
 
-@numba.njit(cache=True)
+@inner
 def _num_distinct(values):  # type: ignore[no-untyped-def]
     ordered = np.sort(values)
     count = 1

@@ -11,6 +11,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.graphs.graph_kernels import inner
+
 
 class Patterns(NamedTuple):
     """What rules find, all nodes one after the other.
@@ -124,7 +126,7 @@ def all_sites(patterns, hosts, rule, asked, most):  # type: ignore[no-untyped-de
     return graphs[:count].copy(), sites[:count].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _empty_board(patterns, hosts, rule):  # type: ignore[no-untyped-def]
     """Where the nodes of a rule begin, how many there are, and room to place them."""
     first, size = patterns.ptr[rule], patterns.ptr[rule + 1] - patterns.ptr[rule]
@@ -152,7 +154,7 @@ def twins(ptr, label, around_ptr, around):  # type: ignore[no-untyped-def]
     return twin
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _may_change_places(around_ptr, around, u, v):  # type: ignore[no-untyped-def]
     """Whether two nodes have the same neighbours but for each other, by edges of the same labels."""
     i, stop, j = around_ptr[u], around_ptr[u + 1], around_ptr[v]
@@ -171,7 +173,7 @@ def _may_change_places(around_ptr, around, u, v):  # type: ignore[no-untyped-def
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _next_site(patterns, hosts, first, size, graph, board, resumes):  # type: ignore[no-untyped-def]
     """Whether there is a place for a pattern in a graph, or if it `resumes` another one: depth first, one node of the pattern after the other."""
     low, high = hosts.ptr[graph], hosts.ptr[graph + 1]
@@ -223,13 +225,13 @@ def _next_site(patterns, hosts, first, size, graph, board, resumes):  # type: ig
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _is_tied(patterns, node):  # type: ignore[no-untyped-def]
     """Whether a node of a pattern is tied to one placed before it; the first node of each part is not."""
     return patterns.ties_ptr[node] < patterns.ties_ptr[node + 1]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _fill_domain(patterns, hosts, first, size, place, graph, board):  # type: ignore[no-untyped-def]
     """Note which nodes of a graph a node of the pattern could be by itself; whether there are any.
 
@@ -246,7 +248,7 @@ def _fill_domain(patterns, hosts, first, size, place, graph, board):  # type: ig
     return num > 0
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _has_room(patterns, hosts, first, size, place, target):  # type: ignore[no-untyped-def]
     """Whether the pattern has as many other nodes of each label as a node of the graph has neighbours."""
     start, stop = hosts.around_ptr[target], hosts.around_ptr[target + 1]
@@ -261,7 +263,7 @@ def _has_room(patterns, hosts, first, size, place, target):  # type: ignore[no-u
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _least(patterns, first, place, site, depth):  # type: ignore[no-untyped-def]
     """The first node of the graph that may be a node of the pattern: those of the same part have increasing places."""
     twin = patterns.twin[first + place]
@@ -270,7 +272,7 @@ def _least(patterns, first, place, site, depth):  # type: ignore[no-untyped-def]
     return site[twin] + 1 if twin >= 0 else 0
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _twin_was_tried(hosts, used, low, target, least):  # type: ignore[no-untyped-def]
     """Whether a node that may change places with this one came before it, in vain."""
     twin = hosts.twin[target]
@@ -279,7 +281,7 @@ def _twin_was_tried(hosts, used, low, target, least):  # type: ignore[no-untyped
     return twin >= least
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _fits(patterns, hosts, first, place, low, target, board, depth):  # type: ignore[no-untyped-def]
     """Whether a node of the pattern could be a node of the graph, as far as `depth` nodes are placed."""
     node, site = first + place, board.site
@@ -298,7 +300,7 @@ def _fits(patterns, hosts, first, place, low, target, board, depth):  # type: ig
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _can_close(patterns, hosts, first, size, low, board, depth):  # type: ignore[no-untyped-def]
     """Whether the neighbours of closed nodes that are not in the map could all still be, and are all that the rest needs."""
     num, room = 0, size - depth
@@ -328,7 +330,7 @@ def _can_close(patterns, hosts, first, size, low, board, depth):  # type: ignore
     return bound <= num and _all_find_seats(board.turned, bound, num, board)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _is_beside_closed(patterns, first, place, depth):  # type: ignore[no-untyped-def]
     """Whether a node of the pattern is tied to a closed one that is placed."""
     for k in range(patterns.ties_ptr[first + place], patterns.ties_ptr[first + place + 1]):
@@ -337,7 +339,7 @@ def _is_beside_closed(patterns, first, place, depth):  # type: ignore[no-untyped
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _all_find_seats(could, num, seats, board):  # type: ignore[no-untyped-def]
     """Whether all can sit down, each on a seat of its own; `could[who, seat]` says where."""
     board.sitter[:seats] = -1
@@ -347,7 +349,7 @@ def _all_find_seats(could, num, seats, board):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _finds_a_seat(could, who, seats, board):  # type: ignore[no-untyped-def]
     """Whether one more can sit down, perhaps after others have moved."""
     board.asked_by[:seats] = -1
@@ -369,7 +371,7 @@ def _finds_a_seat(could, who, seats, board):  # type: ignore[no-untyped-def]
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _move_along(who, seat, board):  # type: ignore[no-untyped-def]
     """Everyone on the way to a free seat moves to the one they asked for, until `who` sits."""
     mover = -1
@@ -380,7 +382,7 @@ def _move_along(who, seat, board):  # type: ignore[no-untyped-def]
         seat = left
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _bond(hosts, one, other):  # type: ignore[no-untyped-def]
     """Label of the edge between two nodes; -1 if there is none."""
     low, high = hosts.around_ptr[one], hosts.around_ptr[one + 1]

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from comrecgc.graphs.graph_kernels import neighbour_term, node_hash
+from comrecgc.graphs import graph_kernels
+from comrecgc.graphs.graph_kernels import inner, neighbour_term, node_hash
 
 NUM_KINDS = 8
 RELABEL, ATTACH, DETACH, SWAP, JOIN, CUT, REBOND, TIE = range(NUM_KINDS)
@@ -49,16 +50,16 @@ NODES, NUM_TOUCHED, LOADED = range(3)  # nodes now, touched ones, nodes of the g
 class Work(NamedTuple):
     """A graph under change. Nodes `0 … n-1` are those of the graph, later ones are new."""
 
-    rows: Any  # int32 [cap, FIRST + 2 * width]
+    rows: Any  # int64 [cap, FIRST + 2 * width]
     base: Any  # the same, as loaded
-    lists: Any  # int32 [3, cap]
+    lists: Any  # int64 [3, cap]
 
 
 class Groups(NamedTuple):
     """Groups that changes speak of; the first node of each is the one that hangs on the anchor."""
 
-    table: Any  # int32 [G, MAX_GROUP + 3]: labels, bond to the anchor, nodes and edges with that bond, whether offered
-    edges: Any  # int32 [G, most, 3]: ends within the group and label; -1 where there are no more
+    table: Any  # int64 [G, MAX_GROUP + 3]: labels, bond to the anchor, nodes and edges with that bond, whether offered
+    edges: Any  # int64 [G, most, 3]: ends within the group and label; -1 where there are no more
 
 
 class Hydrogens(NamedTuple):
@@ -66,8 +67,8 @@ class Hydrogens(NamedTuple):
 
     label: int
     bond: int
-    orders: Any  # int32 [edge labels]: twice the bond order
-    valences: Any  # int32 [labels, 3]: twice the usual valences, increasing; 0 where there are no more
+    orders: Any  # int64 [edge labels]: twice the bond order
+    valences: Any  # int64 [labels, 3]: twice the usual valences, increasing; 0 where there are no more
 
 
 class Bonds(NamedTuple):
@@ -75,16 +76,22 @@ class Bonds(NamedTuple):
 
     right: Any  # int8 [labels, halves]: by twice the sum of bond orders; 2 is right beside a charged atom only
     charged: int  # label of the atom that is charged when it carries four bonds
-    most: Any  # int32 [labels]: twice what rdkit accepts
+    most: Any  # int64 [labels]: twice what rdkit accepts
 
 
-def new_work(num_nodes: int, max_degree: int) -> Work:
+def new_work(num_nodes: int, max_degree: int, added: int = MOST_ADDED) -> Work:
     """Room for any graph of at most that many nodes and neighbours, and for its changes."""
-    cap, width = num_nodes + MOST_ADDED, FIRST + 2 * (max_degree + _ROOM)
-    return Work(np.zeros((cap, width), np.int32), np.zeros((cap, width), np.int32), np.zeros((3, cap), np.int32))
+    cap, width = num_nodes + added, FIRST + 2 * (max_degree + _ROOM)
+    return Work(np.zeros((cap, width), np.int64), np.zeros((cap, width), np.int64), np.zeros((3, cap), np.int64))
 
 
-@numba.njit(cache=True, nogil=True)
+def fits(work: Work, num_nodes: int, max_degree: int) -> bool:
+    """Whether the work has room for one node more than that many, and one neighbour more than that many each."""
+    cap, width = work.rows.shape
+    return bool(num_nodes < cap and FIRST + 2 * (max_degree + 1) <= width)
+
+
+@inner
 def load(w, labels, edges, bonds):  # type: ignore[no-untyped-def]
     """Put a graph in."""
     n, rows, counts = len(labels), w.rows, w.lists[COUNTS]
@@ -102,10 +109,15 @@ def load(w, labels, edges, bonds):  # type: ignore[no-untyped-def]
             rows[i, place] = j
             rows[i, place + 1] = bonds[e]
             rows[i, DEGREE] += 1
-    w.base[:] = rows
+    for v in range(n):
+        for k in range(FIRST + 2 * rows[v, DEGREE]):
+            w.base[v, k] = rows[v, k]
+    for v in range(n, len(rows)):
+        for k in range(FIRST):
+            w.base[v, k] = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def restore(w):  # type: ignore[no-untyped-def]
     """Undo every change since `load`."""
     counts = w.lists[COUNTS]
@@ -117,7 +129,7 @@ def restore(w):  # type: ignore[no-untyped-def]
     counts[NODES] = counts[LOADED]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _touch(w, v):  # type: ignore[no-untyped-def]
     if w.rows[v, MARK] == 0:
         w.rows[v, MARK] = 1
@@ -126,7 +138,7 @@ def _touch(w, v):  # type: ignore[no-untyped-def]
         counts[NUM_TOUCHED] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def place_of(rows, u, v):  # type: ignore[no-untyped-def]
     """Column of neighbour `v` in the row of `u`; -1 if it is none."""
     for k in range(FIRST, FIRST + 2 * rows[u, DEGREE], 2):
@@ -135,7 +147,7 @@ def place_of(rows, u, v):  # type: ignore[no-untyped-def]
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _drop(w, u, v):  # type: ignore[no-untyped-def]
     """Take `v` out of the row of `u`."""
     _touch(w, u)
@@ -147,7 +159,7 @@ def _drop(w, u, v):  # type: ignore[no-untyped-def]
     rows[u, k + 1] = rows[u, last + 1]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _tie(w, u, v, bond):  # type: ignore[no-untyped-def]
     """Whether there was room for the edge, which is there now."""
     rows = w.rows
@@ -163,7 +175,7 @@ def _tie(w, u, v, bond):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _add(w, label):  # type: ignore[no-untyped-def]
     """A new node, taken; -1 if there is no room."""
     counts = w.lists[COUNTS]
@@ -178,7 +190,7 @@ def _add(w, label):  # type: ignore[no-untyped-def]
     return v
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def side(w, anchor, root, most):  # type: ignore[no-untyped-def]
     """Number of nodes of what hangs on `anchor` by the edge to `root`, left in the stack; 0 if too many or tied otherwise too."""
     rows, stack = w.rows, w.lists[STACK]
@@ -205,7 +217,7 @@ def side(w, anchor, root, most):  # type: ignore[no-untyped-def]
     return size if fits else 0
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def carry_out(w, kind, first, second, value, groups, shared):  # type: ignore[no-untyped-def]
     """Make a change; False if a change before it has taken its nodes, or there is no room. `shared`: the anchor may be taken."""
     rows, stack = w.rows, w.lists[STACK]
@@ -265,7 +277,31 @@ def carry_out(w, kind, first, second, value, groups, shared):  # type: ignore[no
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
+def edit(w, kind, first, second):  # type: ignore[no-untyped-def]
+    """Make one edit (`graph_kernels`); it is one of the graph as loaded."""
+    rows = w.rows
+    if kind == graph_kernels.RELABEL:
+        _touch(w, first)
+        rows[first, LABEL], rows[first, MARK] = second, 2
+    elif kind == graph_kernels.ADD_NODE:
+        new = _add(w, second)
+        if first >= 0:
+            _tie(w, first, new, 0)
+    elif kind == graph_kernels.ADD_EDGE:
+        _tie(w, first, second, 0)
+    else:
+        other = second
+        if kind == graph_kernels.REMOVE_NODE:
+            _touch(w, first)
+            rows[first, ALIVE] = 0
+            other = rows[first, FIRST] if rows[first, DEGREE] else -1
+        if other >= 0:
+            _drop(w, first, other)
+            _drop(w, other, first)
+
+
+@inner
 def hang_blank(w, anchor, label):  # type: ignore[no-untyped-def]
     """Hang a node on another that is there for its degree only: it is not alive."""
     v = _add(w, label)
@@ -274,7 +310,7 @@ def hang_blank(w, anchor, label):  # type: ignore[no-untyped-def]
     return v
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _order(rows, v, orders):  # type: ignore[no-untyped-def]
     """Twice the sum of the bond orders at a node."""
     total = 0
@@ -283,7 +319,7 @@ def _order(rows, v, orders):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def follow(w, hydrogens):  # type: ignore[no-untyped-def]
     """Let hydrogens follow: an atom keeps its bonds, a relabelled one takes its usual number. False if that cannot be."""
     if hydrogens.label < 0:
@@ -308,7 +344,7 @@ def follow(w, hydrogens):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _change_hydrogens(w, v, gained, hydrogens):  # type: ignore[no-untyped-def]
     rows = w.rows
     rows[v, HYDROGENS] = gained
@@ -336,28 +372,29 @@ def _change_hydrogens(w, v, gained, hydrogens):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(cache=True, nogil=True)
-def make(w, changes, groups, hydrogens):  # type: ignore[no-untyped-def]
-    """Make all changes of a row `[k, 4]` together, a kind of -1 being none; False if that cannot be done.
+@inner
+def make(w, changes, row, groups, hydrogens):  # type: ignore[no-untyped-def]
+    """Make all changes of a row of `[V, k, 4]` together, a kind of -1 being none; False if that cannot be done.
 
     Two changes may share an anchor, not any other node. Where hydrogens follow they may not: what follows both is not what follows each.
     """
-    for k in range(len(changes)):
-        kind, first = changes[k, 0], changes[k, 1]
+    for k in range(changes.shape[1]):
+        kind, first = np.int64(changes[row, k, 0]), np.int64(changes[row, k, 1])
+        second, value = np.int64(changes[row, k, 2]), np.int64(changes[row, k, 3])
         if kind < 0:
             continue
         shared = False
         for j in range(k):
-            if changes[j, 1] == first and 0 <= changes[j, 0] < JOIN and kind < JOIN and hydrogens.label < 0:
-                if kind == RELABEL and changes[j, 0] == RELABEL:
+            if changes[row, j, 1] == first and 0 <= changes[row, j, 0] < JOIN and kind < JOIN and hydrogens.label < 0:
+                if kind == RELABEL and changes[row, j, 0] == RELABEL:
                     return False
                 shared = True
-        if not carry_out(w, kind, first, changes[k, 2], changes[k, 3], groups, shared):
+        if not carry_out(w, kind, first, second, value, groups, shared):
             return False
     return follow(w, hydrogens)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def hash_of(rows, v):  # type: ignore[no-untyped-def]
     """Hash of the surroundings of a node (`graph_kernels`)."""
     total = np.uint64(0)
@@ -366,7 +403,7 @@ def hash_of(rows, v):  # type: ignore[no-untyped-def]
     return node_hash(rows[v, LABEL], total)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def contains(table, value):  # type: ignore[no-untyped-def]
     """Whether a `hash_table` holds a value."""
     mask = np.uint64(len(table) - 1)
@@ -394,7 +431,7 @@ def hash_table(values):  # type: ignore[no-untyped-def]
     return table
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _is_aromatic(rows, v, orders):  # type: ignore[no-untyped-def]
     for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
         if orders[rows[v, k + 1]] == _AROMATIC:
@@ -402,7 +439,7 @@ def _is_aromatic(rows, v, orders):  # type: ignore[no-untyped-def]
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _has_right_bonds(w, v, orders, bonds):  # type: ignore[no-untyped-def]
     rows = w.rows
     if _is_aromatic(rows, v, orders):  # left to rdkit
@@ -416,7 +453,7 @@ def _has_right_bonds(w, v, orders, bonds):  # type: ignore[no-untyped-def]
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def overloaded(w, orders, bonds):  # type: ignore[no-untyped-def]
     """How many atoms carry more bonds than any of their kind can."""
     count = 0
@@ -427,7 +464,7 @@ def overloaded(w, orders, bonds):  # type: ignore[no-untyped-def]
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def is_familiar(w, familiar, orders, bonds):  # type: ignore[no-untyped-def]
     """Whether every node that is new or has other surroundings than before has familiar ones, and right bonds."""
     rows = w.rows
@@ -451,7 +488,7 @@ def is_familiar(w, familiar, orders, bonds):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def num_components(w):  # type: ignore[no-untyped-def]
     """Connected components of the graph as it stands."""
     rows, stack, n = w.rows, w.lists[STACK], w.lists[COUNTS, NODES]

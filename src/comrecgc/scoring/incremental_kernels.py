@@ -1,10 +1,11 @@
-"""Scores of changed graphs: only what a change can reach is computed again.
+"""What a change of a graph does to a message-passing network: only the states that the change can reach are computed again.
 
-A network of three convolutions carries a change three steps far. The states of the graph as it was are kept; those of the nodes within
+A network of `D` convolutions carries a change `D` steps far. The states of the graph as it was are kept; those of the nodes within
 reach are computed afresh in place, pooled with the rest, and put back.
 
-Many groups are tried at one place. What they have in common is computed once: a blank node, which sends nothing, takes the place, and
-with its states kept instead a group reaches one step less far. The numbers are the same to the last bit.
+Many groups are tried at one place. In a GCN, where a node's degree changes what it sends, the part that they have in common is
+computed once: a blank node, which sends nothing, takes the place, and with its states kept instead a group reaches one step less far.
+The numbers are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from comrecgc.graphs.graph_kernels import inner
 from comrecgc.scoring.change_kernels import (
     ALIVE,
     ATTACH,
@@ -31,6 +33,7 @@ from comrecgc.scoring.change_kernels import (
     TOUCHED,
     Work,
     carry_out,
+    edit,
     hang_blank,
     is_familiar,
     load,
@@ -40,159 +43,250 @@ from comrecgc.scoring.change_kernels import (
     restore,
 )
 
-GCN, SAGE, GIN = range(3)
+GCN, SAGE, GIN, GAT = range(4)
+
+_fast = inner(fastmath=True)
+_LEAKY_SLOPE = np.float32(0.2)  # of GAT's leaky ReLU, below zero
 
 _WORTH_A_BLANK = 2  # groups after the first at a place from which a blank node pays
+_NODES, _MARKS, _BLANK, _COUNTS = range(4)  # rows of `States.reach`
 
 
 class Network(NamedTuple):
-    """Weights in evaluation mode, batch norm folded in. `send` and `keep` of the first layer are tables by label."""
+    """Weights of a network of `D` convolutions in evaluation mode, width `W`. Maps go from inputs (columns) to outputs (rows).
+
+    A classifier takes the largest last states of a graph to a margin, `head[0, 0]`. An embedder (`sums`) adds the state two layers before
+    to every second one, sums the states of the labels and of every layer over the graph, and takes these sums (`head[: D + 1]`) through
+    a perceptron (the rest of `head`).
+    """
 
     kind: int
-    send_first: Any  # float32 [L + 1, H]; the last label is that of a blank node, which sends nothing
-    keep_first: Any  # float32 [L + 1, H]
-    send: Any  # float32 [2, H, H], from inputs (columns) to outputs
-    keep: Any  # float32 [2, H, H]
-    own: float  # weight of a node's own state in GIN
-    bias: Any  # float32 [3, H]
-    second: Any  # float32 [3, H, H]: GIN's second matrix
-    second_bias: Any  # float32 [3, H]
-    head: Any  # float32 [H]: accept against reject
-    head_bias: float
+    sums: bool
+    num_outputs: int
+    tables: Any  # float32 [T, L + 1, W]: by label, what a node sends into the first layer, keeps (SAGE, GAT), and its state (`sums`)
+    send: Any  # float32 [D - 1, W, W]
+    keep: Any  # float32 [D - 1 or 0, W, W]: what a node adds to its own sum (SAGE), or its two attention scores (GAT)
+    own: Any  # float32 [D]: weight of a node's own state in GIN
+    bias: Any  # float32 [D, W]
+    second: Any  # float32 [D or 0, W, W]: GIN's second map
+    second_bias: Any  # float32 [D or 0, W]
+    head: Any  # float32 [·, W, W]
+    head_bias: Any  # float64 [·, W]
 
 
 class States(NamedTuple):
-    """What each node sends and keeps before layers two and three, and its last state, `[5, cap, H]`: now, as they are put back, and of the
-    graph as loaded."""
+    """States of the nodes, `[parts, cap, W]`: now, as they are put back, and of the graph as loaded.
 
-    now: Any  # float32 [5, cap, H]
-    base: Any  # float32 [5, cap, H]
-    loaded: Any  # float32 [5, cap, H]
+    Parts are, for each layer, what enters it (as in `Network.tables`), then states after the ReLU (of every layer with `sums`, else the
+    last), then room for GIN's hidden layer.
+    """
+
+    now: Any  # float32 [parts, cap, W]
+    base: Any  # float32 [parts, cap, W]
+    loaded: Any  # float32 [parts, cap, W]
     scale: Any  # float32 [degrees]: 1 / sqrt(degree + 1)
-    scratch: Any  # float32 [2, H]
-    reach: Any  # int32 [3, cap]: nodes in reach, whether each node is among them, and nodes that a blank one reaches
+    scratch: Any  # float32 [3, W]; the last row is zero
+    reach: Any  # int64 [4, cap]: nodes in reach, whether each node is, nodes that a blank one reaches, how many after each layer, and at first
 
 
 def new_states(work: Work, network: Network) -> States:
     """Room for the states of any graph that the work holds."""
-    cap, width = len(work.rows), len(network.head)
+    cap, (num_layers, width) = len(work.rows), network.bias.shape
+    shape = (len(network.tables) * num_layers + (num_layers if network.sums else 1) + 1, cap, width)
     degrees = np.arange((work.rows.shape[1] - FIRST) // 2 + 1)
     return States(
-        np.zeros((5, cap, width), np.float32),
-        np.zeros((5, cap, width), np.float32),
-        np.zeros((5, cap, width), np.float32),
+        np.empty(shape, np.float32),
+        np.empty(shape, np.float32),
+        np.empty(shape, np.float32),
         (1 / np.sqrt(degrees + 1)).astype(np.float32),
-        np.zeros((2, width), np.float32),
-        np.zeros((3, cap), np.int32),
+        np.zeros((3, width), np.float32),
+        np.zeros((4, max(cap, num_layers + 1)), np.int64),
     )
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _update(rows, nodes, layer, network, now, scale, scratch):  # type: ignore[no-untyped-def]
-    """States of nodes after a layer, into `now[4]`.
+@_fast
+def _gather(rows, nodes, count, kind, own, bias, sent, kept, now, target, scale, scratch):  # type: ignore[no-untyped-def]
+    """Positive parts of the sums of nodes over what they and their neighbours send, into `now[target]`.
 
     All nodes in one call, as handing the arrays over costs more than the sums of a node. Elements are indexed one by one: views of rows cost more, too.
     """
     width = scratch.shape[1]
-    for v in nodes:
+    for i in range(count):
+        v = nodes[i]
         degree = rows[v, DEGREE]
-        at_v, own = np.float32(1.0), np.float32(network.own)
-        if network.kind == GCN:
+        at_v, self_weight, mine, highest = np.float32(1.0), own, sent, np.float32(0.0)
+        if kind == GCN:
             at_v = scale[degree]
-            own = at_v * at_v
-        elif network.kind == SAGE:
+            self_weight = at_v * at_v
+        elif kind == SAGE:
             at_v = np.float32(1.0) / np.float32(max(degree, 1))
-        if layer == 0:
-            label = rows[v, LABEL]
-            for o in range(width):
-                scratch[0, o] = network.bias[0, o] + own * network.keep_first[label, o]
-        else:
-            kept = layer + 1 if network.kind == SAGE else layer - 1
-            for o in range(width):
-                scratch[0, o] = network.bias[layer, o] + own * now[kept, v, o]
-        for k in range(FIRST, FIRST + 2 * degree - 2, 4):  # two neighbours at a time
-            u, t = rows[v, k], rows[v, k + 2]
+            mine = kept
+        elif kind == GAT:  # softmax of the attention scores
+            highest = _attention(now[kept, v, 0] + now[kept, v, 1])
+            for k in range(FIRST, FIRST + 2 * degree, 2):
+                highest = max(highest, _attention(now[kept, rows[v, k], 0] + now[kept, v, 1]))
+            self_weight = np.exp(_attention(now[kept, v, 0] + now[kept, v, 1]) - highest)
+            total = self_weight
+            for k in range(FIRST, FIRST + 2 * degree, 2):
+                total += np.exp(_attention(now[kept, rows[v, k], 0] + now[kept, v, 1]) - highest)
+            at_v = np.float32(1.0) / total
+            self_weight *= at_v
+        for o in range(width):
+            scratch[0, o] = bias[o] + self_weight * now[mine, v, o]
+        for k in range(FIRST, FIRST + 2 * degree, 4):  # two neighbours at a time
+            u = rows[v, k]
+            alone = k + 2 >= FIRST + 2 * degree
+            t = u if alone else rows[v, k + 2]
             factor, other = at_v, at_v
-            if network.kind == GCN:
+            if kind == GCN:
                 factor, other = at_v * scale[rows[u, DEGREE]], at_v * scale[rows[t, DEGREE]]
-            if layer == 0:
-                label, another = rows[u, LABEL], rows[t, LABEL]
+            elif kind == GAT:
+                factor *= np.exp(_attention(now[kept, u, 0] + now[kept, v, 1]) - highest)
+                other *= np.exp(_attention(now[kept, t, 0] + now[kept, v, 1]) - highest)
+            if alone:
                 for o in range(width):
-                    scratch[0, o] += factor * network.send_first[label, o] + other * network.send_first[another, o]
+                    scratch[0, o] += factor * now[sent, u, o]
             else:
                 for o in range(width):
-                    scratch[0, o] += factor * now[layer - 1, u, o] + other * now[layer - 1, t, o]
-        if degree % 2 == 1:
-            u = rows[v, FIRST + 2 * degree - 2]
-            factor = at_v * scale[rows[u, DEGREE]] if network.kind == GCN else at_v
-            if layer == 0:
-                label = rows[u, LABEL]
-                for o in range(width):
-                    scratch[0, o] += factor * network.send_first[label, o]
-            else:
-                for o in range(width):
-                    scratch[0, o] += factor * now[layer - 1, u, o]
-        if network.kind == GIN:
-            for o in range(width):
-                scratch[0, o] = max(scratch[0, o], np.float32(0))
-            for o in range(width):
-                total = network.second_bias[layer, o]
-                for k in range(width):
-                    total += scratch[0, k] * network.second[layer, o, k]
-                now[4, v, o] = max(total, np.float32(0))
-        else:
-            for o in range(width):
-                now[4, v, o] = max(scratch[0, o], np.float32(0))
+                    scratch[0, o] += factor * now[sent, u, o] + other * now[sent, t, o]
+        for o in range(width):
+            now[target, v, o] = max(scratch[0, o], np.float32(0))
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _send_on(nodes, layer, network, now):  # type: ignore[no-untyped-def]
-    """What nodes send, and keep, into the layer after."""
+@_fast
+def _attention(score):  # type: ignore[no-untyped-def]
+    return score if score > 0 else _LEAKY_SLOPE * score
+
+
+@_fast
+def _multiply(nodes, count, matrix, start, now, source, target):  # type: ignore[no-untyped-def]
+    """Map states: `now[target]` of nodes is `start + matrix @ now[source]`."""
     width = now.shape[2]
-    for v in nodes:
+    for i in range(count):
+        v = nodes[i]
         for o in range(width):
             total = np.float32(0)
             for k in range(width):
-                total += now[4, v, k] * network.send[layer, o, k]
-            now[layer, v, o] = total
-        if network.kind == SAGE:
-            for o in range(width):
-                total = np.float32(0)
-                for k in range(width):
-                    total += now[4, v, k] * network.keep[layer, o, k]
-                now[layer + 2, v, o] = total
+                total += now[source, v, k] * matrix[o, k]
+            now[target, v, o] = start[o] + total
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _margin(w, network, now, scratch):  # type: ignore[no-untyped-def]
-    """Accept logit less reject logit of the graph as it stands."""
+@_fast
+def _output(rows, num_nodes, network, now, scratch, out, row):  # type: ignore[no-untyped-def]
+    """What the network says of the graph as it stands, into a row of `out`."""
+    width, num_layers = now.shape[2], len(network.bias)
+    first_state = num_layers * len(network.tables)
+    if not network.sums:
+        for o in range(width):
+            scratch[1, o] = 0  # states are not negative
+        for v in range(num_nodes):
+            if rows[v, ALIVE]:
+                for o in range(width):
+                    scratch[1, o] = max(scratch[1, o], now[first_state, v, o])
+        margin = network.head_bias[0, 0]
+        for o in range(width):
+            margin += np.float64(scratch[1, o]) * np.float64(network.head[0, 0, o])
+        out[row, 0] = margin
+        return
+    for o in range(width):
+        scratch[1, o] = np.float32(network.head_bias[0, o])
+    for m in range(len(network.head)):
+        for k in range(width):
+            scratch[0, k] = 0
+        if m <= num_layers:
+            part = 1 if m == 0 else first_state + m - 1
+            for v in range(num_nodes):
+                if rows[v, ALIVE]:
+                    for k in range(width):
+                        scratch[0, k] += now[part, v, k]
+        else:
+            for k in range(width):
+                scratch[0, k] = max(scratch[1, k], np.float32(0))
+                scratch[1, k] = np.float32(network.head_bias[m - num_layers, k])
+        for o in range(width):
+            total = np.float32(0)
+            for k in range(width):
+                total += scratch[0, k] * network.head[m, o, k]
+            scratch[1, o] += total
+    for o in range(out.shape[1]):
+        out[row, o] = scratch[1, o]
+
+
+@_fast
+def _rectify(nodes, count, now, state, residual, kept):  # type: ignore[no-untyped-def]
+    """Add the states two layers before, keep the sum for two layers after (parts of -1: none), and take positive parts."""
     width = now.shape[2]
-    for o in range(width):
-        scratch[1, o] = 0  # states are not negative
-    for v in range(w.lists[COUNTS, NODES]):
-        if w.rows[v, ALIVE]:
+    for i in range(count):
+        v = nodes[i]
+        if residual >= 0:
             for o in range(width):
-                scratch[1, o] = max(scratch[1, o], now[4, v, o])
-    total = np.float64(network.head_bias)
-    for o in range(width):
-        total += np.float64(scratch[1, o]) * np.float64(network.head[o])
-    return total
+                now[state, v, o] += now[residual, v, o]
+        if kept >= 0:
+            for o in range(width):
+                now[kept, v, o] = now[state, v, o]
+        for o in range(width):
+            now[state, v, o] = max(now[state, v, o], np.float32(0))
 
 
-@numba.njit(cache=True, nogil=True)
-def _compute(w, network, states, first, second, third):  # type: ignore[no-untyped-def]
-    """States after the layers of so many of the nodes in reach, and the margin of the graph."""
-    for layer in range(3):
-        nodes = states.reach[0, : first if layer == 0 else (second if layer == 1 else third)]
-        _update(w.rows, nodes, layer, network, states.now, states.scale, states.scratch)
-        if layer < 2:
-            _send_on(nodes, layer, network, states.now)
-    return _margin(w, network, states.now, states.scratch)
+@inner
+def _compute(w, network, states, out, row):  # type: ignore[no-untyped-def]
+    """States of the nodes in reach after each layer, and what the network says of the graph, into a row of `out`."""
+    now, nodes, zeros = states.now, states.reach[_NODES], states.scratch[2]
+    num_layers, step, hidden = len(network.bias), len(network.tables), len(states.now) - 1
+    for layer in range(num_layers):
+        count = states.reach[_COUNTS, layer]
+        state = num_layers * step + (layer if network.sums else 0)
+        target = hidden if network.kind == GIN else state
+        _gather(
+            w.rows, nodes, count, network.kind, network.own[layer], network.bias[layer], layer * step,
+            layer * step + step - 1, now, target, states.scale, states.scratch,
+        )  # fmt: skip
+        if network.kind == GIN:
+            _multiply(nodes, count, network.second[layer], network.second_bias[layer], now, hidden, state)
+            adds = network.sums and layer % 2 == 1
+            keeps = adds and layer + 1 < num_layers
+            residual, kept = (layer - 1) * step + 1 if adds else -1, (layer + 1) * step + 1 if keeps else -1
+            _rectify(nodes, count, now, state, residual, kept)
+        if layer + 1 < num_layers:
+            _multiply(nodes, count, network.send[layer], zeros, now, state, (layer + 1) * step)
+            if len(network.keep):
+                _multiply(nodes, count, network.keep[layer], zeros, now, state, (layer + 1) * step + 1)
+    _output(w.rows, w.lists[COUNTS, NODES], network, now, states.scratch, out, row)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
+def _enter(rows, v, tables, now):  # type: ignore[no-untyped-def]
+    """What a node enters the first layer with, by its label."""
+    for part in range(len(tables)):
+        for o in range(tables.shape[2]):
+            now[part, v, o] = tables[part, rows[v, LABEL], o]
+
+
+@inner
+def _copy(source, target, nodes, count):  # type: ignore[no-untyped-def]
+    """Copy all states of nodes but those of GIN's hidden layer."""
+    for part in range(len(source) - 1):
+        for i in range(count):
+            for o in range(source.shape[2]):
+                target[part, nodes[i], o] = source[part, nodes[i], o]
+
+
+@inner
+def _begin(w, network, states, out):  # type: ignore[no-untyped-def]
+    """States of the graph as loaded, to be kept; what the network says of it goes into the first row of `out`."""
+    n = w.lists[COUNTS, LOADED]
+    for v in range(n):
+        states.reach[_NODES, v] = v
+        _enter(w.rows, v, network.tables, states.now)
+    for layer in range(len(network.bias)):
+        states.reach[_COUNTS, layer] = n
+    _compute(w, network, states, out, 0)
+    _copy(states.now, states.base, states.reach[_NODES], n)
+
+
+@inner
 def _find_reach(w, network, states, anchor, degree):  # type: ignore[no-untyped-def]
-    """Nodes whose states the changes that the work holds reach: how many after the first, the second and the third layer.
+    """Find the nodes whose states the changes that the work holds reach, and how many after each layer; the number of all.
 
     After the first layer a node's state differs if its own row does, or if a neighbour is new, has another label or, in a GCN, another
     degree; each further layer reaches one step more. The states to compare with are those of the graph as loaded, but for an `anchor`
@@ -203,89 +297,84 @@ def _find_reach(w, network, states, anchor, degree):  # type: ignore[no-untyped-
     for t in range(w.lists[COUNTS, NUM_TOUCHED]):
         v = w.lists[TOUCHED, t]
         if rows[v, ALIVE]:
-            reach[0, count] = v
-            reach[1, v] = 1
+            reach[_NODES, count] = v
+            reach[_MARKS, v] = 1
             count += 1
-    sources = count
-    for i in range(sources):
-        v = reach[0, i]
-        before = degree if v == anchor else w.base[v, DEGREE]
-        if v >= w.lists[COUNTS, LOADED] or rows[v, MARK] == 2 or (network.kind == GCN and rows[v, DEGREE] != before):
+            if v >= w.lists[COUNTS, LOADED] or rows[v, MARK] == 2:
+                _enter(rows, v, network.tables, states.now)
+    stop = count
+    reach[_COUNTS, len(network.bias)] = count
+    for layer in range(len(network.bias)):
+        for i in range(done, stop):
+            v = reach[_NODES, i]
+            if layer == 0 and v < w.lists[COUNTS, LOADED] and rows[v, MARK] != 2:
+                before = degree if v == anchor else w.base[v, DEGREE]
+                if network.kind != GCN or rows[v, DEGREE] == before:
+                    continue
             for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
                 u = rows[v, k]
-                if reach[1, u] == 0:
-                    reach[1, u] = 1
-                    reach[0, count] = u
+                if reach[_MARKS, u] == 0:
+                    reach[_MARKS, u] = 1
+                    reach[_NODES, count] = u
                     count += 1
-    first = second = count
-    for layer in range(2):
-        stop = count
-        while done < stop:
-            v = reach[0, done]
-            done += 1
-            for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
-                u = rows[v, k]
-                if reach[1, u] == 0:
-                    reach[1, u] = 1
-                    reach[0, count] = u
-                    count += 1
-        if layer == 0:
-            second = count
-    return first, second, count
+        reach[_COUNTS, layer] = count
+        done, stop = 0 if layer == 0 else stop, count
+    return count
 
 
-@numba.njit(cache=True, nogil=True)
-def _changed_margin(w, network, states, anchor, degree):  # type: ignore[no-untyped-def]
-    """Margin of the graph with the changes that the work holds; states are as before afterwards."""
-    reach, width = states.reach, states.now.shape[2]
-    first, second, count = _find_reach(w, network, states, anchor, degree)
-    margin = _compute(w, network, states, first, second, count)
-    for i in range(count):
-        v = reach[0, i]
-        reach[1, v] = 0
-        if v < w.lists[COUNTS, LOADED]:
-            for part in range(5):
-                if part == 4 or (i < first and part % 2 == 0) or (i < second and part % 2 == 1):
-                    for o in range(width):
-                        states.now[part, v, o] = states.base[part, v, o]
-    return margin
+@inner
+def _put_back(now, base, reach, loaded, num_layers, step):  # type: ignore[no-untyped-def]
+    """Put back the states that `_compute` wrote, each part of the nodes that it reaches, and forget what is in reach."""
+    for part in range(len(now) - 1):
+        layer = part // step - 1  # whose output it is; -1 for what enters the first
+        if layer >= num_layers - 1:
+            layer = num_layers - (len(now) - 1 - part)
+        count = reach[_COUNTS, layer if layer >= 0 else num_layers]
+        for i in range(count):
+            v = reach[_NODES, i]
+            reach[_MARKS, v] = 0
+            if v < loaded:
+                for o in range(now.shape[2]):
+                    now[part, v, o] = base[part, v, o]
 
 
-@numba.njit(cache=True, nogil=True)
-def _put_blank(w, network, states, kind, anchor, root, groups):  # type: ignore[no-untyped-def]
+@inner
+def _score(w, network, states, anchor, degree, out, row):  # type: ignore[no-untyped-def]
+    """What the network says of the graph with the changes that the work holds; states are as before afterwards."""
+    _find_reach(w, network, states, anchor, degree)
+    _compute(w, network, states, out, row)
+    _put_back(states.now, states.base, states.reach, w.lists[COUNTS, LOADED], len(network.bias), len(network.tables))
+
+
+@inner
+def _put_blank(w, network, states, kind, anchor, root, groups, out):  # type: ignore[no-untyped-def]
     """Let a blank node take the place of what hangs on an anchor by `root`, or the next place, and keep the states that this makes.
 
     Returns:
-        How many nodes have other states, listed in the last row of `reach`, and the degree of the anchor.
+        How many nodes have other states, listed in `reach`, and the degree of the anchor.
     """
     if kind == SWAP:
         carry_out(w, DETACH, anchor, root, -1, groups, False)
-    blank = hang_blank(w, anchor, len(network.send_first) - 1)
+    blank = hang_blank(w, anchor, network.tables.shape[1] - 1)
     degree = w.rows[anchor, DEGREE]
-    states.now[:4, blank] = 0
-    states.reach[1, blank] = 1  # it is never reached
-    first, second, count = _find_reach(w, network, states, -1, 0)
-    _compute(w, network, states, first, second, count)
-    states.reach[1, blank] = 0
+    for part in range(len(network.tables) * len(network.bias)):
+        for o in range(states.now.shape[2]):
+            states.now[part, blank, o] = 0
+    states.reach[_MARKS, blank] = 1  # it is never reached
+    count = _find_reach(w, network, states, -1, 0)
+    _compute(w, network, states, out, 0)
+    states.reach[_MARKS, blank] = 0
     for i in range(count):
-        v = states.reach[0, i]
-        states.reach[1, v] = 0
-        states.reach[2, i] = v
-        states.base[:, v] = states.now[:, v]
+        v = states.reach[_NODES, i]
+        states.reach[_MARKS, v] = 0
+        states.reach[_BLANK, i] = v
+    _copy(states.base, states.loaded, states.reach[_BLANK], count)
+    _copy(states.now, states.base, states.reach[_BLANK], count)
     restore(w)
     return count, degree
 
 
-@numba.njit(cache=True, nogil=True)
-def _take_blank_away(states, count):  # type: ignore[no-untyped-def]
-    """The states of the graph as loaded are kept again."""
-    for i in range(count):
-        v = states.reach[2, i]
-        states.base[:, v] = states.loaded[:, v]
-        states.now[:, v] = states.loaded[:, v]
-
-
-@numba.njit(cache=True, nogil=True)
+@inner
 def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
     """Whether two rows are one change each, of groups at the same place."""
     if j >= len(changes) or changes.shape[1] > 1 or not (changes[i, 0, 0] == ATTACH or changes[i, 0, 0] == SWAP):
@@ -296,14 +385,14 @@ def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(cache=True, nogil=True)
-def _judge(w, changes, components, heavy, limits, groups, hydrogens, valence):  # type: ignore[no-untyped-def]
-    """Make changes together; whether that can be done and the result is on the rung, θ apart."""
-    if not make(w, changes, groups, hydrogens):
+@inner
+def _judge(w, changes, row, components, heavy, limits, groups, hydrogens, valence):  # type: ignore[no-untyped-def]
+    """Make a row of changes together; whether that can be done and the result is on the rung, θ apart."""
+    if not make(w, changes, row, groups, hydrogens):
         return False
     cuts = False
-    for k in range(len(changes)):
-        cuts = cuts or changes[k, 0] == CUT
+    for k in range(changes.shape[1]):
+        cuts = cuts or changes[row, k, 0] == CUT
     if limits.rung >= 1 and cuts and num_components(w) > components:
         return False
     if limits.rung < 2:
@@ -318,26 +407,35 @@ def score_changes(labels, edges, bonds, w, changes, network, states, limits, gro
     """Margin of the graph after each row of changes `[V, k, 4]`; NaN where they cannot be made together or leave the rung."""
     load(w, labels, edges, bonds)
     components, heavy = num_components(w), overloaded(w, hydrogens.orders, valence)
-    n = len(labels)
-    for v in range(n):
-        states.reach[0, v] = v
-    _compute(w, network, states, n, n, n)
-    states.base[:, :n] = states.now[:, :n]
-    states.loaded[:, :n] = states.now[:, :n]
-    margins = np.empty(len(changes), np.float64)
-    anchor, degree, reached = -1, 0, 0  # of the blank node
+    out, margins = np.empty((1, 1), np.float64), np.empty((len(changes), 1), np.float64)
+    _begin(w, network, states, out)
+    anchor, degree, reached = np.int64(-1), 0, 0  # of the blank node
     for i in range(len(changes)):
         if anchor >= 0 and not _is_same_place(changes, i, i - 1):
-            _take_blank_away(states, reached)
-            anchor = -1
-        if anchor < 0 and _is_same_place(changes, i, i + _WORTH_A_BLANK):
-            anchor = changes[i, 0, 1]
-            reached, degree = _put_blank(w, network, states, changes[i, 0, 0], anchor, changes[i, 0, 2], groups)
-        margins[i] = np.nan
-        if _judge(w, changes[i], components, heavy, limits, groups, hydrogens, valence):
-            margins[i] = _changed_margin(w, network, states, anchor, degree)
+            _copy(states.loaded, states.base, states.reach[_BLANK], reached)
+            _copy(states.loaded, states.now, states.reach[_BLANK], reached)
+            anchor = np.int64(-1)
+        if network.kind == GCN and anchor < 0 and _is_same_place(changes, i, i + _WORTH_A_BLANK):
+            anchor, kind, root = np.int64(changes[i, 0, 1]), changes[i, 0, 0], np.int64(changes[i, 0, 2])
+            reached, degree = _put_blank(w, network, states, kind, anchor, root, groups, out)
+        margins[i, 0] = np.nan
+        if _judge(w, changes, i, components, heavy, limits, groups, hydrogens, valence):
+            _score(w, network, states, anchor, degree, margins, i)
         restore(w)
-    return margins
+    return margins[:, 0]
+
+
+@numba.njit(cache=True, nogil=True)
+def score_edits(labels, edges, bonds, w, kind, first, second, network, states):  # type: ignore[no-untyped-def]
+    """What the network says of the graph after each edit (`graph_kernels`), `[N, num_outputs]`."""
+    load(w, labels, edges, bonds)
+    out = np.empty((max(len(kind), 1), network.num_outputs), np.float64)
+    _begin(w, network, states, out)
+    for i in range(len(kind)):
+        edit(w, np.int64(kind[i]), np.int64(first[i]), np.int64(second[i]))
+        _score(w, network, states, -1, 0, out, i)
+        restore(w)
+    return out[: len(kind)]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -347,7 +445,7 @@ def check_changes(labels, edges, bonds, w, changes, limits, groups, hydrogens, v
     components, heavy = num_components(w), overloaded(w, hydrogens.orders, valence)
     fits = np.empty(len(changes), np.bool_)
     for i in range(len(changes)):
-        fits[i] = _judge(w, changes[i], components, heavy, limits, groups, hydrogens, valence)
+        fits[i] = _judge(w, changes, i, components, heavy, limits, groups, hydrogens, valence)
         restore(w)
     return fits
 
@@ -369,7 +467,7 @@ def build_changed(labels, edges, bonds, w, changes, groups, hydrogens):  # type:
             new_labels, origin = np.empty(node_ptr[-1], np.int32), np.empty(node_ptr[-1], np.int32)
             new_edges, new_bonds = np.empty((edge_ptr[-1], 2), np.int64), np.empty(edge_ptr[-1], np.int32)
         for i in range(len(changes)):
-            make(w, changes[i], groups, hydrogens)
+            make(w, changes, i, groups, hydrogens)
             node, edge = node_ptr[i], edge_ptr[i]
             for v in range(counts[NODES]):
                 if rows[v, ALIVE]:
@@ -388,7 +486,7 @@ def build_changed(labels, edges, bonds, w, changes, groups, hydrogens):  # type:
                         if fill:
                             at = edge  # rows are short: keep them sorted as they are filled
                             while at > begin and new_edges[at - 1, 1] > rank[u]:
-                                new_edges[at] = new_edges[at - 1]
+                                new_edges[at, 0], new_edges[at, 1] = new_edges[at - 1, 0], new_edges[at - 1, 1]
                                 new_bonds[at] = new_bonds[at - 1]
                                 at -= 1
                             new_edges[at, 0], new_edges[at, 1] = rank[v], rank[u]

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,18 +17,14 @@ import torch
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Constraint, EditTable, Graph, GraphBatch, allowed_edits, edited_batch
-from comrecgc.models import Classifier, Embedder, GraphClassifier, Greed
-from comrecgc.scoring.neighbourhood import (
-    FastPath,
-    FloatArray,
-    Neighbourhood,
-    first_of_each,
-    neighbour_keys,
-    parts,
-    with_scores,
-)
+from comrecgc.models import Classifier, Embedder
+from comrecgc.scoring import change_kernels, incremental_kernels
+from comrecgc.scoring.neighbourhood import FloatArray, Neighbourhood, first_of_each, neighbour_keys, parts
+from comrecgc.scoring.network import compiled_network
 
 _FEWEST_KEYS = 256  # edits whose keys are worth a thread
+_FEWEST_NODES = 600  # nodes of edited graphs that are worth a thread
+_MOST_ROOM = 2**24  # numbers of a graph under change: one whose nodes have very many neighbours takes a forward pass
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -82,11 +78,8 @@ class NeighbourhoodScorer:
         self.max_nodes = max_nodes
         self.num_threads = num_threads
         fast = fast and torch.device(device).type == "cpu"
-        self._fast = FastPath(
-            classifier if fast and _is_own_classifier(classifier) else None,
-            embedder if fast and _is_own_embedder(embedder) else None,
-            max_nodes,
-        )
+        self._classifier = _EditScorer.of(classifier) if fast else None
+        self._embedder = _EditScorer.of(embedder) if fast else None
 
     def score(
         self,
@@ -127,17 +120,38 @@ class NeighbourhoodScorer:
             probability: Whether probabilities are needed.
             embedding: Whether embeddings are needed.
         """
-        share = math.ceil(self.num_threads / max(1, len(neighbourhoods)))
-        groups = [
-            self._fast.pieces(known, probability=probability, embedding=embedding, num_threads=share)
-            for known in neighbourhoods
-        ]
-        scores = iter(self._map(self._fast.score, [piece for group in groups for piece in group]))
-        results = [
-            with_scores(known, list(itertools.islice(scores, len(group))))
-            for known, group in zip(neighbourhoods, groups, strict=True)
-        ]
+        results = list(neighbourhoods)
+        if probability and self._classifier is not None:
+            margins = self._outputs(self._classifier, results, "probability")
+            results = [
+                known if rows is None else replace(known, probability=_logistic(rows[:, 0]))
+                for known, rows in zip(results, margins, strict=True)
+            ]
+        if embedding and self._embedder is not None:
+            vectors = self._outputs(self._embedder, results, "embedding")
+            results = [
+                known if rows is None else replace(known, embedding=rows.astype(np.float32))
+                for known, rows in zip(results, vectors, strict=True)
+            ]
         return [self._complete_generic(known, probability=probability, embedding=embedding) for known in results]
+
+    def _outputs(
+        self, scorer: _EditScorer, neighbourhoods: Sequence[Neighbourhood], known_as: str
+    ) -> list[npt.NDArray[np.float64] | None]:
+        """What a network says of every neighbour, `[N, num_outputs]`; None where it is known or the graph takes too much room."""
+        share = math.ceil(self.num_threads / max(1, len(neighbourhoods)))
+        groups: list[list[tuple[Graph, EditTable]]] = []
+        for known in neighbourhoods:
+            graph, table = known.graph, known.table
+            if getattr(known, known_as) is not None or not scorer.has_room(graph):
+                groups.append([])
+                continue
+            count = max(1, min(share, len(table) * (graph.num_nodes + 1) // _FEWEST_NODES))
+            pieces = list(parts(table, math.ceil(len(table) / count))) if count > 1 else [table]
+            groups.append([(graph, piece) for piece in pieces])
+        rows = iter(self._map(lambda piece: scorer.score(*piece), [piece for group in groups for piece in group]))
+        found = [list(itertools.islice(rows, len(group))) for group in groups]
+        return [np.concatenate(each) if each else None for each in found]
 
     def _complete_generic(self, known: Neighbourhood, *, probability: bool, embedding: bool) -> Neighbourhood:
         """What is still missing, by showing flat batches to the models."""
@@ -192,20 +206,49 @@ def _threads(count: int, process: int) -> ThreadPoolExecutor:  # noqa: ARG001
     return ThreadPoolExecutor(count)
 
 
-# A subclass may compute something else, so only the very classes are taken for the package's own.
+class _EditScorer:
+    """Scores edits of graphs by one of the package's own networks; safe to use from several threads at once."""
+
+    def __init__(self, network: incremental_kernels.Network) -> None:
+        self._network = network
+        self._rooms: list[tuple[Any, Any]] = []  # those not in use; to pop and to append are atomic
+
+    @classmethod
+    def of(cls, model: Classifier | Embedder | None) -> _EditScorer | None:
+        """A scorer for the model; None if only a forward pass can score it."""
+        network = compiled_network(model)
+        return None if network is None else cls(network)
+
+    def has_room(self, graph: Graph) -> bool:
+        """Whether the graph under change is small enough to hold."""
+        return graph.num_nodes * (int(graph.degrees().max(initial=0)) + 16) <= _MOST_ROOM
+
+    def score(self, graph: Graph, table: EditTable) -> npt.NDArray[np.float64]:
+        """What the network says of the graph after each edit, `[N, num_outputs]`."""
+        degree = int(graph.degrees().max(initial=0))
+        work, states = self._rooms.pop() if self._rooms else (None, None)
+        if work is None or not change_kernels.fits(work, graph.num_nodes, degree):
+            work = change_kernels.new_work(_rounded(graph.num_nodes), _rounded(degree), added=1)
+            states = incremental_kernels.new_states(work, self._network)
+        rows = incremental_kernels.score_edits(
+            *(graph.labels.astype(np.int64), graph.edges.astype(np.int64), np.zeros(graph.num_edges, np.int64), work),
+            *(table.kind, table.first, table.second, self._network, states),
+        )
+        self._rooms.append((work, states))
+        return np.asarray(rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_rooms": []}  # what is in them need not travel
 
 
-def _is_own_classifier(model: object) -> TypeGuard[GraphClassifier]:
-    return type(model) is GraphClassifier and _is_single(model)
+def _rounded(count: int) -> int:
+    """A little more, so that the room is often large enough for the next graph."""
+    return -(-count // 16) * 16
 
 
-def _is_own_embedder(model: object) -> TypeGuard[Greed]:
-    return type(model) is Greed and _is_single(model)
-
-
-def _is_single(model: torch.nn.Module) -> bool:
-    """Whether all parameters are of single precision."""
-    return all(tensor.dtype == torch.float32 for tensor in model.parameters())
+def _logistic(margin: npt.NDArray[np.float64]) -> FloatArray:
+    small = np.exp(-np.abs(margin))  # from the side where the exponential is small
+    return np.asarray(np.where(margin >= 0, 1, small) / (1 + small), np.float32)
 
 
 def _score_batches(

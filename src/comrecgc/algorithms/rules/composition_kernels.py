@@ -70,14 +70,16 @@ def place_pairs(pairs, where, first, num, rise, other_first, other_num, other_ri
                             continue
                         if (same and a == b and x >= y) or (further and x + y <= 1):
                             continue
-                        row, other = first[a, i] + x, other_first[b, i] + y
-                        if rise[row] + other_rise[other] <= least[i]:
+                        place, other = first[a, i] + x, other_first[b, i] + y
+                        if rise[place] + other_rise[other] <= least[i]:
                             continue
                         if count == len(out):
                             wider = np.empty((2 * count, 3), np.int64)
-                            wider[:count] = out
+                            for row in range(count):
+                                for k in range(3):
+                                    wider[row, k] = out[row, k]
                             out = wider
-                        out[count, 0], out[count, 1], out[count, 2] = p, row, other
+                        out[count, 0], out[count, 1], out[count, 2] = p, place, other
                         count += 1
                         tried += 1
                 if tried == most:
@@ -106,7 +108,7 @@ def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-un
         for k in range(num):
             total += mix(members[i, k])
             for end in range(2 if changes[i, k, 0] >= JOIN else 1):
-                v = changes[i, k, 1 + end]
+                v = np.int64(changes[i, k, 1 + end])
                 anchors[count], roles[count] = v, chain(members[i, k], hash_of(rows, v))
                 count += 1
         for _ in range(2):

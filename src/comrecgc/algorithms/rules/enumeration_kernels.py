@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from comrecgc.graphs.graph_kernels import GOLDEN, chain, mix, neighbour_term, node_hash
+from comrecgc.graphs.graph_kernels import GOLDEN, chain, inner, mix, neighbour_term, node_hash
 from comrecgc.scoring.change_kernels import (
     ATTACH,
     BOND,
@@ -56,7 +56,7 @@ _ROUNDS = 4
 _ANCHOR, _ROOT = 1, 2  # roles of nodes
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
     """Hash of what is within two steps of the anchors; 0 where there is too much.
 
@@ -65,8 +65,8 @@ def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
         second: The other anchor of a pair, or the root of the group that hangs on the anchor; -1 for neither.
         is_pair: Which of both.
     """
-    nodes, depth = np.empty(MOST_NODES, np.int32), np.empty(MOST_NODES, np.int32)
-    colours, role = np.empty(MOST_NODES, np.uint64), np.zeros(MOST_NODES, np.int32)
+    nodes, depth = np.empty(MOST_NODES, np.int64), np.empty(MOST_NODES, np.int64)
+    colours, role = np.empty(MOST_NODES, np.uint64), np.zeros(MOST_NODES, np.int64)
     nodes[0], depth[0], role[0], size = first, 0, _ANCHOR, 1
     if is_pair:
         nodes[1], depth[1], role[1], size = second, 0, _ANCHOR, 2
@@ -85,7 +85,7 @@ def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
                     size += 1
         head += 1
     # Edges of nodes less than two steps away, which are all known.
-    ends, bonds, count = np.empty((MOST_NODES * 8, 2), np.int32), np.empty(MOST_NODES * 8, np.int32), 0
+    ends, bonds, count = np.empty((MOST_NODES * 8, 2), np.int64), np.empty(MOST_NODES * 8, np.int64), 0
     for i in range(size):
         if not is_pair and nodes[i] == second:
             role[i] = _ROOT
@@ -108,12 +108,13 @@ def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
     return mix(total)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _refined(colours, ends, bonds, size, count):  # type: ignore[no-untyped-def]
     """Hash of a graph whose nodes have colours to begin with."""
     sums = np.empty(MOST_NODES, np.uint64)
     for _ in range(_ROUNDS):
-        sums[:size] = np.uint64(0)
+        for i in range(size):
+            sums[i] = 0
         for e in range(count):
             i, j = ends[e, 0], ends[e, 1]
             sums[i] += chain(colours[j], bonds[e])
@@ -126,7 +127,7 @@ def _refined(colours, ends, bonds, size, count):  # type: ignore[no-untyped-def]
     return mix(total)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def widened(key, around):  # type: ignore[no-untyped-def]
     """Key at radius 2 of what has a key at radius 1; 0 where there is none."""
     return np.uint64(0) if around == 0 else chain(key ^ GOLDEN, around)
@@ -147,7 +148,8 @@ def widened_keys(labels, edges, bonds, w, changes, keys):  # type: ignore[no-unt
         is_pair = changes[i, 0] >= JOIN
         same = before >= 0 and (changes[before, 0] >= JOIN) == is_pair
         if not (same and changes[before, 1] == changes[i, 1] and changes[before, 2] == changes[i, 2]):
-            around, before = surroundings(w.rows, changes[i, 1], changes[i, 2], is_pair), i
+            around = surroundings(w.rows, np.int64(changes[i, 1]), np.int64(changes[i, 2]), is_pair)
+            before = i
         wide[i] = widened(keys[i], around)
     return wide
 
@@ -166,12 +168,12 @@ class Limits(NamedTuple):
     num_labels: int
     num_edge_labels: int
     names: Any  # uint64 [G]: of the groups, increasing
-    swap_cost: Any  # int32 [G, G]: elements that change when one group takes the place of another
+    swap_cost: Any  # int64 [G, G]: elements that change when one group takes the place of another
     familiar: Any  # uint64: `hash_table` of the familiar surroundings
     ties: bool  # whether new nodes may be tied to two others
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _group_name(w, anchor, root, size):  # type: ignore[no-untyped-def]
     """Hash of the group whose nodes `side` left in the stack, the same for any node order: WL colours from the root."""
     rows, stack = w.rows, w.lists[STACK]
@@ -186,7 +188,8 @@ def _group_name(w, anchor, root, size):  # type: ignore[no-untyped-def]
                     if stack[j] == rows[v, k]:
                         total += chain(colours[j], rows[v, k + 1])
             fresh[i] = chain(colours[i], total)
-        colours[:size] = fresh[:size]
+        for i in range(size):
+            colours[i] = fresh[i]
     total = np.uint64(0)
     for i in range(size):
         total += mix(colours[i] + GOLDEN)
@@ -197,7 +200,7 @@ def _group_name(w, anchor, root, size):  # type: ignore[no-untyped-def]
 def hanging_groups(labels, edges, bonds, node_ptr, edge_ptr, w):  # type: ignore[no-untyped-def]
     """Every group that hangs on one edge: its name, and graph, anchor, root and size."""
     names = np.empty(2 * len(edges), np.uint64)
-    places = np.empty((2 * len(edges), 4), np.int32)
+    places = np.empty((2 * len(edges), 4), np.int64)
     count = 0
     for g in range(len(node_ptr) - 1):
         first, start, end = node_ptr[g], edge_ptr[g], edge_ptr[g + 1]
@@ -219,19 +222,19 @@ def familiar_pairs(num_labels, num_edge_labels, known):  # type: ignore[no-untyp
     found, count = np.empty((num_labels**2 * num_edge_labels**2, 4), np.int32), 0
     for root in range(num_labels):
         for leaf in range(num_labels):
-            for inner in range(num_edge_labels):
-                alone = node_hash(leaf, neighbour_term(inner, root))
+            for tie in range(num_edge_labels):
+                alone = node_hash(leaf, neighbour_term(tie, root))
                 place = np.searchsorted(known, alone)
                 if place == len(known) or known[place] != alone:
                     continue
                 for bond in range(num_edge_labels):
                     fits = False
                     for anchor in range(num_labels):
-                        whole = node_hash(root, neighbour_term(inner, leaf) + neighbour_term(bond, anchor))
+                        whole = node_hash(root, neighbour_term(tie, leaf) + neighbour_term(bond, anchor))
                         place = np.searchsorted(known, whole)
                         fits = fits or (place < len(known) and known[place] == whole)
                     if fits:
-                        found[count, 0], found[count, 1], found[count, 2], found[count, 3] = root, bond, leaf, inner
+                        found[count, 0], found[count, 1], found[count, 2], found[count, 3] = root, bond, leaf, tie
                         count += 1
     return found[:count]
 
@@ -247,11 +250,12 @@ def name_groups(table, edges, w):  # type: ignore[no-untyped-def]
         while edges[g, count, 0] >= 0:
             count += 1
         labels, pairs, bonds = (
-            np.zeros(size + 1, np.int32),
+            np.zeros(size + 1, np.int64),
             np.zeros((count + 1, 2), np.int64),
-            np.zeros(count + 1, np.int32),
+            np.zeros(count + 1, np.int64),
         )
-        labels[1:] = table[g, :size]  # the anchor comes first; its label does not matter
+        for i in range(size):
+            labels[i + 1] = table[g, i]  # the anchor comes first; its label does not matter
         pairs[0, 1], bonds[0] = 1, table[g, BOND]
         for e in range(count):
             pairs[e + 1, 0], pairs[e + 1, 1], bonds[e + 1] = edges[g, e, 0] + 1, edges[g, e, 1] + 1, edges[g, e, 2]
@@ -260,7 +264,7 @@ def name_groups(table, edges, w):  # type: ignore[no-untyped-def]
     return names
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _is_later_twin(rows, anchor, leaf):  # type: ignore[no-untyped-def]
     """Whether a leaf like this one hangs on the anchor before it, so that a change here does what it does there."""
     if rows[leaf, DEGREE] == 1:
@@ -272,7 +276,7 @@ def _is_later_twin(rows, anchor, leaf):  # type: ignore[no-untyped-def]
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _own_hydrogens(rows, v, without, hydrogens):  # type: ignore[no-untyped-def]
     """Hydrogens at a node, one of its neighbours left out."""
     total = 0
@@ -283,13 +287,13 @@ def _own_hydrogens(rows, v, without, hydrogens):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _propose(w, limits, groups, hydrogens):  # type: ignore[no-untyped-def]
     """Every change of the graph as loaded, whether it leaves the rung or not: `[·, 6]`, a change, its cost less that of hydrogens, and
     the group or bond that it finds."""
     rows, n, follows = w.rows, w.lists[COUNTS, LOADED], hydrogens.label >= 0
     table = groups.table
-    out, count = np.empty((1024, 6), np.int32), 0
+    out, count = np.empty((1024, 6), np.int64), 0
     for v in range(n):
         if follows and rows[v, LABEL] == hydrogens.label:
             continue
@@ -345,21 +349,23 @@ def _propose(w, limits, groups, hydrogens):  # type: ignore[no-untyped-def]
     return out[:count]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _wider(out):  # type: ignore[no-untyped-def]
     wider = np.empty((2 * len(out), out.shape[1]), out.dtype)
-    wider[: len(out)] = out
+    for i in range(len(out)):
+        for k in range(out.shape[1]):
+            wider[i, k] = out[i, k]
     return wider
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _put(out, count, kind, first, second, value, cost, found):  # type: ignore[no-untyped-def]
     out[count, 0], out[count, 1], out[count, 2], out[count, 3] = kind, first, second, value
     out[count, 4], out[count, 5] = cost, found
     return count + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _found_key(rows, kind, first, second, found, lost, lost_second, radius, names):  # type: ignore[no-untyped-def]
     """Key of what a change finds in the graph as loaded: `found` is its group or bond, `lost` the hydrogens it takes."""
     if kind == SWAP:
@@ -388,7 +394,7 @@ def _found_key(rows, kind, first, second, found, lost, lost_second, radius, name
     return chain(one + other, found)  # whichever comes first
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _rule_key(rows, key, kind, first, second, value, lost, gained, lost_second, gained_second, names):  # type: ignore[no-untyped-def]
     """Key of a rule: what it finds, then what it makes of it."""
     made = names[value] if kind in (ATTACH, SWAP, TIE) else np.uint64(value + 1)
@@ -400,7 +406,7 @@ def _rule_key(rows, key, kind, first, second, value, lost, gained, lost_second, 
     return chain(key, one + other)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _narrow_key(rows, kind, first, second, value, found, names):  # type: ignore[no-untyped-def]
     """Key at radius 0 of the rule of a change that no hydrogens follow."""
     key = _found_key(rows, kind, first, second, found, 0, 0, 0, names)
@@ -433,6 +439,7 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
     chosen = len(wanted.narrow) > 0
     all_known = chosen and hydrogens.label < 0  # a key says which hydrogens follow, which is not known before
     count = 0
+    changes = np.empty((len(proposed), 4), np.int32)
     costs, keys = np.empty((len(proposed), 2), np.int32), np.empty((len(proposed), 4), np.uint64)
     for i in range(len(proposed)):
         kind, first, second, value = proposed[i, 0], proposed[i, 1], proposed[i, 2], proposed[i, 3]
@@ -474,15 +481,15 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
             )
         if chosen and not (contains(wanted.general, keys[count, 0]) or contains(wanted.exact, keys[count, 1])):
             continue
-        proposed[count, :4] = proposed[i, :4]
+        changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = kind, first, second, value
         costs[count, 0], costs[count, 1] = cost, grown
         count += 1
-    return proposed[:count, :4].copy(), costs[:count].copy(), keys[:count].copy()
+    return changes[:count], costs[:count], keys[:count]
 
 
 @numba.njit(cache=True, nogil=True)
 def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: ignore[no-untyped-def]
-    """Keys of everything that a change can find in a graph, whatever it would make of it, sorted, each once.
+    """Keys of everything that a change can find in a graph, whatever it would make of it, in any order, some more than once.
 
     At radius 2 only what refines one of the keys `wider` (radius 1, increasing).
     """
@@ -518,7 +525,8 @@ def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: i
             for radius in range(3):
                 if count == len(keys):
                     more = np.empty(2 * count, np.uint64)
-                    more[:count] = keys
+                    for k in range(count):
+                        more[k] = keys[k]
                     keys = more
                 key = _found_key(rows, kind, first, second, found, lost, lost, min(radius, 1), limits.names)
                 if radius == 2:
@@ -528,4 +536,4 @@ def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: i
                     key = widened(key, surroundings(rows, first, second, kind >= JOIN))
                 keys[count] = key
                 count += 1
-    return np.unique(keys[:count])
+    return keys[:count]

@@ -138,7 +138,7 @@ def find_groups(
     bonds = edge_labels_of(batch)
     degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
     names, places = enumeration_kernels.hanging_groups(
-        batch.labels, batch.edges, bonds, batch.node_ptr, batch.edge_ptr,
+        *(array.astype(np.int64) for array in (batch.labels, batch.edges, bonds, batch.node_ptr, batch.edge_ptr)),
         change_kernels.new_work(int(batch.node_counts().max(initial=1)), int(degrees.max(initial=1))),
     )  # fmt: skip
     order = np.lexsort((places[:, 0], names))
@@ -196,11 +196,11 @@ def _read(batch: GraphBatch, bonds: npt.NDArray[np.int32], graph: int, anchor: i
     )
 
 
-def swap_costs(groups: Sequence[Group]) -> npt.NDArray[np.int32]:
+def swap_costs(groups: Sequence[Group]) -> npt.NDArray[np.int64]:
     """`swap_cost` of every pair, `[G, G]`; trees are compared by their subtrees, of which many groups share most."""
     trees = _Trees()
     roots = [trees.add(group, 0) if len(group.edges) == len(group.labels) - 1 else None for group in groups]
-    costs = np.zeros((len(groups), len(groups)), np.int32)
+    costs = np.zeros((len(groups), len(groups)), np.int64)
     for i, j in itertools.combinations(range(len(groups)), 2):
         one, other = roots[i], roots[j]
         if one is None or other is None:

@@ -141,9 +141,10 @@ class Vocabulary:
             self.ties,
         )
         if self.bonding is None:
-            bonds = changing.Bonds(np.zeros((0, 1), np.int8), -1, np.zeros(0, np.int32))
+            bonds = changing.Bonds(np.zeros((0, 1), np.int8), -1, np.zeros(0, np.int64))
         else:
-            bonds = changing.Bonds(self.bonding.right, self.bonding.charged, self.bonding.most)
+            most = self.bonding.most.astype(np.int64)
+            bonds = changing.Bonds(self.bonding.right, self.bonding.charged, most)
         return limits, *self.compiled_groups, bonds
 
     @cached_property
@@ -153,19 +154,18 @@ class Vocabulary:
         table, edges = group_arrays(self.groups)
         table[:, changing.OFFERED] = self.offered
         if self.bonding is None:
-            empty = np.zeros((0, 3), np.int32)
-            hydrogens = changing.Hydrogens(-1, 0, np.zeros(self.num_edge_labels, np.int32), empty)
+            empty = np.zeros((0, 3), np.int64)
+            hydrogens = changing.Hydrogens(-1, 0, np.zeros(self.num_edge_labels, np.int64), empty)
         else:
-            hydrogens = changing.Hydrogens(
-                self.bonding.hydrogen, self.bonding.single, self.bonding.orders, self.bonding.valences
-            )
+            orders, valences = self.bonding.orders.astype(np.int64), self.bonding.valences.astype(np.int64)
+            hydrogens = changing.Hydrogens(self.bonding.hydrogen, self.bonding.single, orders, valences)
         return changing.Groups(table, edges), hydrogens
 
 
-def arrays_of(graph: Graph) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+def arrays_of(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Labels, edges and edge labels (0 where there are none) as the kernels take them."""
     bonds = np.zeros(graph.num_edges, np.int32) if graph.edge_labels is None else graph.edge_labels
-    return graph.labels, graph.edges.astype(np.int64), bonds
+    return graph.labels.astype(np.int64), graph.edges.astype(np.int64), bonds.astype(np.int64)
 
 
 def room_for(graphs: Sequence[Graph]) -> Any:
@@ -175,11 +175,11 @@ def room_for(graphs: Sequence[Graph]) -> Any:
     return change_kernels.new_work(nodes, degree)
 
 
-def group_arrays(groups: Sequence[Group]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def group_arrays(groups: Sequence[Group]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Groups as `change_kernels.Groups` holds them."""
-    table = np.full((len(groups), MAX_NODES + 3), -1, np.int32)
+    table = np.full((len(groups), MAX_NODES + 3), -1, np.int64)
     most = max((len(group.edges) for group in groups), default=0)
-    edges = np.full((len(groups), most + 1, 3), -1, np.int32)
+    edges = np.full((len(groups), most + 1, 3), -1, np.int64)
     for row, group in enumerate(groups):
         table[row, : len(group.labels)] = group.labels
         table[row, MAX_NODES:] = group.bond, group.size, 1
