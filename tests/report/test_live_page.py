@@ -515,7 +515,7 @@ def large_table(num_rules: int = 3000, num_inputs: int = 2500) -> bytes:
     entries = int(turned.sum())
     rule = ["words", "more words", "", [[0], [], []], [[1], [], []], [0, 0], [0], [0, -1]]
     facts: dict[str, Any] = {
-        "labels": ["C", "O"], "edgeLabels": None, "classes": ["reject", "accept"], "isMolecular": True, "dataset": "large", "names": [], "atoms": [["C", "", None, [4]], ["O", "", None, [2]]],
+        "chosen": list(range(10)), "labels": ["C", "O"], "edgeLabels": None, "classes": ["reject", "accept"], "isMolecular": True, "dataset": "large", "names": [], "atoms": [["C", "", None, [4]], ["O", "", None, [2]]],
         "kinds": list(KINDS), "theta": 0.1, "changes": "plausible", "majority": 0, "panel": 0, "slack": 0.05, "mostParts": 3, "splits": 5,
         "maxChanges": 1, "complete": True, "numRecourses": 10, "wishes": {}, "bound": None, "rules": [rule] * num_rules,
         "known": {}, "groups": [], "failures": {}, "evidence": {},
