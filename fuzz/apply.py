@@ -53,7 +53,7 @@ def seed() -> tuple[Path, dict[str, bytes]]:
         num_recourses=3,
         context=RunContext(jobs=1),
     )
-    explainer.fit(dataset).explanation_.save(folder / "run")
+    explainer.fit(dataset).save(folder / "run")
     assert explainer.explanation_.recourses
     return folder, {file.name: file.read_bytes() for file in (folder / "run").iterdir()}
 

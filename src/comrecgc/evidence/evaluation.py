@@ -18,7 +18,6 @@ from comrecgc.algorithms.base import VectorTask
 from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
 from comrecgc.algorithms.judges import Judges
 from comrecgc.cover import Cover, recourse_vectors
-from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import (
     RULES,
@@ -41,7 +40,7 @@ from comrecgc.models import (
     load_panel,
     save_classifier,
 )
-from comrecgc.molecules import ladder_from_facts, ladder_of
+from comrecgc.molecules import ladder_from_facts
 from comrecgc.run import load_arrays, refusing_damage, reproducible, save_arrays
 
 # A figure of a run, as it is stated and as it is recomputed.
@@ -154,17 +153,14 @@ def run_models(
     )
 
 
-def run_judges(folder: Path, explanation: Explanation, dataset: GraphDataset | None = None) -> Judges:
+def run_judges(folder: Path, explanation: Explanation) -> Judges:
     """The ladder of changes a run was made with, and its panel.
 
     Args:
         folder: The run folder.
         explanation: Its explanation.
-        dataset: Graphs to make a ladder from where the run keeps none, as runs before there were ladders do.
     """
     facts = explanation.facts.facts
-    if "ladder" not in facts and dataset is not None and explanation.changes == "any":
-        return Judges(ladder=ladder_of(dataset.graphs, dataset.label_names))
     files = facts.get("panel", [])
     try:
         paths = [ModelFile(str(file["path"]), str(file["sha256"])).find(folder, "panel") for file in files]
