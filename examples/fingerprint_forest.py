@@ -67,7 +67,7 @@ for place, recourse in enumerate(explanation.recourses, start=1):
 first = explanation.recourses[0]
 member = first.covered[0]
 print(to_smiles(explanation.inputs[member.input].graph, dataset.label_names), "becomes")
-print(to_smiles(member.counterfactual, dataset.label_names), "by", first.rule.smirks)
+print(to_smiles(member.counterfactual, dataset.label_names), "by", first.smirks)
 
 # %% Files: recourses.csv, molecules.csv (SMILES, properties and alerts before and after), explanation.json; and an SDF file
 folder = table.parent / f"{table.stem}-forest" if len(sys.argv) == 1 else Path(f"{table.stem}-forest")

@@ -207,7 +207,10 @@ def test_the_number_of_cores_and_the_seed() -> None:
     one = explainer(jobs=1).fit(DATASET).explanation_.to_json()
     assert explainer(jobs=2).fit(DATASET).explanation_.to_json() == one
     assert explainer(jobs=1).fit(DATASET).explanation_.to_json() == one
-    assert explainer(random_state=1).fit(DATASET).explanation_.parameters["random_state"] == 1
+    walk: dict[str, Any] = {"kind": PaperWalk, "num_steps": 60, "num_heads": 3}
+    first, again, other = (explainer(**walk, random_state=seed).fit(DATASET).explanation_ for seed in (0, 0, 1))
+    assert first.to_json() == again.to_json()
+    assert [one.vector for one in first.recourses] != [one.vector for one in other.recourses]
 
 
 def test_the_papers_method_walks_and_clusters() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
-from comrecgc.data import load_planted
+from comrecgc.data import GraphDataset, load_planted
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation, RuleChooser
+from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.run import RunContext
 from tests.stubs import AvoidsLabel
 
@@ -30,6 +32,39 @@ def live_explanation() -> Explanation:
     votes = np.random.default_rng(0).integers(0, 5, len(chooser.mined.table.input)).astype(np.int8)
     table = replace(chooser.mined.table, votes=votes, majority=3)
     return replace(chooser, mined=replace(chooser.mined, table=table)).chosen()
+
+
+@dataclass(frozen=True)
+class WantsRoofs:
+    """Accepts graphs with four nodes of the last label and more."""
+
+    num_labels: int = 3
+
+    def accept_probability(self, batch: GraphBatch) -> npt.NDArray[np.float64]:
+        roofs = np.bincount(batch.graph_of_node(), batch.labels == 2, minlength=len(batch))
+        probability: npt.NDArray[np.float64] = 1 / (1 + np.exp(3.5 - roofs))
+        return probability
+
+
+@cache
+def roofed_explanation() -> Explanation:
+    """Rules on rings, some of whose edges have a roof: a node tied to both ends. Many rules tie such a node, which no molecule's do."""
+    rng = np.random.default_rng(0)
+    graphs = []
+    for _ in range(60):
+        num = int(rng.integers(6, 9))
+        labels = rng.choice(2, num).tolist()
+        edges = [(i, (i + 1) % num) for i in range(num)]
+        for i in np.flatnonzero(rng.random(num) < 0.4).tolist():
+            edges += [(i, len(labels)), ((i + 1) % num, len(labels))]
+            labels.append(2)
+        graphs.append(Graph(labels, [sorted(edge) for edge in edges]))
+    classes = np.array([(graph.labels == 2).sum() > 3 for graph in graphs], np.int8)
+    dataset = GraphDataset(name="roofs", graphs=tuple(graphs), classes=classes, label_names=("A", "B", "C"))
+    explainer = CommonRecourseExplainer(
+        WantsRoofs(), panel=False, num_recourses=5, theta=0.3, context=RunContext(jobs=1)
+    )
+    return explainer.fit(dataset).explanation_
 
 
 def chooser_of(explanation: Explanation) -> RuleChooser:

@@ -1,4 +1,4 @@
-"""comrecgc.data."""
+"""Datasets: the paper's benchmarks, TU archives, PyG graphs, tables of molecules, and the planted set."""
 
 from comrecgc.data.dataset import DatasetIndex, GraphDataset, GraphReading
 from comrecgc.data.loading import BENCHMARKS, from_tu_folder, load_benchmark, load_dataset, paper_theta

@@ -26,11 +26,9 @@ from comrecgc.data.tables import (
     find_smiles,
     find_target,
     is_blank,
-    is_large,
     other_targets,
     read_table,
     stem_of,
-    table_blocks,
 )
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, GraphPacker
@@ -117,7 +115,7 @@ def from_smiles_table(
         raise InputError(f"Options are {', '.join(TableReading.__dataclass_fields__)} (got {unknown[0]!r})")
     reading = replace(reading or TableReading(), **options)
     path = Path(path)
-    blocks = table_blocks(path, _is_smiles) if is_large(path) else iter([read_table(path, _is_smiles)])
+    blocks = read_table(path, _is_smiles)
     table = next(blocks, None)  # the first block decides which column is which
     if table is None:
         raise InputError(f"{path} must hold at least one usable molecule (got no rows)")

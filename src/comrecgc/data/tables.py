@@ -113,39 +113,37 @@ def _ending(path: Path) -> str:
     return Path(path.stem).suffix.lower() if suffix == _PACKED else suffix
 
 
-def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Table:
-    """Read a whole table, by its ending: `.smi` has blanks between columns and may lack a header, `.sdf` consists of records.
+def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table]:
+    """Read a table, by its ending: `.smi` has blanks between columns and may lack a header, `.sdf` consists of records.
 
     Args:
         path: The file.
         is_smiles: Whether a cell is a SMILES; a first line with one in a column of SMILES is no header.
+
+    Yields:
+        The whole table, or, if it has more bytes than `IN_BLOCKS`, blocks of its rows, each with the header.
     """
-    match _ending(path):
-        case ".sdf":
-            return _read_sdf(path)
-        case ".parquet":
-            return _concatenate(list(_parquet_blocks(path)))
-        case ".smi":
-            blocks = list(_blocks(path, _blank_rows(_read_text(path).splitlines()), is_smiles))
-        case _:
-            blocks = list(_blocks(path, _csv_rows(path, _read_text(path).splitlines(keepends=True)), is_smiles))
-    return _concatenate(blocks)
-
-
-def is_large(path: Path) -> bool:
-    """Whether a table is to be read in blocks."""
+    if _ending(path) == ".sdf":
+        yield _read_sdf(path)
+        return
     with reading_archive(str(path)):
-        return path.suffix.lower() not in (".sdf", _PACKED) and path.stat().st_size > IN_BLOCKS
+        is_large = path.suffix.lower() != _PACKED and path.stat().st_size > IN_BLOCKS
+    is_parquet = _ending(path) == ".parquet"
+    blocks = _parquet_blocks(path) if is_parquet else _text_blocks(path, is_smiles, is_large=is_large)
+    if is_large:
+        yield from blocks
+    else:
+        yield _concatenate(list(blocks))
 
 
-def table_blocks(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table]:
-    """The rows of a large table in blocks; every block has the header."""
-    match path.suffix.lower():
-        case ".parquet":
-            yield from _parquet_blocks(path)
-        case ending:
-            with _reading_text(path), path.open(encoding="utf-8-sig", newline=None if ending == ".smi" else "") as file:
-                yield from _blocks(path, _blank_rows(file) if ending == ".smi" else _csv_rows(path, file), is_smiles)
+def _text_blocks(path: Path, is_smiles: Callable[[str], bool], *, is_large: bool) -> Iterator[Table]:
+    is_smi = _ending(path) == ".smi"
+    if not is_large:
+        lines = _read_text(path).splitlines(keepends=True)
+        yield from _blocks(path, _blank_rows(lines) if is_smi else _csv_rows(path, lines), is_smiles)
+        return
+    with _reading_text(path), path.open(encoding="utf-8-sig", newline=None if is_smi else "") as file:
+        yield from _blocks(path, _blank_rows(file) if is_smi else _csv_rows(path, file), is_smiles)
 
 
 def _concatenate(blocks: Sequence[Table]) -> Table:

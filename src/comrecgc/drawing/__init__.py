@@ -1,4 +1,4 @@
-"""comrecgc.drawing."""
+"""Graphs, changes and rules as SVG pictures."""
 
 from comrecgc.drawing.layout import Point, depict, layout_change
 from comrecgc.drawing.pen import STYLE, Pen, Picture, induced_subgraph

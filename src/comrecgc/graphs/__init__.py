@@ -1,4 +1,4 @@
-"""comrecgc.graphs."""
+"""Labelled graphs: batches, edits and paths of edits, rules and where they apply, and the ladder of allowed changes."""
 
 from comrecgc.graphs.batch import (
     GraphBatch,

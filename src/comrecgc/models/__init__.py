@@ -1,4 +1,4 @@
-"""comrecgc.models."""
+"""Classifiers and embedders: the paper's networks, their training, adapters for any model, panels, and edit distances."""
 
 from comrecgc.models.adapter import as_classifier
 from comrecgc.models.classifier import Classifier, Predictions, predict

@@ -1,4 +1,4 @@
-"""comrecgc.molecules."""
+"""Chemistry: atoms and bonds, SMILES, SMARTS and SMIRKS, functional groups, plausibility and properties of molecules."""
 
 from comrecgc.molecules.atoms import (
     BOND_NAMES,

@@ -99,14 +99,17 @@ function siteOfEntry(table, rule, entry, graph) {
   const changes = columns / 2;
   const orders = changes === 1 ? [[0]] : changes === 2 ? [[0, 1], [1, 0]]
     : [[0, 1, 2], [1, 0, 2], [0, 2, 1], [2, 1, 0], [1, 2, 0], [2, 0, 1]];
-  for (const order of orders) {
+  // The two ends of a change that joins or ties are alike, and an entry may name them the other way round.
+  const turns = orders.flatMap((order) => Array.from({ length: 2 ** changes }, (unused, turned) => [order, turned]));
+  turns.sort((one, other) => one[1] - other[1]);
+  for (const [order, turned] of turns) {
     const fixed = new Map();
     let agrees = true;
     order.forEach((change, place) => {
       for (const end of [0, 1]) {
         const node = pattern.ends[2 * place + end];
         if (node < 0) continue;
-        const target = nodes[2 * change + end];
+        const target = nodes[2 * change + ((turned >> change) & 1 ? 1 - end : end)];
         if (fixed.has(node) && fixed.get(node) !== target) agrees = false;
         fixed.set(node, target);
       }
