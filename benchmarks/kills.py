@@ -53,15 +53,18 @@ class Case:
 CASES = (
     Case(
         "explain",
-        "explain --dataset planted {models} --no-panel --max-changes 2 --theta 0.1 --recourses 8 --out {out}/run",
+        "explain --dataset planted --classifier {models}/classifier.safetensors "
+        "--no-panel --max-changes 2 --theta 0.1 --recourses 8 --out {out}/run",
     ),
     Case(
         "explain --algorithm vectors",
-        "explain --dataset planted {models} --algorithm vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
+        "explain --dataset planted --classifier {models}/classifier.safetensors --embedder {models}/greed.safetensors "
+        "--algorithm vectors --changes any --theta 0.15 --recourses 8 --out {out}/run",
     ),
     Case(
         "explain --algorithm paper",
-        "explain --dataset planted {models} --algorithm paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",
+        "explain --dataset planted --classifier {models}/classifier.safetensors --embedder {models}/greed.safetensors "
+        "--algorithm paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",
         workers=True,
     ),
     Case("train classifier", "train classifier --dataset planted --epochs {epochs} --out {out}/classifier.safetensors"),
@@ -128,8 +131,8 @@ def defaults(function: Callable[..., Any]) -> dict[str, Any]:
     return values
 
 
-def train_models(folder: Path, dataset: GraphDataset) -> str:
-    """Options that name models; trained in a process of their own, so that this one never starts a thread."""
+def train_models(folder: Path, dataset: GraphDataset) -> Path:
+    """The folder of a classifier and an embedder; trained in a process of their own, so that this one never starts a thread."""
 
     def train() -> None:
         train_classifier(dataset, ClassifierTraining(epochs=60), out=folder / "classifier.safetensors")
@@ -137,10 +140,10 @@ def train_models(folder: Path, dataset: GraphDataset) -> str:
         train_embedder(dataset.graphs, dataset.num_labels, training, out=folder / "greed.safetensors")
 
     assert wait(start(train, folder / "models.log")) == 0, (folder / "models.log").read_text()
-    return f"--classifier {folder / 'classifier.safetensors'} --embedder {folder / 'greed.safetensors'}"
+    return folder
 
 
-def kill_often(case: Case, folder: Path, models: str, options: argparse.Namespace, rng: np.random.Generator) -> Tally:
+def kill_often(case: Case, folder: Path, models: Path, options: argparse.Namespace, rng: np.random.Generator) -> Tally:
     """Kill a command so many times; every trial starts anew, is killed, resumed, killed and resumed to its end."""
     place = folder / case.name.replace(" ", "-")
     words = {"models": models, "steps": options.steps, "epochs": options.epochs, "effort": options.effort}
