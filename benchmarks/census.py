@@ -26,7 +26,7 @@ import numpy as np
 
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules import population as census
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mined import COUNTED_RULES, change_scorer_of, mine_rules, oracle_of
@@ -115,12 +115,12 @@ def chain(rng: np.random.Generator, nodes: int, *, toxic: bool) -> Graph:
 
 def prepared(classifier: Classifier, sample: GraphDataset, rules: int, theta: float) -> census.CensusWork:
     """Rules of a sample, ready to be carried out elsewhere."""
-    started, settings = time.process_time(), Task(algorithm=Rules(), theta=theta)
+    started, task = time.process_time(), Task(algorithm=Rules(), theta=theta)
     rejects = Rejects.of(sample, predict(classifier, sample))
-    judges = Judges(ladder=ladder_of(sample.graphs, sample.label_names))
-    mined = mine_rules(settings, rejects, classifier, judges, RunContext(), most_rules=rules)
-    scorer = change_scorer_of(settings, rejects, judges.ladder, available_cores())
-    oracle = oracle_of(settings, classifier, judges)
+    plausibility = Plausibility(ladder=ladder_of(sample.graphs, sample.label_names))
+    mined = mine_rules(task, rejects, classifier, plausibility, RunContext(), most_rules=rules)
+    scorer = change_scorer_of(task, rejects, plausibility.ladder, available_cores())
+    oracle = oracle_of(task, classifier, plausibility)
     index = RuleIndex.of(mined.table, scorer)
     nodes = np.mean([graph.num_nodes for graph in sample.graphs])
     print(

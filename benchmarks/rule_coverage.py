@@ -18,7 +18,7 @@ import numpy as np
 
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import NUM_SPLITS, SLACK, RuleFilter, choose, held_out
 from comrecgc.algorithms.rules.mined import MinedRules, mine_rules
@@ -38,9 +38,11 @@ def covered(mined: MinedRules, wishes: RuleFilter) -> str:
     return " / ".join(f"{share:.1%}" for share in shares)
 
 
-def confirmed_share(panel: Panel, mined: MinedRules, settings: Task[Rules], judges: Judges) -> tuple[float, int]:
+def confirmed_share(
+    panel: Panel, mined: MinedRules, task: Task[Rules], plausibility: Plausibility
+) -> tuple[float, int]:
     """Share of the inputs whose shown counterfactual most of a panel accept, and how many are shown."""
-    explanation = explain_rules(settings, mined, judges, seconds=0.0)
+    explanation = explain_rules(task, mined, plausibility, seconds=0.0)
     graphs = [member.counterfactual for recourse in explanation.recourses for member in recourse.covered]
     votes = panel.confirms(GraphBatch.from_graphs(graphs)) if graphs else np.zeros(0, bool)
     return float(votes.sum()) / max(len(explanation.inputs), 1), len(graphs)
@@ -60,15 +62,17 @@ def main() -> None:
     dataset = load_dataset(name)
     classifier = load_classifier(options.checkpoints / name / "classifier.pth")
     panel, sentence = obtain_panel(dataset, folder=options.panels)
-    judges = Judges(ladder=ladder_of(dataset.graphs, dataset.label_names), panel=panel, why_no_panel=sentence)
+    plausibility = Plausibility(
+        ladder=ladder_of(dataset.graphs, dataset.label_names), panel=panel, why_no_panel=sentence
+    )
     rules = Rules(changes=options.changes, max_changes=options.max_changes)
-    settings = Task(algorithm=rules, theta=paper_theta(name))
+    task = Task(algorithm=rules, theta=paper_theta(name))
     started, busy = time.perf_counter(), time.process_time()
     with reproducible():
         rejects = Rejects.of(dataset, predict(classifier, dataset))
-        mined = mine_rules(settings, rejects, classifier, judges, RunContext(jobs=options.jobs))
+        mined = mine_rules(task, rejects, classifier, plausibility, RunContext(jobs=options.jobs))
         mining = time.perf_counter() - started
-        explanation = explain_rules(settings, mined, judges, classifier=classifier)
+        explanation = explain_rules(task, mined, plausibility, classifier=classifier)
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
     print(f"{name}, {options.changes}, {len(rejects)} rejects, {len(mined.table)} rules; R = 1 / 3 / 10 / 100")
     for most in range(1, options.max_changes + 1):
@@ -95,9 +99,9 @@ def main() -> None:
         other, _ = obtain_panel(dataset, training=PanelTraining(number=1), folder=options.panels)
         assert panel is not None
         assert other is not None
-        confirmed = replace(settings, algorithm=replace(rules, changes="confirmed"))
-        for what, chosen in (("coverage", settings), ("confirmed coverage", confirmed)):
-            shares = [confirmed_share(each, mined, chosen, judges)[0] for each in (panel, other)]
+        confirmed = replace(task, algorithm=replace(rules, changes="confirmed"))
+        for what, chosen in (("coverage", task), ("confirmed coverage", confirmed)):
+            shares = [confirmed_share(each, mined, chosen, plausibility)[0] for each in (panel, other)]
             print(f"chosen for {what}: panel {shares[0]:.1%}, second panel {shares[1]:.1%}")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{seconds:.0f} s ({mining:.0f} s mining), {busy:.0f} s of all cores together, {memory:.2f} GB")

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import released
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.registry import Vectors
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
@@ -48,16 +48,16 @@ def main() -> None:
     print(f"  { ({name: round(value or 0, 3) for name, value in found.metrics.items() if 'share' in name}) }")
     for number, panel in enumerate(panels, start=1):
         ladder = ladder_of(dataset, dataset.label_names)
-        share = confirmed(found, Judges(ladder=ladder, panel=panel))
+        share = confirmed(found, Plausibility(ladder=ladder, panel=panel))
         print(f"  panel {number} accepts the counterfactual of {share:.1%} of the rejects")
     print(f"  {'; '.join(found.notes[-2:])}", flush=True)
 
 
-def confirmed(found: Explanation, judges: Judges) -> float:
+def confirmed(found: Explanation, plausibility: Plausibility) -> float:
     """Share of all rejects whose counterfactual most of the panel accept."""
     members = [member for recourse in found.recourses for member in recourse.covered]
     before = [found.inputs[member.input].graph for member in members]
-    verdicts = judges.judge(before, [member.counterfactual for member in members])
+    verdicts = plausibility.judge(before, [member.counterfactual for member in members])
     return verdicts.coverage(len(found.inputs)).get("confirmed_coverage", 0.0)
 
 

@@ -12,7 +12,7 @@ import torch
 from comrecgc.algorithms.base import Algorithm, Task, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.baselines.summary import GlobalSummary
 from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, over_labels_of
-from comrecgc.algorithms.judges import Judges, agreement_panel, find_panel
+from comrecgc.algorithms.plausibility import Plausibility, agreement_panel, find_panel
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.population import FullDataset, population_of
@@ -86,7 +86,7 @@ class CommonRecourseExplainer:
         embedder_: The embedder, trained if need be; None where nothing was rejected.
         dataset_: The graphs of `fit`.
         rejects_: Those of them the model rejects.
-        judges_: The ladder of changes on those graphs, and the panel if there is one.
+        plausibility_: The ladder of changes on those graphs, and the panel if there is one.
         task_: What was asked, with nothing left open, the `Δ` used among it.
         verified_: Vectors: every recourse and pair a plain forward pass confirmed.
         mined_: Rules: the table of rules, to choose from again.
@@ -126,7 +126,7 @@ class CommonRecourseExplainer:
             inputs = _Inputs.of(study, self.classifier_, population, has_classes=has_classes)
             context.tell("rejected graphs", len(inputs.rejects), len(study), *inputs.warnings[:1])
             clock.lap("inputs")
-            self.judges_ = self._judges(inputs, context, has_classes=has_classes)
+            self.plausibility_ = self._plausibility(inputs, context, has_classes=has_classes)
             self.search_curve_: tuple[float, ...] = ()
             self.embedder_: Embedder | None = None
             self.mined_: MinedRules | None = None
@@ -149,16 +149,16 @@ class CommonRecourseExplainer:
         """Mine a table of rules, and choose from it; no embedder is needed, as the distance is the cost of the change itself."""
         if context.before_search is not None:
             context.before_search()
-        mined = task.algorithm.find(task, self.classifier_, inputs.rejects, self.judges_, context, population)
+        mined = task.algorithm.find(task, self.classifier_, inputs.rejects, self.plausibility_, context, population)
         if not mined.complete:
             inputs.notes.append(_out_of_time(context, "the search for rules of several changes"))
-        mined = count_chosen(task, mined, self.judges_, self.classifier_, context)
+        mined = count_chosen(task, mined, self.plausibility_, self.classifier_, context)
         context.clock.lap("counting")
         found = explain_rules(
-            task, mined, self.judges_, classifier=self.classifier_, warnings=inputs.warnings, notes=inputs.notes
+            task, mined, self.plausibility_, classifier=self.classifier_, warnings=inputs.warnings, notes=inputs.notes
         )
         chooser = RuleChooser(
-            settings=task, mined=mined, judges=self.judges_, wishes=task.algorithm.wishes(),
+            task=task, mined=mined, plausibility=self.plausibility_, wishes=task.algorithm.wishes(),
             warnings=tuple(inputs.warnings), notes=tuple(inputs.notes),
         )  # fmt: skip
         context.clock.lap("choice")
@@ -170,14 +170,14 @@ class CommonRecourseExplainer:
         self.embedder_ = self._embedder(inputs.rejects.dataset, context)
         models = ModelPair(self.classifier_, self.embedder_)
         self.rejects_ = rejects = inputs.rejects.embedded(models)
-        scorer = self.judges_.scorer(models, rejects.dataset, task.algorithm, context)
+        scorer = self.plausibility_.scorer(models, rejects.dataset, task.algorithm, context)
         self.task_ = resolved = VectorTask.of(task, one_edit_length(scorer, rejects, task.random_state))
         context.clock.lap("embedder")
         if context.before_search is not None:
             context.before_search()
-        candidates = task.algorithm.find(resolved, scorer, rejects, self.judges_, context)
+        candidates = task.algorithm.find(resolved, scorer, rejects, self.plausibility_, context)
         context.clock.lap("search")
-        candidates = self.judges_.confirmed(candidates, resolved)
+        candidates = self.plausibility_.confirmed(candidates, resolved)
         chosen = choose_recourses(resolved, candidates, context.num_jobs)
         context.clock.lap("selection")
         if isinstance(task.algorithm.delta, str):
@@ -187,7 +187,7 @@ class CommonRecourseExplainer:
         if not candidates.complete:
             inputs.notes.append(_out_of_time(context, "the search"))
         found, self.verified_ = explain_recourses(
-            resolved, rejects, candidates, chosen, models, self.judges_, context.clock,
+            resolved, rejects, candidates, chosen, models, self.plausibility_, context.clock,
             warnings=inputs.warnings, notes=inputs.notes,
         )  # fmt: skip
         self.search_curve_, self.summary_ = candidates.curve, candidates.summary
@@ -210,7 +210,7 @@ class CommonRecourseExplainer:
             if self.embedder_ is None and self.task_.recourse == "vectors":  # fit had nothing to embed
                 self.embedder_ = self._embedder(self.dataset_, context)
             models = ModelPair(self.classifier_, self.embedder_)
-            return apply_recourses(self.explanation_, dataset, models, self.task_, self.judges_, context)
+            return apply_recourses(self.explanation_, dataset, models, self.task_, self.plausibility_, context)
 
     def save(self, folder: str | Path) -> None:
         """Write what `fit` found to a run folder; `comrecgc.open_run` goes on with it, given the model.
@@ -222,7 +222,7 @@ class CommonRecourseExplainer:
             raise InputError("save needs recourses: call fit first")
         check_writable(Path(folder))
         facts = dict(self.explanation_.facts.facts) | {
-            "ladder": ladder_facts(self.judges_.ladder),
+            "ladder": ladder_facts(self.plausibility_.ladder),
             "features": self.dataset_.features.tolist(),
         }
         if self.dataset_.edge_features is not None:
@@ -269,13 +269,13 @@ class CommonRecourseExplainer:
             return None
         return population_of(self.dataset_, self.classifier_, task.algorithm.sample, task.random_state)
 
-    def _judges(self, inputs: _Inputs, context: RunContext, *, has_classes: bool) -> Judges:
+    def _plausibility(self, inputs: _Inputs, context: RunContext, *, has_classes: bool) -> Plausibility:
         """The ladder of changes of the data, and the panel; only with an agreement do others decide what is rejected."""
         study = inputs.rejects.dataset
-        judges = Judges(ladder=ladder_of(study.graphs, study.label_names))
+        plausibility = Plausibility(ladder=ladder_of(study.graphs, study.label_names))
         wanted = self.algorithm.wants_panel if self.panel is None else self.panel
         if not inputs.rejects or not (self.agree or wanted):
-            return judges
+            return plausibility
         if self.agree:
             panel: Panel | None
             panel, sentence = agreement_panel(self.agree, study)
@@ -284,7 +284,7 @@ class CommonRecourseExplainer:
             panel, sentence = find_panel(wanted, study, context, has_classes=has_classes)
         inputs.notes.append(sentence)
         context.clock.lap("panel")
-        return replace(judges, panel=panel, why_no_panel=sentence)
+        return replace(plausibility, panel=panel, why_no_panel=sentence)
 
     def _embedder(self, study: GraphDataset, context: RunContext) -> Embedder:
         given = self.algorithm.embedder if isinstance(self.algorithm, VectorAlgorithm) else None

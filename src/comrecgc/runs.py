@@ -17,7 +17,7 @@ from comrecgc.algorithms.base import Task, VectorAlgorithm
 from comrecgc.algorithms.baselines.source import CHECKPOINT as BASELINE_CHECKPOINT
 from comrecgc.algorithms.baselines.summary import GlobalSummary
 from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, over_labels_of, with_label_names
-from comrecgc.algorithms.judges import VALENCE, Judges
+from comrecgc.algorithms.plausibility import VALENCE, Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.population import BLOCK_FILES, CENSUS, first_sample
 from comrecgc.data import GraphDataset
@@ -30,8 +30,8 @@ from comrecgc.evidence import (
     evaluate_run,
     load_evidence,
     run_evidence,
-    run_judges,
     run_models,
+    run_plausibility,
     save_panel,
     save_witnesses,
     witnesses_of,
@@ -219,9 +219,11 @@ def explain_dataset(
         facts: dict[str, Any] = {
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
-            "panel": [asdict(file) for file in save_panel(fitted.judges_.panel, folder.path, dataset.label_names)],
+            "panel": [
+                asdict(file) for file in save_panel(fitted.plausibility_.panel, folder.path, dataset.label_names)
+            ],
             "agree": bool(explainer.agree),
-            "ladder": ladder_facts(fitted.judges_.ladder),
+            "ladder": ladder_facts(fitted.plausibility_.ladder),
             "search_curve": fitted.search_curve_,
         }
         if task.recourse == "vectors":
@@ -350,14 +352,14 @@ class Run:
         return ModelPair(classifier, None if embedder is None else as_embedder(embedder))
 
     @cached_property
-    def judges(self) -> Judges:
+    def plausibility(self) -> Plausibility:
         """The ladder of changes of the run, and its panel."""
-        judges = run_judges(self.path, self.explanation)
+        plausibility = run_plausibility(self.path, self.explanation)
         if self.panel is None:
-            return judges
+            return plausibility
         names = self.explanation.label_names
         panel = self.panel if isinstance(self.panel, Panel) else load_panel(self.panel, label_names=names)
-        return replace(judges, panel=panel)
+        return replace(plausibility, panel=panel)
 
     def evaluate(self) -> list[Figure]:
         """Recompute every figure from the stored graphs and the models, from scratch."""
@@ -409,7 +411,7 @@ class Run:
         except InputError as error:
             raise InputError(f"{self.path}: the parameters of the run cannot be used: {error}") from error
         with (context or RunContext()).begun() as begun, reproducible():
-            return apply_recourses(self.explanation, dataset, self.models, task, self.judges, begun)
+            return apply_recourses(self.explanation, dataset, self.models, task, self.plausibility, begun)
 
     def choose(self, out: str | Path | None = None, *, overwrite: bool = False, **limits: Any) -> Explanation:
         """Choose rules again under other limits, from the table the run made; nothing is searched.

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from comrecgc.cli.app import app
 from comrecgc.data import GraphDataset, load_planted
 from comrecgc.errors import InputError
-from comrecgc.evidence import EVIDENCE, Evidence, evaluate_run, load_evidence, run_judges
+from comrecgc.evidence import EVIDENCE, Evidence, evaluate_run, load_evidence, run_plausibility
 from comrecgc.explanation import Explanation
 from comrecgc.models import ClassifierTraining, PanelTraining
 from comrecgc.run import RunContext
@@ -68,9 +68,9 @@ def test_a_run_of_several_models_at_once_is_checked_as_such(run: Path, dataset: 
     explainer = explainer_of(classifier, num_recourses=2, max_changes=1, agree=[run / "panel-1.safetensors"])
     found = explain_dataset(dataset, tmp_path / "both", explainer)
     assert found.metrics["confirmed_coverage"] == found.coverage
-    judges = run_judges(tmp_path / "both", found)
-    assert judges.panel is not None
-    assert judges.panel.unanimous
+    plausibility = run_plausibility(tmp_path / "both", found)
+    assert plausibility.panel is not None
+    assert plausibility.panel.unanimous
     assert all(figure.agrees for figure in evaluate_run(tmp_path / "both"))
     evidence = gathered(tmp_path / "both", dataset, tmp_path / "cache")
     assert all(answer.chosen_with for recourse in evidence.recourses for answer in recourse.answers[:1])

@@ -71,9 +71,9 @@ def test_a_rejected_graph_is_dropped() -> None:
 def test_what_is_too_far_or_beside_the_recourse_is_dropped() -> None:
     honest = candidates_of(TO_A)
     centre = honest.pairs.vectors()
-    for settings in (limits(0.14, 0.05), limits(0.2, 0.05)):
-        shift = 0.0 if settings.theta < 0.2 else 0.06
-        verified = verify(honest, honest.pairs, centre + np.float32(shift), REJECTS, MODELS, settings)
+    for task in (limits(0.14, 0.05), limits(0.2, 0.05)):
+        shift = 0.0 if task.theta < 0.2 else 0.06
+        verified = verify(honest, honest.pairs, centre + np.float32(shift), REJECTS, MODELS, task)
         assert len(verified.cover) == 0
     lying = candidates_of(TO_A, embeddings=np.array([[2, 1, 3, 2]]))  # says it lies elsewhere
     verified = verify(lying, lying.pairs, lying.pairs.vectors(), REJECTS, MODELS, limits(0.5, 0.05))

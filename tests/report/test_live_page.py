@@ -153,7 +153,7 @@ def check_choices(live: Explanation, page: Page) -> int:
         assert rules == wanted.rules.tolist()
         assert added == wanted.gains.tolist()
         assert bound == wanted.bound
-        measured = held_out(table, num, wish, np.random.default_rng([chooser_of(live).settings.random_state, 10]))
+        measured = held_out(table, num, wish, np.random.default_rng([chooser_of(live).task.random_state, 10]))
         assert measured is not None
         assert unseen == pytest.approx(measured.coverage, abs=1e-12)
         empty += not rules

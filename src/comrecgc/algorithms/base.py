@@ -17,7 +17,7 @@ from comrecgc.errors import InputError
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.inputs import Rejects
-    from comrecgc.algorithms.judges import Judges
+    from comrecgc.algorithms.plausibility import Plausibility
     from comrecgc.algorithms.vectors.candidates import Candidates
     from comrecgc.run import RunContext
     from comrecgc.scoring import NeighbourhoodScorer
@@ -201,7 +201,7 @@ class VectorAlgorithm(Algorithm):
         task: VectorTask,
         scorer: NeighbourhoodScorer,
         rejects: Rejects,
-        judges: Judges,
+        plausibility: Plausibility,
         context: RunContext,
     ) -> Candidates:
         """Look for counterfactuals of the rejects.
@@ -210,7 +210,7 @@ class VectorAlgorithm(Algorithm):
             task: What is asked.
             scorer: Scores the edits that are allowed.
             rejects: The inputs, embedded.
-            judges: Say where results stand on the ladder of changes.
+            plausibility: Say where results stand on the ladder of changes.
             context: Time, progress and checkpoints.
         """
         raise NotImplementedError

@@ -93,7 +93,7 @@ def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifi
             name="random weights",
             dataset=subject.dataset,
             classifier=_calibrated(model, subject),
-            panel=subject.judges.panel,
+            panel=subject.plausibility.panel,
         )
         for model in (drawn, mirrored)
     )
@@ -146,7 +146,7 @@ def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | No
     left_out = np.sort(rng.permutation(rejects)[MOST_REJECTS:])
     kept = np.setdiff1d(np.arange(len(dataset)), left_out)
     explained_on = dataset.subset(kept.tolist())
-    task, panel = subject.settings, ignorant.panel
+    task, panel = subject.task, ignorant.panel
     algorithm: Algorithm = task.algorithm
     if isinstance(algorithm, VectorAlgorithm):
         algorithm = replace(algorithm, embedder=subject.embedder)
@@ -161,7 +161,7 @@ def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | No
         explanation=found.explanation_,
         dataset=dataset,
         classifier=ignorant.classifier,
-        judges=replace(subject.judges, panel=panel),
+        plausibility=replace(subject.plausibility, panel=panel),
         mined=found.mined_,
         labels=explained_on.classes,
         shown_again=(),
@@ -230,7 +230,7 @@ def random_rules(subject: Subject) -> RandomControl | None:
     drawn_from = [graphs[i] for i in np.sort(rng.permutation(len(graphs))[:_VOCABULARY_INPUTS])]
     tried_on = [graphs[i] for i in np.sort(rng.permutation(len(graphs))[:_TRIED_INPUTS])]
     rung = min(Rung.parse(subject.explanation.changes), Rung.PLAUSIBLE)
-    vocabulary = Vocabulary.of(subject.dataset, rung=rung, theta=subject.settings.theta, ladder=subject.judges.ladder)
+    vocabulary = Vocabulary.of(subject.dataset, rung=rung, theta=subject.task.theta, ladder=subject.plausibility.ladder)
     scorer = ChangeScorer(inputs=drawn_from, vocabulary=vocabulary, jobs=available_cores())
     offer = _Offer(scorer, subject.classifier)
     where = [NeighbourIndex(graph) for graph in tried_on]
@@ -263,7 +263,7 @@ def _random_edits(subject: Subject) -> RandomControl:
     rng = np.random.default_rng([subject.seed, 21])
     inputs, constraint = (
         subject.explanation.inputs,
-        subject.judges.constraint(subject.settings.algorithm, subject.dataset.label_names),
+        subject.plausibility.constraint(subject.task.algorithm, subject.dataset.label_names),
     )
     recourses = subject.explanation.recourses
     most = max(5, _TRIED_INPUTS * DRAWN // len(recourses))
@@ -367,7 +367,7 @@ def _tried(
         own = []
         for site in sites:
             result = carry_out(rule, around.graph, site)
-            if rule.distance(around.graph, result) <= subject.settings.theta:
+            if rule.distance(around.graph, result) <= subject.task.theta:
                 own.append(len(made))
                 owners.append(place)
                 made.append(result)
@@ -378,7 +378,7 @@ def _tried(
     probability = subject.classifier.accept_probability(GraphBatch.from_graphs(made))
     asked = sorted({*np.flatnonzero(probability > 0.5).tolist(), *anyhow.values()})
     before = [where[owners[k]].graph for k in asked]
-    standing = subject.judges.judge(before, [made[k] for k in asked], np.zeros(len(asked), bool)).rungs
+    standing = subject.plausibility.judge(before, [made[k] for k in asked], np.zeros(len(asked), bool)).rungs
     on_rung = {k for k, reached in zip(asked, standing.tolist(), strict=True) if reached >= rung}
     turned = {owners[k] for k in on_rung if probability[k] > 0.5}
     return can, turned, {place: made[k] for place, k in anyhow.items() if k in on_rung}

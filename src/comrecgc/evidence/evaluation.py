@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.base import VectorTask
 from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.cover import Cover, recourse_vectors
 from comrecgc.errors import InputError
 from comrecgc.explanation import (
@@ -96,20 +96,22 @@ def evaluate_run(folder: str | Path, models: ModelPair | None = None) -> list[Fi
     explanation = Explanation.load(folder)
     models = run_models(folder, explanation) if models is None else models
     with reproducible():
-        judges = run_judges(folder, explanation) if "ladder" in explanation.facts.facts else None
+        plausibility = run_plausibility(folder, explanation) if "ladder" in explanation.facts.facts else None
         if explanation.recourse == "rules":
-            return _evaluate_rules(folder, explanation, models, judges)
-        return recheck(explanation, models, _witnesses(folder, explanation), judges)
+            return _evaluate_rules(folder, explanation, models, plausibility)
+        return recheck(explanation, models, _witnesses(folder, explanation), plausibility)
 
 
-def _evaluate_rules(folder: Path, explanation: Explanation, models: ModelPair, judges: Judges | None) -> list[Figure]:
+def _evaluate_rules(
+    folder: Path, explanation: Explanation, models: ModelPair, plausibility: Plausibility | None
+) -> list[Figure]:
     from comrecgc.evidence.rule_evaluation import recheck_rules
 
-    if judges is None:
+    if plausibility is None:
         raise InputError(f"{folder} does not keep the ladder of changes its rules were found with")
-    settings, wishes = stored_task(explanation), stored_wishes(explanation)
+    task, wishes = stored_task(explanation), stored_wishes(explanation)
     mined = rule_chooser(folder, explanation).mined if RULES in explanation.facts.facts else None
-    return recheck_rules(explanation, models.classifier, judges, settings, wishes, mined)
+    return recheck_rules(explanation, models.classifier, plausibility, task, wishes, mined)
 
 
 def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
@@ -153,7 +155,7 @@ def run_models(
     )
 
 
-def run_judges(folder: Path, explanation: Explanation) -> Judges:
+def run_plausibility(folder: Path, explanation: Explanation) -> Plausibility:
     """The ladder of changes a run was made with, and its panel.
 
     Args:
@@ -166,7 +168,7 @@ def run_judges(folder: Path, explanation: Explanation) -> Judges:
         paths = [ModelFile(str(file["path"]), str(file["sha256"])).find(folder, "panel") for file in files]
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder}: the panel must be a list of files with their checksums") from error
-    return Judges(
+    return Plausibility(
         ladder=ladder_from_facts(facts.get("ladder"), explanation.label_names),
         panel=load_panel(paths, label_names=explanation.label_names, unanimous=facts.get("agree") is True)
         if paths
@@ -190,7 +192,10 @@ def save_panel(panel: Panel | None, folder: Path, label_names: Sequence[str]) ->
 
 
 def recheck(
-    explanation: Explanation, models: ModelPair, witnesses: Witnesses | None = None, judges: Judges | None = None
+    explanation: Explanation,
+    models: ModelPair,
+    witnesses: Witnesses | None = None,
+    plausibility: Plausibility | None = None,
 ) -> list[Figure]:
     """The figures of an explanation, as stated and as its own graphs and the models say.
 
@@ -198,7 +203,7 @@ def recheck(
         explanation: What was found.
         models: Classifier and embedder.
         witnesses: Counterfactuals behind `also_covers` and trivial coverage; without them these are taken as stated.
-        judges: The ladder of changes and the panel; without them the shares on each rung are not told.
+        plausibility: The ladder of changes and the panel; without them the shares on each rung are not told.
     """
     inputs = models.scores(it.graph for it in explanation.inputs.values()) if explanation.inputs else None
     if inputs is None:
@@ -209,9 +214,9 @@ def recheck(
     cover = Cover(centres, np.where(covers, 0, -1))
     recomputed: dict[str, float | None] = dict(run_figures(cover, _vector_task(explanation).delta, 0.0))
     recomputed["trivial_coverage"] = trivial
-    if judges is not None:
+    if plausibility is not None:
         members = [member for recourse in explanation.recourses for member in recourse.covered]
-        verdicts = judges.judge(
+        verdicts = plausibility.judge(
             [explanation.inputs[member.input].graph for member in members],
             [member.counterfactual for member in members],
         )
@@ -241,15 +246,15 @@ def _shown_claims(explanation: Explanation, models: ModelPair, inputs: Scores) -
     owners = np.array([place[member.input] for _, member in entries])
     recourses = np.array([r for r, _ in entries])
     accepted, lengths, gaps = _measure(inputs, owners, scores, _centres(explanation)[recourses])
-    settings = _vector_task(explanation)
-    fine = accepted & (lengths <= settings.theta) & (gaps <= settings.delta)
+    task = _vector_task(explanation)
+    fine = accepted & (lengths <= task.theta) & (gaps <= task.delta)
     holds[recourses[fine], owners[fine]] = True
     stated = np.array([(member.probability, member.distance) for _, member in entries])
     same = np.abs(stated - np.stack([scores.probability, lengths], axis=1)).max(axis=1) <= TOLERANCE * 10
     return holds, [
         Figure("counterfactuals accepted, within theta and delta", len(entries), int(fine.sum())),
         Figure("probabilities and distances as stated", len(entries), int(same.sum())),
-        Figure(BORDERLINE, None, int(_borderline(scores.probability, lengths, gaps, settings).sum())),
+        Figure(BORDERLINE, None, int(_borderline(scores.probability, lengths, gaps, task).sum())),
     ]
 
 
@@ -257,10 +262,10 @@ def _borderline(
     probability: npt.NDArray[np.float64],
     lengths: npt.NDArray[np.float64],
     gaps: npt.NDArray[np.float64],
-    settings: VectorTask,
+    task: VectorTask,
 ) -> BoolArray:
     """Which counterfactuals come so near to a limit that another machine's rounding might decide otherwise."""
-    margins = np.stack([np.abs(probability - 0.5), np.abs(lengths - settings.theta), np.abs(gaps - settings.delta)])
+    margins = np.stack([np.abs(probability - 0.5), np.abs(lengths - task.theta), np.abs(gaps - task.delta)])
     near: BoolArray = margins.min(axis=0) <= TOLERANCE
     return near
 
@@ -287,8 +292,8 @@ def _all_claims(
     centres = np.concatenate([_centres(explanation), np.zeros((1, inputs.embedding.shape[1]), np.float32)])
     scores = models.scores(witnesses.graphs)
     accepted, lengths, gaps = _measure(inputs, owners, scores[claims[:, 2]], centres[claims[:, 0]])
-    settings = _vector_task(explanation)
-    fine = accepted & (lengths <= settings.theta) & (gaps <= settings.delta)
+    task = _vector_task(explanation)
+    fine = accepted & (lengths <= task.theta) & (gaps <= task.delta)
     witnessed = np.zeros((len(centres), len(place)), dtype=np.bool_)
     witnessed[claims[fine, 0], owners[fine]] = True  # the recourse −1 is the last row
     for r, i in also:

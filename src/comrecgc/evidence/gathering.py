@@ -23,7 +23,7 @@ from comrecgc.evidence.controls import (
     random_weights,
     shuffled_labels,
 )
-from comrecgc.evidence.evaluation import WITNESSES, load_witnesses, run_judges
+from comrecgc.evidence.evaluation import WITNESSES, load_witnesses, run_plausibility
 from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
 from comrecgc.evidence.measures import plausibility, reviewers_figures, unseen
 from comrecgc.evidence.other_models import Answer, answers, compared, confirmed_share
@@ -111,7 +111,7 @@ def _examined(
 ) -> tuple[list[RecourseEvidence], dict[str, float | int | None], RandomControl | None]:
     """Evidence on each recourse and on the whole, without controls."""
     explanation = subject.explanation
-    first = subject.judges.panel
+    first = subject.plausibility.panel
     chosen_with = explanation.changes == "confirmed" or subject.wishes.confirmed
     panels = [(panel, used) for panel, used in ((first, chosen_with), (second, False)) if panel is not None]
     classes = subject.dataset.classes if has_classes else None
@@ -190,7 +190,7 @@ def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPair
         return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]
     vectors = np.array([recourse.vector for recourse in recourses], np.float32)
     embedding = np.asarray(subject.embedder.embed(GraphBatch.from_graphs(subject.dataset.graphs)), np.float32)
-    task = subject.settings
+    task = subject.task
     assert isinstance(task, VectorTask)
     along = graphs.pairs_along(vectors, embedding, theta=task.theta, delta=task.delta)
     return along, [()] * len(along)
@@ -198,7 +198,7 @@ def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPair
 
 def _control(ignorant: Sequence[ControlClassifier], subject: Subject, second: Panel | None) -> ControlEvidence:
     """What the same pipeline and the same questions say of classifiers that know nothing, all of one name."""
-    seconds = None if subject.settings.recourse == "rules" else SECONDS_FOR_VECTORS
+    seconds = None if subject.task.recourse == "rules" else SECONDS_FOR_VECTORS
     found = []
     for one in ignorant:
         recourses, figures, _ = _examined(explained(one, subject, seconds), second, has_classes=True)
@@ -286,8 +286,8 @@ def run_evidence(
             explanation=explanation,
             dataset=dataset,
             classifier=models.classifier,
-            judges=run_judges(folder, explanation),
-            settings=task,
+            plausibility=run_plausibility(folder, explanation),
+            task=task,
             wishes=stored_wishes(explanation),
             mined=mined,
             embedder=models.embedder,

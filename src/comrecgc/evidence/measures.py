@@ -41,7 +41,7 @@ def plausibility(subject: Subject) -> tuple[list[dict[str, float | int | None]],
         return [{} for _ in shown], {}
     before = [explanation.inputs[member.input].graph for member in flat]
     after = [member.counterfactual for member in flat]
-    rungs = subject.judges.judge(before, after, np.zeros(len(flat), bool)).rungs
+    rungs = subject.plausibility.judge(before, after, np.zeros(len(flat), bool)).rungs
     near, usual = _nearest(subject, after)
     spare = minimal(subject, flat, before)
     columns = {
@@ -90,7 +90,7 @@ def _nearest(subject: Subject, graphs: Sequence[Graph]) -> tuple[npt.NDArray[np.
     if len(real) < 2:
         return np.ones(len(graphs)), np.zeros(0)
     batch = GraphBatch.from_graphs([*real, *graphs])
-    shapes = _shapes(batch, subject.judges.ladder.familiarity)
+    shapes = _shapes(batch, subject.plausibility.ladder.familiarity)
     sizes = batch.node_counts()
     found = []
     for rows, own in ((np.arange(len(real), len(batch)), False), (np.arange(len(real)), True)):
@@ -136,7 +136,7 @@ def minimal(subject: Subject, members: Sequence[CoveredInput], before: Sequence[
     if made:
         accepted = subject.classifier.accept_probability(GraphBatch.from_graphs(made)) > 0.5
         kept = np.flatnonzero(accepted).tolist()
-        rungs = subject.judges.judge(
+        rungs = subject.plausibility.judge(
             [before[owners[k]] for k in kept], [made[k] for k in kept], np.zeros(len(kept), bool)
         ).rungs
         least = min(Rung.parse(subject.explanation.changes), Rung.PLAUSIBLE)
@@ -242,7 +242,7 @@ def unseen(subject: Subject) -> list[Unseen]:
         splits["scaffold"] = scaffold_folds(graphs)
     found = []
     for name, fold in splits.items():
-        whole = held_out(subject.mined.table, subject.settings.num_recourses, subject.wishes, fold)
+        whole = held_out(subject.mined.table, subject.task.num_recourses, subject.wishes, fold)
         if whole is None:
             continue
         each = held_out_success(subject.mined.table, subject.rows.tolist(), fold)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from comrecgc.algorithms.base import Task
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleFilter, choose, held_out, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules
@@ -56,8 +56,8 @@ class Outcome:
 def recheck_rules(
     explanation: Explanation,
     classifier: Classifier,
-    judges: Judges,
-    settings: Task[Rules],
+    plausibility: Plausibility,
+    task: Task[Rules],
     wishes: RuleFilter,
     mined: MinedRules | None,
 ) -> list[Figure]:
@@ -66,8 +66,8 @@ def recheck_rules(
     Args:
         explanation: What was found.
         classifier: The explained model.
-        judges: The ladder of changes and the panel.
-        settings: What was asked.
+        plausibility: The ladder of changes and the panel.
+        task: What was asked.
         wishes: What chosen rules had to be like.
         mined: The table of rules; without it what only the table knows is not told.
     """
@@ -79,17 +79,17 @@ def recheck_rules(
     entries = [(recourse.rule, member) for recourse in explanation.recourses for member in recourse.covered]
     recomputed: dict[str, float | None] = {"num_inputs": len(inputs), "num_recourses": len(explanation.recourses)}
     if entries:
-        holds, more = _shown(explanation, entries, classifier, judges, settings)
+        holds, more = _shown(explanation, entries, classifier, plausibility, task)
         figures += more
         recomputed["coverage"] = float(holds.sum()) / len(inputs)
-        verdicts = judges.judge(
+        verdicts = plausibility.judge(
             [inputs[member.input].graph for _, member in entries], [member.counterfactual for _, member in entries]
         )
         recomputed |= verdicts.shares() | verdicts.coverage(len(inputs))
         recomputed["mean_cost"] = float(np.mean([member.cost or 0.0 for _, member in entries]))
-    figures += _sampled(explanation, classifier, judges, settings, mined, wishes)
+    figures += _sampled(explanation, classifier, plausibility, task, mined, wishes)
     if mined is not None:
-        recomputed |= _from_table(explanation, settings, wishes, mined)
+        recomputed |= _from_table(explanation, task, wishes, mined)
     figures += [
         Figure(name, float(value), recomputed.get(name))
         for name, value in explanation.metrics.items()
@@ -102,15 +102,15 @@ def _shown(
     explanation: Explanation,
     entries: list[tuple[Rule | None, CoveredInput]],
     classifier: Classifier,
-    judges: Judges,
-    settings: Task[Rules],
+    plausibility: Plausibility,
+    task: Task[Rules],
 ) -> tuple[np.ndarray, list[Figure]]:
     """Which of the counterfactuals shown hold, and how many are as the rule, the model and the ladder say."""
     graphs = {index: as_networkx(it.graph) for index, it in explanation.inputs.items()}
     batch = GraphBatch.from_graphs(member.counterfactual for _, member in entries)
     probability = np.asarray(classifier.accept_probability(batch), np.float64)
     before = [explanation.inputs[member.input].graph for _, member in entries]
-    standing = judges.judge(before, [member.counterfactual for _, member in entries]).rungs
+    standing = plausibility.judge(before, [member.counterfactual for _, member in entries]).rungs
     possible, same, costs = (np.zeros(len(entries), bool) for _ in range(3))
     for k, (rule, member) in enumerate(entries):
         assert rule is not None
@@ -124,7 +124,7 @@ def _shown(
         costs[k] = (
             outcome.cost == member.cost == member.num_edits
             and abs(outcome.cost / size - member.distance) <= TOLERANCE
-            and outcome.cost / size <= settings.theta
+            and outcome.cost / size <= task.theta
         )
     stated = np.array([member.probability for _, member in entries])
     on_rung = standing >= Rung.parse(explanation.changes)
@@ -144,8 +144,8 @@ def _shown(
 def _sampled(
     explanation: Explanation,
     classifier: Classifier,
-    judges: Judges,
-    settings: Task[Rules],
+    plausibility: Plausibility,
+    task: Task[Rules],
     mined: MinedRules | None,
     wishes: RuleFilter,
 ) -> list[Figure]:
@@ -174,7 +174,7 @@ def _sampled(
         written, looked_at = 0, list[int]()
         for place in drawn.tolist():
             graph = explanation.inputs[int(indices[place])].graph
-            found = _tried(rule, graph, classifier, judges, settings, explanation)
+            found = _tried(rule, graph, classifier, plausibility, task, explanation)
             (can if found.can else set[int]()).add(place)
             (turned if found.turned else set[int]()).add(place)
             if found.num_places > _MOST_PLACES:
@@ -191,7 +191,7 @@ def _sampled(
             stated_turned = None  # the table also holds what is accepted and not confirmed
         if whole and not unsure:
             figures.append(Figure(f"{name} can be carried out on", known.get("applicable"), len(can)))
-        elif mined is not None and row is not None and not settings.algorithm.smarts():
+        elif mined is not None and row is not None and not task.algorithm.smarts():
             bits = mined.table.can_be_carried_out(row)
             held = {place for place in sample.tolist() if bits[place]} - unsure
             figures.append(Figure(f"{name} can be carried out on", len(held), len(can - unsure)))
@@ -221,11 +221,11 @@ def _interval_is_right(known: Mapping[str, Any]) -> bool:
 
 
 def _from_table(
-    explanation: Explanation, settings: Task[Rules], wishes: RuleFilter, mined: MinedRules
+    explanation: Explanation, task: Task[Rules], wishes: RuleFilter, mined: MinedRules
 ) -> dict[str, float | None]:
     """What follows from the table alone."""
-    table, num = mined.table, settings.num_recourses
-    measured = held_out(table, num, wishes, np.random.default_rng([settings.random_state, 10]))
+    table, num = mined.table, task.num_recourses
+    measured = held_out(table, num, wishes, np.random.default_rng([task.random_state, 10]))
     figures: dict[str, float | None] = {
         "held_out_coverage": None if measured is None else measured.coverage,
         "held_out_success": None if measured is None else measured.success,
@@ -233,7 +233,7 @@ def _from_table(
         "num_rules": len(table),
         "oracle_calls": table.num_scored or None,
     }
-    whole = choose_rules(settings, mined, wishes).whole
+    whole = choose_rules(task, mined, wishes).whole
     figures |= {} if whole is None else whole.figures()
     for most, name in ((1, "one"), (2, "two"), (3, "three")):
         if f"coverage_up_to_{name}_changes" in explanation.metrics:
@@ -265,12 +265,12 @@ def _tried(
     rule: Rule,
     graph: Graph,
     classifier: Classifier,
-    judges: Judges,
-    settings: Task[Rules],
+    plausibility: Plausibility,
+    task: Task[Rules],
     explanation: Explanation,
 ) -> _Tried:
     """What became of a rule in a graph. Places that break a chemist's wishes are none."""
-    wishes = settings.algorithm.smarts()
+    wishes = task.algorithm.smarts()
     plain = as_networkx(graph)
     places = list(itertools.islice(all_places(rule, plain), _MOST_PLACES + 1))
     if not places:
@@ -285,14 +285,14 @@ def _tried(
             if wishes and not wishes.allows(graph, after, explanation.label_names):
                 continue
             can = True
-            if outcome.cost / (size + after.size - graph.size) <= settings.theta:
+            if outcome.cost / (size + after.size - graph.size) <= task.theta:
                 results[name] = after
     if not results:
         return _Tried(can=can, turned=False, num_places=len(places))
     made = list(results.values())
     probability = classifier.accept_probability(GraphBatch.from_graphs(made))
     likely = [each for each, p in zip(made, probability, strict=True) if p > 0.5]
-    rungs = judges.judge([graph] * len(likely), likely).rungs if likely else np.zeros(0, np.int8)
+    rungs = plausibility.judge([graph] * len(likely), likely).rungs if likely else np.zeros(0, np.int8)
     turned = bool((rungs >= Rung.parse(explanation.changes)).any())
     return _Tried(can=True, turned=turned, num_places=len(places))
 

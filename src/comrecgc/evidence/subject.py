@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.algorithms.rules.mined import MinedRules
@@ -39,8 +39,8 @@ class Subject:
         explanation: What was found.
         dataset: All graphs, with their true labels.
         classifier: The explained model.
-        judges: The ladder of changes and the panel.
-        settings: What was asked.
+        plausibility: The ladder of changes and the panel.
+        task: What was asked.
         wishes: What chosen rules had to be like.
         mined: The table of rules; None for vectors.
         embedder: Where distances come from; None for rules.
@@ -52,8 +52,8 @@ class Subject:
     explanation: Explanation
     dataset: GraphDataset
     classifier: Classifier
-    judges: Judges
-    settings: Task[Any]
+    plausibility: Plausibility
+    task: Task[Any]
     wishes: RuleFilter
     mined: MinedRules | None = None
     embedder: Embedder | None = None
@@ -69,8 +69,8 @@ class Subject:
             explanation=explainer.explanation_,
             dataset=explainer.dataset_,
             classifier=explainer.classifier_,
-            judges=explainer.judges_,
-            settings=explainer.task_,
+            plausibility=explainer.plausibility_,
+            task=explainer.task_,
             wishes=wishes_of(explainer.task_),
             mined=explainer.mined_,
             embedder=explainer.embedder_,
@@ -78,7 +78,7 @@ class Subject:
 
     @property
     def seed(self) -> int:
-        return self.settings.random_state
+        return self.task.random_state
 
     @cached_property
     def rows(self) -> npt.NDArray[np.int64] | None:

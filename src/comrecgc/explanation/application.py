@@ -9,7 +9,7 @@ import numpy as np
 
 from comrecgc.algorithms.base import SHOWN, Task, VectorTask, accepted
 from comrecgc.algorithms.inputs import ModelPair, Rejects
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mined import permission_of
 from comrecgc.cover import Reason
@@ -31,8 +31,8 @@ def apply_rules(
     explanation: Explanation,
     rejects: Rejects,
     classifier: Classifier,
-    judges: Judges,
-    settings: Task[Rules],
+    plausibility: Plausibility,
+    task: Task[Rules],
     context: RunContext,
     *,
     warnings: Sequence[str] = (),
@@ -44,14 +44,14 @@ def apply_rules(
         explanation: The rules.
         rejects: The graphs.
         classifier: The model.
-        judges: The ladder that the rules were found with, and the panel.
-        settings: Limits that hold for these graphs too.
+        plausibility: The ladder that the rules were found with, and the panel.
+        task: Limits that hold for these graphs too.
         context: Time and progress.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
     """
     rules = [recourse.rule for recourse in explanation.recourses if recourse.rule is not None]
-    rung, permission = Rung.parse(settings.changes), permission_of(settings.algorithm, judges.ladder)
+    rung, permission = Rung.parse(task.changes), permission_of(task.algorithm, plausibility.ladder)
     turned: list[dict[int, VerifiedCounterfactual]] = [{} for _ in rules]
     can = np.zeros((len(rules), len(rejects)), bool)
     reasons: dict[int, Reason] = {}
@@ -64,13 +64,13 @@ def apply_rules(
                 wanted = permission.permits_results(graph, [result for _, _, result in made])
                 made = [one for one, is_wanted in zip(made, wanted, strict=True) if is_wanted]
             can[number, place] = bool(made)
-            near = [one for one in made if rule.distance(graph, one[2]) <= settings.theta]
+            near = [one for one in made if rule.distance(graph, one[2]) <= task.theta]
             far |= len(near) < len(made)
             tried += near
         reasons[place] = Reason.TOO_FAR if far else Reason.NOWHERE
         if tried:
             results = [result for _, _, result in tried]
-            reasons[place] = _first_members(turned, rules, place, graph, tried, results, classifier, judges, rung)
+            reasons[place] = _first_members(turned, rules, place, graph, tried, results, classifier, plausibility, rung)
         context.tell("applying rules", place + 1, len(rejects))
     first: dict[int, VerifiedCounterfactual] = {}
     for found in turned:
@@ -88,7 +88,7 @@ def apply_rules(
         for number, (recourse, rule) in enumerate(zip(explanation.recourses, rules, strict=True))
     ]
     return assemble(
-        settings, rejects, judges, recourses, list(first.values()), turned, reasons,
+        task, rejects, plausibility, recourses, list(first.values()), turned, reasons,
         parameters=explanation.parameters, warnings=warnings, notes=notes,
     )  # fmt: skip
 
@@ -101,7 +101,7 @@ def _first_members(
     tried: Sequence[tuple[int, Site, Graph]],
     results: Sequence[Graph],
     classifier: Classifier,
-    judges: Judges,
+    plausibility: Plausibility,
     rung: Rung,
 ) -> Reason:
     """Enter the best place of every rule that turns a graph; why none does, otherwise."""
@@ -110,7 +110,7 @@ def _first_members(
     likely = likely[probability[likely] > accepted(SHOWN / 2)]
     if not len(likely):
         return Reason.STILL_REJECTED
-    standing = judges.judge([graph] * len(likely), [results[k] for k in likely]).rungs
+    standing = plausibility.judge([graph] * len(likely), [results[k] for k in likely]).rungs
     for k, reached in zip(likely.tolist(), standing, strict=True):
         number, site, result = tried[k]
         if reached >= rung and place not in turned[number]:
@@ -124,8 +124,8 @@ def apply_recourses(
     explanation: Explanation,
     dataset: GraphDataset,
     models: ModelPair,
-    settings: Task[Any],
-    judges: Judges,
+    task: Task[Any],
+    plausibility: Plausibility,
     context: RunContext,
 ) -> Explanation:
     """The recourses of an explanation with the rejects of another dataset that each covers."""
@@ -135,9 +135,11 @@ def apply_recourses(
     rejects = Rejects.of(dataset, predictions)
     if explanation.recourse == "rules":
         applied = apply_rules(
-            explanation, rejects, models.classifier, judges, settings, context, warnings=warnings, notes=notes
+            explanation, rejects, models.classifier, plausibility, task, context, warnings=warnings, notes=notes
         )
     else:
-        assert isinstance(settings, VectorTask)
-        applied = apply_vectors(explanation, rejects, models, settings, judges, context, warnings=warnings, notes=notes)
-    return stamped(applied, context.clock, seed=settings.random_state)
+        assert isinstance(task, VectorTask)
+        applied = apply_vectors(
+            explanation, rejects, models, task, plausibility, context, warnings=warnings, notes=notes
+        )
+    return stamped(applied, context.clock, seed=task.random_state)

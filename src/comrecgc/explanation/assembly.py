@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import RejectPlace, Rejects
-from comrecgc.algorithms.judges import Judges, Verdicts
+from comrecgc.algorithms.plausibility import Plausibility, Verdicts
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -71,9 +71,9 @@ class VerifiedCounterfactual:
 
 
 def assemble(
-    settings: Task[Any],
+    task: Task[Any],
     rejects: Rejects,
-    judges: Judges | None,
+    plausibility: Plausibility | None,
     recourses: Sequence[CommonRecourse] = (),
     shown: Sequence[VerifiedCounterfactual] = (),
     turned: Sequence[Iterable[int]] = (),
@@ -87,9 +87,9 @@ def assemble(
     """The explanation that recourses on some rejects are.
 
     Args:
-        settings: What is asked.
+        task: What is asked.
         rejects: The inputs.
-        judges: The ladder of changes and the panel; None where there is nothing to judge.
+        plausibility: The ladder of changes and the panel; None where there is nothing to judge.
         recourses: The recourses in order, with their words and statistics, without inputs.
         shown: Counterfactuals, one of each covered input.
         turned: Places of all inputs that each recourse covers, whether or not an earlier one does.
@@ -104,11 +104,11 @@ def assemble(
         np.array([bool(it.confirmed) for it in shown], bool) if any(it.confirmed is not None for it in shown) else None
     )
     verdicts = Verdicts(np.zeros(0, np.int8), None)
-    if judges is not None:
-        verdicts = judges.judge([rejects.graphs[it.place] for it in shown], [it.graph for it in shown], known)
-    if settings.recourse == "rules":
-        assert (verdicts.rungs >= Rung.parse(settings.changes)).all(), "a counterfactual is off the rung of the run"
-        assert all(it.distance <= settings.theta for it in shown), "a counterfactual is farther than theta"
+    if plausibility is not None:
+        verdicts = plausibility.judge([rejects.graphs[it.place] for it in shown], [it.graph for it in shown], known)
+    if task.recourse == "rules":
+        assert (verdicts.rungs >= Rung.parse(task.changes)).all(), "a counterfactual is off the rung of the run"
+        assert all(it.distance <= task.theta for it in shown), "a counterfactual is farther than theta"
     positions = map_positions([it.vector for it in shown if it.vector is not None]) or [(0.0, 0.0)] * len(shown)
     members: list[list[int]] = [[] for _ in recourses]
     for k, it in enumerate(shown):
@@ -164,16 +164,14 @@ def assemble(
         is_molecular=dataset.is_molecular,
         warnings=tuple(warnings),
         notes=tuple(notes),
-        recourse=settings.recourse,
-        changes=settings.changes,
+        recourse=task.recourse,
+        changes=task.changes,
     )
 
 
-def explain_nothing(
-    settings: Task[Any], rejects: Rejects, *, warnings: Sequence[str], notes: Sequence[str]
-) -> Explanation:
+def explain_nothing(task: Task[Any], rejects: Rejects, *, warnings: Sequence[str], notes: Sequence[str]) -> Explanation:
     """The explanation where the model rejects no graph."""
-    return assemble(settings, rejects, None, parameters=settings.parameters(), warnings=warnings, notes=notes)
+    return assemble(task, rejects, None, parameters=task.parameters(), warnings=warnings, notes=notes)
 
 
 def _covered_input(it: VerifiedCounterfactual, rejects: Rejects, position: tuple[float, float]) -> CoveredInput:

@@ -10,7 +10,7 @@ import numpy as np
 
 from comrecgc.algorithms.base import SHOWN, Task, accepted
 from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose, held_out, held_out_success, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules, count_rules_exactly, most_nodes_of, oracle_of
@@ -66,28 +66,28 @@ class ChosenRules:
         return rows
 
 
-def choose_rules(settings: Task[Rules], mined: MinedRules, wishes: RuleFilter, *, seconds: float = 0.0) -> ChosenRules:
+def choose_rules(task: Task[Rules], mined: MinedRules, wishes: RuleFilter, *, seconds: float = 0.0) -> ChosenRules:
     """Choose rules from a table; for all inputs where there is a census of them.
 
     Args:
-        settings: How many, and on which rung.
+        task: How many, and on which rung.
         mined: The table and what it was mined from.
         wishes: What chosen rules must be like.
         seconds: Time to look for the best choice, or a bound on it.
     """
-    choice = choose(mined.table, settings.num_recourses, wishes, seconds=seconds)
+    choice = choose(mined.table, task.num_recourses, wishes, seconds=seconds)
     if mined.census is None:
         return ChosenRules(choice=choice, whole=None)
-    whole = FullChoice.chosen(mined.census, mined.table, settings, wishes, on_sample=choice)
+    whole = FullChoice.chosen(mined.census, mined.table, task, wishes, on_sample=choice)
     if whole is None:
         return ChosenRules(choice=choice, whole=None)
     return ChosenRules(choice=choice.of(whole.choice.rules, mined.table, wishes), whole=whole)
 
 
 def count_chosen(
-    settings: Task[Rules],
+    task: Task[Rules],
     mined: MinedRules,
-    judges: Judges,
+    plausibility: Plausibility,
     classifier: Classifier,
     context: RunContext,
 ) -> MinedRules:
@@ -96,18 +96,18 @@ def count_chosen(
     What a rule gains there may change the choice; so rules are chosen and counted until all that are chosen are exact.
 
     Args:
-        settings: What is asked.
+        task: What is asked.
         mined: The table and what it was mined from.
-        judges: The ladder and the panel.
+        plausibility: The ladder and the panel.
         classifier: The model.
         context: Time and progress.
     """
     deadline = context.clock.search_deadline(len(mined.rejects))
-    oracle, wishes = oracle_of(settings, classifier, judges), settings.algorithm.wishes()
+    oracle, wishes = oracle_of(task, classifier, plausibility), task.algorithm.wishes()
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     counted: set[int] = set()
     for _ in range(_MOST_ROUNDS):
-        rows = set(choose_rules(settings, mined, wishes).rows) - counted
+        rows = set(choose_rules(task, mined, wishes).rows) - counted
         if mined.table.exact[list(rows)].all():
             break
         before, counted = mined, counted | rows
@@ -120,9 +120,9 @@ def count_chosen(
 
 
 def explain_rules(
-    settings: Task[Rules],
+    task: Task[Rules],
     mined: MinedRules,
-    judges: Judges,
+    plausibility: Plausibility,
     wishes: RuleFilter | None = None,
     *,
     classifier: Classifier | None = None,
@@ -133,23 +133,23 @@ def explain_rules(
     """Choose rules from the table, and put them into an explanation.
 
     Args:
-        settings: What is asked.
+        task: What is asked.
         mined: The table and what it was mined from.
-        judges: The ladder and the panel.
-        wishes: What chosen rules must be like; by default what the settings say.
+        plausibility: The ladder and the panel.
+        wishes: What chosen rules must be like; by default what the task say.
         classifier: If given, every claim is confirmed by a plain forward pass first.
         seconds: Time to look for the best choice, or a bound on it.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
     """
     table, rejects = mined.table, mined.rejects
-    wishes = settings.algorithm.wishes() if wishes is None else wishes
-    chosen = choose_rules(settings, mined, wishes, seconds=seconds)
+    wishes = task.algorithm.wishes() if wishes is None else wishes
+    chosen = choose_rules(task, mined, wishes, seconds=seconds)
     records = mined.rules(chosen.rows)
     shown = _first_counterfactuals(mined, records, wishes)
     if classifier is not None:
         shown = _confirmed(shown, classifier)
-    statistics = _statistics(mined, records, settings)
+    statistics = _statistics(mined, records, task)
     if chosen.whole is not None:
         statistics = [
             one | {"population": all_} for one, all_ in zip(statistics, chosen.whole.statistics(), strict=True)
@@ -166,13 +166,13 @@ def explain_rules(
         for record, said, figures in zip(records, _words(records, shown, rejects), statistics, strict=True)
     ]
     sets = table.incidence(confirmed=wishes.confirmed)
-    figures = _figures(mined, chosen.choice, settings, wishes)
+    figures = _figures(mined, chosen.choice, task, wishes)
     return assemble(
-        settings, rejects, judges, recourses, shown,
+        task, rejects, plausibility, recourses, shown,
         [sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist() for row in chosen.rows],
         _reasons(mined),
         figures if chosen.whole is None else figures | chosen.whole.figures(),
-        parameters=settings.parameters() | {"wishes": wishes.stated()}, warnings=warnings,
+        parameters=task.parameters() | {"wishes": wishes.stated()}, warnings=warnings,
         notes=(*notes, *table_notes(mined), *_count_notes(mined, chosen.rows)),
     )  # fmt: skip
 
@@ -236,15 +236,15 @@ def success_figures(applicable: int, turned: int, rule: Rule) -> dict[str, Any]:
     }
 
 
-def _statistics(mined: MinedRules, records: Sequence[MinedRule], settings: Task[Rules]) -> list[dict[str, Any]]:
+def _statistics(mined: MinedRules, records: Sequence[MinedRule], task: Task[Rules]) -> list[dict[str, Any]]:
     table = mined.table
-    rng = np.random.default_rng([settings.random_state, 11])
+    rng = np.random.default_rng([task.random_state, 11])
     unseen = held_out_success(table, [record.row for record in records], rng)
     found = []
     for record, (seen, held) in zip(records, unseen, strict=True):
         entries = slice(int(table.ptr[record.row]), int(table.ptr[record.row + 1]))
         inputs = table.input[entries]
-        applicable = _num_applicable(mined, record, settings.algorithm.smarts())
+        applicable = _num_applicable(mined, record, task.algorithm.smarts())
         before = 1 / (1 + np.exp(-table.base[inputs]))
         after = 1 / (1 + np.exp(-table.margin[entries].astype(np.float64)))
         found.append(
@@ -274,16 +274,14 @@ def _num_applicable(mined: MinedRules, record: MinedRule, wishes: SmartsWishes) 
     )
 
 
-def _figures(
-    mined: MinedRules, chosen: RuleChoice, settings: Task[Rules], wishes: RuleFilter
-) -> dict[str, float | None]:
+def _figures(mined: MinedRules, chosen: RuleChoice, task: Task[Rules], wishes: RuleFilter) -> dict[str, float | None]:
     """Figures of the whole choice."""
-    table, num = mined.table, settings.num_recourses
-    measured = held_out(table, num, wishes, np.random.default_rng([settings.random_state, 10]))
+    table, num = mined.table, task.num_recourses
+    measured = held_out(table, num, wishes, np.random.default_rng([task.random_state, 10]))
     names = {1: "one", 2: "two", 3: "three"}
     frontier = {
         f"coverage_up_to_{names[most]}_changes": choose(table, num, wishes.limited(most)).coverage
-        for most in range(1, min(wishes.max_changes, settings.algorithm.max_changes) + 1)
+        for most in range(1, min(wishes.max_changes, task.algorithm.max_changes) + 1)
     }
     costs = table.cost[chosen.rules]
     return {

@@ -1,4 +1,4 @@
-"""What a run folder holds, read back: settings, inputs, wishes and the table of rules; nothing is searched and no model is needed."""
+"""What a run folder holds, read back: task, inputs, wishes and the table of rules; nothing is searched and no model is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from comrecgc.algorithms.base import Task, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.inputs import Rejects, Scores
-from comrecgc.algorithms.judges import VALENCE, Judges
+from comrecgc.algorithms.plausibility import VALENCE, Plausibility
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.algorithms.rules.algorithm import RULES, Rules
 from comrecgc.algorithms.rules.choice import RuleFilter
@@ -44,17 +44,17 @@ class RuleChooser:
     """Chooses rules again from the table of a run; it is what `Explanation.choose` calls.
 
     Args:
-        settings: What was asked.
+        task: What was asked.
         mined: The table and what it was mined from.
-        judges: The ladder, and the panel's votes on what the table holds are in it.
+        plausibility: The ladder, and the panel's votes on what the table holds are in it.
         wishes: What chosen rules had to be like.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
     """
 
-    settings: Task[Rules]
+    task: Task[Rules]
     mined: MinedRules
-    judges: Judges
+    plausibility: Plausibility
     wishes: RuleFilter
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -78,17 +78,17 @@ class RuleChooser:
                 given[name] = tuple(given[name])
         if given.get("confirmed") and not self.mined.table.majority:
             raise InputError("confirmed needs a panel, and the run asked none")
-        algorithm = replace(self.settings.algorithm, **{name: given[name] for name in _LIMITS if name in given})
-        num_recourses = given.pop("num_recourses", self.settings.num_recourses)
-        settings = replace(self.settings, algorithm=algorithm, num_recourses=num_recourses)
-        return replace(self, settings=settings, wishes=replace(self.wishes, **given))
+        algorithm = replace(self.task.algorithm, **{name: given[name] for name in _LIMITS if name in given})
+        num_recourses = given.pop("num_recourses", self.task.num_recourses)
+        task = replace(self.task, algorithm=algorithm, num_recourses=num_recourses)
+        return replace(self, task=task, wishes=replace(self.wishes, **given))
 
     def chosen(self) -> Explanation:
         """What these wishes lead to."""
         again = table_notes(self.mined)  # these are added again
         notes = [note for note in self.notes if note not in again and COUNT_NOTE not in note]
         found = explain_rules(
-            self.settings, self.mined, self.judges, self.wishes,
+            self.task, self.mined, self.plausibility, self.wishes,
             seconds=SECONDS_TO_CHOOSE, warnings=self.warnings, notes=notes,
         )  # fmt: skip
         return found.with_chooser(self)
@@ -97,7 +97,7 @@ class RuleChooser:
         """Write the table to a run folder; what the manifest must say of it."""
         path = folder / RULES
         save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
-        said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.judges.ladder)}
+        said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.plausibility.ladder)}
         if self.mined.census is not None:
             save_census(folder / CENSUS, self.mined.census, self.mined.table.key)
             said[CENSUS] = hashlib.sha256((folder / CENSUS).read_bytes()).hexdigest()
@@ -186,13 +186,13 @@ def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
         raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
     if found != explanation.facts.facts.get(RULES):
         raise InputError(f"{path} is damaged: its SHA-256 must be the one in the manifest")
-    settings = stored_task(explanation)
+    task = stored_task(explanation)
     ladder = ladder_from_facts(explanation.facts.facts.get("ladder"), explanation.label_names)
-    mined = stored_rules(settings, stored_rejects(explanation), ladder, path)
+    mined = stored_rules(task, stored_rejects(explanation), ladder, path)
     if CENSUS in explanation.facts.facts:
         mined = replace(mined, census=load_census(folder / CENSUS, mined.table.key))
     return RuleChooser(
-        settings=settings, mined=mined, judges=Judges(ladder=ladder), wishes=stored_wishes(explanation),
+        task=task, mined=mined, plausibility=Plausibility(ladder=ladder), wishes=stored_wishes(explanation),
         warnings=explanation.warnings, notes=explanation.notes,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.base import CHOSEN, CLAIMED, SHOWN, VectorTask, accepted, inside
 from comrecgc.algorithms.inputs import ModelPair, RejectPlace, Rejects, Scores
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.vectors.candidates import Candidates, Chosen, search_candidates
 from comrecgc.cover import (
     BallCover,
@@ -40,12 +40,12 @@ LARGE_TRIVIAL_COVERAGE = 0.1
 
 
 def explain_recourses(
-    settings: VectorTask,
+    task: VectorTask,
     rejects: Rejects,
     candidates: Candidates,
     chosen: Chosen,
     models: ModelPair,
-    judges: Judges,
+    plausibility: Plausibility,
     clock: Clock,
     *,
     words: Sequence[Words] | None = None,
@@ -55,12 +55,12 @@ def explain_recourses(
     """The explanation that chosen vectors give, every claim in it confirmed by a plain forward pass.
 
     Args:
-        settings: What is asked.
+        task: What is asked.
         rejects: The inputs, embedded.
         candidates: What was found around them, by whatever method.
         chosen: The chosen recourses, in order, and the pairs that may be used to cover inputs.
         models: Classifier and embedder.
-        judges: Say where counterfactuals stand on the ladder of changes.
+        plausibility: Say where counterfactuals stand on the ladder of changes.
         clock: Times the stages.
         words: Words of each recourse, all of which are then kept; by default they are read off the edits, and recourses
             that cover nothing new are left out.
@@ -68,13 +68,13 @@ def explain_recourses(
         notes: What the run did, one sentence each.
     """
     keep_all = words is not None
-    verified = verify(candidates, chosen.pairs, chosen.centres, rejects, models, settings, keep_all=keep_all)
-    verified, entries = first_counterfactuals(verified, candidates, rejects, models, settings, keep_all=keep_all)
+    verified = verify(candidates, chosen.pairs, chosen.centres, rejects, models, task, keep_all=keep_all)
+    verified, entries = first_counterfactuals(verified, candidates, rejects, models, task, keep_all=keep_all)
     clock.lap("verification")
     covered = verified.cover.first >= 0
-    reasons = reasons_for(settings, candidates.pairs, covered, complete=candidates.complete)
+    reasons = reasons_for(task, candidates.pairs, covered, complete=candidates.complete)
     explanation = _assembled(
-        settings, rejects, verified, judges, entries, {place: it for place, it in enumerate(reasons) if it},
+        task, rejects, verified, plausibility, entries, {place: it for place, it in enumerate(reasons) if it},
         words=words, warnings=warnings, notes=notes, figures=chosen.figures,
     )  # fmt: skip
     clock.lap("words")
@@ -82,10 +82,10 @@ def explain_recourses(
 
 
 def _assembled(
-    settings: VectorTask,
+    task: VectorTask,
     rejects: Rejects,
     verified: Verified,
-    judges: Judges,
+    plausibility: Plausibility,
     shown: Sequence[VerifiedCounterfactual],
     reasons: Mapping[int, Reason],
     *,
@@ -101,15 +101,15 @@ def _assembled(
         if words is None
         else words
     )
-    own = run_figures(cover, settings.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
+    own = run_figures(cover, task.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
     recourses = [
         CommonRecourse(summary=each.summary, description=each.description, vector=tuple(centre))
         for each, centre in zip(said, cover.centres.tolist(), strict=True)
     ]
     return assemble(
-        settings, rejects, judges, recourses, shown, [np.flatnonzero(row).tolist() for row in cover.covers], reasons,
+        task, rejects, plausibility, recourses, shown, [np.flatnonzero(row).tolist() for row in cover.covers], reasons,
         {**own, **figures},
-        parameters=settings.parameters(), warnings=(*warnings, *_trivial_warning(own, settings)), notes=notes,
+        parameters=task.parameters(), warnings=(*warnings, *_trivial_warning(own, task)), notes=notes,
     )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def run_figures(cover: Cover, delta: float, trivial_coverage: float) -> dict[str
 
 
 def reasons_for(
-    settings: VectorTask, pairs: RecoursePairs, covered: npt.NDArray[np.bool_], *, complete: bool
+    task: VectorTask, pairs: RecoursePairs, covered: npt.NDArray[np.bool_], *, complete: bool
 ) -> list[Reason | None]:
     """Why each input is not covered; None for one that is.
 
@@ -138,7 +138,7 @@ def reasons_for(
     recourses. One that an unfinished search found no counterfactual of fell to the budget of time.
 
     Args:
-        settings: What is asked.
+        task: What is asked.
         pairs: All pairs the search found.
         covered: Which inputs are covered, `[num_inputs]`.
         complete: Whether the search ended of itself.
@@ -147,15 +147,15 @@ def reasons_for(
     further = None
     if len(open_pairs):
         more = BallCover(
-            delta=settings.delta,
-            num_recourses=settings.num_recourses,
-            longer_than=settings.delta if settings.directional else None,
+            delta=task.delta,
+            num_recourses=task.num_recourses,
+            longer_than=task.delta if task.directional else None,
             num_exchanges=0,
             num_seeds=1024,
             num_starts=8,
         )
-        centres = more.centres(open_pairs, np.random.default_rng([settings.random_state, 3]))
-        further = cover_of(open_pairs, centres, settings.delta)
+        centres = more.centres(open_pairs, np.random.default_rng([task.random_state, 3]))
+        further = cover_of(open_pairs, centres, task.delta)
     state = Cover(np.zeros((1, pairs.width), np.float32), np.where(covered, 0, -1)[None, :])
     reasons = metrics.why_not_covered(state, pairs, further)
     if complete:
@@ -173,12 +173,12 @@ def _words(members: Sequence[VerifiedCounterfactual], rejects: Rejects) -> Words
     )
 
 
-def _trivial_warning(figures: dict[str, float | int], settings: VectorTask) -> tuple[str, ...]:
+def _trivial_warning(figures: dict[str, float | int], task: VectorTask) -> tuple[str, ...]:
     share = figures["trivial_coverage"]
     if share <= LARGE_TRIVIAL_COVERAGE:
         return ()
-    advice = "" if settings.directional else "; choose a smaller delta, or directional recourses only"
-    return (f"Changing nothing already covers {share:.1%} of the inputs at Δ = {settings.delta:.3g}{advice}.",)
+    advice = "" if task.directional else "; choose a smaller delta, or directional recourses only"
+    return (f"Changing nothing already covers {share:.1%} of the inputs at Δ = {task.delta:.3g}{advice}.",)
 
 
 # What plain forward passes confirm.
@@ -225,17 +225,17 @@ class Verified:
 
 def verify(
     candidates: Candidates, pairs: RecoursePairs, centres: FloatArray, rejects: Rejects, models: ModelPair,
-    settings: VectorTask, *, keep_all: bool = False,
+    task: VectorTask, *, keep_all: bool = False,
 ) -> Verified:  # fmt: skip
     """Confirm what the recourses cover."""
     with_zero = np.concatenate([centres, np.zeros((1, pairs.width), np.float32)])
-    needed = _needed(pairs, with_zero, inside(settings.delta, CHOSEN))
+    needed = _needed(pairs, with_zero, inside(task.delta, CHOSEN))
     graphs = tuple(candidates.graph(int(candidate)) for candidate in needed)
     scores = (
         models.scores(graphs) if graphs else Scores(np.zeros(0), pairs.candidate_embeddings[:0], np.zeros(0, np.int32))
     )
-    confirmed = _confirmed(pairs, needed, rejects.scores, scores, settings.theta)
-    cover = cover_of(confirmed, with_zero, inside(settings.delta, CLAIMED))
+    confirmed = _confirmed(pairs, needed, rejects.scores, scores, task.theta)
+    cover = cover_of(confirmed, with_zero, inside(task.delta, CLAIMED))
     real = Cover(cover.centres[:-1], cover.pairs[:-1])
     return Verified(
         cover=real if keep_all else real.select(real.gains > 0),
@@ -286,7 +286,7 @@ def distances(first: FloatArray, second: FloatArray) -> npt.NDArray[np.float64]:
 
 def first_counterfactuals(
     verified: Verified, candidates: Candidates, rejects: Rejects, models: ModelPair,
-    settings: VectorTask, *, keep_all: bool = False,
+    task: VectorTask, *, keep_all: bool = False,
 ) -> tuple[Verified, list[VerifiedCounterfactual]]:  # fmt: skip
     """Every covered input with the edits that show it, each confirmed on the graph that the edits lead to.
 
@@ -304,7 +304,7 @@ def first_counterfactuals(
         shown = verified.candidates[verified.pairs.candidates[rows]]
         paths = [candidates.path(i, int(candidate)) for i, candidate in zip(open_inputs, shown, strict=True)]
         entries = _entries(open_inputs, first[open_inputs], paths, rejects, models)
-        holds = _hold(entries, cover.centres, settings)
+        holds = _hold(entries, cover.centres, task)
         kept |= {entry.place: entry for entry, held in zip(entries, holds, strict=True) if held}
         failed = [(entry.recourse, entry.place) for entry, held in zip(entries, holds, strict=True) if not held]
         verified = replace(verified, cover=_without(cover, failed))
@@ -340,11 +340,11 @@ def _entries(
     ]
 
 
-def _hold(entries: Sequence[VerifiedCounterfactual], centres: FloatArray, settings: VectorTask) -> BoolArray:
+def _hold(entries: Sequence[VerifiedCounterfactual], centres: FloatArray, task: VectorTask) -> BoolArray:
     vectors = np.stack([entry.vector for entry in entries if entry.vector is not None])
     chosen = centres[[entry.recourse for entry in entries]]
-    near = distances(vectors, chosen) <= inside(settings.delta, SHOWN)
-    close = np.array([entry.distance for entry in entries]) <= inside(settings.theta, SHOWN)
+    near = distances(vectors, chosen) <= inside(task.delta, SHOWN)
+    close = np.array([entry.distance for entry in entries]) <= inside(task.theta, SHOWN)
     return near & close & (np.array([entry.probability for entry in entries]) >= accepted(SHOWN))
 
 
@@ -362,8 +362,8 @@ def apply_vectors(
     explanation: Explanation,
     rejects: Rejects,
     models: ModelPair,
-    settings: VectorTask,
-    judges: Judges,
+    task: VectorTask,
+    plausibility: Plausibility,
     context: RunContext,
     *,
     warnings: Sequence[str] = (),
@@ -375,8 +375,8 @@ def apply_vectors(
         explanation: The vectors.
         rejects: The graphs.
         models: Classifier and embedder.
-        settings: What is asked.
-        judges: The ladder of changes and the panel.
+        task: What is asked.
+        plausibility: The ladder of changes and the panel.
         context: Time, progress and device.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
@@ -390,12 +390,12 @@ def apply_vectors(
             got = len(recourse.vector)
             raise InputError(f"Recourses must be vectors of the embedder's width, {width} (got {got} numbers)")
         centres[place] = recourse.vector
-    scorer = judges.scorer(models, rejects.dataset, settings.algorithm, context)
-    candidates = search_candidates(settings, scorer, rejects, context, given=centres)
+    scorer = plausibility.scorer(models, rejects.dataset, task.algorithm, context)
+    candidates = search_candidates(task, scorer, rejects, context, given=centres)
     context.clock.lap("search")
-    candidates = judges.confirmed(candidates, settings)
+    candidates = plausibility.confirmed(candidates, task)
     applied, _ = explain_recourses(
-        settings, rejects, candidates, Chosen(centres=centres, pairs=candidates.pairs), models, judges, context.clock,
+        task, rejects, candidates, Chosen(centres=centres, pairs=candidates.pairs), models, plausibility, context.clock,
         words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],
         warnings=warnings, notes=notes,
     )  # fmt: skip

@@ -89,7 +89,7 @@ def _packed(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 
 def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
     """What the page calls things, and what was asked."""
-    table, settings = chooser.mined.table, chooser.settings
+    table, task = chooser.mined.table, chooser.task
     inputs = list(explanation.inputs.values())
     return {
         "labels": list(explanation.label_names),
@@ -100,16 +100,16 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "dataset": explanation.dataset,
         "names": [clipped(it.name) for it in inputs] if any(it.name for it in inputs) else [],
         "kinds": list(KINDS),
-        "theta": settings.theta,
+        "theta": task.theta,
         "changes": explanation.changes,
         "majority": table.majority,
         "panel": _panel_size(explanation, chooser),
         "slack": SLACK,
         "mostParts": MOST_PARTS,
         "splits": NUM_SPLITS,
-        "maxChanges": settings.algorithm.max_changes,
+        "maxChanges": task.algorithm.max_changes,
         "complete": chooser.mined.complete,
-        "numRecourses": settings.num_recourses,
+        "numRecourses": task.num_recourses,
         "wishes": chooser.wishes.stated(),
         "bound": explanation.metrics.get("coverage_bound"),
     }
@@ -117,7 +117,7 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
 
 def _panel_size(explanation: Explanation, chooser: RuleChooser) -> int:
     """How many were asked: as many as the run folder keeps, as are at hand, or as agree at most."""
-    kept, panel, table = explanation.facts.facts.get("panel"), chooser.judges.panel, chooser.mined.table
+    kept, panel, table = explanation.facts.facts.get("panel"), chooser.plausibility.panel, chooser.mined.table
     if isinstance(kept, list) and kept:
         return len(kept)
     return len(panel) if panel is not None else max(int(table.votes.max(initial=0)), table.majority)
@@ -190,7 +190,7 @@ def _aligned(table: RuleTable, row: int, rule: MinedRule, most: int) -> Array:
 
 def _input_arrays(explanation: Explanation, chooser: RuleChooser) -> dict[str, Array]:
     """The inputs, where to draw their nodes, and how they are split."""
-    rejects, seed = chooser.mined.rejects, chooser.settings.random_state
+    rejects, seed = chooser.mined.rejects, chooser.task.random_state
     graphs = list(rejects.graphs)
     labels = np.concatenate([np.zeros(0, np.int64), *(graph.labels for graph in graphs)])
     edges = np.concatenate([np.zeros((0, 2), np.int64), *(graph.edges for graph in graphs)])
@@ -279,8 +279,8 @@ def _evidence(rows: Sequence[int], evidence: Evidence) -> dict[int, dict[str, An
 def _failures(chooser: RuleChooser, records: Sequence[MinedRule], chosen: Sequence[int]) -> dict[int, list[list[Any]]]:
     """A few failures of the rules that people are likely to look at: input, reason and place."""
     found = failures_of(
-        chooser.mined, {row: records[row].rule for row in _likely_rows(chooser, chosen)}, chooser.judges.ladder,
-        Rung.parse(chooser.settings.changes), chooser.settings.theta,
+        chooser.mined, {row: records[row].rule for row in _likely_rows(chooser, chosen)}, chooser.plausibility.ladder,
+        Rung.parse(chooser.task.changes), chooser.task.theta,
     )  # fmt: skip
     words = {Reason.OFF_RUNG: "rung", Reason.STILL_REJECTED: "rejected"}
     return {

@@ -18,7 +18,7 @@ from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, o
 from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactual, Counterfactuals, Subject
 from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
@@ -59,11 +59,11 @@ class Baseline(VectorAlgorithm):
         task: VectorTask,
         scorer: NeighbourhoodScorer,
         rejects: Rejects,
-        judges: Judges,
+        plausibility: Plausibility,
         context: RunContext,
     ) -> Candidates:
         """What the explainer finds. Every input is paired with every counterfactual within θ; on a rung only with what was made from it."""
-        inputs, stands = rejects.graphs, judges.stands(task)
+        inputs, stands = rejects.graphs, plausibility.stands(task)
         subject = Subject(scorer=scorer, inputs=inputs, graphs=rejects.dataset.graphs)
         found = self.run(subject, np.random.default_rng(task.random_state), context)
         if stands is not None:

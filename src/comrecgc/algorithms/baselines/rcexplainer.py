@@ -253,7 +253,7 @@ def removed_until_accepted(classifier: Classifier, block: Block, mask: Tensor) -
     """Edges taken away, those of high mask first, until the classifier accepts, `[M]`; none of a graph it never accepts.
 
     Args:
-        classifier: Judges the discrete graphs, their other edges as they were.
+        classifier: Plausibility the discrete graphs, their other edges as they were.
         block: The graphs.
         mask: `m` of each edge, `[M]`.
     """

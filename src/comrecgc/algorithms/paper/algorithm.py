@@ -12,9 +12,9 @@ import numpy as np
 from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
 from comrecgc.algorithms.checkpoint import Reached
 from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.judges import Judges
 from comrecgc.algorithms.paper.shards import ShardedWalk
 from comrecgc.algorithms.paper.walk import MultiHeadWalk
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.vectors.candidates import Candidates, pair_candidates
 from comrecgc.graphs import Graph
 from comrecgc.run import RunContext
@@ -46,7 +46,7 @@ class PaperWalk(VectorAlgorithm):
         task: VectorTask,
         scorer: NeighbourhoodScorer,
         rejects: Rejects,
-        judges: Judges,  # noqa: ARG002
+        plausibility: Plausibility,  # noqa: ARG002
         context: RunContext,
     ) -> Candidates:
         """Walk; every input is paired with every candidate within θ, whichever input it was reached from."""

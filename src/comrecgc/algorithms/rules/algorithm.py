@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from comrecgc.algorithms.base import Algorithm, Task, option
 from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.algorithms.rules.files import save_table
 from comrecgc.algorithms.rules.mined import (
@@ -73,7 +73,7 @@ class Rules(Algorithm):
         task: Task[Rules],
         classifier: Classifier,
         rejects: Rejects,
-        judges: Judges,
+        plausibility: Plausibility,
         context: RunContext,
         population: FullDataset | None = None,
     ) -> MinedRules:
@@ -83,27 +83,27 @@ class Rules(Algorithm):
             task: What is asked.
             classifier: The model.
             rejects: The inputs.
-            judges: The ladder and the panel.
+            plausibility: The ladder and the panel.
             context: Time, progress and checkpoints.
             population: All graphs, where the inputs are a sample of them.
         """
         path = None if context.folder is None else context.folder / RULES
         if path is not None and context.resume and path.exists():
-            mined = stored_rules(task, rejects, judges.ladder, path)
+            mined = stored_rules(task, rejects, plausibility.ladder, path)
         else:
             most_rules = MOST_RULES if population is None else COUNTED_RULES
-            mined = mine_rules(task, rejects, classifier, judges, context, most_rules=most_rules)
+            mined = mine_rules(task, rejects, classifier, plausibility, context, most_rules=most_rules)
             if path is not None:
                 save_table(path, mined.table, rejects.graphs, complete=mined.complete)
         context.clock.lap("mining")
         if population is None:
             return mined
-        scorer = change_scorer_of(task, rejects, judges.ladder, context.num_jobs)
+        scorer = change_scorer_of(task, rejects, plausibility.ladder, context.num_jobs)
         work = CensusWork(
             index=RuleIndex.of(mined.table, scorer),
             vocabulary=scorer.vocabulary,
-            oracle=oracle_of(task, classifier, judges),
-            unanimous=judges.panel is not None and judges.panel.unanimous,
+            oracle=oracle_of(task, classifier, plausibility),
+            unanimous=plausibility.panel is not None and plausibility.panel.unanimous,
         )
         census = take_census(work, population.dataset, context)
         context.clock.lap("census")

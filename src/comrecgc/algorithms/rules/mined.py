@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.judges import Judges
+from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.composition import Composition
 from comrecgc.algorithms.rules.files import load_table
 from comrecgc.algorithms.rules.matcher import PatternMatcher
@@ -86,7 +86,7 @@ def mine_rules(
     task: Task[Rules],
     rejects: Rejects,
     classifier: Classifier,
-    judges: Judges,
+    plausibility: Plausibility,
     context: RunContext,
     *,
     most_rules: int = MOST_RULES,
@@ -100,13 +100,13 @@ def mine_rules(
         task: What is asked.
         rejects: The inputs.
         classifier: The model.
-        judges: The ladder and the panel.
+        plausibility: The ladder and the panel.
         context: Time and progress.
         most_rules: Rules that the table keeps.
     """
     deadline, progress = context.clock.search_deadline(len(rejects)), context.report
-    oracle = oracle_of(task, classifier, judges)
-    scorer = change_scorer_of(task, rejects, judges.ladder, context.num_jobs)
+    oracle = oracle_of(task, classifier, plausibility)
+    scorer = change_scorer_of(task, rejects, plausibility.ladder, context.num_jobs)
     base = log_odds(rejects.scores.probability)
     counting = oracle.log_odds(rejects.graphs, base)
     most_nodes = most_nodes_of(oracle, rejects, deadline)
@@ -114,7 +114,7 @@ def mine_rules(
     composites, complete = Composition(most_changes=task.algorithm.max_changes).search(
         singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
     )
-    chemistry = _typed_chemistry(judges.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
+    chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
         singles, composites, scorer, base, oracle=oracle, most_rules=most_rules,
         definite=None if chemistry is None else chemistry.aromatic, least_confirmed=0.0 if chemistry is None else LEAST_CONFIRMED,
@@ -160,14 +160,14 @@ def change_scorer_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: 
     return ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
 
 
-def oracle_of(task: Task[Rules], classifier: Classifier, judges: Judges) -> Oracle:
+def oracle_of(task: Task[Rules], classifier: Classifier, plausibility: Plausibility) -> Oracle:
     """The models that decide whether a changed input is accepted."""
     confirm = Rung.parse(task.changes) == Rung.CONFIRMED
-    panel = () if judges.panel is None else tuple(member.classifier for member in judges.panel.members)
+    panel = () if plausibility.panel is None else tuple(member.classifier for member in plausibility.panel.members)
     if confirm and not panel:
-        raise InputError(f"changes='confirmed' needs a panel. {judges.why_no_panel}")
-    needed = None if judges.panel is None else judges.panel.majority
-    permission = permission_of(task.algorithm, judges.ladder)
+        raise InputError(f"changes='confirmed' needs a panel. {plausibility.why_no_panel}")
+    needed = None if plausibility.panel is None else plausibility.panel.majority
+    permission = permission_of(task.algorithm, plausibility.ladder)
     return Oracle(classifier=classifier, panel=panel, confirm=confirm, needed=needed, permission=permission)
 
 

@@ -32,7 +32,7 @@ from comrecgc.scoring import NeighbourhoodScorer
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.baselines.summary import GlobalSummary
-    from comrecgc.algorithms.judges import Judges
+    from comrecgc.algorithms.plausibility import Plausibility
 
 _MEASURED_INPUTS = 64
 _MEASURED_EDITS = 500
@@ -110,7 +110,7 @@ class Vectors(VectorAlgorithm):
         task: VectorTask,
         scorer: NeighbourhoodScorer,
         rejects: Rejects,
-        judges: Judges,  # noqa: ARG002
+        plausibility: Plausibility,  # noqa: ARG002
         context: RunContext,
     ) -> Candidates:
         """Search around every reject."""

@@ -30,8 +30,8 @@ VALENCE = "valence"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Judges:
-    """Who judges counterfactuals besides the model that is explained.
+class Plausibility:
+    """Who plausibility counterfactuals besides the model that is explained.
 
     Args:
         ladder: Says how a changed graph compares with the data.
@@ -80,7 +80,7 @@ class Judges:
         return replace(candidates, pairs=pairs, centres=centres)
 
     def stands(self, task: Task[Any]) -> Stands | None:
-        """Judges whether changed graphs stand on the rung of the task; None where any change is allowed."""
+        """Plausibility whether changed graphs stand on the rung of the task; None where any change is allowed."""
         rung = Rung.parse(task.changes)
         if rung == Rung.ANY:
             return None
