@@ -1,4 +1,4 @@
-"""The ladder of changes in a run: edits that keep to a rung, candidates that a panel confirms, and where results stand."""
+"""Plausibility of changes in a run: edits that keep to a rung, candidates that a panel confirms, and the rung of each result."""
 
 from __future__ import annotations
 
