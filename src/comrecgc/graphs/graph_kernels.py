@@ -75,7 +75,8 @@ def colour_rounds(labels, edges, num_rounds):  # type: ignore[no-untyped-def]
     for v in range(len(labels)):
         colours[0, v] = label_colour(labels[v])
     for r in range(num_rounds):
-        colours[r + 1] = colours[r]
+        for v in range(len(labels)):
+            colours[r + 1, v] = colours[r, v]
         refine(colours[r + 1], edges, gathered)
     return colours
 

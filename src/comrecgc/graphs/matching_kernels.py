@@ -116,7 +116,10 @@ def all_sites(patterns, hosts, rule, asked, most):  # type: ignore[no-untyped-de
         while num < most and _next_site(patterns, hosts, first, size, graph, board, num > 0):
             if count == len(graphs):
                 more_graphs, more_sites = np.empty(2 * count, np.int32), np.empty((2 * count, size), np.int32)
-                more_graphs[:count], more_sites[:count] = graphs, sites
+                for i in range(count):  # assigning slices would compile numba's error messages, too
+                    more_graphs[i] = graphs[i]
+                    for place in range(sites.shape[1]):
+                        more_sites[i, place] = sites[i, place]
                 graphs, sites = more_graphs, more_sites
             graphs[count] = graph
             for place in range(size):
