@@ -91,6 +91,20 @@ def test_a_killed_training_resumes_to_the_same_weights(tmp_path: Path, uninterru
     assert weights(again) == weights(load_embedder(out)) == weights(uninterrupted)
 
 
+def test_a_training_killed_while_it_is_measured_resumes_to_the_same_weights(
+    tmp_path: Path, uninterrupted: Greed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    out = tmp_path / "greed.safetensors"
+    monkeypatch.setattr("comrecgc.models.greed_training.CHECKPOINT_EVERY", TINY.total_steps - 1)
+    with monkeypatch.context() as patch, pytest.raises(Interrupted):
+        patch.setattr("comrecgc.models.greed_training.held_out_errors", interrupt)
+        train_embedder(GRAPHS, NUM_LABELS, TINY, out=out)
+    assert weights(train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True)) == weights(uninterrupted)
+
+
 def test_resuming_with_other_settings_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "embedder.safetensors"
     train_embedder(GRAPHS, NUM_LABELS, TINY, out=out)

@@ -297,7 +297,8 @@ class _Fit:
         state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for index, moments in self.optimiser.state_dict()["state"].items():
             state |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
-        self.checkpoint.arrays |= {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
+        # Copies: the tensors change with the next step, and the file may be written again before the next checkpoint.
+        self.checkpoint.arrays |= {name: tensor.detach().cpu().numpy().copy() for name, tensor in state.items()}
         self.checkpoint.progress = {"step": step}
         self.checkpoint.save()
 
@@ -306,7 +307,7 @@ class _Fit:
         if self.checkpoint.path is None or "step" not in self.checkpoint.progress:
             return 0
         with refusing_damage(self.checkpoint.path):
-            state = {name: torch.from_numpy(array) for name, array in self.checkpoint.arrays.items()}
+            state = {name: torch.from_numpy(array.copy()) for name, array in self.checkpoint.arrays.items()}
             self.model.load_state_dict({name: state[f"model.{name}"] for name in self.model.state_dict()})
             moments: dict[int, dict[str, Tensor]] = {}
             for name, tensor in state.items():
