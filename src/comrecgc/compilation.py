@@ -1,4 +1,4 @@
-"""Compiled code made ready by a second process while the first one trains: the first use of the kernels takes about a minute.
+"""Compiled code made ready by a second process while the first one trains: the first use of the kernels takes about half a minute.
 
 What is compiled is kept beside the kernels, or in `$NUMBA_CACHE_DIR`, so that this happens once per machine and version.
 """
@@ -43,7 +43,7 @@ class Compilation:
     def wait(self, progress: Progress | None = None) -> None:
         """Come back when all is compiled: to compile the same here would take longer."""
         if self.is_busy and progress is not None:
-            progress("compiling, once per machine, about a minute", 0, 1, "")
+            progress("compiling, once per machine, about half a minute", 0, 1, "")
         if self.process is not None:
             self.process.join()
 

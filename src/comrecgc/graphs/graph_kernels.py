@@ -42,9 +42,13 @@ def graph_key(labels, edges):  # type: ignore[no-untyped-def]
     colours, gathered = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
     for v in range(n):
         colours[v] = label_colour(labels[v])
+    size = 2
+    while size < 2 * n:
+        size *= 2
+    table = np.empty((size, 2), np.uint64)
     before, rounds = 0, 0
     while True:
-        count = _num_distinct(colours)
+        count = _num_distinct(colours, table)
         if count == before:
             break
         before = count
@@ -141,11 +145,15 @@ def chain(key, value):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _num_distinct(values):  # type: ignore[no-untyped-def]
-    ordered = np.sort(values)
-    count = 1
-    for i in range(1, len(ordered)):
-        if ordered[i] != ordered[i - 1]:
+def _num_distinct(values, table):  # type: ignore[no-untyped-def]
+    """Number of distinct colours; `table` is room for twice as many (`slot_of`). No colours at all count as one."""
+    for slot in range(len(table)):
+        table[slot, 1] = 0
+    count = 0 if len(values) else 1
+    for value in values:
+        slot = slot_of(table, value)
+        if table[slot, 1] == 0:
+            table[slot, 0], table[slot, 1] = value, 1
             count += 1
     return count
 
@@ -160,7 +168,8 @@ def group_neighbours(edges, num_nodes):  # type: ignore[no-untyped-def]
     for e in range(len(edges)):
         ptr[edges[e, 0] + 1] += 1
         ptr[edges[e, 1] + 1] += 1
-    ptr = np.cumsum(ptr)
+    for v in range(num_nodes):
+        ptr[v + 1] += ptr[v]
     place = ptr[:-1].copy()
     neighbours = np.empty(2 * len(edges), dtype=np.int64)
     for e in range(len(edges)):
@@ -248,10 +257,22 @@ def hashes(labels, edges, edge_labels):  # type: ignore[no-untyped-def]
     return result
 
 
+@inner
+def place_in(values, value):  # type: ignore[no-untyped-def]
+    """Where a value stands in increasing ones; -1 if it does not."""
+    low, high = 0, len(values)
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(values) and values[low] == value else -1
+
+
 @numba.njit(inline="always")
 def _is_known(known, value):  # type: ignore[no-untyped-def]
-    place = np.searchsorted(known, value)
-    return place < len(known) and known[place] == value
+    return place_in(known, value) >= 0
 
 
 @numba.njit(cache=True, nogil=True)

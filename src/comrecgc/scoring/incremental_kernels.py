@@ -46,6 +46,7 @@ from comrecgc.scoring.change_kernels import (
 GCN, SAGE, GIN, GAT = range(4)
 
 _fast = inner(fastmath=True)
+_inlined = inner(inline="always")  # so many arrays as arguments make calls that compile slowly
 _LEAKY_SLOPE = np.float32(0.2)  # of GAT's leaky ReLU, below zero
 
 _WORTH_A_BLANK = 2  # groups after the first at a place from which a blank node pays
@@ -271,7 +272,7 @@ def _copy(source, target, nodes, count):  # type: ignore[no-untyped-def]
                 target[part, nodes[i], o] = source[part, nodes[i], o]
 
 
-@inner
+@_inlined
 def _begin(w, network, states, out):  # type: ignore[no-untyped-def]
     """States of the graph as loaded, to be kept; what the network says of it goes into the first row of `out`."""
     n = w.lists[COUNTS, LOADED]
@@ -322,7 +323,7 @@ def _find_reach(w, network, states, anchor, degree):  # type: ignore[no-untyped-
     return count
 
 
-@inner
+@_inlined
 def _put_back(now, base, reach, loaded, num_layers, step):  # type: ignore[no-untyped-def]
     """Put back the states that `_compute` wrote, each part of the nodes that it reaches, and forget what is in reach."""
     for part in range(len(now) - 1):
@@ -338,7 +339,7 @@ def _put_back(now, base, reach, loaded, num_layers, step):  # type: ignore[no-un
                     now[part, v, o] = base[part, v, o]
 
 
-@inner
+@_inlined
 def _score(w, network, states, anchor, degree, out, row):  # type: ignore[no-untyped-def]
     """What the network says of the graph with the changes that the work holds; states are as before afterwards."""
     _find_reach(w, network, states, anchor, degree)
@@ -346,7 +347,7 @@ def _score(w, network, states, anchor, degree, out, row):  # type: ignore[no-unt
     _put_back(states.now, states.base, states.reach, w.lists[COUNTS, LOADED], len(network.bias), len(network.tables))
 
 
-@inner
+@_inlined
 def _put_blank(w, network, states, kind, anchor, root, groups, out):  # type: ignore[no-untyped-def]
     """Let a blank node take the place of what hangs on an anchor by `root`, or the next place, and keep the states that this makes.
 
@@ -385,7 +386,7 @@ def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@_inlined
 def _judge(w, changes, row, components, heavy, limits, groups, hydrogens, valence):  # type: ignore[no-untyped-def]
     """Make a row of changes together; whether that can be done and the result is on the rung, θ apart."""
     if not make(w, changes, row, groups, hydrogens):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from comrecgc.graphs.graph_kernels import GOLDEN, chain, inner, mix, neighbour_term, node_hash
+from comrecgc.graphs.graph_kernels import GOLDEN, chain, inner, mix, neighbour_term, node_hash, place_in
 from comrecgc.scoring.change_kernels import (
     ATTACH,
     BOND,
@@ -224,15 +224,13 @@ def familiar_pairs(num_labels, num_edge_labels, known):  # type: ignore[no-untyp
         for leaf in range(num_labels):
             for tie in range(num_edge_labels):
                 alone = node_hash(leaf, neighbour_term(tie, root))
-                place = np.searchsorted(known, alone)
-                if place == len(known) or known[place] != alone:
+                if place_in(known, alone) < 0:
                     continue
                 for bond in range(num_edge_labels):
                     fits = False
                     for anchor in range(num_labels):
                         whole = node_hash(root, neighbour_term(tie, leaf) + neighbour_term(bond, anchor))
-                        place = np.searchsorted(known, whole)
-                        fits = fits or (place < len(known) and known[place] == whole)
+                        fits = fits or place_in(known, whole) >= 0
                     if fits:
                         found[count, 0], found[count, 1], found[count, 2], found[count, 3] = root, bond, leaf, tie
                         count += 1
@@ -305,8 +303,8 @@ def _propose(w, limits, groups, hydrogens):  # type: ignore[no-untyped-def]
                 if size == 0 or size == n:
                     continue
                 name = _group_name(w, v, root, size)
-                old = np.searchsorted(limits.names, name)
-                if old == len(limits.names) or limits.names[old] != name:
+                old = place_in(limits.names, name)
+                if old < 0:
                     continue
             while count + limits.num_labels + len(table) + 1 > len(out):
                 out = _wider(out)
@@ -530,8 +528,7 @@ def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: i
                     keys = more
                 key = _found_key(rows, kind, first, second, found, lost, lost, min(radius, 1), limits.names)
                 if radius == 2:
-                    place = np.searchsorted(wider, key)
-                    if place == len(wider) or wider[place] != key:
+                    if place_in(wider, key) < 0:
                         continue
                     key = widened(key, surroundings(rows, first, second, kind >= JOIN))
                 keys[count] = key
