@@ -99,7 +99,7 @@ def measured(subject: Subject, name: str, options: dict[str, Any], arguments: ar
     if found.found:
         usual = 3 if arguments.dataset == "mutagenicity" and name != "dataset" else baseline.min_samples
         least = arguments.min_samples or usual
-        row |= clustered(subject, found, baseline.few, arguments.theta, least, arguments.seed)
+        row |= clustered(subject, found, baseline.fc_subset, arguments.theta, least, arguments.seed)
         row |= summary(subject, found)
     row |= {
         "minutes": round((time.monotonic() - started) / 60, 2),

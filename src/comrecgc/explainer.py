@@ -87,7 +87,7 @@ class CommonRecourseExplainer:
         dataset_: The graphs of `fit`.
         rejects_: Those of them the model rejects.
         plausibility_: The ladder of changes on those graphs, and the panel if there is one.
-        task_: What was asked, with nothing left open, the `Δ` used among it.
+        task_: The task with every default filled in, the `Δ` used included.
         verified_: Vectors: every recourse and pair a plain forward pass confirmed.
         mined_: Rules: the table of rules, to choose from again.
         summary_: Baselines: the counterfactuals near many inputs, if they were asked for.

@@ -155,7 +155,7 @@ class VectorAlgorithm(Algorithm):
 
     recourse: ClassVar[str] = "vectors"
     as_published: ClassVar[bool] = False  # whether clusters are formed and counted as the published code does
-    few: ClassVar[str] = "nearest"  # which counterfactuals its FC row takes, no more than there are inputs
+    fc_subset: ClassVar[str] = "nearest"  # how FC picks at most as many counterfactuals as inputs
 
     embedder: Any = option(  # noqa: RUF009
         None,
@@ -257,13 +257,13 @@ class VectorTask(Task[VectorAlgorithm]):
 # machine or precision changes probabilities and normalised distances by a few 10⁻⁶. Each stage leaves more room than the
 # next needs: what was chosen is confirmed, and what was confirmed is shown.
 
-CHOSEN = 2.4e-5
+SEARCH_MARGIN = 2.4e-5
 """Margin of search and selection."""
 
-CLAIMED = 1.8e-5
+VERIFY_MARGIN = 1.8e-5
 """Margin of a claim that a plain pass confirms."""
 
-SHOWN = 1.2e-5
+DISPLAY_MARGIN = 1.2e-5
 """Margin of the final check of a counterfactual that is shown."""
 
 _SMALL = 1e-3  # of smaller limits the margin is a share

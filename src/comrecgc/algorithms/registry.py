@@ -48,8 +48,9 @@ def algorithm_of(name: str, options: Mapping[str, Any] | None = None) -> Algorit
     """
     made = ALGORITHMS.get(name)
     if made is None:
-        near = difflib.get_close_matches(name, ALGORITHMS, n=1, cutoff=0.0)
-        raise InputError(f"Algorithms are {', '.join(ALGORITHMS)} (got {name!r}; the nearest is {near[0]})")
+        near = difflib.get_close_matches(name, ALGORITHMS, n=1, cutoff=0.6)
+        hint = f"; the nearest is {near[0]}" if near else ""
+        raise InputError(f"Algorithms are {', '.join(ALGORITHMS)} (got {name!r}{hint})")
     known = [each.name for each in fields(made)]
     for option in options or {}:
         if option not in known:

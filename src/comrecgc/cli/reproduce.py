@@ -29,7 +29,7 @@ def reproduce(
         bool, typer.Option("--computed", help='Compute nothing: tables of the cells in --out, the others "not run".')
     ] = False,
     folder: Annotated[Path, typer.Option("--out", help="Gets tables, figures, models and cells.")] = Path(
-        "reproduction"
+        "comrecgc-reproduction"
     ),
     checkpoints: Annotated[
         Path | None,

@@ -147,7 +147,9 @@ def run_models(
         elif isinstance(entry, dict) and isinstance(entry.get("path"), str) and isinstance(entry.get("sha256"), str):
             paths[what] = ModelFile(entry["path"], entry["sha256"]).find(folder, what)
         elif what == "classifier" or (explanation.recourse == "vectors" and explanation.inputs):
-            raise InputError(f"{folder} does not name its {what}: give its file with --{what}")
+            raise InputError(
+                f"{folder} does not name its {what}: give it with --{what} FILE, or in Python open_run(folder, {what}=model)"
+            )
     names = explanation.label_names
     return ModelPair(
         load_classifier(paths["classifier"], label_names=names),

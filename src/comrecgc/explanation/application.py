@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.algorithms.base import SHOWN, Task, VectorTask, accepted
+from comrecgc.algorithms.base import DISPLAY_MARGIN, Task, VectorTask, accepted
 from comrecgc.algorithms.inputs import ModelPair, Rejects
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
@@ -107,7 +107,7 @@ def _first_members(
     """Enter the best place of every rule that turns a graph; why none does, otherwise."""
     probability = classifier.accept_probability(GraphBatch.from_graphs(results))
     likely = np.argsort(-probability, kind="stable")
-    likely = likely[probability[likely] > accepted(SHOWN / 2)]
+    likely = likely[probability[likely] > accepted(DISPLAY_MARGIN / 2)]
     if not len(likely):
         return Reason.STILL_REJECTED
     standing = plausibility.judge([graph] * len(likely), [results[k] for k in likely]).rungs

@@ -84,7 +84,7 @@ def assemble(
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Explanation:
-    """The explanation that recourses on some rejects are.
+    """Build the explanation from recourses and the rejects they cover.
 
     Args:
         task: What is asked.
@@ -93,7 +93,7 @@ def assemble(
         recourses: The recourses in order, with their words and statistics, without inputs.
         shown: Counterfactuals, one of each covered input.
         turned: Places of all inputs that each recourse covers, whether or not an earlier one does.
-        reasons: Why the inputs that are not covered are not, by place.
+        reasons: For each uncovered input, by its place among the rejects, why nothing covers it.
         figures: Metrics of the run.
         parameters: What the explanation says was asked.
         warnings: What a reader must know, one sentence each.

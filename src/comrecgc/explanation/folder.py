@@ -67,6 +67,8 @@ def load_explanation(folder: str | Path) -> Explanation:
         InputError: If a file is missing, does not fit its checksum, or says what cannot be.
     """
     folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a run folder: there is no such folder")
     text = _bytes(folder / MANIFEST)
     with _naming(folder / MANIFEST):
         manifest, facts = parse(text, _Manifest), parse(text, RunFacts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.algorithms.base import SHOWN, Task, accepted
+from comrecgc.algorithms.base import DISPLAY_MARGIN, Task, accepted
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
@@ -220,7 +220,9 @@ def _confirmed(shown: Sequence[VerifiedCounterfactual], classifier: Classifier) 
         return []
     probability = classifier.accept_probability(GraphBatch.from_graphs(it.graph for it in shown))
     return [
-        replace(it, probability=float(p)) for it, p in zip(shown, probability, strict=True) if p > accepted(SHOWN / 2)
+        replace(it, probability=float(p))
+        for it, p in zip(shown, probability, strict=True)
+        if p > accepted(DISPLAY_MARGIN / 2)
     ]
 
 

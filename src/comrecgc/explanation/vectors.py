@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import CHOSEN, CLAIMED, SHOWN, VectorTask, accepted, inside
+from comrecgc.algorithms.base import DISPLAY_MARGIN, SEARCH_MARGIN, VERIFY_MARGIN, VectorTask, accepted, inside
 from comrecgc.algorithms.inputs import ModelPair, RejectPlace, Rejects, Scores
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.vectors.candidates import Candidates, Chosen, search_candidates
@@ -229,13 +229,13 @@ def verify(
 ) -> Verified:  # fmt: skip
     """Confirm what the recourses cover."""
     with_zero = np.concatenate([centres, np.zeros((1, pairs.width), np.float32)])
-    needed = _needed(pairs, with_zero, inside(task.delta, CHOSEN))
+    needed = _needed(pairs, with_zero, inside(task.delta, SEARCH_MARGIN))
     graphs = tuple(candidates.graph(int(candidate)) for candidate in needed)
     scores = (
         models.scores(graphs) if graphs else Scores(np.zeros(0), pairs.candidate_embeddings[:0], np.zeros(0, np.int32))
     )
     confirmed = _confirmed(pairs, needed, rejects.scores, scores, task.theta)
-    cover = cover_of(confirmed, with_zero, inside(task.delta, CLAIMED))
+    cover = cover_of(confirmed, with_zero, inside(task.delta, VERIFY_MARGIN))
     real = Cover(cover.centres[:-1], cover.pairs[:-1])
     return Verified(
         cover=real if keep_all else real.select(real.gains > 0),
@@ -266,7 +266,7 @@ def _confirmed(
         scores.embedding[places],
         scores.sizes[places],
     )
-    holds = (norms <= inside(theta, CLAIMED)) & (scores.probability[places] >= accepted(CLAIMED))
+    holds = (norms <= inside(theta, VERIFY_MARGIN)) & (scores.probability[places] >= accepted(VERIFY_MARGIN))
     return RecoursePairs(
         input_embeddings=origins.embedding,
         input_sizes=origins.sizes,
@@ -343,9 +343,9 @@ def _entries(
 def _hold(entries: Sequence[VerifiedCounterfactual], centres: FloatArray, task: VectorTask) -> BoolArray:
     vectors = np.stack([entry.vector for entry in entries if entry.vector is not None])
     chosen = centres[[entry.recourse for entry in entries]]
-    near = distances(vectors, chosen) <= inside(task.delta, SHOWN)
-    close = np.array([entry.distance for entry in entries]) <= inside(task.theta, SHOWN)
-    return near & close & (np.array([entry.probability for entry in entries]) >= accepted(SHOWN))
+    near = distances(vectors, chosen) <= inside(task.delta, DISPLAY_MARGIN)
+    close = np.array([entry.distance for entry in entries]) <= inside(task.theta, DISPLAY_MARGIN)
+    return near & close & (np.array([entry.probability for entry in entries]) >= accepted(DISPLAY_MARGIN))
 
 
 def _without(cover: Cover, claims: Sequence[tuple[int, int]]) -> Cover:

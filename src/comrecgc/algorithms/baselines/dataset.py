@@ -17,7 +17,7 @@ class DatasetCounterfactuals(Baseline):
     """All accepted graphs of the dataset, in its order. Nothing is random and nothing is searched."""
 
     name: ClassVar[str] = "dataset"
-    few: ClassVar[str] = "all"
+    fc_subset: ClassVar[str] = "all"
 
     min_samples: int = 1  # as in the paper's tables: lone pairs count as common
 

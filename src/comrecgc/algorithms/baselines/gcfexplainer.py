@@ -57,7 +57,7 @@ class GCFExplainer(Baseline):
     """
 
     name: ClassVar[str] = "gcfexplainer"
-    few: ClassVar[str] = "greedy"
+    fc_subset: ClassVar[str] = "greedy"
 
     num_steps: int = option(50_000, "M: steps of the walk.", least=1)
     teleport: float = option(0.1, "τ: probability of a step back to an input.", above=0, below=1)
@@ -93,7 +93,7 @@ class GCFNearest(GCFExplainer):
     """GCFExplainer's walk, reduced to the counterfactuals nearest to some input, however far: LocalRWExplainer of COMRECGC's tables."""
 
     name: ClassVar[str] = "gcf-nearest"
-    few: ClassVar[str] = "all"
+    fc_subset: ClassVar[str] = "all"
 
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Walk, and take the nearest."""

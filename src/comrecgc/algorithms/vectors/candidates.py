@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from comrecgc.algorithms.base import CHOSEN, VectorAlgorithm, VectorTask, inside
+from comrecgc.algorithms.base import SEARCH_MARGIN, VectorAlgorithm, VectorTask, inside
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.vectors.search import DirectedSearch
 from comrecgc.algorithms.vectors.state import SearchProgress, SearchState
@@ -83,9 +83,9 @@ def search_candidates(
         context: Time, progress and checkpoints.
         given: Recourses known beforehand, `[R, d]`, for which the search looks instead of choosing its own.
     """
-    search = DirectedSearch(theta=inside(task.theta, CHOSEN), cover=ball_cover(task))
+    search = DirectedSearch(theta=inside(task.theta, SEARCH_MARGIN), cover=ball_cover(task))
     if given is not None:
-        cover = GivenCentres(delta=inside(task.delta, CHOSEN), given=given)
+        cover = GivenCentres(delta=inside(task.delta, SEARCH_MARGIN), given=given)
         search = replace(search, cover=cover, head_effort=0.0)
     state = search.run(
         scorer,
@@ -135,7 +135,7 @@ class GivenCentres(BallCover):
 def ball_cover(task: VectorTask) -> BallCover:
     """How the directed search and the `ball` selection choose recourses."""
     return BallCover(
-        delta=inside(task.delta, CHOSEN),
+        delta=inside(task.delta, SEARCH_MARGIN),
         num_recourses=task.num_recourses,
         longer_than=task.delta if task.directional else None,
     )
@@ -277,7 +277,7 @@ def choose_recourses(task: VectorTask, candidates: Candidates, jobs: int = 1) ->
         centres = ball_cover(task).centres(pairs, rng, previous=clusters)
     if task.algorithm.problem == "fc":
         # One counterfactual per covered input is at most T = |inputs| of them, so no coverage is lost.
-        cover = cover_of(pairs, centres, inside(task.delta, CHOSEN))
+        cover = cover_of(pairs, centres, inside(task.delta, SEARCH_MARGIN))
         covered = np.flatnonzero(cover.first >= 0)
         pairs = with_counterfactuals(pairs, pairs.candidates[cover.pairs[cover.first[covered], covered]])
     return Chosen(centres=centres, pairs=pairs)
@@ -286,7 +286,7 @@ def choose_recourses(task: VectorTask, candidates: Candidates, jobs: int = 1) ->
 def _chosen_as_published(task: VectorTask, pairs: RecoursePairs, jobs: int) -> Chosen:
     """Clusters of what a baseline found, and what the published code would print: a stricter coverage and a sum of lengths."""
     if task.algorithm.problem == "fc":
-        how = task.algorithm.few
+        how = task.algorithm.fc_subset
         pairs = with_counterfactuals(pairs, few_counterfactuals(pairs, how, task.random_state))
     clustering = PublishedClustering(
         theta=task.theta,
