@@ -54,7 +54,8 @@ _NODES, _MARKS, _BLANK, _COUNTS = range(4)  # rows of `States.reach`
 
 
 class Network(NamedTuple):
-    """Weights of a network of `D` convolutions in evaluation mode, width `W`. Maps go from inputs (columns) to outputs (rows).
+    """Weights of a network of `D` convolutions in evaluation mode, width `W`. Maps go from inputs (columns) to outputs (rows), but with `sums` the other way
+    in `send` and `second`.
 
     A classifier takes the largest last states of a graph to a margin, `head[0, 0]`. An embedder (`sums`) adds the state two layers before
     to every second one, sums the states of the labels and of every layer over the graph, and takes these sums (`head[: D + 1]`) through
@@ -88,6 +89,7 @@ class States(NamedTuple):
     scale: Any  # float32 [degrees]: 1 / sqrt(degree + 1)
     scratch: Any  # float32 [3, W]; the last row is zero
     reach: Any  # int64 [4, cap]: nodes in reach, whether each node is, nodes that a blank one reaches, how many after each layer, and at first
+    order: Any  # int64 [W + 1]: columns of a state that are not zero
 
 
 def new_states(work: Work, network: Network) -> States:
@@ -102,6 +104,7 @@ def new_states(work: Work, network: Network) -> States:
         (1 / np.sqrt(degrees + 1)).astype(np.float32),
         np.zeros((3, width), np.float32),
         np.zeros((4, max(cap, num_layers + 1)), np.int64),
+        np.zeros(width + 1, np.int64),
     )
 
 
@@ -170,6 +173,31 @@ def _multiply(nodes, count, matrix, start, now, source, target):  # type: ignore
             for k in range(width):
                 total += now[source, v, k] * matrix[o, k]
             now[target, v, o] = start[o] + total
+
+
+@_fast
+def _multiply_sparse(nodes, count, matrix, start, now, source, target, scratch, order):  # type: ignore[no-untyped-def]
+    """`_multiply` by a matrix from inputs (rows) to outputs (columns), for wide states that are mostly zero: a sum of few rows."""
+    width = now.shape[2]
+    for i in range(count):
+        v, num = nodes[i], 0
+        for k in range(width):
+            order[num] = k
+            num += now[source, v, k] > 0
+        for o in range(width):
+            scratch[0, o] = start[o]
+        for j in range(0, num - 3, 4):
+            a, b, c, d = order[j], order[j + 1], order[j + 2], order[j + 3]
+            x, y, z, t = now[source, v, a], now[source, v, b], now[source, v, c], now[source, v, d]
+            for o in range(width):
+                scratch[0, o] += (x * matrix[a, o] + y * matrix[b, o]) + (z * matrix[c, o] + t * matrix[d, o])
+        for j in range(num - num % 4, num):
+            a = order[j]
+            x = now[source, v, a]
+            for o in range(width):
+                scratch[0, o] += x * matrix[a, o]
+        for o in range(width):
+            now[target, v, o] = scratch[0, o]
 
 
 @_fast
@@ -243,13 +271,25 @@ def _compute(w, network, states, out, row):  # type: ignore[no-untyped-def]
             layer * step + step - 1, now, target, states.scale, states.scratch,
         )  # fmt: skip
         if network.kind == GIN:
-            _multiply(nodes, count, network.second[layer], network.second_bias[layer], now, hidden, state)
+            if network.sums:
+                bias = network.second_bias[layer]
+                _multiply_sparse(
+                    nodes, count, network.second[layer], bias, now, hidden, state, states.scratch, states.order
+                )
+            else:
+                _multiply(nodes, count, network.second[layer], network.second_bias[layer], now, hidden, state)
             adds = network.sums and layer % 2 == 1
             keeps = adds and layer + 1 < num_layers
             residual, kept = (layer - 1) * step + 1 if adds else -1, (layer + 1) * step + 1 if keeps else -1
             _rectify(nodes, count, now, state, residual, kept)
         if layer + 1 < num_layers:
-            _multiply(nodes, count, network.send[layer], zeros, now, state, (layer + 1) * step)
+            target = (layer + 1) * step
+            if network.sums:
+                _multiply_sparse(
+                    nodes, count, network.send[layer], zeros, now, state, target, states.scratch, states.order
+                )
+            else:
+                _multiply(nodes, count, network.send[layer], zeros, now, state, target)
             if len(network.keep):
                 _multiply(nodes, count, network.keep[layer], zeros, now, state, (layer + 1) * step + 1)
     _output(w.rows, w.lists[COUNTS, NODES], network, now, states.scratch, out, row)

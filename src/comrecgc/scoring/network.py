@@ -109,17 +109,17 @@ def _network(
         tables.append(inputs @ layers[0].keep)
     if sums:
         tables.append(inputs)
-    later = layers[1:]
+    later, seconds = layers[1:], [layer.second for layer in layers if layer.second is not None]
     return Network(
         kind=kind,
         sums=sums,
         num_outputs=len(head_bias[-1]),
         tables=_stacked(tables, (len(inputs) + 1, width)),  # the last row is that of a blank node, which sends nothing
-        send=_stacked([layer.send.T for layer in later], (width, width)),
+        send=_stacked([layer.send if sums else layer.send.T for layer in later], (width, width)),
         keep=_stacked([layer.keep.T for layer in later if layer.keep is not None], (width, width)),
         own=np.array([layer.own for layer in layers], np.float32),
         bias=_stacked([layer.bias for layer in layers], (width,)),
-        second=_stacked([layer.second.T for layer in layers if layer.second is not None], (width, width)),
+        second=_stacked([second if sums else second.T for second in seconds], (width, width)),
         second_bias=_stacked([layer.second_bias for layer in layers if layer.second_bias is not None], (width,)),
         head=_stacked([matrix.T for matrix in head], (width, width)),
         head_bias=_stacked(head_bias, (width,), np.float64),
