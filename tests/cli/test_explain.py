@@ -315,7 +315,7 @@ def test_evaluate_names_what_it_cannot_use(
     finished: Path, models: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, "evaluate", finished.parent / "none") == 2
-    assert "Cannot read" in capsys.readouterr().err
+    assert "is not a run folder" in capsys.readouterr().err
     assert run(monkeypatch, "evaluate", finished, *models) == 0
     assert run(monkeypatch, "evaluate", finished, "--embedder", models[1]) == 2
     assert "must describe a greed" in capsys.readouterr().err
