@@ -7,6 +7,7 @@ once, and the check, the docstring, the command line and the stored parameters f
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
@@ -150,7 +151,7 @@ class Task(Generic[A_co]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorAlgorithm(Algorithm):
+class VectorAlgorithm(Algorithm, ABC):
     """A source of counterfactuals whose recourses are vectors of an embedding."""
 
     recourse: ClassVar[str] = "vectors"
@@ -196,6 +197,7 @@ class VectorAlgorithm(Algorithm):
         if isinstance(self.constraint, str) and self.constraint != "valence":
             raise InputError(f"constraint must be 'valence' or a Constraint (got {self.constraint!r})")
 
+    @abstractmethod
     def find(
         self,
         task: VectorTask,
@@ -213,7 +215,6 @@ class VectorAlgorithm(Algorithm):
             plausibility: Say where results stand on the ladder of changes.
             context: Time, progress and checkpoints.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

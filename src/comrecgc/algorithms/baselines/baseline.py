@@ -8,6 +8,7 @@ that the classifier accepts in a plain pass; `accepted_graphs` asks it.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
@@ -44,6 +45,7 @@ class Baseline(VectorAlgorithm):
         shared = {known.name for known in fields(Baseline)}
         return {known.name: getattr(self, known.name) for known in fields(self) if known.name not in shared}
 
+    @abstractmethod
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Find counterfactuals.
 
@@ -52,7 +54,6 @@ class Baseline(VectorAlgorithm):
             rng: Source of all randomness.
             context: Time, progress and checkpoints; what is found when time is up is the answer.
         """
-        raise NotImplementedError
 
     def find(
         self,
