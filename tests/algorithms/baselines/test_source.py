@@ -14,7 +14,7 @@ import pytest
 
 from comrecgc.algorithms.base import option
 from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import CHECKPOINT, UNLIMITED, Counterfactuals, Subject, explain_each
+from comrecgc.algorithms.baselines.source import CHECKPOINT, Counterfactuals, explain_each
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, EditPath, apply_path
 from comrecgc.run import RunContext
@@ -29,7 +29,7 @@ class Options(Baseline):
 
     size: int = option(1, "A size.", least=1)
 
-    def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
+    def run(self, *_: object, **__: object) -> Counterfactuals:
         raise AssertionError("these tests give the options only")
 
 
