@@ -99,7 +99,7 @@ class RuleChooser:
         save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
         said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.plausibility.ladder)}
         if self.mined.census is not None:
-            save_census(folder / CENSUS, self.mined.census, self.mined.table.key)
+            save_census(folder / CENSUS, self.mined.census, self.mined.table.rules.key)
             said[CENSUS] = hashlib.sha256((folder / CENSUS).read_bytes()).hexdigest()
         return said
 
@@ -190,7 +190,7 @@ def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
     ladder = ladder_from_facts(explanation.facts.facts.get("ladder"), explanation.label_names)
     mined = stored_rules(task, stored_rejects(explanation), ladder, path)
     if CENSUS in explanation.facts.facts:
-        mined = replace(mined, census=load_census(folder / CENSUS, mined.table.key))
+        mined = replace(mined, census=load_census(folder / CENSUS, mined.table.rules.key))
     return RuleChooser(
         task=task, mined=mined, plausibility=Plausibility(ladder=ladder), wishes=stored_wishes(explanation),
         warnings=explanation.warnings, notes=explanation.notes,
