@@ -1,0 +1,359 @@
+"""A jury: models of other kinds than the explained network, which say how likely a changed graph truly is of the class accept.
+
+Networks of one family learn the same mistakes from the same data: what a network confuses, its relatives confirm. Linear models and trees on counts of
+neighbourhoods err elsewhere. Some members choose recourses, others take no part in any choice and only report. Every member is cross-fitted: what becomes
+of a graph is asked of a copy that was not trained on that graph. A stack of their answers, fitted on answers out of fold, weighs each member by what it is
+worth on unseen graphs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.data import GraphDataset
+from comrecgc.errors import InputError
+from comrecgc.graphs import GraphBatch
+from comrecgc.models.neighbourhoods import NeighbourhoodCounts
+from comrecgc.run import Progress
+
+FloatArray = npt.NDArray[np.float64]
+
+NUM_FOLDS = 4
+"""Parts of the data; a graph is asked of the members that were trained on the other three."""
+
+LEAST_BALANCED = 0.55
+"""Balanced accuracy on unseen graphs below which a member only guesses, and is not heard."""
+
+_LEAST_GRAPHS = 5  # of each class in every part
+_FIRMEST = 0.99  # no member is taken for surer than this
+_SHRINKAGE = 0.01  # of the stack towards the plain mean of log-odds
+_ASKED_AT_ONCE = 4096  # graphs whose counts are in memory
+_TREES = 100
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model.
+
+    Args:
+        name: What it is called.
+        radius: Largest radius of the neighbourhoods that it counts.
+        make: A new model, by a seed.
+    """
+
+    name: str
+    radius: int
+    make: Callable[[int], Any]
+
+
+def _linear(_: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler
+
+    return make_pipeline(MaxAbsScaler(), LogisticRegression(C=3.0, class_weight="balanced", max_iter=300))
+
+
+def _forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(_TREES, class_weight="balanced_subsample", random_state=seed)
+
+
+def _extra_trees(seed: int) -> Any:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    return ExtraTreesClassifier(_TREES, class_weight="balanced", random_state=seed)
+
+
+def _boosted(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        max_iter=_TREES, learning_rate=0.15, max_leaf_nodes=15, min_samples_leaf=5, class_weight="balanced", random_state=seed
+    )  # fmt: skip
+
+
+CHOOSING = (
+    Kind("logistic regression", 1, _linear),
+    Kind("random forest", 1, _forest),
+    Kind("boosted trees", 1, _boosted),
+)
+"""Kinds that estimate the truth of every result, by which recourses are chosen."""
+
+REPORTING = (
+    Kind("logistic regression of wider neighbourhoods", 2, _linear),
+    Kind("extra trees", 1, _extra_trees),
+    Kind("random forest of wider neighbourhoods", 2, _forest),
+)
+"""Kinds that take no part in any choice, and are asked about what is shown."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Juror:
+    """One member, trained once without each part of the data.
+
+    Args:
+        name: Its kind.
+        counts: What it sees of a graph.
+        models: The copy that was trained without each part, `[NUM_FOLDS]`.
+        unseen: Its probability of accept for every graph of the data, by the copy that was not trained on it, `[n]`.
+        balanced_accuracy: Mean of the shares of both classes that it gets right out of fold.
+    """
+
+    name: str
+    counts: NeighbourhoodCounts
+    models: tuple[Any, ...]
+    unseen: FloatArray
+    balanced_accuracy: float
+
+    def probability(self, batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
+        """Probability of accept of each graph, `[B]`.
+
+        Args:
+            batch: The graphs.
+            folds: The part that each comes from, `[B]`.
+        """
+        return _by_fold(self.models, self.counts.count(batch), folds)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Jury:
+    """Members that choose and members that report.
+
+    Args:
+        choosing: Members by which recourses are chosen.
+        reporting: Members that take no part in a choice.
+        folds: The part of the data that each graph belongs to, `[n]`.
+        accepted: Which graphs have the class accept, `[n]`.
+    """
+
+    choosing: tuple[Juror, ...]
+    reporting: tuple[Juror, ...]
+    folds: npt.NDArray[np.int64]
+    accepted: npt.NDArray[np.bool_]
+
+    @cached_property
+    def _choosing_stack(self) -> Stack:
+        return Stack.of([member.unseen for member in self.choosing], self.accepted)
+
+    @cached_property
+    def _whole_stack(self) -> Stack:
+        return Stack.of([member.unseen for member in (*self.choosing, *self.reporting)], self.accepted)
+
+    def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
+        """How likely each graph truly is of the class accept, according to the members that choose, `[B]`.
+
+        Args:
+            batch: The graphs.
+            folds: The part of the data that each was made from, `[B]`.
+        """
+        said = _asked(self.choosing, batch, folds)
+        return self._choosing_stack.probability(said)
+
+    def report(self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64]) -> JuryReport:
+        """What is to be said of results that are shown.
+
+        Args:
+            before: The inputs.
+            after: What each became.
+            folds: The part of the data that each belongs to, `[B]`.
+        """
+        said = _asked((*self.choosing, *self.reporting), after, folds)
+        earlier = _asked(self.reporting, before, folds)
+        reported = said[:, len(self.choosing) :]
+        return JuryReport(
+            expected=self._whole_stack.probability(said), heard=earlier < 0.5, agree=(earlier < 0.5) & (reported > 0.5)
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The jury in one sentence."""
+
+        def named(members: Sequence[Juror]) -> str:
+            return ", ".join(f"{member.name} ({member.balanced_accuracy:.2f})" for member in members) or "none"
+
+        return (
+            f"A jury of other kinds of model estimates which results come true (balanced accuracy on unseen graphs): {named(self.choosing)} choose; "
+            f"{named(self.reporting)} took no part and report."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JuryReport:
+    """What a jury says of some results.
+
+    Args:
+        expected: How likely each truly is of the class accept, according to all members, `[B]`.
+        heard: Which reporting members reject the input, so that their word counts, `[B, m]`.
+        agree: Which of those accept the result, `[B, m]`.
+    """
+
+    expected: FloatArray
+    heard: npt.NDArray[np.bool_]
+    agree: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Answers of several members as one probability: a logistic regression on their log-odds.
+
+    Args:
+        weights: Weight of each member, none negative, `[m]`.
+        offset: What is added.
+    """
+
+    weights: FloatArray
+    offset: float
+
+    @classmethod
+    def of(cls, unseen: Sequence[FloatArray], accepted: npt.NDArray[np.bool_]) -> Stack:
+        """Fit the stack on answers out of fold, both classes weighing the same."""
+        from scipy.optimize import minimize
+
+        said = _log_odds(np.stack(unseen, axis=1))
+        sign = np.where(accepted, 1.0, -1.0)
+        weight = np.where(accepted, 0.5 / accepted.mean(), 0.5 / (1 - accepted.mean())) / len(accepted)
+        plain = np.append(np.full(said.shape[1], 1 / said.shape[1]), 0.0)
+
+        def loss(values: FloatArray) -> tuple[float, FloatArray]:
+            margin = sign * (said @ values[:-1] + values[-1])
+            slope = -weight * sign / (1 + np.exp(margin))
+            away = values - plain
+            total = float((weight * np.logaddexp(0, -margin)).sum() + _SHRINKAGE * (away**2).sum())
+            return total, np.append(said.T @ slope, slope.sum()) + 2 * _SHRINKAGE * away
+
+        bounds = [(0, None)] * said.shape[1] + [(None, None)]
+        found = minimize(loss, plain, jac=True, bounds=bounds, method="L-BFGS-B").x
+        return cls(found[:-1], float(found[-1]))
+
+    def probability(self, said: FloatArray) -> FloatArray:
+        """One probability from those of all members, `[B, m]` to `[B]`."""
+        return np.asarray(1 / (1 + np.exp(-(_log_odds(said) @ self.weights + self.offset))))
+
+
+def train_jury(
+    dataset: GraphDataset,
+    *,
+    has_classes: bool = True,
+    seed: int = 0,
+    jobs: int = 1,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[Jury | None, str]:
+    """Train a jury on the classes of some graphs, and a sentence on it; None and the reason where that cannot be.
+
+    Args:
+        dataset: Graphs with their classes.
+        has_classes: Whether the classes are true ones.
+        seed: Of the parts of the data and of the trees.
+        jobs: Copies trained at a time; the jury does not depend on it.
+        deadline: When to give up, in seconds of `time.monotonic`.
+        progress: Called after each member.
+    """
+    accepted = np.asarray(dataset.classes) == 1
+    fewest = int(min(accepted.sum(), (~accepted).sum()))
+    if not has_classes:
+        return None, "There is no jury: the graphs have no classes to train it on."
+    if fewest < _LEAST_GRAPHS * NUM_FOLDS:
+        return None, f"There is no jury: it needs {_LEAST_GRAPHS * NUM_FOLDS} graphs of each class (got {fewest})."
+    folds = _stratified(accepted, np.random.default_rng([seed, 40]))
+    batch = GraphBatch.from_graphs(dataset.graphs)
+    kinds = (*CHOOSING, *REPORTING)
+    counts = {radius: NeighbourhoodCounts.of(batch, radius) for radius in sorted({kind.radius for kind in kinds})}
+    tables = {radius: known.count(batch) for radius, known in counts.items()}
+    members = []
+    for place, kind in enumerate(kinds):
+        if deadline is not None and time.monotonic() > deadline:
+            return None, "There is no jury: there was no time to train it."
+        models = _trained(kind, tables[kind.radius], accepted, folds, seed + place, jobs)
+        unseen = _by_fold(models, tables[kind.radius], folds)
+        right = (unseen > 0.5) == accepted
+        balanced = float(np.mean([right[accepted].mean(), right[~accepted].mean()]))
+        members.append(
+            Juror(
+                name=kind.name,
+                counts=counts[kind.radius],
+                models=models,
+                unseen=unseen,
+                balanced_accuracy=balanced,
+            )
+        )
+        if progress is not None:
+            progress("training the jury", len(members), len(kinds), f"{kind.name}: {balanced:.2f}")
+    heard = [member.balanced_accuracy >= LEAST_BALANCED for member in members]
+    choosing = tuple(member for member, is_heard in zip(members[: len(CHOOSING)], heard, strict=False) if is_heard)
+    reporting = tuple(
+        member for member, is_heard in zip(members[len(CHOOSING) :], heard[len(CHOOSING) :], strict=True) if is_heard
+    )
+    if not choosing or not reporting:
+        best = max(member.balanced_accuracy for member in members)
+        return None, (
+            f"There is no jury: models of other kinds only guess (balanced accuracy on unseen graphs at most {best:.2f}, a coin has 0.50)."
+        )
+    jury = Jury(choosing=choosing, reporting=reporting, folds=folds, accepted=accepted)
+    return jury, jury.sentence
+
+
+def _trained(
+    kind: Kind, table: npt.NDArray[np.float32], accepted: npt.NDArray[np.bool_], folds: npt.NDArray[np.int64], seed: int, jobs: int
+) -> tuple[Any, ...]:  # fmt: skip
+    """A copy for each part of the data, trained on the others; every copy in one thread, so that it is the same on any machine."""
+    from threadpoolctl import threadpool_limits
+
+    def train(fold: int) -> Any:
+        rows = folds != fold
+        return kind.make(seed).fit(table[rows], accepted[rows])
+
+    with threadpool_limits(1), ThreadPoolExecutor(max(1, jobs)) as pool:
+        return tuple(pool.map(train, range(NUM_FOLDS)))
+
+
+def _stratified(accepted: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Parts of the data with the same share of both classes, `[n]`."""
+    folds = np.zeros(len(accepted), np.int64)
+    for rows in (np.flatnonzero(accepted), np.flatnonzero(~accepted)):
+        folds[rng.permutation(rows)] = np.arange(len(rows)) % NUM_FOLDS
+    return folds
+
+
+def _asked(members: Sequence[Juror], batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
+    """Probability of accept according to each member, `[B, m]`; counts that several need are made once."""
+    from threadpoolctl import threadpool_limits
+
+    if len(folds) != len(batch):
+        raise InputError(f"folds must be one per graph, {len(batch)} (got {len(folds)})")
+    said = np.zeros((len(batch), len(members)))
+    with threadpool_limits(1):
+        for start in range(0, len(batch), _ASKED_AT_ONCE):
+            rows = np.arange(start, min(start + _ASKED_AT_ONCE, len(batch)))
+            part, tables = batch.select(rows), dict[int, npt.NDArray[np.float32]]()
+            for place, member in enumerate(members):
+                radius = member.counts.radius
+                if radius not in tables:
+                    tables[radius] = member.counts.count(part)
+                said[rows, place] = _by_fold(member.models, tables[radius], folds[rows])
+    return said
+
+
+def _by_fold(models: Sequence[Any], table: npt.NDArray[np.float32], folds: npt.NDArray[np.int64]) -> FloatArray:
+    """Probability of accept of each row by the copy that was not trained on its part, `[B]`."""
+    said = np.zeros(len(table))
+    for fold, model in enumerate(models):
+        rows = np.flatnonzero(folds == fold)
+        if len(rows):
+            said[rows] = model.predict_proba(table[rows])[:, 1]
+    return said
+
+
+def _log_odds(probability: FloatArray) -> FloatArray:
+    clipped = np.clip(probability, 1 - _FIRMEST, _FIRMEST)
+    return np.asarray(np.log(clipped) - np.log1p(-clipped))
