@@ -12,7 +12,7 @@ import torch
 from comrecgc.algorithms.base import Algorithm, Task, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.baselines.summary import GlobalSummary
 from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, over_labels_of
-from comrecgc.algorithms.plausibility import Plausibility, agreement_panel, find_panel
+from comrecgc.algorithms.plausibility import Plausibility, agreement_panel, find_jury, find_panel
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.population import FullDataset, population_of
@@ -74,6 +74,8 @@ class CommonRecourseExplainer:
         num_recourses: `R`, common recourses to find, at most; None for 10 rules or 100 vectors.
         panel: Other classifiers that are asked about accepted results: a `Panel`, files of classifiers, a `PanelTraining`, True to train some
             on the classes of the graphs (once; they are kept), False for none. None trains them for rules, and where changes must be confirmed.
+        jury: Models of other kinds that estimate which results come true: True or None trains some on the classes of the graphs (rules only), False
+            asks none; further classifiers, or files of them, report beside them and choose nothing.
         agree: Further classifiers, or files of them, that are explained at the same time: inputs are the graphs that all of them and the
             model reject, and counterfactuals must be accepted by all. They take the place of the panel, and changes are "confirmed".
         random_state: Seed of everything random.
@@ -102,6 +104,7 @@ class CommonRecourseExplainer:
     theta: float = 0.1
     num_recourses: int | None = None
     panel: Panel | PanelTraining | Sequence[str | Path] | bool | None = None
+    jury: Sequence[Classifier | Callable[..., Any] | str | Path] | bool | None = None
     agree: Sequence[Classifier | Callable[..., Any] | str | Path] = ()
     random_state: int = 0
     context: RunContext = RunContext()  # noqa: RUF009  # frozen
@@ -126,7 +129,7 @@ class CommonRecourseExplainer:
             inputs = _Inputs.of(study, self.classifier_, population, has_classes=has_classes)
             context.tell("rejected graphs", len(inputs.rejects), len(study), *inputs.warnings[:1])
             clock.lap("inputs")
-            self.plausibility_ = self._plausibility(inputs, context, has_classes=has_classes)
+            self.plausibility_ = self._plausibility(inputs, population, context, has_classes=has_classes)
             self.search_curve_: tuple[float, ...] = ()
             self.embedder_: Embedder | None = None
             self.mined_: MinedRules | None = None
@@ -269,10 +272,20 @@ class CommonRecourseExplainer:
             return None
         return population_of(self.dataset_, self.classifier_, task.algorithm.sample, task.random_state)
 
-    def _plausibility(self, inputs: _Inputs, context: RunContext, *, has_classes: bool) -> Plausibility:
-        """The ladder of changes of the data, and the panel; only with an agreement do others decide what is rejected."""
+    def _plausibility(
+        self, inputs: _Inputs, population: FullDataset | None, context: RunContext, *, has_classes: bool
+    ) -> Plausibility:
+        """The ladder of changes of the data, the panel and the jury; only with an agreement do others decide what is rejected."""
         study = inputs.rejects.dataset
         plausibility = Plausibility(ladder=ladder_of(study.graphs, study.label_names))
+        if inputs.rejects and self.jury is not False and self.algorithm.recourse == "rules":
+            guests = () if self.jury is None or self.jury is True else self.jury
+            jury, sentence = find_jury(guests, study, context, has_classes=has_classes, seed=self.random_state)
+            inputs.notes.append(sentence)
+            if jury is not None and population is not None:
+                jury = jury.spread(population.studied, len(population.dataset))
+            plausibility = replace(plausibility, jury=jury)
+            context.clock.lap("jury")
         wanted = self.algorithm.wants_panel if self.panel is None else self.panel
         if not inputs.rejects or not (self.agree or wanted):
             return plausibility

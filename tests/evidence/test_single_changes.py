@@ -1,10 +1,10 @@
-"""Tests of comrecgc.evidence.matched_pairs."""
+"""Tests of comrecgc.algorithms.matched_pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.evidence.matched_pairs import single_changes
+from comrecgc.algorithms.matched_pairs import single_changes
 from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, carry_out, distinct_sites
 
 RELABEL = Rule(Pattern((0,), (), None), Pattern((1,), (), None), ((0, 0),), (False,))

@@ -6,7 +6,7 @@ import pytest
 
 from comrecgc.evidence import Answer
 from comrecgc.evidence.controls import RandomRules
-from comrecgc.evidence.matched_pairs import MatchedPairs
+from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.evidence.verdict import judge
 
 

@@ -16,7 +16,17 @@ from comrecgc.algorithms.vectors.candidates import Candidates, Stands, ball_cove
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, rung_shares
-from comrecgc.models import Classifier, Panel, PanelMember, PanelTraining, as_classifier, load_panel, obtain_panel
+from comrecgc.models import (
+    Classifier,
+    Jury,
+    Panel,
+    PanelMember,
+    PanelTraining,
+    as_classifier,
+    load_panel,
+    obtain_panel,
+    train_jury,
+)
 from comrecgc.molecules import Valence
 from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
@@ -31,17 +41,19 @@ VALENCE = "valence"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plausibility:
-    """Who plausibility counterfactuals besides the model that is explained.
+    """What counterfactuals are held against besides the model that is explained.
 
     Args:
         ladder: Says how a changed graph compares with the data.
         panel: Other classifiers, asked about accepted graphs; None if there are none.
         why_no_panel: Why there are none, as a sentence.
+        jury: Models of other kinds that say how likely results come true; None if there are none.
     """
 
     ladder: Ladder
     panel: Panel | None = None
     why_no_panel: str = "There is no panel."
+    jury: Jury | None = None
 
     def constraint(self, algorithm: VectorAlgorithm, label_names: Sequence[str]) -> Constraint | None:
         """Edits that keep to the rung of the algorithm and to its own constraint."""
@@ -149,6 +161,33 @@ def agreement_panel(models: Models, dataset: GraphDataset) -> tuple[Panel, str]:
         "all reject every input and accept every counterfactual."
     )
     return Panel(tuple(members), unanimous=True), sentence
+
+
+def find_jury(
+    guests: Models, dataset: GraphDataset, context: RunContext, *, has_classes: bool, seed: int
+) -> tuple[Jury | None, str]:
+    """The jury that says which results come true, and a sentence on it.
+
+    Args:
+        guests: Models that the user brings, or files of them: they report, and choose nothing.
+        dataset: Graphs with their classes.
+        context: Time and progress.
+        has_classes: Whether the classes are true ones.
+        seed: Of the parts of the data and of the trees.
+    """
+    models = tuple(
+        load_panel([model], label_names=dataset.label_names).members[0].classifier
+        if isinstance(model, str | Path)
+        else as_classifier(model, dataset)
+        for model in guests
+    )
+    jury, sentence = train_jury(
+        dataset, has_classes=has_classes, seed=seed, jobs=context.num_jobs,
+        deadline=context.clock.training_deadline(_PANEL_SHARE), progress=context.report,
+    )  # fmt: skip
+    if jury is None or not models:
+        return jury, sentence
+    return replace(jury, guests=models), f"{sentence} {len(models)} given models report too."
 
 
 def find_panel(

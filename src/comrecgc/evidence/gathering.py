@@ -12,6 +12,7 @@ import numpy as np
 
 from comrecgc.algorithms.base import VectorTask
 from comrecgc.algorithms.inputs import ModelPair, with_label_names
+from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -24,7 +25,6 @@ from comrecgc.evidence.controls import (
     shuffled_labels,
 )
 from comrecgc.evidence.evaluation import WITNESSES, load_witnesses, run_plausibility
-from comrecgc.evidence.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
 from comrecgc.evidence.measures import plausibility, reviewers_figures, unseen
 from comrecgc.evidence.other_models import Answer, answers, compared, confirmed_share
 from comrecgc.evidence.records import EVIDENCE, LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
+from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.errors import InputError
 from comrecgc.evidence.controls import RandomRules
-from comrecgc.evidence.matched_pairs import MatchedPairs
 from comrecgc.evidence.other_models import Answer, ModelSummary, by_architecture, summaries
 from comrecgc.evidence.verdict import Level, Verdict
 from comrecgc.run import read_json, write_text

@@ -26,9 +26,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.evidence.controls import RandomRules
-from comrecgc.evidence.matched_pairs import MatchedPairs
 from comrecgc.evidence.other_models import Answer
 
 Level = Literal["strong", "mixed", "weak"]

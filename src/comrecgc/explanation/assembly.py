@@ -37,6 +37,7 @@ class VerifiedCounterfactual:
         site: Rules: where the rule is carried out.
         vector: Vectors: `r(G, H)`, `[d]`.
         confirmed: Whether most of the panel accept it; None where that is not known.
+        truth: How likely it comes true, according to the jury; None where there is none.
     """
 
     place: RejectPlace
@@ -49,11 +50,12 @@ class VerifiedCounterfactual:
     site: Site = ()
     vector: npt.NDArray[np.float32] | None = None
     confirmed: bool | None = None
+    truth: float | None = None
 
     @classmethod
     def by_rule(
         cls, recourse: int, rule: Rule, place: int, graph: Graph, site: Site, changed: Graph, probability: float, *,
-        confirmed: bool | None = None,
+        confirmed: bool | None = None, truth: float | None = None,
     ) -> VerifiedCounterfactual:  # fmt: skip
         """What a rule makes of a graph at a site."""
         cost = rule.cost + graph.size + rule.size_change - changed.size  # with edges that go with removed nodes
@@ -67,6 +69,7 @@ class VerifiedCounterfactual:
             distance=rule.distance(graph, changed),
             site=site,
             confirmed=confirmed,
+            truth=truth,
         )
 
 
@@ -83,6 +86,7 @@ def assemble(
     parameters: Mapping[str, Any],
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
+    shortcuts: Sequence[CommonRecourse] = (),
 ) -> Explanation:
     """Build the explanation from recourses and the rejects they cover.
 
@@ -98,6 +102,7 @@ def assemble(
         parameters: What the explanation says was asked.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
+        shortcuts: Rules that move the explained model alone.
     """
     dataset = rejects.dataset
     known = (
@@ -164,6 +169,7 @@ def assemble(
         is_molecular=dataset.is_molecular,
         warnings=tuple(warnings),
         notes=tuple(notes),
+        shortcuts=tuple(shortcuts),
         recourse=task.recourse,
         changes=task.changes,
     )
@@ -185,6 +191,7 @@ def _covered_input(it: VerifiedCounterfactual, rejects: Rejects, position: tuple
         position=position,
         site=it.site,
         cost=it.num_edits if it.vector is None else None,
+        truth=it.truth,
     )
 
 

@@ -61,6 +61,7 @@ class _Member(Struct):
     position: tuple[Number, Number] = (0.0, 0.0)
     site: tuple[Integer, ...] = ()
     cost: Number | None = None
+    truth: Number | None = None
 
 
 class _Side(Struct):
@@ -107,6 +108,7 @@ class _Document(Struct, kw_only=True):
     recourses: list[_Recourse]
     uncovered: list[Uncovered]
     inputs: list[_Input]
+    shortcuts: list[_Recourse] = []
     edge_label_names: list[str] | None = None
     recourse: str = "vectors"
     changes: str = "any"
@@ -161,6 +163,9 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
         is_molecular=document.is_molecular,
         warnings=tuple(document.warnings),
         notes=tuple(document.notes),
+        shortcuts=tuple(
+            _recourse(f"shortcuts[{place}]", record, inputs, labels) for place, record in enumerate(document.shortcuts)
+        ),
         recourse=document.recourse,
         changes=document.changes,
         facts=facts,
@@ -228,6 +233,7 @@ def _member(where: str, record: _Member, inputs: Mapping[int, RejectedInput], la
             position=record.position,
             site=record.site,
             cost=record.cost,
+            truth=record.truth,
         )
 
 
@@ -309,6 +315,7 @@ def encode_explanation(explanation: Explanation) -> str:
         "format": _text(FORMAT),
         **{name: _text(getattr(explanation, name)) for name in _PLAIN},
         "recourses": _lines(_encode_recourse(recourse, labels) for recourse in explanation.recourses),
+        "shortcuts": _lines(_encode_recourse(recourse, labels) for recourse in explanation.shortcuts),
         "uncovered": _lines(_text({"input": it.input, "reason": it.reason}) for it in explanation.uncovered),
         "inputs": _lines(
             _text(
@@ -362,6 +369,7 @@ def _encode_member(member: CoveredInput, labels: LabelWords) -> dict[str, object
         "distance": member.distance,
         "num_edits": member.num_edits,
         **({} if member.cost is None else {"cost": member.cost, "site": member.site}),
+        **({} if member.truth is None else {"truth": member.truth}),
         "position": member.position,
         "edits": [labels.words(edit) for edit in member.edits],
         "counterfactual": {**encode_graph(member.counterfactual), "ids": member.counterfactual.ids.tolist()},

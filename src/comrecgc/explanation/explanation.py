@@ -69,6 +69,7 @@ class Explanation:
         is_molecular: Whether labels are chemical elements.
         warnings: What a reader must know before trusting the figures, one sentence each.
         notes: What reading and searching did, one sentence each.
+        shortcuts: Rules that move the explained model and that models of other kinds do not believe; they cover nothing here.
         recourse: Kind of the recourses, "vectors" or "rules".
         changes: Which changes the counterfactuals were found with: "any", "connected", "plausible" or "confirmed".
         facts: Versions, seconds and memory of the run; two explanations are equal whatever these are.
@@ -87,6 +88,7 @@ class Explanation:
     is_molecular: bool = False
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    shortcuts: tuple[CommonRecourse, ...] = ()
     recourse: str = "vectors"
     changes: str = "any"
     facts: RunFacts = field(default_factory=RunFacts, compare=False)
@@ -96,7 +98,7 @@ class Explanation:
         for name in ("parameters", "metrics"):
             object.__setattr__(self, name, json_values(name, getattr(self, name)))
         object.__setattr__(self, "inputs", {int(index): self.inputs[index] for index in sorted(self.inputs)})
-        for name in ("recourses", "uncovered", "label_names", "class_names", "warnings", "notes"):
+        for name in ("recourses", "uncovered", "label_names", "class_names", "warnings", "notes", "shortcuts"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.edge_label_names is not None:
             object.__setattr__(self, "edge_label_names", tuple(self.edge_label_names))

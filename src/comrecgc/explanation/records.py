@@ -78,6 +78,7 @@ class CoveredInput:
         position: Where the recourse vector lies on the 2-D map.
         site: Rules: the input node that each node of the rule's left-hand side stands for.
         cost: Rules: what the change costs, in unit edits.
+        truth: Rules: how likely the counterfactual truly is of the class accept, according to the jury; None where there was none.
     """
 
     input: DatasetIndex
@@ -89,6 +90,7 @@ class CoveredInput:
     position: Position = (0.0, 0.0)
     site: tuple[int, ...] = ()
     cost: float | None = None
+    truth: float | None = None
 
     def __post_init__(self) -> None:
         x, y = (_finite("position", value) for value in self.position)
@@ -103,6 +105,7 @@ class CoveredInput:
             position=(x, y),
             site=tuple(int(node) for node in self.site),
             cost=None if self.cost is None else _not_negative("cost", self.cost),
+            truth=None if self.truth is None else _share("truth", self.truth),
         )
 
 

@@ -7,21 +7,32 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.algorithms.base import DISPLAY_MARGIN, Task, accepted
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose, held_out, held_out_success, wilson_interval
+from comrecgc.algorithms.rules.choice import (
+    LEAST_TRUTH,
+    RuleChoice,
+    RuleFilter,
+    choose,
+    held_out,
+    held_out_success,
+    wilson_interval,
+)
 from comrecgc.algorithms.rules.mined import MinedRules, count_rules_exactly, most_nodes_of, oracle_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
 from comrecgc.algorithms.rules.population import FullChoice, sample_note
 from comrecgc.algorithms.rules.reading import MinedRule
+from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse
+from comrecgc.explanation.trust import shortcuts, trust_in, trust_warnings
 from comrecgc.graphs import (
     ChangedGraphs,
     Graph,
@@ -103,7 +114,7 @@ def count_chosen(
         context: Time and progress.
     """
     deadline = context.clock.search_deadline(len(mined.rejects))
-    oracle, wishes = oracle_of(task, classifier, plausibility), task.algorithm.wishes()
+    oracle, wishes = oracle_of(task, mined.rejects, classifier, plausibility), task.algorithm.wishes()
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     counted: set[int] = set()
     for _ in range(_MOST_ROUNDS):
@@ -154,6 +165,8 @@ def explain_rules(
         statistics = [
             one | {"population": all_} for one, all_ in zip(statistics, chosen.whole.statistics(), strict=True)
         ]
+    trust = trust_in(task, mined, plausibility, [record.rule for record in records], shown)
+    trusted = [trust.statistics(k, rejects.dataset) for k in range(len(records))]
     recourses = [
         CommonRecourse(
             summary=said.summary,
@@ -161,18 +174,22 @@ def explain_rules(
             rule=record.rule,
             row=record.row,
             smirks=_smirks(record.rule, rejects.dataset),
-            statistics=figures,
+            statistics=figures | jury,
         )
-        for record, said, figures in zip(records, _words(records, shown, rejects), statistics, strict=True)
+        for record, said, figures, jury in zip(
+            records, _words(records, shown, rejects), statistics, trusted, strict=True
+        )
     ]
-    sets = table.incidence(confirmed=wishes.confirmed)
-    figures = _figures(mined, chosen.choice, task, wishes)
+    sets = table.incidence(wishes.counts(table))
+    figures = _figures(mined, chosen.choice, task, wishes) | trust.figures(trusted)
     return assemble(
         task, rejects, plausibility, recourses, shown,
         [sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist() for row in chosen.rows],
         _reasons(mined),
         figures if chosen.whole is None else figures | chosen.whole.figures(),
-        parameters=task.parameters() | {"wishes": wishes.stated()}, warnings=warnings,
+        parameters=task.parameters() | {"wishes": wishes.stated()},
+        warnings=(*trust_warnings(rejects, figures, len(shown) / max(len(rejects), 1), wishes), *warnings),
+        shortcuts=_shortcut_recourses(task, mined, wishes),
         notes=(*notes, *table_notes(mined), *_count_notes(mined, chosen.rows)),
     )  # fmt: skip
 
@@ -197,9 +214,10 @@ def _first_counterfactuals(
     """Every input that a chosen rule turns, under the first that does, at the very site of the table."""
     table, graphs, found = mined.table, mined.rejects.graphs, []
     taken: set[int] = set()
+    counts = wishes.counts(table)
     for number, record in enumerate(records):
         entries = table.entries_of(record.row)
-        entries = entries[table.confirmed[entries]] if wishes.confirmed else entries
+        entries = entries[counts[entries]]
         entries = entries[~np.isin(table.entries.input[entries], list(taken))]
         places: list[int] = table.entries.input[entries].tolist()
         taken |= set(places)
@@ -208,7 +226,8 @@ def _first_counterfactuals(
                 VerifiedCounterfactual.by_rule(
                     number, record.rule, place, graphs[place], site, carry_out(record.rule, graphs[place], site),
                     float(1 / (1 + np.exp(-np.float64(table.entries.margin[entry])))),
-                    confirmed=bool(table.confirmed[entry]) if table.majority else None,
+                    confirmed=bool(table.confirmed[entry]) if table.has_panel else None,
+                    truth=int(table.entries.truth[entry]) / 100 if table.has_jury else None,
                 )
             )  # fmt: skip
     return found
@@ -256,10 +275,32 @@ def _statistics(mined: MinedRules, records: Sequence[MinedRule], task: Task[Rule
                 "median_rise": float(np.median(after - before)) if len(inputs) else 0.0,
                 "held_out": {"success": _number(held), "seen_success": _number(seen)},
                 "random_success": _number(float(table.rules.random_success[record.row])),
-                "confirmed": int(table.confirmed[entries].sum()) if table.majority else None,
+                "confirmed": int(table.confirmed[entries].sum()) if table.has_panel else None,
+                **_truth_figures(table, entries),
             }
         )
     return found
+
+
+def _truth_figures(table: RuleTable, entries: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """What the jury expects of all results of a rule, shown or not."""
+    if not table.has_jury or not len(entries):
+        return {}
+    truth = table.entries.truth[entries]
+    return {"mean_truth": float(truth.mean()) / 100, "likely_true": int((truth >= round(100 * LEAST_TRUTH)).sum())}
+
+
+def _shortcut_recourses(task: Task[Rules], mined: MinedRules, wishes: RuleFilter) -> list[CommonRecourse]:
+    """Rules that move the model alone, with their words and statistics, without inputs."""
+    records = mined.rules(shortcuts(mined, wishes))
+    known = {
+        record.row: recourse
+        for record, recourse in zip(records, catalogue_of(mined, rows=[record.row for record in records]), strict=True)
+    }
+    return [
+        replace(known[record.row], statistics=figures)
+        for record, figures in zip(records, _statistics(mined, records, task), strict=True)
+    ]
 
 
 def _num_applicable(mined: MinedRules, record: MinedRule, wishes: SmartsWishes) -> int:
@@ -321,10 +362,6 @@ def table_notes(mined: MinedRules) -> list[str]:
             f"The model was asked about {table.counts.num_scored} graphs. It was not asked about {table.counts.num_untried} further changes, at other places of the same "
             "rules: they would take too long. So rules may work for more graphs than is said."
         )
-    if table.counts.num_unconfirmed:
-        notes.append(
-            f"{table.counts.num_unconfirmed} rules that the panel confirms less than half of the time were left out: they move this model alone."
-        )
     return notes
 
 
@@ -352,15 +389,18 @@ def _number(value: float) -> float | None:
 # Every rule of the table as the page shows it.
 
 
-def catalogue_of(mined: MinedRules, known: Mapping[int, CommonRecourse] | None = None) -> list[CommonRecourse]:
+def catalogue_of(
+    mined: MinedRules, known: Mapping[int, CommonRecourse] | None = None, rows: Sequence[int] | None = None
+) -> list[CommonRecourse]:
     """Every rule of a table in its order, with its words, without inputs and statistics.
 
     Args:
         mined: The table and what it was mined from.
         known: Recourses of rows that are in words already, from more places than the one that is looked at here.
+        rows: Only these rules; None for all.
     """
     table, dataset, known = mined.table, mined.rejects.dataset, known or {}
-    records = [record for record in mined.rules() if record.row not in known]
+    records = [record for record in mined.rules(rows) if record.row not in known]
     first = [mined.rejects.graphs[table.entries.input[table.ptr[record.row]]] for record in records]
     words = describe_rules(
         [RuleAt(record.rule, [(graph, record.site)]) for record, graph in zip(records, first, strict=True)],
@@ -379,7 +419,7 @@ def catalogue_of(mined: MinedRules, known: Mapping[int, CommonRecourse] | None =
         )
         for record, said in zip(records, words, strict=True)
     }
-    return [found[row] for row in range(len(table))]
+    return [found[row] for row in (range(len(table)) if rows is None else rows)]
 
 
 # Where rules fail, and why: inputs that a rule can be carried out on and does not turn.

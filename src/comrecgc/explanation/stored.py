@@ -76,7 +76,7 @@ class RuleChooser:
         for name in ("forbidden_kinds", "radii"):
             if name in given:
                 given[name] = tuple(given[name])
-        if given.get("confirmed") and not self.mined.table.majority:
+        if given.get("confirmed") and not self.mined.table.has_panel:
             raise InputError("confirmed needs a panel, and the run asked none")
         algorithm = replace(self.task.algorithm, **{name: given[name] for name in _LIMITS if name in given})
         num_recourses = given.pop("num_recourses", self.task.num_recourses)

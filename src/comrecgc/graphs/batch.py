@@ -68,6 +68,21 @@ class GraphBatch:
             np.concatenate(labelled) if len(labelled) == len(graphs) else None,
         )
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[GraphBatch]) -> GraphBatch:
+        """The graphs of all parts, part after part."""
+        if not parts:
+            return cls.from_graphs([])
+        nodes, edges = (np.cumsum([0, *(len(getattr(part, name)) for part in parts)]) for name in ("labels", "edges"))
+        bonds = [part.edge_labels for part in parts if part.edge_labels is not None]
+        return cls(
+            np.concatenate([part.labels for part in parts]),
+            np.concatenate([part.edges + start for part, start in zip(parts, nodes, strict=False)]),
+            np.concatenate([[0], *(part.node_ptr[1:] + start for part, start in zip(parts, nodes, strict=False))]),
+            np.concatenate([[0], *(part.edge_ptr[1:] + start for part, start in zip(parts, edges, strict=False))]),
+            np.concatenate(bonds) if len(bonds) == len(parts) else None,
+        )
+
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
 

@@ -6,6 +6,7 @@ from comrecgc.models.edge_weights import WeightedGraphs, check_edge_weights, wei
 from comrecgc.models.edit_distance import edit_path, ged_interval
 from comrecgc.models.greed import Embedder, Greed, as_embedder, load_embedder
 from comrecgc.models.greed_training import EmbedderTraining, train_embedder
+from comrecgc.models.jury import Jury, JuryReport, train_jury
 from comrecgc.models.networks import ARCHITECTURES, GraphClassifier, load_classifier, save_classifier
 from comrecgc.models.obtaining import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
 from comrecgc.models.panel import Agreement, Panel, PanelMember, PanelTraining, load_panel, obtain_panel

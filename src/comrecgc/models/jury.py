@@ -11,16 +11,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
+from comrecgc.models.classifier import Classifier
 from comrecgc.models.neighbourhoods import NeighbourhoodCounts
 from comrecgc.run import Progress
 
@@ -134,12 +136,20 @@ class Jury:
         reporting: Members that take no part in a choice.
         folds: The part of the data that each graph belongs to, `[n]`.
         accepted: Which graphs have the class accept, `[n]`.
+        guests: Models that the user brings; they report too.
     """
 
     choosing: tuple[Juror, ...]
     reporting: tuple[Juror, ...]
     folds: npt.NDArray[np.int64]
     accepted: npt.NDArray[np.bool_]
+    guests: tuple[Classifier, ...] = ()
+
+    def spread(self, places: npt.NDArray[np.int64], total: int) -> Jury:
+        """The same for a sample of a larger dataset, whose graphs are known by their places in it."""
+        folds = np.zeros(total, np.int64)
+        folds[places] = self.folds
+        return replace(self, folds=folds)
 
     @cached_property
     def _choosing_stack(self) -> Stack:
@@ -159,19 +169,25 @@ class Jury:
         said = _asked(self.choosing, batch, folds)
         return self._choosing_stack.probability(said)
 
-    def report(self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64]) -> JuryReport:
+    def report(
+        self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = ()
+    ) -> JuryReport:
         """What is to be said of results that are shown.
 
         Args:
             before: The inputs.
             after: What each became.
             folds: The part of the data that each belongs to, `[B]`.
+            others: Further models that took no part in the choice.
         """
         said = _asked((*self.choosing, *self.reporting), after, folds)
         earlier = _asked(self.reporting, before, folds)
-        reported = said[:, len(self.choosing) :]
+        later = said[:, len(self.choosing) :]
+        for model in (*self.guests, *others):
+            earlier = np.c_[earlier, model.accept_probability(before)]
+            later = np.c_[later, model.accept_probability(after)]
         return JuryReport(
-            expected=self._whole_stack.probability(said), heard=earlier < 0.5, agree=(earlier < 0.5) & (reported > 0.5)
+            self._whole_stack.probability(said), heard=earlier < 0.5, agree=(earlier < 0.5) & (later > 0.5)
         )
 
     @property
@@ -200,6 +216,11 @@ class JuryReport:
     expected: FloatArray
     heard: npt.NDArray[np.bool_]
     agree: npt.NDArray[np.bool_]
+
+    @property
+    def confirmed(self) -> npt.NDArray[np.bool_]:
+        """Which results most of the members that are heard accept, `[B]`."""
+        return np.asarray(2 * self.agree.sum(axis=1) > self.heard.sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +328,6 @@ def _trained(
     kind: Kind, table: npt.NDArray[np.float32], accepted: npt.NDArray[np.bool_], folds: npt.NDArray[np.int64], seed: int, jobs: int
 ) -> tuple[Any, ...]:  # fmt: skip
     """A copy for each part of the data, trained on the others; every copy in one thread, so that it is the same on any machine."""
-    from threadpoolctl import threadpool_limits
 
     def train(fold: int) -> Any:
         rows = folds != fold
@@ -327,8 +347,6 @@ def _stratified(accepted: npt.NDArray[np.bool_], rng: np.random.Generator) -> np
 
 def _asked(members: Sequence[Juror], batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
     """Probability of accept according to each member, `[B, m]`; counts that several need are made once."""
-    from threadpoolctl import threadpool_limits
-
     if len(folds) != len(batch):
         raise InputError(f"folds must be one per graph, {len(batch)} (got {len(folds)})")
     said = np.zeros((len(batch), len(members)))
@@ -350,8 +368,16 @@ def _by_fold(models: Sequence[Any], table: npt.NDArray[np.float32], folds: npt.N
     for fold, model in enumerate(models):
         rows = np.flatnonzero(folds == fold)
         if len(rows):
-            said[rows] = model.predict_proba(table[rows])[:, 1]
+            said[rows] = _probability(model, table[rows])
     return said
+
+
+def _probability(model: Any, table: npt.NDArray[np.float32]) -> FloatArray:
+    """Probability of accept of each row; trees of a forest are asked one by one, which any thread may do."""
+    trees = getattr(model, "estimators_", None)
+    if trees is None:
+        return np.asarray(model.predict_proba(table)[:, 1])
+    return np.asarray(np.mean([tree.tree_.predict(table)[:, 1] for tree in trees], axis=0))
 
 
 def _log_odds(probability: FloatArray) -> FloatArray:

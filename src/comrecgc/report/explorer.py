@@ -102,7 +102,8 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "kinds": list(KINDS),
         "theta": task.theta,
         "changes": explanation.changes,
-        "majority": table.majority,
+        "hasPanel": table.has_panel,
+        "hasJury": table.has_jury,
         "panel": _panel_size(explanation, chooser),
         "slack": SLACK,
         "mostParts": MOST_PARTS,
@@ -120,7 +121,7 @@ def _panel_size(explanation: Explanation, chooser: RuleChooser) -> int:
     kept, panel, table = explanation.facts.facts.get("panel"), chooser.plausibility.panel, chooser.mined.table
     if isinstance(kept, list) and kept:
         return len(kept)
-    return len(panel) if panel is not None else max(int(table.entries.votes.max(initial=0)), table.majority)
+    return len(panel) if panel is not None else int(table.entries.votes.max(initial=0))
 
 
 def _atom(name: str) -> list[Any]:
@@ -161,6 +162,7 @@ def _entry_arrays(table: RuleTable, rules: Sequence[MinedRule]) -> dict[str, Arr
     return {
         "afterwards": np.round(255 * after).astype(np.uint8),
         "votes": np.maximum(table.entries.votes, 0).astype(np.uint8),
+        "truth": np.maximum(table.entries.truth, 0).astype(np.uint8),
         "places": places.astype(np.uint8 if small else np.uint16),
         "numPlaces": np.minimum(table.num_accepted, most).astype(np.int32),
     }
@@ -197,6 +199,7 @@ def _input_arrays(explanation: Explanation, chooser: RuleChooser) -> dict[str, A
     bonds = [graph.edge_labels for graph in graphs if graph.edge_labels is not None]
     return {
         "index": rejects.indices.astype(np.int32),
+        "needed": chooser.mined.table.needed.astype(np.uint8),
         "beforehand": (1 / (1 + np.exp(-chooser.mined.table.base))).astype(np.float32),
         "nodePtr": np.cumsum([0, *(graph.num_nodes for graph in graphs)]).astype(np.int32),
         "edgePtr": np.cumsum([0, *(graph.num_edges for graph in graphs)]).astype(np.int32),
@@ -293,7 +296,7 @@ def _likely_rows(chooser: RuleChooser, chosen: Sequence[int]) -> list[int]:
     """Rules that the run chose, or that common wishes choose."""
     table, wishes = chooser.mined.table, chooser.wishes
     others = [replace(wishes, min_success=0.5), replace(wishes, min_success=0.8), wishes.limited(1)]
-    if table.majority:
+    if table.has_panel:
         others.append(replace(wishes, confirmed=True))
     choices = [choose(table, _LIKELY_RULES, other) for other in others]
     return sorted({*chosen, *(row for choice in choices for row in choice.rules.tolist())})

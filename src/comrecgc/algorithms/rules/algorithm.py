@@ -8,7 +8,7 @@ from typing import ClassVar
 from comrecgc.algorithms.base import Algorithm, Task, option
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
-from comrecgc.algorithms.rules.choice import RuleFilter
+from comrecgc.algorithms.rules.choice import LEAST_TRUTH, RuleFilter
 from comrecgc.algorithms.rules.files import save_table
 from comrecgc.algorithms.rules.mined import (
     COUNTED_RULES,
@@ -37,6 +37,12 @@ class Rules(Algorithm):
     default_recourses: ClassVar[int] = 10
 
     max_changes: int = option(2, "Changes made together, at most.", least=1, most=3)
+    choose: str = option(
+        "truth",
+        "What rules are chosen for: truth (results that models of other kinds expect to come true) or coverage (results that this model accepts).",
+        choices=("truth", "coverage"),
+        panel="Trust",
+    )
     min_success: float = option(
         0.0, "Least share of the graphs a rule can be carried out on that it turns.", least=0, most=1
     )
@@ -61,7 +67,7 @@ class Rules(Algorithm):
         """What chosen rules must be like."""
         return RuleFilter(
             max_changes=self.max_changes, min_success=self.min_success, min_support=self.min_support, max_cost=self.max_cost,
-            confirmed=self.changes == "confirmed",
+            confirmed=self.changes == "confirmed", min_truth=LEAST_TRUTH if self.choose == "truth" else 0.0,
         )  # fmt: skip
 
     def smarts(self) -> SmartsWishes:
@@ -102,7 +108,7 @@ class Rules(Algorithm):
         work = CensusWork(
             index=RuleIndex.of(mined.table, scorer),
             vocabulary=scorer.vocabulary,
-            oracle=oracle_of(task, classifier, plausibility),
+            oracle=oracle_of(task, rejects, classifier, plausibility),
             unanimous=plausibility.panel is not None and plausibility.panel.unanimous,
         )
         census = take_census(work, population.dataset, context)

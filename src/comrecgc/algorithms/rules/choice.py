@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules.table import RuleTable
-from comrecgc.cover import exact_cover, greedy_cover, lp_bound, packed_cover
+from comrecgc.cover import Choice, exact_cover, greedy_cover, lp_bound, packed_cover
 from comrecgc.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ NUM_SPLITS = 5
 
 SLACK = 0.05
 """A rule that adds at least this share less than the best is preferred to it if it has fewer changes, or succeeds more often."""
+
+LEAST_TRUTH = 0.6
+"""Results that are less likely to come true do not count, where rules are chosen for truth."""
+
+_DOUBT = 2  # results that fail, added to those of every rule when rules are ordered by trust: few results say little
 
 MOST_PARTS = 3
 """Rules that may take the place of a more general one, at most."""
@@ -43,6 +48,7 @@ class RuleFilter:
         forbidden_kinds: Kinds of change that it must not consist of.
         protected_labels: Node labels that it must not remove or relabel.
         confirmed: Count only results that most of the panel accept.
+        min_truth: Count only results that come true at least this likely, according to the jury, and prefer the likeliest; 0 counts all alike.
     """
 
     min_success: float = 0.0
@@ -55,10 +61,13 @@ class RuleFilter:
     forbidden_kinds: tuple[str, ...] = ()
     protected_labels: tuple[int, ...] = ()
     confirmed: bool = False
+    min_truth: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_success <= 1:
             raise InputError(f"min_success must lie in [0, 1] (got {self.min_success})")
+        if not 0 <= self.min_truth <= 1:
+            raise InputError(f"min_truth must lie in [0, 1] (got {self.min_truth})")
         if self.min_support < 1:
             raise InputError(f"min_support must be at least 1 (got {self.min_support})")
         if self.max_cost is not None and self.max_cost < 1:
@@ -77,6 +86,21 @@ class RuleFilter:
             each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != each.default
         }
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def counts(self, table: RuleTable) -> npt.NDArray[np.bool_]:
+        """Which entries of a table count, `[E]`; where no jury was asked, its estimate is not needed."""
+        mask = table.confirmed.copy() if self.confirmed else np.ones(len(table.entries), bool)
+        if self.min_truth and table.has_jury:
+            mask &= table.entries.truth >= round(100 * self.min_truth)
+        return mask
+
+    def worth(self, table: RuleTable) -> npt.NDArray[np.int64]:
+        """What each entry is worth, `[E]`: 1, or for truth the likelihood that it comes true less that it does not, in tenths; 0 where it does not count."""
+        counts = self.counts(table)
+        if not (self.min_truth and table.has_jury):
+            return counts.astype(np.int64)
+        surplus = (2 * table.entries.truth.astype(np.int64) - 95) // 10  # rounded
+        return np.where(counts, np.maximum(surplus, 1), 0)
 
     def limited(self, max_changes: int) -> RuleFilter:
         """The same with fewer changes."""
@@ -129,7 +153,7 @@ class RuleChoice:
 
     def of(self, rules: npt.NDArray[np.int64], table: RuleTable, wishes: RuleFilter) -> RuleChoice:
         """Other rules on the same inputs; the bound stays."""
-        sets, left = table.incidence(confirmed=wishes.confirmed), np.ones(table.num_inputs, bool)
+        sets, left = table.incidence(wishes.counts(table)), np.ones(table.num_inputs, bool)
         gains = []
         for row in rules.tolist():
             items = sets.indices[sets.indptr[row] : sets.indptr[row + 1]]
@@ -154,31 +178,74 @@ def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *
         raise InputError(f"num_recourses must be at least 1 (got {num_rules})")
     wishes = wishes or RuleFilter()
     rows = np.flatnonzero(wishes.allowed(table))
-    sets = table.incidence(confirmed=wishes.confirmed)[rows]
-    greedy = greedy_cover(
-        sets,
-        num_rules,
-        tie_break=_preference(table, rows, table.success[rows]),
-        slack=SLACK,
-    )
-    bound, by = int(greedy.bound), "greedy"
-    if seconds > 0 and len(rows) and bound > greedy.covered:
+    worth = wishes.worth(table)
+    sets, (layers, weights) = table.incidence(worth > 0)[rows], _layers(table, worth)
+    greedy = plain = greedy_cover(sets, num_rules, tie_break=_preference(table, rows, table.success[rows]), slack=SLACK)
+    if len(weights) > 1:
+        greedy = _greedy(table, layers, weights, rows, num_rules)
+    bound, by = int(plain.bound), "greedy"
+    if seconds > 0 and len(rows) and bound > plain.covered:
         relaxed = lp_bound(sets, num_rules, time_limit=seconds / 2)
         if relaxed is not None and relaxed < bound:
             bound, by = int(relaxed), "relaxation"
-        if relaxed is not None and bound > greedy.covered:
+        if relaxed is not None and bound > plain.covered:
             best = exact_cover(sets, num_rules, time_limit=seconds / 2)
             if best is not None:
                 bound, by = int((sets[best].sum(axis=0) > 0).sum()), "optimum"
-    if bound == greedy.covered:
+    if bound == plain.covered:
         by = "optimum"
-    order, gains = greedy.order, greedy.gains
+    order = greedy.order
     spelt_out = _spelt_out(table, rows, sets, order, num_rules)
     if len(spelt_out) > len(order):
-        preference = _preference(table, rows[spelt_out], table.success[rows[spelt_out]])
-        again = greedy_cover(sets[spelt_out], num_rules, tie_break=preference, slack=SLACK)
-        order, gains = spelt_out[again.order], again.gains
-    return RuleChoice(rules=rows[order], gains=gains, bound=bound, bound_by=by, num_inputs=table.num_inputs)
+        order = spelt_out[_greedy(table, layers, weights, rows[spelt_out], num_rules).order]
+    chosen = RuleChoice(
+        rules=rows[order], gains=np.zeros(0, np.int64), bound=bound, bound_by=by, num_inputs=table.num_inputs
+    )
+    return chosen.of(by_trust(table, rows[order], worth) if len(weights) > 1 else rows[order], table, wishes)
+
+
+def by_trust(table: RuleTable, rules: npt.NDArray[np.int64], worth: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The rules whose results are the most likely to come true first.
+
+    Args:
+        table: The rules.
+        rules: Some of its rows.
+        worth: What each entry is worth, `[E]`.
+    """
+    total = np.bincount(table.entries.rule, worth, minlength=len(table))
+    count = np.bincount(table.entries.rule, worth > 0, minlength=len(table))
+    return rules[np.argsort(-(total / (count + _DOUBT))[rules], kind="stable")]
+
+
+def _layers(table: RuleTable, worth: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.int64]]:
+    """The inputs of each rule in layers, `[K, N * layers]`, and the weight of a layer, `[layers]`.
+
+    An entry of some worth has its input in every layer up to it. So what a choice covers, weighed, is the sum over all inputs of the best
+    worth that a chosen rule has for it: choosing for truth is a maximum cover too.
+    """
+    from scipy.sparse import csr_array
+
+    levels = np.unique(worth[worth > 0])
+    levels = levels if len(levels) else np.ones(1, np.int64)
+    depth = np.searchsorted(levels, worth, side="right")
+    item = np.repeat(table.entries.input.astype(np.int64) * len(levels), depth)
+    ends = np.cumsum(depth)
+    item += np.arange(len(item)) - np.repeat(ends - depth, depth)
+    ptr = np.concatenate([[0], ends])[table.ptr]
+    sets = csr_array((np.ones(len(item), bool), item, ptr), shape=(len(table), table.num_inputs * len(levels)))
+    return sets, np.diff(levels, prepend=0)
+
+
+def _greedy(table: RuleTable, layers: Any, weights: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], num_rules: int,
+            success: npt.NDArray[np.float64] | None = None, seen: npt.NDArray[np.bool_] | None = None, slack: float = SLACK) -> Choice:  # fmt: skip
+    """Greedy choice among some rules for what their results are worth, on the inputs that are seen."""
+    success = table.success[rows] if success is None else success
+    values = np.tile(weights.astype(np.float64), table.num_inputs)
+    if seen is not None:
+        values *= np.repeat(seen, len(weights))
+    return greedy_cover(
+        layers[rows], num_rules, weights=values, tie_break=_preference(table, rows, success), slack=slack
+    )
 
 
 def _spelt_out(
@@ -215,7 +282,8 @@ def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Rul
         num_rules: `R`, rules to choose at most.
         wishes: What they must be like.
     """
-    rows = np.flatnonzero((wishes or RuleFilter()).allowed(table, census))
+    wishes = wishes or RuleFilter()
+    rows = np.flatnonzero(wishes.allowed(table, census) & _mostly_true(table, wishes))
     preference = _preference(table, rows, census.success[rows])
     greedy = packed_cover(census.turned[rows], num_rules, tie_break=preference, slack=SLACK)
     return RuleChoice(
@@ -225,6 +293,13 @@ def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Rul
         bound_by="greedy",
         num_inputs=census.num_inputs,
     )
+
+
+def _mostly_true(table: RuleTable, wishes: RuleFilter) -> npt.NDArray[np.bool_]:
+    """Rules whose results count on average on the inputs that were mined, `[K]`: a census knows no single estimates."""
+    if not (wishes.min_truth and table.has_jury):
+        return np.ones(len(table), bool)
+    return table.mean_truth >= wishes.min_truth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,7 +339,8 @@ def held_out(
         return None
     wishes = wishes or RuleFilter()
     folds = _folds(table, folds)
-    sets = table.incidence(confirmed=wishes.confirmed)
+    worth = wishes.worth(table)
+    sets, (layers, weights) = table.incidence(worth > 0), _layers(table, worth)
     applicable = np.unpackbits(table.rules.applicable, axis=1, count=table.num_inputs).astype(bool)
     allowed = _without_success(wishes).allowed(table)
     unseen, seen_share, success = [], [], []
@@ -274,9 +350,7 @@ def held_out(
         accepted = np.asarray(inside.sum(axis=1)).ravel()
         rate = accepted / np.maximum((applicable & seen).sum(axis=1), 1)
         rows = np.flatnonzero(allowed & (rate >= wishes.min_success) & (accepted >= wishes.min_support))
-        chosen = rows[
-            greedy_cover(inside[rows], num_rules, tie_break=_preference(table, rows, rate[rows]), slack=slack).order
-        ]
+        chosen = rows[_greedy(table, layers, weights, rows, num_rules, rate[rows], seen, slack).order]
         reached = np.asarray(sets[chosen].sum(axis=0)).ravel() > 0
         unseen.append(float(reached[~seen].mean()))
         seen_share.append(float(reached[seen].mean()))

@@ -23,9 +23,12 @@ _COLUMNS = {
         "key": "u1", "general": "u1", "radius": "i1", "kinds": "i2", "cost": "i1", "adds": "b2", "removes": "b2", "applicable": "u2",
         "random_success": "f1", "exact": "b1",
     },
-    Entries: {"rule": "i1", "input": "i1", "change": "i3", "margin": "f1", "votes": "i1"},
+    Entries: {"rule": "i1", "input": "i1", "change": "i3", "margin": "f1", "votes": "i1", "truth": "i1"},
 }  # fmt: skip
-_KINDS = {name: kind for columns in _COLUMNS.values() for name, kind in columns.items()} | {"base": "f1"}
+_KINDS = {name: kind for columns in _COLUMNS.values() for name, kind in columns.items()} | {
+    "base": "f1",
+    "needed": "i1",
+}
 _TYPES = {
     "key": np.uint64,
     "general": np.uint64,
@@ -34,6 +37,8 @@ _TYPES = {
     "change": np.int16,
     "margin": np.float32,
     "votes": np.int8,
+    "truth": np.int8,
+    "needed": np.int8,
 }
 _NO_SHARE = -1.0  # stands for NaN, which files do not hold
 _MOST_RADIUS = 2
@@ -51,10 +56,13 @@ def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complet
     """
     arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table.rules, name) for name in _COLUMNS[RuleColumns]}
     arrays |= {name: getattr(table.entries, name) for name in _COLUMNS[Entries]}
-    arrays |= {"base": table.base, "random_success": np.nan_to_num(table.rules.random_success, nan=_NO_SHARE)}
+    arrays |= {
+        "base": table.base,
+        "needed": table.needed,
+        "random_success": np.nan_to_num(table.rules.random_success, nan=_NO_SHARE),
+    }
     facts = {
         "inputs": fingerprint(inputs),
-        "majority": table.majority,
         "counts": asdict(table.counts),
         "complete": complete,
         "groups": [[group.labels, group.edges, group.edge_labels, group.bond] for group in table.groups],
@@ -80,8 +88,8 @@ def load_table(
         raise InputError(f"{path} is a rule table of another dataset: the graphs must be those it was mined from")
     with refusing_damage(path, advice=""):
         groups = tuple(_group(row, num_labels, num_edge_labels) for row in facts["groups"])
-        majority, counts = int(facts["majority"]), {name: int(value) for name, value in facts["counts"].items()}
-        require(min(majority, *counts.values()) >= 0 and majority <= _MOST_VOTES, "counts must not be negative")
+        counts = {name: int(value) for name, value in facts["counts"].items()}
+        require(min(counts.values()) >= 0, "counts must not be negative")
         arrays = {name: array.astype(_TYPES.get(name, array.dtype)) for name, array in arrays.items()}
         share = arrays["random_success"].astype(np.float32)
         arrays["random_success"] = np.where(share < 0, np.float32(np.nan), share)
@@ -89,7 +97,7 @@ def load_table(
             rules=RuleColumns(**{name: arrays[name] for name in _COLUMNS[RuleColumns]}),
             entries=Entries(**{name: arrays[name] for name in _COLUMNS[Entries]}),
             base=arrays["base"],
-            majority=majority,
+            needed=arrays["needed"],
             groups=groups,
             counts=MiningCounts(**counts),
         )
@@ -124,7 +132,8 @@ def _check_rules(table: RuleTable, num_inputs: int, num_labels: int) -> None:
     for name in _COLUMNS[RuleColumns]:
         shape = (size, wide[name]) if name in wide else (size,)
         require(getattr(rules, name).shape == shape, f"{name} must have shape {shape}")
-    require(table.base.shape == (num_inputs,), "every input has log-odds")
+    require(table.base.shape == table.needed.shape == (num_inputs,), "every input has log-odds, and votes it needs")
+    require(((table.needed >= 0) & (table.needed <= _MOST_VOTES)).all(), "votes must be votes")
     require(((rules.radius >= 0) & (rules.radius <= _MOST_RADIUS)).all(), "radius must be 0, 1 or 2")
     require(((rules.kinds >= -1) & (rules.kinds < len(KINDS))).all(), "kinds must be known")
     require((rules.kinds[:, 0] >= 0).all(), "a rule has a change")
@@ -146,6 +155,7 @@ def _check_entries(table: RuleTable, inputs: Sequence[Graph]) -> None:
     rises = np.diff(entries.rule * len(inputs) + entries.input) > 0
     require(rises.all(), "rules, and inputs of a rule, must increase")
     require(((entries.votes >= -1) & (entries.votes <= _MOST_VOTES)).all(), "votes must be votes")
+    require(((entries.truth >= -1) & (entries.truth <= 100)).all(), "truth must be a percentage")
     holds = np.unpackbits(table.rules.applicable, axis=1)[entries.rule, entries.input] if size else np.ones(0)
     require(bool(holds.all()), "a rule turns only inputs that hold what it finds")
 

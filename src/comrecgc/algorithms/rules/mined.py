@@ -42,10 +42,6 @@ a minute each. A few graphs of some hundred nodes reach it, where any two nodes 
 _SHARE_OF_SINGLES = 0.4  # of the time for the search that such a model is shown graphs with one change
 _TIMED = 64  # inputs on which its speed is measured
 
-LEAST_CONFIRMED = 0.5
-"""Share of the molecules a rule turns for which most of the panel must agree, where molecules come with charges and aromaticity: whoever reads such rules
-means to make something, and what moves one model alone is not worth it."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MinedRules:
@@ -105,7 +101,7 @@ def mine_rules(
         most_rules: Rules that the table keeps.
     """
     deadline, progress = context.clock.search_deadline(len(rejects)), context.report
-    oracle = oracle_of(task, classifier, plausibility)
+    oracle = oracle_of(task, rejects, classifier, plausibility)
     scorer = change_scorer_of(task, rejects, plausibility.ladder, context.num_jobs)
     base = log_odds(rejects.scores.probability)
     counting = oracle.log_odds(rejects.graphs, base)
@@ -117,7 +113,7 @@ def mine_rules(
     chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
         singles, composites, scorer, base, oracle=oracle, most_rules=most_rules,
-        definite=None if chemistry is None else chemistry.aromatic, least_confirmed=0.0 if chemistry is None else LEAST_CONFIRMED,
+        definite=None if chemistry is None else chemistry.aromatic, progress=progress,
     )  # fmt: skip
     mined = MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete)
     return _exactly_applicable(mined, context.num_jobs)
@@ -161,15 +157,19 @@ def change_scorer_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: 
     return ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
 
 
-def oracle_of(task: Task[Rules], classifier: Classifier, plausibility: Plausibility) -> Oracle:
+def oracle_of(task: Task[Rules], rejects: Rejects, classifier: Classifier, plausibility: Plausibility) -> Oracle:
     """The models that decide whether a changed input is accepted."""
     confirm = Rung.parse(task.changes) == Rung.CONFIRMED
     panel = () if plausibility.panel is None else tuple(member.classifier for member in plausibility.panel.members)
     if confirm and not panel:
         raise InputError(f"changes='confirmed' needs a panel. {plausibility.why_no_panel}")
-    needed = None if plausibility.panel is None else plausibility.panel.majority
-    permission = permission_of(task.algorithm, plausibility.ladder)
-    return Oracle(classifier=classifier, panel=panel, confirm=confirm, needed=needed, permission=permission)
+    unanimous = plausibility.panel is not None and plausibility.panel.unanimous
+    jury = plausibility.jury
+    return Oracle(
+        classifier=classifier, panel=panel, confirm=confirm, needed=len(panel) if unanimous else None,
+        permission=permission_of(task.algorithm, plausibility.ladder),
+        jury=jury, folds=None if jury is None else jury.folds[rejects.indices],
+    )  # fmt: skip
 
 
 def permission_of(rules: Rules, ladder: Ladder) -> MolecularPermission | None:
@@ -320,6 +320,7 @@ def _count(
         change=new_changes,
         margin=np.array([margin for _, _, margin in found], np.float32),
         votes=oracle.votes(scorer, new_inputs, new_changes[:, : len(record.change)].astype(np.int32)),
+        truth=oracle.truth(scorer, new_inputs, new_changes[:, : len(record.change)].astype(np.int32)),
     )
     return Entries.concatenate([table.entries.take(entries), new]), shown, is_exact
 

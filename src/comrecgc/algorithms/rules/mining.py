@@ -6,7 +6,7 @@ block; what is found does not depend on how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -19,7 +19,7 @@ from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
 from comrecgc.algorithms.rules.permission import Permission
 from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, room_for
 from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.models import Classifier
+from comrecgc.models import Classifier, Jury
 from comrecgc.run import Progress
 from comrecgc.scoring import change_kernels, compiled_network, incremental_kernels
 
@@ -28,12 +28,15 @@ FloatArray = npt.NDArray[np.float64]
 ACCEPTED = 4e-5
 """Log-odds beyond which a result counts as accepted: p > 0.50001, so that rounding cannot undo it."""
 NOT_ASKED = -1
-"""Votes of a panel that was not asked."""
+"""Votes of a panel, or estimate of a jury, that was not asked."""
+NEVER = 100
+"""Votes needed where no member of the panel rejects the input: none of them can confirm a change of it."""
 
 _TOO_MANY = (
     5_000_000  # changes from which on those that lower the log-odds are counted and not kept: there is no room for all
 )
 _BLOCK = 32  # inputs a thread takes at once
+_JUDGED = 20_000  # changed graphs the jury is shown at once
 _BUILT_NODES = 200_000  # nodes of changed graphs built at once for models that see graphs
 
 
@@ -338,6 +341,17 @@ class ChangeScorer:
             origins.append(origin)
         return GraphBatch.from_graphs(graphs), origins
 
+    def changed_inputs(self, inputs: IntArray, changes: IntArray) -> GraphBatch:
+        """The graphs after each row of changes; `inputs` must not decrease."""
+        places, starts = np.unique(inputs, return_index=True)
+        work = room_for([self.inputs[i] for i in places.tolist()])
+        bounds = [*starts.tolist(), len(inputs)]
+        parts = [
+            self._built(i, changes[first:last], work)[0]
+            for i, first, last in zip(places.tolist(), bounds, bounds[1:], strict=False)
+        ]
+        return GraphBatch.concatenate(parts)
+
     def _built(self, i: int, changes: IntArray, work: Any) -> tuple[GraphBatch, IntArray]:
         labels, edges, bonds, node_ptr, edge_ptr, origin = incremental_kernels.build_changed(
             *self._arrays[i], work, changes, *self._groups
@@ -390,6 +404,8 @@ class Oracle:
         confirm: Whether a result counts only if most of the panel accept it too.
         needed: Votes of the panel that decide; None for more than half.
         permission: Says which accepted results count at all; None for all.
+        jury: Estimates which results come true; None where there is none.
+        folds: The part of the jury's data that each input belongs to, `[N]`.
         tally: Counts what the explained model is asked.
     """
 
@@ -398,6 +414,8 @@ class Oracle:
     confirm: bool = False
     needed: int | None = None
     permission: Permission | None = None
+    jury: Jury | None = None
+    folds: npt.NDArray[np.int64] | None = None
     tally: Tally = field(default_factory=Tally)
 
     @property
@@ -453,11 +471,60 @@ class Oracle:
         return margin, goal
 
     def votes(self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray) -> npt.NDArray[np.int8]:
-        """How many of the panel accept what each row of changes makes, `[V]`; `NOT_ASKED` where there is no panel."""
+        """How many of the panel reject an input and accept what a row of changes makes of it, `[V]`; `NOT_ASKED` where there is no panel."""
         if not self.panel:
             return np.full(len(inputs), NOT_ASKED, np.int8)
-        said = [scorer.margins(member, inputs, changes) > 0 for member in self.panel]
+        heard = self.heard(scorer.inputs)
+        said = [
+            (scorer.margins(member, inputs, changes) > 0) & rejects[inputs]
+            for member, rejects in zip(self.panel, heard, strict=True)
+        ]
         return np.asarray(np.sum(said, axis=0), np.int8)
+
+    def heard(self, graphs: Sequence[Graph]) -> npt.NDArray[np.bool_]:
+        """Which members reject each input, `[members, N]`: the word of one that accepts an input as it is says nothing about its change."""
+        batch = GraphBatch.from_graphs(graphs)
+        return np.array([member.accept_probability(batch) < 0.5 for member in self.panel], bool).reshape(-1, len(batch))
+
+    def votes_needed(self, graphs: Sequence[Graph]) -> npt.NDArray[np.int8]:
+        """Votes that confirm a change of each input: most of the members that are heard, or as many as were asked for, `[N]`; 0 without a panel."""
+        if not self.panel:
+            return np.zeros(len(graphs), np.int8)
+        heard = self.heard(graphs).sum(axis=0)
+        most = heard // 2 + 1 if self.needed is None else np.full(len(graphs), self.needed)
+        return np.where(heard > 0, most, NEVER).astype(np.int8)
+
+    def truth(
+        self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, progress: Progress | None = None
+    ) -> npt.NDArray[np.int8]:
+        """How likely what each row of changes makes truly is of the class accept, according to the jury, in percent, `[V]`; `NOT_ASKED` without one."""
+        if self.jury is None or self.folds is None:
+            return np.full(len(inputs), NOT_ASKED, np.int8)
+        rows, place = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_inverse=True)
+        truth = np.zeros(len(rows), np.int8)
+        bounds = np.searchsorted(rows[:, 0], np.arange(len(scorer.inputs) + 1))
+        jury, folds = self.jury, self.folds
+
+        def ask(block: tuple[int, int]) -> int:
+            part = slice(int(bounds[block[0]]), int(bounds[block[1]]))
+            batch = scorer.changed_inputs(rows[part, 0], rows[part, 1:].reshape(-1, *changes.shape[1:]))
+            truth[part] = np.rint(100 * jury.truth(batch, folds[rows[part, 0]]))
+            return part.stop
+
+        with ThreadPoolExecutor(scorer.jobs) as pool:
+            for done in pool.map(ask, _blocks(bounds, _JUDGED)):
+                if progress is not None:
+                    progress("asking the jury", done, len(rows), "")
+        return truth[place.ravel()]
+
+
+def _blocks(bounds: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """Runs of inputs with about so many rows."""
+    first = 0
+    while first < len(bounds) - 1:
+        last = max(first + 1, int(np.searchsorted(bounds, bounds[first] + most, side="right")) - 1)
+        yield first, last
+        first = last
 
 
 def log_odds(probability: FloatArray) -> FloatArray:

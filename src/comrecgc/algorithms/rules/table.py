@@ -6,7 +6,7 @@ Everything else follows from it: the choice of rules, their statistics, a choice
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from comrecgc.algorithms.rules.composition import CompositeChanges
 from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, IntArray, Oracle
 from comrecgc.graphs import GraphBatch, NeighbourIndex
+from comrecgc.run import Progress
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ class Entries(Columns):
         input: An input where it is accepted within θ, on the rung, `[E]`, increasing within a rule.
         change: How it is carried out there, `[E, 3, 4]` (`change_kernels`); a kind of -1 is no change.
         margin: Log-odds of accept afterwards, `[E]`.
-        votes: How many of the panel accept it too, `[E]`; -1 if nobody was asked.
+        votes: How many of the panel reject the input and accept the result, `[E]`; -1 if nobody was asked.
+        truth: How likely the result truly is of the class accept, according to the jury, in percent, `[E]`; -1 if nobody was asked.
     """
 
     rule: npt.NDArray[np.int64]
@@ -98,6 +100,7 @@ class Entries(Columns):
     change: npt.NDArray[np.int16]
     margin: npt.NDArray[np.float32]
     votes: npt.NDArray[np.int8]
+    truth: npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,14 +110,12 @@ class MiningCounts:
     Args:
         num_left_out: Rules that turn so few inputs that they were left out.
         most_left_out: Inputs that any of those turns at most.
-        num_unconfirmed: Rules that were left out since the panel agrees too seldom.
         num_scored: Graphs that the explained model was asked about, inputs included; 0 where nobody counted.
         num_untried: Changes that it was not asked about, since there was no time for so many.
     """
 
     num_left_out: int = 0
     most_left_out: int = 0
-    num_unconfirmed: int = 0
     num_scored: int = 0
     num_untried: int = 0
 
@@ -127,7 +128,7 @@ class RuleTable:
         rules: The rules, one a row.
         entries: Each rule on each input that it turns.
         base: Log-odds of accept of every input as it is, `[N]`.
-        majority: Votes that are most of the panel; 0 if there is none.
+        needed: Votes of the panel that confirm a change of each input, `[N]`; 0 where there is no panel.
         groups: The groups that changes speak of.
         counts: How much was looked at, and what was left out.
     """
@@ -135,7 +136,7 @@ class RuleTable:
     rules: RuleColumns
     entries: Entries
     base: npt.NDArray[np.float64]
-    majority: int
+    needed: npt.NDArray[np.int8]
     groups: tuple[Group, ...]
     counts: MiningCounts = MiningCounts()
 
@@ -154,7 +155,24 @@ class RuleTable:
     @cached_property
     def confirmed(self) -> npt.NDArray[np.bool_]:
         """Which entries most of the panel accept, `[E]`."""
-        return (self.entries.votes >= self.majority) & (self.majority > 0)
+        needed = self.needed[self.entries.input]
+        return (self.entries.votes >= needed) & (needed > 0)
+
+    @property
+    def has_panel(self) -> bool:
+        """Whether a panel was asked."""
+        return bool((self.needed > 0).any())
+
+    @cached_property
+    def mean_truth(self) -> npt.NDArray[np.float64]:
+        """Share of the results of each rule that the jury expects to come true, `[K]`."""
+        total = np.bincount(self.entries.rule, self.entries.truth / 100, minlength=len(self))
+        return np.asarray(total / np.maximum(self.num_accepted, 1))
+
+    @property
+    def has_jury(self) -> bool:
+        """Whether a jury was asked."""
+        return bool((self.entries.truth >= 0).any())
 
     @cached_property
     def attached(self) -> npt.NDArray[np.int16]:
@@ -176,11 +194,11 @@ class RuleTable:
         """Share of the inputs it can be carried out on that a rule turns, `[K]`."""
         return self.num_accepted / np.maximum(self.rules.num_applicable, 1)
 
-    def incidence(self, *, confirmed: bool = False) -> csr_array:
-        """Which inputs each rule turns, `[K, N]`; with `confirmed`, only where most of the panel agree."""
+    def incidence(self, counts: npt.NDArray[np.bool_] | None = None) -> csr_array:
+        """Which inputs each rule turns, `[K, N]`; only by some entries, `[E]`, where these are given."""
         from scipy.sparse import csr_array
 
-        mask = self.confirmed if confirmed else np.ones(len(self.entries), bool)
+        mask = np.ones(len(self.entries), bool) if counts is None else counts
         ptr = np.concatenate([[0], np.cumsum(mask)])[self.ptr]
         return csr_array(
             (np.ones(int(mask.sum()), bool), self.entries.input[mask], ptr), shape=(len(self), self.num_inputs)
@@ -189,6 +207,13 @@ class RuleTable:
     def entries_of(self, rule: int) -> npt.NDArray[np.int64]:
         """Places of the entries of a rule."""
         return np.arange(self.ptr[rule], self.ptr[rule + 1])
+
+    def of_rules(self, rows: npt.NDArray[np.int64]) -> RuleTable:
+        """The table of some rules alone, by their rows, increasing."""
+        entries = self.entries.take(np.flatnonzero(np.isin(self.entries.rule, rows)))
+        return replace(
+            self, rules=self.rules.take(rows), entries=replace(entries, rule=np.searchsorted(rows, entries.rule))
+        )
 
     def inputs_of(self, rule: int) -> IntArray:
         """Inputs that a rule turns, increasing."""
@@ -210,7 +235,7 @@ def tabulate(
     most_rules: int = 3000,
     least_inputs: int = 2,
     definite: npt.NDArray[np.bool_] | None = None,
-    least_confirmed: float = 0.0,
+    progress: Progress | None = None,
 ) -> RuleTable:
     """The table of what was mined.
 
@@ -228,7 +253,7 @@ def tabulate(
         definite: Labels that say enough of a node for a group to be exchanged there, `[L]`; all other changes are then made only in their exact
             surroundings. "Replace hydroxy on a carbon by ethylamino" makes an amide of an acid and an amine of an alcohol, and nobody
             knows what to do with it. None where every rule may come without surroundings.
-        least_confirmed: Least share of the inputs a rule turns for which most of the panel agree, where there is one.
+        progress: Called as the jury is asked.
     """
     rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
@@ -241,10 +266,7 @@ def tabulate(
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
     votes = oracle.votes(scorer, entries.input, entries.change.astype(np.int32))
-    majority = oracle.majority if oracle.panel else 0
-    firm = _confirmed_rules(entries.key, key[kept], votes >= majority, least_confirmed if majority else 0.0)
-    of_firm = np.flatnonzero(np.isin(entries.key, key[kept[firm]]))
-    kept, applicable, entries, votes = kept[firm], applicable[firm], entries.take(of_firm), votes[of_firm]
+    truth = oracle.truth(scorer, entries.input, entries.change.astype(np.int32), progress)
     first = start[kept]
     change = rows.change[first]
     gained = _labels_gained(rows.input[first], change, scorer)
@@ -267,14 +289,14 @@ def tabulate(
             change=entries.change,
             margin=entries.margin.astype(np.float32),
             votes=votes,
+            truth=truth,
         ),
         base=base,
-        majority=majority,
+        needed=oracle.votes_needed(scorer.inputs),
         groups=scorer.vocabulary.groups,
         counts=MiningCounts(
             num_left_out=len(left_out),
             most_left_out=int(accepted[left_out].max(initial=0)),
-            num_unconfirmed=int((~firm).sum()),
             num_scored=len(base) + oracle.tally.graphs,
             num_untried=singles.num_untried,
         ),
@@ -381,15 +403,6 @@ def _say_enough(
         degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
         enough = (kind != change_kernels.ATTACH) | (degrees[node] > 1)
     return np.asarray(((kind < 0) | enough).all(axis=1), bool)
-
-
-def _confirmed_rules(
-    keys: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], confirmed: npt.NDArray[np.bool_], least: float
-) -> npt.NDArray[np.bool_]:
-    """Which rules, by their increasing keys, are confirmed for at least this share of their entries, `[K]`."""
-    of_rule = np.searchsorted(rules, keys)
-    num = np.bincount(of_rule, minlength=len(rules))
-    return np.asarray(np.bincount(of_rule, confirmed, minlength=len(rules)) >= least * num)
 
 
 def _padded(values: npt.NDArray[Any], fill: int) -> npt.NDArray[Any]:

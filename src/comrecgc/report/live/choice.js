@@ -29,8 +29,19 @@ function sumOfLargest(gains, rules, count, most) {
   }
   return sum;
 }
-// Greedy cover. `left` says which inputs count and are not covered yet, `gains` what every rule would add; both are changed.
-function cover(table, order, num, left, gains, onlyConfirmed, { picks = [], slack = table.slack } = {}) {
+// What each entry is worth: 1, or for truth the likelihood that it comes true less that it does not, in tenths; 0 where it does not count.
+function worthOf(table, wishes) {
+  const worth = new Uint8Array(table.input.length);
+  const forTruth = wishes.minTruth > 0 && table.hasJury;
+  for (let at = 0; at < worth.length; at += 1) {
+    if (wishes.confirmed && !table.confirmed[at]) continue;
+    if (forTruth && table.truth[at] < wishes.minTruth) continue;
+    worth[at] = forTruth ? Math.max(1, table.surplus[at]) : 1;
+  }
+  return worth;
+}
+// Greedy cover. `open` says which inputs count, `have` what is reached for each already, `gains` what every rule would add; the last two are changed.
+function cover(table, order, num, worth, have, { open = null, picks = [], slack = table.slack } = {}) {
   const rules = [];
   const added = [];
   let covered = 0;

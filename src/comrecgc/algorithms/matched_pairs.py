@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,12 +35,14 @@ class MatchedPairs:
         against: Pairs that go from accept to reject.
         stays_reject: Pairs that are labelled reject before and after.
         stays_accept: Pairs that are labelled accept before and after.
+        listed: The pairs, by the places of their graphs in the data.
     """
 
     as_said: int = 0
     against: int = 0
     stays_reject: int = 0
     stays_accept: int = 0
+    listed: tuple[tuple[int, int], ...] = ()
 
     def __len__(self) -> int:
         return self.as_said + self.against + self.stays_reject + self.stays_accept
@@ -73,7 +75,7 @@ class MatchedPairs:
         """Counts and shares as plain values."""
         return {
             "pairs": len(self),
-            **vars(self),
+            **{name: value for name, value in vars(self).items() if name != "listed"},
             "share_of_changes": self.share_of_changes,
             "interval": list(self.interval),
             "share_of_rejects": self.share_of_rejects,
@@ -104,6 +106,11 @@ class LabelledGraphs:
         return {key: next(iter(labels)) for key, labels in said.items() if len(labels) == 1}
 
     @cached_property
+    def places(self) -> Mapping[int, int]:
+        """Place of the first graph of every key."""
+        return {key: place for place, key in reversed(list(enumerate(self.keys.tolist())))}
+
+    @cached_property
     def compositions(self) -> npt.NDArray[np.int64]:
         """How many nodes of each label, and edges, every graph has, `[len(dataset), L + 1]`."""
         batch, num = GraphBatch.from_graphs(self.dataset.graphs), self.dataset.num_labels
@@ -125,7 +132,7 @@ class LabelledGraphs:
         told = slice(None) if len(rule.before.labels) - len(rule.kept) < 2 else slice(-1)
         known = {row[told].tobytes() for row in self.compositions}
         done: set[tuple[int, int]] = set()
-        counts = Counter[tuple[int, int]]()
+        counts, listed = Counter[tuple[int, int]](), []
         for place, row in enumerate(self.compositions + gained):
             if row[told].tobytes() not in known or int(self.keys[place]) not in self.classes:
                 continue
@@ -137,7 +144,8 @@ class LabelledGraphs:
                 if second in self.classes and second != first and (first, second) not in done:
                     done.add((first, second))
                     counts[self.classes[first], self.classes[second]] += 1
-        return _of_counts(counts)
+                    listed.append((self.places[first], self.places[second]))
+        return replace(_of_counts(counts), listed=tuple(listed))
 
     def pairs_along(
         self, vectors: npt.NDArray[np.float32], embedding: npt.NDArray[np.float32], *, theta: float, delta: float

@@ -1,0 +1,174 @@
+"""Trust in rules: what members of the jury that took no part say of the results shown, pairs of real graphs, and what is expected to come true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from comrecgc.algorithms.base import Task
+from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs
+from comrecgc.algorithms.plausibility import Plausibility
+from comrecgc.algorithms.rules.algorithm import Rules
+from comrecgc.algorithms.rules.choice import RuleFilter, choose
+from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.data import GraphDataset
+from comrecgc.explanation.assembly import VerifiedCounterfactual
+from comrecgc.graphs import GraphBatch, Rule, Rung
+from comrecgc.models import JuryReport
+from comrecgc.molecules import has_rdkit, to_smiles
+
+HARDLY = 0.05
+"""Share of the inputs below which hardly anything is expected to come true."""
+
+NUM_SHORTCUTS = 5
+"""Shortcuts of the model that are listed, at most."""
+
+BELIEVED = 0.5
+"""Results that are less likely than this to come true move the explained model alone."""
+
+_PRIOR = 10.0  # real pairs that the jury's estimate weighs as much as
+_MOST_LISTED = 100  # pairs of a rule
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trust:
+    """What speaks for the results of the chosen rules.
+
+    Args:
+        report: What the jury says of each result shown; None where there is none.
+        pairs: Pairs of real graphs that differ by each rule; None where no classes are known.
+        shown: The results.
+        num_inputs: Inputs there are.
+    """
+
+    report: JuryReport | None
+    pairs: Sequence[MatchedPairs] | None
+    shown: Sequence[VerifiedCounterfactual]
+    num_inputs: int
+
+    def statistics(self, recourse: int, dataset: GraphDataset) -> dict[str, Any]:
+        """Figures of one recourse; none where nobody was asked."""
+        report, pairs = self.report, None if self.pairs is None else self.pairs[recourse]
+        said: dict[str, Any] = {}
+        rows = [k for k, it in enumerate(self.shown) if it.recourse == recourse]
+        if report is not None and rows:
+            expected, interval = expected_share(float(report.expected[rows].mean()), pairs or MatchedPairs())
+            said |= {
+                "expected_true": expected,
+                "expected_interval": list(interval),
+                "jury_confirmed": int(report.confirmed[rows].sum()),
+            }
+        if pairs is not None and len(pairs):
+            said["pairs"] = {**pairs.figures(), "listed": _listed(pairs, dataset)}
+        return said
+
+    def figures(self, statistics: Sequence[dict[str, Any]]) -> dict[str, float | None]:
+        """Figures of all recourses together."""
+        if self.report is None:
+            return {}
+        count = np.array([sum(it.recourse == k for it in self.shown) for k in range(len(statistics))])
+        expected = np.array([one.get("expected_true", 0.0) for one in statistics])
+        confirmed = int(self.report.confirmed.sum())
+        return {
+            "expected_true": float(np.average(expected, weights=count)) if count.sum() else None,
+            "jury_confirmed": confirmed / max(self.num_inputs, 1),
+            "jury_share": confirmed / len(self.shown) if self.shown else None,
+        }
+
+
+def trust_in(
+    task: Task[Rules],
+    mined: MinedRules,
+    plausibility: Plausibility,
+    rules: Sequence[Rule],
+    shown: Sequence[VerifiedCounterfactual],
+) -> Trust:
+    """Ask members that took no part in the choice, and look for pairs of real graphs.
+
+    Args:
+        task: What was asked.
+        mined: The table and what it was mined from.
+        plausibility: The ladder, the panel and the jury.
+        rules: The chosen rules.
+        shown: The results shown.
+    """
+    jury, rejects = plausibility.jury, mined.rejects
+    if jury is None:
+        return Trust(report=None, pairs=None, shown=shown, num_inputs=len(rejects))
+    report = None
+    if shown:
+        places = np.array([it.place for it in shown])
+        before = GraphBatch.from_graphs(rejects.graphs[place] for place in places.tolist())
+        after = GraphBatch.from_graphs(it.graph for it in shown)
+        report = jury.report(before, after, jury.folds[rejects.indices[places]], _relatives(task, plausibility))
+    graphs = LabelledGraphs(rejects.dataset)
+    return Trust(report=report, pairs=[graphs.pairs(rule) for rule in rules], shown=shown, num_inputs=len(rejects))
+
+
+def _relatives(task: Task[Rules], plausibility: Plausibility) -> list[Any]:
+    """Networks of the panel that took no part: they do where results must be confirmed, and where models are explained together."""
+    panel = plausibility.panel
+    if panel is None or panel.unanimous or Rung.parse(task.changes) == Rung.CONFIRMED:
+        return []
+    return [member.classifier for member in panel.members]
+
+
+def expected_share(estimate: float, pairs: MatchedPairs) -> tuple[float, tuple[float, float]]:
+    """Share of the results of a rule that are expected to come true, and its 95% interval.
+
+    Pairs of real graphs whose first is labelled reject say it outright; the jury's estimate weighs as much as ten of them.
+    """
+    turned, stayed = pairs.as_said + _PRIOR * estimate, pairs.stays_reject + _PRIOR * (1 - estimate)
+    from scipy.stats import beta
+
+    low, high = (float(beta.ppf(level, turned + 0.5, stayed + 0.5)) for level in (0.025, 0.975))
+    return turned / (turned + stayed), (low, high)
+
+
+def _listed(pairs: MatchedPairs, dataset: GraphDataset) -> list[dict[str, Any]]:
+    """The pairs by name, with their labels; molecules with their SMILES."""
+    is_table = dataset.is_molecular and bool(dataset.edge_label_names) and has_rdkit()
+
+    def one(place: int) -> dict[str, Any]:
+        known: dict[str, Any] = {"name": dataset.names[place] if dataset.names else str(place)}
+        known["label"] = dataset.class_names[int(dataset.classes[place])]
+        return known | ({"smiles": to_smiles(dataset.graphs[place], dataset.label_names)} if is_table else {})
+
+    return [{"before": one(first), "after": one(second)} for first, second in pairs.listed[:_MOST_LISTED]]
+
+
+def shortcuts(mined: MinedRules, wishes: RuleFilter) -> list[int]:
+    """Rows of rules that move the explained model for many inputs, and that the jury does not believe.
+
+    Args:
+        mined: The table and what it was mined from.
+        wishes: What chosen rules must be like.
+    """
+    table = mined.table
+    if not table.has_jury or not len(table):
+        return []
+    rows = np.flatnonzero(table.mean_truth < BELIEVED)
+    doubted = table.of_rules(rows)
+    plain = RuleFilter(max_changes=wishes.max_changes, min_support=wishes.min_support)
+    return rows[choose(doubted, NUM_SHORTCUTS, plain).rules].tolist() if len(rows) else []
+
+
+def trust_warnings(
+    rejects: Rejects, figures: dict[str, float | None], coverage: float, wishes: RuleFilter
+) -> list[str]:
+    """What a reader must know first."""
+    expected = figures.get("expected_true")
+    if not wishes.min_truth or not len(rejects) or "jury_confirmed" not in figures:
+        return []
+    true = coverage * (expected or 0.0)
+    if true >= HARDLY:
+        return []
+    sentence = (
+        f"Hardly any change is expected to come true: rules whose results models of other kinds believe reach {coverage:.1%} of the rejects. "
+        "What else moves this model is listed as its shortcuts."
+    )
+    return [sentence]
