@@ -185,8 +185,7 @@ def _searched(setup: Setup) -> dict[str, Any]:
             continue
         row, words = rows[0], catalogue[rows[0]]
         picture = draw_rule(
-            rules[row], dataset.label_names,
-            edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular,
+            rules[row], dataset.schema,
             title=wanted.words, standalone=True,
         )  # fmt: skip
         found[wanted.name] = {

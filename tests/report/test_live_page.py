@@ -467,7 +467,9 @@ def test_names_and_verdicts_are_shown_and_hostile_ones_do_no_harm(
     hostile = '</script><img src=x onerror=alert(1)>"\u2028'
     chooser = chooser_of(live)
     rejects = chooser.mined.rejects
-    renamed = replace(rejects.dataset, label_names=tuple(f"{hostile}{name}" for name in live.label_names), name=hostile)
+    renamed = replace(
+        rejects.dataset, label_names=tuple(f"{hostile}{name}" for name in live.schema.label_names), name=hostile
+    )
     called = tuple(f"{hostile} no. {place}" for place in range(len(rejects)))
     mined = replace(chooser.mined, rejects=replace(rejects, dataset=renamed, names=called))
     found = replace(chooser, mined=mined).chosen()

@@ -282,7 +282,7 @@ def _tried(
         if name not in results:
             outcome = carried_out(rule, plain, place)
             after = as_graph(outcome.graph, graph)
-            if wishes and not wishes.allows(graph, after, explanation.label_names):
+            if wishes and not wishes.allows(graph, after, explanation.schema.label_names):
                 continue
             can = True
             if outcome.cost / (size + after.size - graph.size) <= task.theta:

@@ -202,9 +202,7 @@ def _words(records: Sequence[MinedRule], shown: Sequence[VerifiedCounterfactual]
         places[it.recourse].append((rejects.graphs[it.place], it.site))
     return describe_rules(
         [RuleAt(record.rule, at) for record, at in zip(records, places, strict=True)],
-        dataset.label_names,
-        edge_label_names=dataset.edge_label_names,
-        is_molecular=dataset.is_molecular,
+        dataset.schema,
     )
 
 
@@ -404,9 +402,7 @@ def catalogue_of(
     first = [mined.rejects.graphs[table.entries.input[table.ptr[record.row]]] for record in records]
     words = describe_rules(
         [RuleAt(record.rule, [(graph, record.site)]) for record, graph in zip(records, first, strict=True)],
-        dataset.label_names,
-        edge_label_names=dataset.edge_label_names,
-        is_molecular=dataset.is_molecular,
+        dataset.schema,
         taken=frozenset(recourse.summary for recourse in known.values()),
     )
     found = dict(known) | {

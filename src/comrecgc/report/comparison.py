@@ -272,13 +272,18 @@ def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -
     """Inputs that all have, if all speak of the same graphs."""
     first = explanations[0]
     for name, other in zip(names[1:], explanations[1:], strict=True):
-        if other.label_names != first.label_names or other.edge_label_names != first.edge_label_names:
+        if (
+            other.schema.label_names != first.schema.label_names
+            or other.schema.edge_label_names != first.schema.edge_label_names
+        ):
             raise InputError(f"Runs must be about the same labels: those of {names[0]} and {name} differ")
         shared = first.inputs.keys() & other.inputs.keys()
         if any(first.inputs[index].graph != other.inputs[index].graph for index in shared):
             raise InputError(f"Runs must be about the same graphs: those of {names[0]} and {name} differ")
-        if not shared and other.dataset != first.dataset:
-            raise InputError(f"Runs must be about the same graphs (got {first.dataset} and {other.dataset})")
+        if not shared and other.schema.dataset != first.schema.dataset:
+            raise InputError(
+                f"Runs must be about the same graphs (got {first.schema.dataset} and {other.schema.dataset})"
+            )
     return frozenset(first.inputs).intersection(*(other.inputs for other in explanations[1:]))
 
 

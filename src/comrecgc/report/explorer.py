@@ -92,12 +92,14 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
     table, task = chooser.mined.table, chooser.task
     inputs = list(explanation.inputs.values())
     return {
-        "labels": list(explanation.label_names),
-        "edgeLabels": None if explanation.edge_label_names is None else list(explanation.edge_label_names),
-        "classes": list(explanation.class_names),
-        "isMolecular": explanation.is_molecular,
-        "atoms": [_atom(name) for name in explanation.label_names] if explanation.is_molecular else [],
-        "dataset": explanation.dataset,
+        "labels": list(explanation.schema.label_names),
+        "edgeLabels": None
+        if explanation.schema.edge_label_names is None
+        else list(explanation.schema.edge_label_names),
+        "classes": list(explanation.schema.class_names),
+        "isMolecular": explanation.schema.is_molecular,
+        "atoms": [_atom(name) for name in explanation.schema.label_names] if explanation.schema.is_molecular else [],
+        "dataset": explanation.schema.dataset,
         "names": [clipped(it.name) for it in inputs] if any(it.name for it in inputs) else [],
         "kinds": list(KINDS),
         "theta": task.theta,
@@ -220,9 +222,9 @@ def _folds(num_inputs: int, seed: int, purpose: int) -> Array:
 
 def _positions(graphs: Sequence[Graph], explanation: Explanation) -> Array:
     """Where rdkit draws the atoms of each molecule, hydrogens apart, which the page puts where there is room; nothing otherwise."""
-    if not explanation.is_molecular:
+    if not explanation.schema.is_molecular:
         return np.zeros(0, np.int16)
-    names = explanation.label_names
+    names = explanation.schema.label_names
     found = []
     for graph in graphs:
         heavy = frozenset(node for node, label in enumerate(graph.labels.tolist()) if names[label] != "H")
@@ -311,6 +313,5 @@ def _groups(table: RuleTable, explanation: Explanation) -> list[list[Any]]:
 
 def _group_name(group: Group, explanation: Explanation) -> str:
     return describe_group(
-        group.labels, group.bonds, group.bond, explanation.label_names,
-        edge_label_names=explanation.edge_label_names, is_molecular=explanation.is_molecular,
+        group.labels, group.bonds, group.bond, explanation.schema,
     )  # fmt: skip
