@@ -260,6 +260,9 @@ def _request(
         request["panel"] = asdict(panel)
     else:
         request["panel"] = panel if isinstance(panel, bool) else [checksum(Path(path)) for path in _files(panel)]
+    if task.recourse == "rules":
+        jury = explainer.jury is None or explainer.jury
+        request["jury"] = jury if isinstance(jury, bool) else [checksum(Path(path)) for path in _files(jury)]
     if explainer.agree:
         request["agree"] = [checksum(Path(path)) for path in _files(explainer.agree)]
     return request
