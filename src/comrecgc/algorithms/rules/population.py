@@ -22,9 +22,8 @@ from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.rules import enumeration_kernels
 from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose_for_all, wilson_interval
 from comrecgc.algorithms.rules.composition import ChangeRows, Composition, composite_keys
-from comrecgc.algorithms.rules.matcher import PatternMatcher
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle, log_odds
-from comrecgc.algorithms.rules.reading import read_rules
+from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, packed
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules.composition import ChangeRows
-from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, IntArray, Oracle
+from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.graphs import GraphBatch, NeighbourIndex
 from comrecgc.scoring import change_kernels
 
