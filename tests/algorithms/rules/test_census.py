@@ -12,7 +12,7 @@ from comrecgc.algorithms.rules.mining import Oracle
 from comrecgc.algorithms.rules.population import Census, RuleIndex, count_rules
 from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.graphs import can_be_carried_out
-from tests.algorithms.rules.test_matcher import fits
+from tests.algorithms.rules.test_reading import fits
 from tests.algorithms.rules.test_table import Mined
 
 
