@@ -42,7 +42,7 @@ _SCALE = 256  # positions are kept as whole numbers, an edge being so long
 Array = npt.NDArray[Any]
 
 
-def rule_chooser(explanation: Explanation) -> RuleChooser | None:
+def loaded_chooser(explanation: Explanation) -> RuleChooser | None:
     """The table that an explanation was chosen from; None where it is not at hand, or nothing is in it."""
     chooser = None if explanation.chooser is None else explanation.chooser.in_memory()
     return chooser if isinstance(chooser, RuleChooser) and len(chooser.mined.table) else None
