@@ -21,14 +21,17 @@ from comrecgc.evidence import Answer, ControlEvidence, Evidence, ModelSummary, R
 from comrecgc.explanation import Explanation
 from comrecgc.report.comparison import ComparedRecourse, Comparison, Standing, standing_words
 from comrecgc.report.explorer import packed_table, rule_chooser
-from comrecgc.report.rule_views import frontier, rule_warnings, rung_sentence, thing_of
 from comrecgc.report.views import (
     clipped,
     covered_extent,
     figures,
+    frontier,
     recourse_views,
     rule_picture,
+    rule_warnings,
+    rung_sentence,
     tables,
+    thing_of,
     uncovered_views,
 )
 from comrecgc.run import write_text

@@ -16,11 +16,17 @@ from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.composition import Composition
 from comrecgc.algorithms.rules.files import load_table
-from comrecgc.algorithms.rules.matcher import PatternMatcher
 from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, IntArray, Oracle, log_odds
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.population import Census
-from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rule, read_rules, rule_isomorphism
+from comrecgc.algorithms.rules.reading import (
+    MinedRule,
+    PatternMatcher,
+    entry_sites,
+    read_rule,
+    read_rules,
+    rule_isomorphism,
+)
 from comrecgc.algorithms.rules.table import Entries, RuleTable, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError

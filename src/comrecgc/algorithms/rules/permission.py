@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.rules.groups import Group
+from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.graphs import (
     ChangedGraphs,
     Graph,
