@@ -118,7 +118,7 @@ def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 @dataclass(frozen=True, kw_only=True)
 class Composition:
-    """Search for composite rules.
+    """How much a search for composite rules tries.
 
     Args:
         num_parts: Single rules that are combined.
@@ -140,68 +140,21 @@ class Composition:
     further_slack: float = 1.0
     most_changes: int = 3
 
-    def search(
-        self,
-        singles: Changes,
-        base: FloatArray,
-        scorer: ChangeScorer,
-        oracle: Oracle,
-        *,
-        most_nodes: float = np.inf,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[list[ChangeRows], bool]:
-        """Rules of two changes, and of three, as far as they were worth a try, and whether there was time for all.
 
-        Args:
-            singles: Single changes, scored.
-            base: Log-odds of what counts, of every input as it is.
-            scorer: Carries out and scores changes.
-            oracle: The models that decide.
-            most_nodes: Nodes of all graphs made of two changes, and as many again of three; where there would be more, fewer places are tried.
-            deadline: When to stop, as `time.monotonic()` counts.
-            progress: Called as work proceeds.
-        """
-        if self.most_changes < 2 or not len(singles):
-            return [], True
-        state = _Search(self, singles, base, scorer, oracle, most_nodes, deadline, progress)
-        single = state.parts(ChangeRows.of(singles), self.num_parts)
-        found = state.combine(single, single)
-        if found and self.most_changes > 2:
-            found += state.combine(state.parts(ChangeRows.concatenate(found), self.num_extended), single)
-        return found, not state.out_of_time
+class CompositeSearch:
+    """Makes single changes together, on some inputs.
 
-    def carry_out(
-        self,
-        pairs: npt.NDArray[np.uint64],
-        triples: npt.NDArray[np.uint64],
-        singles: Changes,
-        base: FloatArray,
-        scorer: ChangeScorer,
-        oracle: Oracle,
-    ) -> list[ChangeRows]:
-        """Known rules of several changes, made at the places where a search would make them.
+    Args:
+        config: How much is tried.
+        singles: Single changes, scored.
+        base: Log-odds of what counts, of every input as it is.
+        scorer: Carries out and scores changes.
+        oracle: The models that decide.
+        most_nodes: Nodes of all graphs made of two changes, and as many again of three; where there would be more, fewer places are tried.
+        deadline: When to stop, as `time.monotonic()` counts.
+        progress: Called as work proceeds.
+    """
 
-        Args:
-            pairs: Single rules to be carried out together, `[P, 2]`.
-            triples: Keys of pairs, and a single rule to be carried out beside each, `[T, 2]`.
-            singles: Single changes, scored.
-            base: Log-odds of what counts, of every input as it is.
-            scorer: Carries out and scores changes.
-            oracle: The models that decide.
-        """
-        state = _Search(self, singles, base, scorer, oracle)
-        parts = np.unique(np.concatenate([pairs.ravel(), triples[:, 1]]))
-        single = state.parts(ChangeRows.of(singles), parts)
-        found = [state.make(single, single, np.searchsorted(parts, pairs), same=True)]
-        if len(triples):
-            names = np.unique(triples[:, 0])
-            both = np.stack([np.searchsorted(names, triples[:, 0]), np.searchsorted(parts, triples[:, 1])], axis=1)
-            found.append(state.make(state.parts(found[0], names), single, both, same=False))
-        return found
-
-
-class _Search:
     def __init__(
         self,
         config: Composition,
@@ -209,6 +162,7 @@ class _Search:
         base: FloatArray,
         scorer: ChangeScorer,
         oracle: Oracle,
+        *,
         most_nodes: float = np.inf,
         deadline: float | None = None,
         progress: Progress | None = None,
@@ -226,6 +180,32 @@ class _Search:
         accepted = singles.accepted
         # What covers what so far: rules of one change, at radius 0.
         self.sets = _sets(singles.rule[accepted, 0], singles.input[accepted])
+
+    def search(self) -> tuple[list[ChangeRows], bool]:
+        """Rules of two changes, and of three, as far as they were worth a try, and whether there was time for all."""
+        if self.config.most_changes < 2 or not len(self.singles):
+            return [], True
+        single = self.parts(ChangeRows.of(self.singles), self.config.num_parts)
+        found = self.combine(single, single)
+        if found and self.config.most_changes > 2:
+            found += self.combine(self.parts(ChangeRows.concatenate(found), self.config.num_extended), single)
+        return found, not self.out_of_time
+
+    def carry_out(self, pairs: npt.NDArray[np.uint64], triples: npt.NDArray[np.uint64]) -> list[ChangeRows]:
+        """Known rules of several changes, made at the places where a search would make them.
+
+        Args:
+            pairs: Single rules to be carried out together, `[P, 2]`.
+            triples: Keys of pairs, and a single rule to be carried out beside each, `[T, 2]`.
+        """
+        parts = np.unique(np.concatenate([pairs.ravel(), triples[:, 1]]))
+        single = self.parts(ChangeRows.of(self.singles), parts)
+        found = [self.make(single, single, np.searchsorted(parts, pairs), same=True)]
+        if len(triples):
+            names = np.unique(triples[:, 0])
+            both = np.stack([np.searchsorted(names, triples[:, 0]), np.searchsorted(parts, triples[:, 1])], axis=1)
+            found.append(self.make(self.parts(found[0], names), single, both, same=False))
+        return found
 
     def parts(self, made: ChangeRows, wanted: int | npt.NDArray[np.uint64]) -> Parts:
         """The rules of these keys, which increase, or as many as close most of the gaps to oracle, over all inputs."""

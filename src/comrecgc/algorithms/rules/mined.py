@@ -14,7 +14,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
-from comrecgc.algorithms.rules.composition import Composition
+from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.files import load_table
 from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, IntArray, Oracle, log_odds
 from comrecgc.algorithms.rules.permission import MolecularPermission
@@ -117,9 +117,10 @@ def mine_rules(
     counting = oracle.log_odds(rejects.graphs, base)
     most_nodes = most_nodes_of(oracle, rejects, deadline)
     singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
-    composites, complete = Composition(most_changes=task.algorithm.max_changes).search(
-        singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
-    )
+    composition = Composition(most_changes=task.algorithm.max_changes)
+    composites, complete = CompositeSearch(
+        composition, singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
+    ).search()
     chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
         singles, composites, scorer, base, oracle=oracle, most_rules=most_rules,

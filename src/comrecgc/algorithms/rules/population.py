@@ -21,7 +21,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.rules import enumeration_kernels
 from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose_for_all, wilson_interval
-from comrecgc.algorithms.rules.composition import ChangeRows, Composition, composite_keys
+from comrecgc.algorithms.rules.composition import ChangeRows, CompositeSearch, Composition, composite_keys
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle, log_odds
 from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, packed
@@ -156,9 +156,8 @@ def count_rules(
     singles = scorer.changes(oracle, wanted=index.wanted)
     composites: list[ChangeRows] = []
     if len(index.pairs) and len(singles):
-        composites = Composition().carry_out(
-            index.pairs, index.triples, singles, oracle.log_odds(inputs, base), scorer, oracle
-        )
+        search = CompositeSearch(Composition(), singles, oracle.log_odds(inputs, base), scorer, oracle)
+        composites = search.carry_out(index.pairs, index.triples)
     shape = (len(index.key), len(inputs))
     turned = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
     for key, input_ in _accepted_keys(singles, composites, scorer, index):
