@@ -21,8 +21,8 @@ from comrecgc.algorithms.rules.choice import (
     held_out_success,
     wilson_interval,
 )
-from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.table import Entries, RuleColumns, RuleTable
+from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.errors import InputError
 
 seeds = st.integers(0, 10**6)
