@@ -37,6 +37,8 @@ LEAST_BALANCED = 0.55
 _LEAST_GRAPHS = 5  # of each class in every part
 _FIRMEST = 0.99  # no member is taken for surer than this
 _SHRINKAGE = 0.01  # of the stack towards the plain mean of log-odds
+_FEWEST_SURE = 20  # answers by which noise is judged
+_MOST_NOISE = 0.2
 _ASKED_AT_ONCE = 4096  # graphs whose counts are in memory
 _TREES = 100
 
@@ -230,10 +232,12 @@ class Stack:
     Args:
         weights: Weight of each member, none negative, `[m]`.
         offset: What is added.
+        noise: Share of labels that are wrong, as far as can be told: how often the surest answers disagree with them.
     """
 
     weights: FloatArray
     offset: float
+    noise: float = 0.0
 
     @classmethod
     def of(cls, unseen: Sequence[FloatArray], accepted: npt.NDArray[np.bool_]) -> Stack:
@@ -254,11 +258,16 @@ class Stack:
 
         bounds = [(0, None)] * said.shape[1] + [(None, None)]
         found = minimize(loss, plain, jac=True, bounds=bounds, method="L-BFGS-B").x
-        return cls(found[:-1], float(found[-1]))
+        stack = cls(found[:-1], float(found[-1]))
+        together = stack.probability(np.stack(unseen, axis=1))
+        surest = np.argsort(-np.abs(together - 0.5), kind="stable")[: max(_FEWEST_SURE, len(together) // 4)]
+        wrong = float(((together > 0.5) != accepted)[surest].mean())
+        return replace(stack, noise=min(wrong, _MOST_NOISE))
 
     def probability(self, said: FloatArray) -> FloatArray:
-        """One probability from those of all members, `[B, m]` to `[B]`."""
-        return np.asarray(1 / (1 + np.exp(-(_log_odds(said) @ self.weights + self.offset))))
+        """One probability from those of all members, `[B, m]` to `[B]`: of the true label, not of one that may be wrong."""
+        labelled = 1 / (1 + np.exp(-(_log_odds(said) @ self.weights + self.offset)))
+        return np.clip((labelled - self.noise) / (1 - 2 * self.noise), 0, 1)
 
 
 def train_jury(
