@@ -177,7 +177,7 @@ class CommonRecourseExplainer:
             context.before_search()
         candidates = task.algorithm.find(resolved, scorer, rejects, self.plausibility_, context)
         context.clock.lap("search")
-        candidates = self.plausibility_.confirmed(candidates, resolved)
+        candidates = self.plausibility_.confirmed(candidates, resolved, rejects.graphs)
         chosen = choose_recourses(resolved, candidates, context.num_jobs)
         context.clock.lap("selection")
         if isinstance(task.algorithm.delta, str):

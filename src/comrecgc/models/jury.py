@@ -189,7 +189,7 @@ class Jury:
             earlier = np.c_[earlier, model.accept_probability(before)]
             later = np.c_[later, model.accept_probability(after)]
         return JuryReport(
-            self._whole_stack.probability(said), heard=earlier < 0.5, agree=(earlier < 0.5) & (later > 0.5)
+            self._whole_stack.probability(said), heard=earlier <= 0.5, agree=(earlier <= 0.5) & (later > 0.5)
         )
 
     @property

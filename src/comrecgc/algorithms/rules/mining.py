@@ -484,7 +484,9 @@ class Oracle:
     def heard(self, graphs: Sequence[Graph]) -> npt.NDArray[np.bool_]:
         """Which members reject each input, `[members, N]`: the word of one that accepts an input as it is says nothing about its change."""
         batch = GraphBatch.from_graphs(graphs)
-        return np.array([member.accept_probability(batch) < 0.5 for member in self.panel], bool).reshape(-1, len(batch))
+        return np.array([member.accept_probability(batch) <= 0.5 for member in self.panel], bool).reshape(
+            -1, len(batch)
+        )
 
     def votes_needed(self, graphs: Sequence[Graph]) -> npt.NDArray[np.int8]:
         """Votes that confirm a change of each input: most of the members that are heard, or as many as were asked for, `[N]`; 0 without a panel."""
