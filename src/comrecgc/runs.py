@@ -340,9 +340,14 @@ class Run:
         panel = self.panel if isinstance(self.panel, Panel) else load_panel(self.panel, label_names=names)
         return replace(plausibility, panel=panel)
 
-    def evaluate(self) -> list[Figure]:
-        """Recompute every figure from the stored graphs and the models, from scratch."""
-        return evaluate_run(self.path, self.models)
+    def evaluate(self, graphs: Graphs | None = None) -> list[Figure]:
+        """Recompute every figure from the stored graphs and the models, from scratch.
+
+        Args:
+            graphs: The data that the run explained, with its classes: the jury is trained on them again. Without it, what the jury says is
+                not recomputed.
+        """
+        return evaluate_run(self.path, self.models, None if graphs is None else as_dataset(graphs)[0])
 
     def evidence(
         self,

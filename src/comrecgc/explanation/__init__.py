@@ -1,6 +1,6 @@
 """comrecgc.explanation."""
 
-from comrecgc.explanation.assembly import explain_nothing, stamped
+from comrecgc.explanation.assembly import VerifiedCounterfactual, explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.folder import csv_text
@@ -16,4 +16,5 @@ from comrecgc.explanation.stored import (
     stored_task,
     stored_wishes,
 )
+from comrecgc.explanation.trust import trust_in
 from comrecgc.explanation.vectors import Verified, distances, explain_recourses, run_figures
