@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -314,20 +314,20 @@ class ChangeScorer:
     def built(self, inputs: IntArray, changes: IntArray) -> tuple[GraphBatch, list[IntArray]]:
         """The graphs after each row of changes, and which node each of their nodes was (-1 for new ones)."""
         work = room_for([self.inputs[i] for i in np.unique(inputs).tolist()])
-        graphs, origins = [], []
-        for i, row in zip(inputs.tolist(), changes, strict=True):
-            batch, origin = self._built(i, row[None], work)
-            graphs.append(batch[0])
-            origins.append(origin)
-        return GraphBatch.from_graphs(graphs), origins
+        made = [self._built(i, row[None], work) for i, row in zip(inputs.tolist(), changes, strict=True)]
+        return GraphBatch.concatenate([batch for batch, _ in made]), [origin for _, origin in made]
 
     def _built(self, i: int, changes: IntArray, work: Any) -> tuple[GraphBatch, IntArray]:
         labels, edges, bonds, node_ptr, edge_ptr, origin = incremental_kernels.build_changed(
             *self._arrays[i], work, changes, *self._groups
         )
-        return GraphBatch(
-            labels, edges, node_ptr, edge_ptr, None if self.inputs[i].edge_labels is None else bonds
-        ), origin
+        graph = self.inputs[i]
+        batch = GraphBatch(labels, edges, node_ptr, edge_ptr, None if graph.edge_labels is None else bonds)
+        if graph.source >= 0:  # new nodes have ids beyond those of the graph
+            batch = replace(
+                batch, ids=np.where(origin < 0, graph.next_id + np.arange(len(origin)), origin), source=graph.source
+            )
+        return batch, origin
 
     def _map(
         self,

@@ -73,10 +73,11 @@ class Vocabulary:
             ladder: The ladder of the dataset, where it is known.
         """
         batch = GraphBatch.from_graphs(dataset.graphs)
-        ladder = ladder or ladder_of(dataset.graphs, dataset.label_names, min_seen=min_seen)
+        ladder = ladder or ladder_of(dataset.graphs, dataset.label_names, dataset.edge_label_names, min_seen=min_seen)
         num_edge_labels = len(dataset.edge_label_names or "-")
         groups, names, counts = find_groups(batch, min_seen)
-        bonding = bonding_of(dataset.graphs, dataset.label_names) if rung >= Rung.PLAUSIBLE else None
+        plain = rung < Rung.PLAUSIBLE or not dataset.is_molecular
+        bonding = None if plain else bonding_of(dataset.graphs, dataset.label_names)
         num_places = int((batch.labels != (-1 if bonding is None else bonding.hydrogen)).sum())
         num_offered = min(max(MOST_ATTACHED // max(num_places, 1), OFFERED[0]), OFFERED[1])
         rare = names[np.argsort(-counts, kind="stable")[num_offered:]]
