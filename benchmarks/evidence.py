@@ -46,12 +46,12 @@ def main() -> None:
         started = seconds()
         evidence = load_evidence(run) if options.kept else None
         if evidence is None:
-            dataset = load_dataset(options.dataset or explanation.dataset)
+            dataset = load_dataset(options.dataset or explanation.schema.dataset)
             evidence = open_run(run).evidence(
                 dataset, with_controls=not options.no_controls, context=RunContext(jobs=options.jobs)
             )
         show(evidence, seconds() - started)
-        if explanation.dataset == "mutagenicity":
+        if explanation.schema.dataset == "mutagenicity":
             show_published(explanation)
 
 
@@ -129,7 +129,7 @@ def published_changes(
     patterns = [(group, Chem.MolFromSmarts(group.smarts)) for group in groups]
 
     def counts(graph: Graph) -> Counter[str] | None:
-        molecule = to_rdkit(graph, explanation.label_names)
+        molecule = to_rdkit(graph, explanation.schema.label_names)
         if molecule is None or Chem.SanitizeMol(molecule, catchErrors=True) != Chem.SanitizeFlags.SANITIZE_NONE:
             return None
         return Counter({group.name: len(molecule.GetSubstructMatches(pattern)) for group, pattern in patterns})

@@ -79,7 +79,7 @@ def show(name: str, dataset: GraphDataset, seconds: float, expected: list[str] |
 
 def show_run(run: Path) -> None:
     explanation = Explanation.load(run)
-    names = explanation.label_names
+    names = explanation.schema.label_names
     made = []
     for recourse in explanation.recourses:
         assert recourse.rule is not None

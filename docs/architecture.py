@@ -47,7 +47,7 @@ def main(path: Path) -> None:
         key=lambda i: (dataset.graphs[i].num_nodes, i),
     )
     edits = next(iter(true_recourses(dataset.toxicophores[index][0]).values()))
-    drawn = Pen(dataset.label_names, dataset.edge_label_names, dataset.is_molecular).draw(dataset.graphs[index], edits)
+    drawn = Pen(dataset.schema).draw(dataset.graphs[index], edits)
     height = 2 * TOP + STEP * len(STATIONS)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '  # noqa: ISC004

@@ -57,10 +57,10 @@ def read(folder: Path) -> None:
     """Read the run, and read it again after writing it."""
     explanation = Explanation.load(folder)
     for rejected in explanation.inputs.values():
-        check_graph(rejected.graph, len(explanation.label_names))
+        check_graph(rejected.graph, len(explanation.schema.label_names))
     for recourse in explanation.recourses:
         for member in recourse.covered:
-            check_graph(member.counterfactual, len(explanation.label_names))
+            check_graph(member.counterfactual, len(explanation.schema.label_names))
     again = emptied(folder.parents[1] / "again")
     explanation.save(again)
     loaded = Explanation.load(again)

@@ -79,4 +79,4 @@ def read(folder: Path) -> None:
     assert len(chosen.recourses) <= 2
     for recourse in chosen.recourses:
         for member in recourse.covered:
-            check_graph(member.counterfactual, len(explanation.label_names))
+            check_graph(member.counterfactual, len(explanation.schema.label_names))

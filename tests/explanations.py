@@ -50,7 +50,6 @@ def explain(
     Words take longest: without `in_words` they are made of the first member of each group alone.
     """
     rng = np.random.default_rng(seed)
-    names = dataset.label_names
     inputs = {
         index: RejectedInput(graph, 0.5 + 0.5 * float(rng.random()))
         for index, graph in enumerate(dataset.graphs)
@@ -74,9 +73,7 @@ def explain(
         ]
         words = describe_recourse(
             [(dataset.graphs[index], path) for index, path in (group if in_words else group[:1])],
-            names,
-            edge_label_names=dataset.edge_label_names,
-            is_molecular=dataset.is_molecular,
+            dataset.schema,
         )
         recourses.append(
             CommonRecourse(
@@ -93,7 +90,7 @@ def explain(
     reasons = list(Reason)
     covered = len(seen) / max(1, len(inputs))
     return Explanation(
-        dataset=dataset.name,
+        schema=dataset.schema,
         parameters={"theta": 0.1, "delta": 0.02, "num_recourses": len(groups), "problem": "fcr", "seed": seed},
         metrics={
             "coverage": covered,
@@ -107,10 +104,6 @@ def explain(
         inputs=inputs,
         recourses=tuple(recourses),
         uncovered=tuple(Uncovered(input=DatasetIndex(index), reason=reasons[index % len(reasons)]) for index in left),
-        label_names=names,
-        class_names=dataset.class_names,
-        edge_label_names=dataset.edge_label_names,
-        is_molecular=dataset.is_molecular,
         warnings=warnings,
         notes=dataset.notes,
         facts=FACTS,
@@ -183,9 +176,7 @@ def explain_by_rules(
                     cost=rule.cost,
                 )
             )
-        words = describe_rule(
-            rule, dataset.label_names, edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular
-        )
+        words = describe_rule(rule, dataset.schema)
         recourses.append(
             CommonRecourse(
                 rule=rule,
@@ -212,7 +203,7 @@ def explain_by_rules(
     reasons = [Reason.NO_COUNTERFACTUAL, Reason.BUDGET_EXHAUSTED]
     left = sorted(set(inputs) - set(seen))
     return Explanation(
-        dataset=dataset.name,
+        schema=dataset.schema,
         recourse="rules",
         changes="plausible",
         parameters={"theta": 0.1, "num_recourses": len(rules), "seed": 0},
@@ -231,10 +222,6 @@ def explain_by_rules(
         inputs=inputs,
         recourses=tuple(recourses),
         uncovered=tuple(Uncovered(input=DatasetIndex(index), reason=reasons[index % 4 // 2]) for index in left),
-        label_names=dataset.label_names,
-        class_names=dataset.class_names,
-        edge_label_names=dataset.edge_label_names,
-        is_molecular=dataset.is_molecular,
         warnings=warnings,
         notes=("A panel of 4 given classifiers was asked too.",) if has_panel else (),
         facts=FACTS,

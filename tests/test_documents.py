@@ -143,10 +143,10 @@ def test_the_examples_of_models_of_molecules_run(
     assert any("nitro" in recourse.summary for recourse in explanation.recourses)
     for recourse in explanation.recourses:
         for member in recourse.covered:
-            molecule = sanitise(member.counterfactual, explanation.label_names)
+            molecule = sanitise(member.counterfactual, explanation.schema.label_names)
             assert molecule is not None
             assert molecule.GetNumAtoms() == member.counterfactual.num_nodes
-            assert "." not in names["to_smiles"](member.counterfactual, explanation.label_names)
+            assert "." not in names["to_smiles"](member.counterfactual, explanation.schema.label_names)
     assert "1. " in capsys.readouterr().out
 
 

@@ -404,7 +404,7 @@ def test_a_saved_explainer_goes_on(tmp_path: Path, kind: type[Algorithm]) -> Non
     run = open_run(tmp_path / "kept", classifier=model, embedder=embedder)
     assert run.explanation == made.explanation_
     assert run.apply(unseen) == made.explain(unseen)
-    assert replace(run.apply(unseen.to_pyg()), dataset=unseen.name) == made.explain(unseen)
+    assert replace(run.apply(unseen.to_pyg()), schema=unseen.schema) == made.explain(unseen)
     if kind is Rules:
         assert run.choose(num_recourses=1).coverage == made.explanation_.coverage_curve[0]
     with pytest.raises(InputError, match="does not name its classifier"):

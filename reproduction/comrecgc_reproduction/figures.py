@@ -176,7 +176,7 @@ def _searched(setup: Setup) -> dict[str, Any]:
     assert mined is not None
     catalogue, rules = catalogue_of(mined), [record.rule for record in mined.rules()]
     table = mined.table
-    order = sorted(range(len(table)), key=lambda row: (table.num_changes[row], -table.num_accepted[row], row))
+    order = sorted(range(len(table)), key=lambda row: (table.rules.num_changes[row], -table.num_accepted[row], row))
     found: dict[str, Any] = {}
     for wanted in WANTED:
         rows = [row for row in order if difference(rules[row], dataset.label_names) == wanted.difference]
@@ -185,14 +185,13 @@ def _searched(setup: Setup) -> dict[str, Any]:
             continue
         row, words = rows[0], catalogue[rows[0]]
         picture = draw_rule(
-            rules[row], dataset.label_names,
-            edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular,
+            rules[row], dataset.schema,
             title=wanted.words, standalone=True,
         )  # fmt: skip
         found[wanted.name] = {
             "words": words.summary,
             "turned": int(table.num_accepted[row]),
-            "applicable": int(table.num_applicable[row]),
+            "applicable": int(table.rules.num_applicable[row]),
             "alike": len(rows),
             "picture": picture,
         }

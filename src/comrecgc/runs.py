@@ -347,7 +347,7 @@ class Run:
             return loaded if "embedder" in files else replace(loaded, embedder=as_embedder(given["embedder"]))
         embedder = given["embedder"]
         if isinstance(embedder, str | Path):
-            embedder = load_embedder(Path(embedder), label_names=self.explanation.label_names)
+            embedder = load_embedder(Path(embedder), label_names=self.explanation.schema.label_names)
         classifier = as_classifier(given["classifier"], self.dataset)
         return ModelPair(classifier, None if embedder is None else as_embedder(embedder))
 
@@ -357,7 +357,7 @@ class Run:
         plausibility = run_plausibility(self.path, self.explanation)
         if self.panel is None:
             return plausibility
-        names = self.explanation.label_names
+        names = self.explanation.schema.label_names
         panel = self.panel if isinstance(self.panel, Panel) else load_panel(self.panel, label_names=names)
         return replace(plausibility, panel=panel)
 
@@ -398,7 +398,7 @@ class Run:
         """
         dataset = as_dataset(graphs)[0]
         if isinstance(graphs, GraphDataset):
-            dataset = with_label_names(dataset, self.explanation.label_names)
+            dataset = with_label_names(dataset, self.explanation.schema.label_names)
         else:
             dataset = over_labels_of(dataset, self.dataset)
         constraint = self.explanation.parameters.get("constraint")

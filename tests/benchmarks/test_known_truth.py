@@ -53,10 +53,9 @@ def explained(dataset: PlantedDataset, changed: dict[int, Graph]) -> Explanation
         for index, graph in changed.items()
     )  # fmt: skip
     return Explanation(
-        dataset="planted", parameters={}, metrics={}, uncovered=(), label_names=dataset.label_names,
+        schema=dataset.schema, parameters={}, metrics={}, uncovered=(),
         inputs={i: RejectedInput(dataset[i], 0.9) for i in changed},
         recourses=(CommonRecourse(summary="a recourse", vector=(1.0,), covered=members),),
-        edge_label_names=dataset.edge_label_names, is_molecular=True,
     )  # fmt: skip
 
 

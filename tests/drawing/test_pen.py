@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from comrecgc.drawing import Pen
-from comrecgc.graphs import Edit, EditKind, Graph
+from comrecgc.graphs import Edit, EditKind, Graph, Schema
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.molecules.smiles import from_smiles
 
@@ -25,7 +25,7 @@ def marked(svg: str, mark: str) -> list[ET.Element]:
 @pytest.fixture
 def pen() -> Pen:
     pytest.importorskip("rdkit")
-    return Pen(ELEMENTS, BOND_NAMES, is_molecular=True)
+    return Pen(Schema(ELEMENTS, BOND_NAMES, is_molecular=True))
 
 
 def test_what_goes_is_marked_before_and_gone_after(pen: Pen) -> None:
@@ -71,7 +71,7 @@ def test_bonds_are_drawn_by_their_order(pen: Pen) -> None:
 
 
 def test_other_graphs_are_circles_with_tips() -> None:
-    picture = Pen(("helix", "sheet")).draw(Graph([0, 1], [[0, 1]]), (Edit(EditKind.REMOVE_NODE, 1),))
+    picture = Pen(Schema(("helix", "sheet"))).draw(Graph([0, 1], [[0, 1]]), (Edit(EditKind.REMOVE_NODE, 1),))
     before = ET.fromstring(picture.before)
     assert [part.text for part in before.iter(f"{SVG}title")] == ["helix", "sheet"]
     assert [part.text for part in before.iter(f"{SVG}text")] == ["he", "sh"]
@@ -82,7 +82,7 @@ def test_other_graphs_are_circles_with_tips() -> None:
 def test_hostile_names_stay_text(is_molecular: bool) -> None:
     labels = list(range(len(HOSTILE)))
     edges = [[i, i + 1] for i in labels[:-1]]
-    pen = Pen(HOSTILE, HOSTILE, is_molecular=is_molecular)
+    pen = Pen(Schema(HOSTILE, HOSTILE, is_molecular=is_molecular))
     picture = pen.draw(Graph(labels, edges, labels[:-1]), (Edit(EditKind.RELABEL, 0, 3),), title=HOSTILE[1])
     for svg in (picture.before, picture.after):
         tree = ET.fromstring(svg)
@@ -95,7 +95,7 @@ def test_hostile_names_stay_text(is_molecular: bool) -> None:
 def test_of_a_large_graph_only_the_surroundings_of_the_change_are_drawn() -> None:
     n = 400
     chain = Graph(np.zeros(n, dtype=int), [[i, i + 1] for i in range(n - 1)])
-    picture = Pen(("a", "b")).draw(chain, (Edit(EditKind.RELABEL, 200, 1),))
+    picture = Pen(Schema(("a", "b"))).draw(chain, (Edit(EditKind.RELABEL, 200, 1),))
     drawn = len(list(ET.fromstring(picture.before).iter(f"{SVG}g")))
     assert picture.num_hidden == n - drawn
     assert 40 < drawn <= 70
@@ -111,5 +111,5 @@ def test_pictures_are_small_and_always_the_same(pen: Pen) -> None:
 
 
 def test_a_graph_of_one_node() -> None:
-    picture = Pen(("a",)).draw(Graph([0], []), ())
+    picture = Pen(Schema(("a",))).draw(Graph([0], []), ())
     assert ET.fromstring(picture.before).get("viewBox") == "-16 -16 32 32"

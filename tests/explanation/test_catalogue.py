@@ -47,7 +47,7 @@ def check(explanation: Explanation) -> None:
     assert isinstance(chooser, RuleChooser)
     catalogue = catalogue_of(chooser.mined)
     assert len({rule.summary for rule in catalogue}) == len({rule.smirks for rule in catalogue})
-    names = explanation.label_names
+    names = explanation.schema.label_names
     for recourse in explanation.recourses:
         assert recourse.rule is not None
         assert recourse.smirks is not None

@@ -71,7 +71,7 @@ def test_every_entry_is_shown_at_the_site_that_was_mined() -> None:
             entry = mined.table.entry(recourse.row, place_of[member.input])
             assert entry >= 0
             built, origins = mined.scorer.built(
-                mined.table.input[[entry]], mined.table.change[[entry]].astype(np.int32)
+                mined.table.entries.input[[entry]], mined.table.entries.change[[entry]].astype(np.int32)
             )
             after = as_networkx(built[0])
             names = {k: int(old) if old >= 0 else ("new", k) for k, old in enumerate(origins[0])}

@@ -205,7 +205,9 @@ def test_no_cell_runs_as_a_formula(tiny: Explanation, tmp_path: Path, start: str
 
 def test_markup_in_names_stays_text(tiny: Explanation) -> None:
     first, second = tiny.recourses
-    hostile = replace(tiny, dataset=HOSTILE[0], recourses=(replace(first, summary=HOSTILE[0]), second))
+    hostile = replace(
+        tiny, schema=replace(tiny.schema, dataset=HOSTILE[0]), recourses=(replace(first, summary=HOSTILE[0]), second)
+    )
     page = hostile._repr_html_()
     assert "<script>" not in page
     assert page.count("&lt;script&gt;") == 2
@@ -245,14 +247,16 @@ def test_plot_draws_both_sides(tiny: Explanation, tmp_path: Path) -> None:
         ({"metrics": {"cost": "high"}}, "Metrics must be numbers"),
         ({"metrics": {"cost": math.nan}}, "metrics must be JSON values"),
         ({"parameters": {"theta": object()}}, "parameters must be JSON values"),
-        ({"label_names": ("C",)}, "Every node label needs a name"),
-        ({"edge_label_names": ("single",)}, "Every edge label needs a name"),
-        ({"class_names": ("only",)}, "class_names must be two"),
-        ({"dataset": "\ud800"}, "text that UTF-8 can hold"),
+        ({"schema": {"label_names": ("C",)}}, "Every node label needs a name"),
+        ({"schema": {"edge_label_names": ("single",)}}, "Every edge label needs a name"),
+        ({"schema": {"class_names": ("only",)}}, "class_names must be two"),
+        ({"schema": {"dataset": "\ud800"}}, "text that UTF-8 can hold"),
         ({"inputs": {-1: RejectedInput(Graph([0], []), 0.5)}, "recourses": (), "uncovered": ()}, "must not be negative"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(tiny: Explanation, changes: dict[str, Any], message: str) -> None:
+    if "schema" in changes:
+        changes = {"schema": replace(tiny.schema, **changes["schema"])}
     with pytest.raises(InputError, match=message) as caught:
         replace(tiny, **{"metrics": {}, **changes})
     assert "\n" not in str(caught.value)

@@ -29,8 +29,8 @@ def live_explanation() -> Explanation:
         .explanation_
     )
     chooser = chooser_of(found)
-    votes = np.random.default_rng(0).integers(0, 5, len(chooser.mined.table.input)).astype(np.int8)
-    table = replace(chooser.mined.table, votes=votes, majority=3)
+    votes = np.random.default_rng(0).integers(0, 5, len(chooser.mined.table.entries.input)).astype(np.int8)
+    table = replace(chooser.mined.table, entries=replace(chooser.mined.table.entries, votes=votes), majority=3)
     return replace(chooser, mined=replace(chooser.mined, table=table)).chosen()
 
 

@@ -63,12 +63,12 @@ def test_rules_are_looked_up_in_the_table_of_every_run(same: Comparison) -> None
             table = run.table
             assert table is not None
             if standing.place is not None:
-                key = int(table.key[run.rows[standing.place - 1]])
+                key = int(table.rules.key[run.rows[standing.place - 1]])
         assert key is not None
         for run, standing in zip(same.runs, one.standings, strict=True):
             table = run.table
             assert table is not None
-            rows = np.flatnonzero(table.key == key).tolist()
+            rows = np.flatnonzero(table.rules.key == key).tolist()
             assert standing.accepted == (int(table.num_accepted[rows[0]]) if rows else 0)
 
 

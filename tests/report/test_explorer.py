@@ -42,14 +42,11 @@ def test_the_packed_table_is_the_table(live: Explanation, packed: dict[str, Any]
     chooser = chooser_of(live)
     table = chooser.mined.table
     turned = np.unpackbits(packed["turned"].reshape(len(table), -1), axis=1, count=table.num_inputs)
-    assert all(
-        np.flatnonzero(row).tolist() == table.input[table.ptr[k] : table.ptr[k + 1]].tolist()
-        for k, row in enumerate(turned)
-    )
-    assert (packed["applicable"].reshape(table.applicable.shape) == table.applicable).all()
-    assert packed["votes"].tolist() == table.votes.tolist()
-    assert packed["cost"].tolist() == table.cost.tolist()
-    assert np.abs(packed["afterwards"] / 255 - 1 / (1 + np.exp(-table.margin))).max() < 0.003
+    assert all(np.flatnonzero(row).tolist() == table.inputs_of(k).tolist() for k, row in enumerate(turned))
+    assert (packed["applicable"].reshape(table.rules.applicable.shape) == table.rules.applicable).all()
+    assert packed["votes"].tolist() == table.entries.votes.tolist()
+    assert packed["cost"].tolist() == table.rules.cost.tolist()
+    assert np.abs(packed["afterwards"] / 255 - 1 / (1 + np.exp(-table.entries.margin))).max() < 0.003
     assert len(packed["rules"]) == len(table)
     assert packed["index"].tolist() == chooser.mined.rejects.indices.tolist()
 
@@ -63,7 +60,7 @@ def test_nodes_that_changes_name_stand_where_the_rule_says(live: Explanation, pa
         columns = packed["places"][start : start + num * width].reshape(width, num)
         start += num * width
         wanted = [node for ends in catalogued.ends for node in ends]
-        graph = graphs[table.input[table.ptr[row]]]
+        graph = graphs[table.entries.input[table.ptr[row]]]
         fixed = {node: int(columns[k, 0]) for k, node in enumerate(wanted) if node >= 0}
         assert any(
             all(site[node] == target for node, target in fixed.items())
@@ -93,7 +90,7 @@ def test_failures_are_no_successes(live: Explanation, packed: dict[str, Any]) ->
 
 def test_a_large_table_keeps_fewer_places(live: Explanation, monkeypatch: pytest.MonkeyPatch) -> None:
     table = chooser_of(live).mined.table
-    widths = 2 * table.num_changes
+    widths = 2 * table.rules.num_changes
     assert _most_entries(table.num_accepted, widths) == table.num_accepted.max()
     monkeypatch.setattr(module, "MOST_PLACES", 1)
     assert _most_entries(table.num_accepted, widths) == 8  # enough to show some

@@ -75,7 +75,7 @@ def slide(page: Page, control: str, value: float) -> None:
 
 def random_wishes(rng: np.random.Generator, explanation: Explanation) -> Iterator[tuple[int, RuleFilter]]:
     table = chooser_of(explanation).mined.table
-    num_labels, num_groups = table.adds.shape[1], len(table.groups)
+    num_labels, num_groups = table.rules.adds.shape[1], len(table.groups)
 
     def some(size: int, most: int) -> tuple[int, ...]:
         return tuple(sorted(rng.choice(size, int(rng.integers(0, min(most, size) + 1)), replace=False).tolist()))
@@ -112,7 +112,9 @@ def address(num: int, wishes: RuleFilter, explanation: Explanation) -> str:
     """The same wishes in the page's address; groups that no rule attaches are no wish there."""
     chooser = chooser_of(explanation)
     table = chooser.mined.table
-    attached = set(np.where(np.isin(table.kinds, (1, 3)), table.change[table.ptr[:-1], :, 3], -1).ravel().tolist())
+    attached = set(
+        np.where(np.isin(table.rules.kinds, (1, 3)), table.entries.change[table.ptr[:-1], :, 3], -1).ravel().tolist()
+    )
     lists = {
         "no-add": wishes.forbidden_labels, "protect": wishes.protected_labels,
         "no-group": [group for group in wishes.forbidden_groups if group in attached],
@@ -128,14 +130,14 @@ def address(num: int, wishes: RuleFilter, explanation: Explanation) -> str:
 
 def test_the_page_chooses_as_python_does(live: Explanation, page: Page) -> None:
     table = chooser_of(live).mined.table
-    assert set(table.radius.tolist()) == {0, 1, 2}
+    assert set(table.rules.radius.tolist()) == {0, 1, 2}
     assert check_choices(live, page) < NUM_WISHES / 2
 
 
 def test_nodes_that_are_tied_to_two_others_are_chosen_and_made_as_in_python(open_page: Open, tmp_path: Path) -> None:
     roofed = roofed_explanation()
     table = chooser_of(roofed).mined.table
-    assert {KINDS.index("tie"), KINDS.index("relabel")} <= set(table.kinds.ravel().tolist())
+    assert {KINDS.index("tie"), KINDS.index("relabel")} <= set(table.rules.kinds.ravel().tolist())
     write_report(roofed, tmp_path / "report.html")
     page = settled(open_page(tmp_path / "report.html"))
     assert check_choices(roofed, page) < NUM_WISHES
@@ -182,9 +184,11 @@ def check_results(live: Explanation, page: Page) -> None:
     """Changed graphs are those that the compiled code makes."""
     mined = chooser_of(live).mined
     table = mined.table
-    entries = np.random.default_rng(3).choice(len(table.input), min(150, len(table.input)), replace=False)
-    rows, inputs = table.rule[entries], table.input[entries]
-    wanted, _ = mined.scorer.built(inputs, table.change[entries].astype(np.int32))
+    entries = np.random.default_rng(3).choice(
+        len(table.entries.input), min(150, len(table.entries.input)), replace=False
+    )
+    rows, inputs = table.entries.rule[entries], table.entries.input[entries]
+    wanted, _ = mined.scorer.built(inputs, table.entries.change[entries].astype(np.int32))
     places = [[int(row), int(mined.rejects.indices[place])] for row, place in zip(rows, inputs, strict=True)]
     found = page.evaluate("(asked) => asked.map(([rule, index]) => comrecgc.result(rule, index))", places)
     for result, graph in zip(found, wanted, strict=True):
@@ -295,11 +299,11 @@ def test_what_remains_is_what_rules_would_add(live: Explanation, page: Page) -> 
     table = chooser_of(live).mined.table
     covered = set[int]()
     for rule in chosen(page):
-        covered |= set(table.input[table.ptr[rule] : table.ptr[rule + 1]].tolist())
+        covered |= set(table.inputs_of(rule).tolist())
     adds = []
     for row in page.locator("#more-table .row").all():
         rule = int(row.get_attribute("data-rule") or -1)
-        left = set(table.input[table.ptr[rule] : table.ptr[rule + 1]].tolist()) - covered
+        left = set(table.inputs_of(rule).tolist()) - covered
         assert int(row.locator("[data-name='would add']").inner_text()) == len(left)
         adds.append(len(left))
     assert adds == sorted(adds, reverse=True)
@@ -313,7 +317,7 @@ def test_rules_are_searched_and_sorted(live: Explanation, page: Page) -> None:
     assert any(word in text for text in texts)
     page.locator("#more-search").fill("no rule says this")
     assert page.locator("#more-table .row").count() == 0
-    place = int(table.input[0])
+    place = int(table.entries.input[0])
     page.locator("#more-search").fill(str(int(chooser_of(live).mined.rejects.indices[place])))
     rows = [int(row.get_attribute("data-rule") or -1) for row in page.locator("#more-table .row").all()]
     assert all(table.entry(rule, place) >= 0 for rule in rows)
@@ -363,15 +367,15 @@ def test_the_first_rules_are_shown_at_the_top_and_open_below(page: Page) -> None
 def test_a_graph_opens_with_every_rule_that_works_for_it(live: Explanation, page: Page) -> None:
     mined = chooser_of(live).mined
     table = mined.table
-    place = int(np.bincount(table.input).argmax())
+    place = int(np.bincount(table.entries.input).argmax())
     page.locator("#lookup-number").fill(str(int(mined.rejects.indices[place])))
     page.keyboard.press("Enter")
     dialog = page.locator("#graph")
     assert dialog.is_visible()
-    rules = table.rule[table.input == place]
+    rules = table.entries.rule[table.entries.input == place]
     assert f"{len(rules)} rules work for it" in dialog.inner_text()
     costs = [int(re.findall(r"(\d+) edits?", text)[-1]) for text in dialog.locator("li summary").all_inner_texts()]
-    assert costs == sorted(table.cost[rules].tolist())[:20]
+    assert costs == sorted(table.rules.cost[rules].tolist())[:20]
     dialog.locator("li summary").first.click()
     dialog.locator("li figure svg").first.wait_for()
     page.keyboard.press("Escape")
@@ -463,7 +467,9 @@ def test_names_and_verdicts_are_shown_and_hostile_ones_do_no_harm(
     hostile = '</script><img src=x onerror=alert(1)>"\u2028'
     chooser = chooser_of(live)
     rejects = chooser.mined.rejects
-    renamed = replace(rejects.dataset, label_names=tuple(f"{hostile}{name}" for name in live.label_names), name=hostile)
+    renamed = replace(
+        rejects.dataset, label_names=tuple(f"{hostile}{name}" for name in live.schema.label_names), name=hostile
+    )
     called = tuple(f"{hostile} no. {place}" for place in range(len(rejects)))
     mined = replace(chooser.mined, rejects=replace(rejects, dataset=renamed, names=called))
     found = replace(chooser, mined=mined).chosen()

@@ -167,9 +167,12 @@ def test_no_name_becomes_markup_in_the_report(hostile: str) -> None:
     plain = explain(tiny_dataset(), [])
     explanation = replace(
         plain,
-        dataset=hostile,
-        class_names=(hostile, "accept"),
-        label_names=(hostile, *plain.label_names[1:]),
+        schema=replace(
+            plain.schema,
+            dataset=hostile,
+            class_names=(hostile, "accept"),
+            label_names=(hostile, *plain.schema.label_names[1:]),
+        ),
         warnings=(hostile,),
         notes=(hostile,),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, carry_out, distinct_sites
+from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, Schema, carry_out, distinct_sites
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.molecules.smiles import from_smiles
 from comrecgc.wording.rules import describe_rule
@@ -65,7 +65,7 @@ METHYL = Pattern((0,), (), ())
     ],
 )  # fmt: skip
 def test_what_leaves_is_named_by_its_family(which: Rule, summary: str) -> None:
-    words = describe_rule(which, NAMES, edge_label_names=BOND_NAMES, is_molecular=True)
+    words = describe_rule(which, Schema(NAMES, BOND_NAMES, is_molecular=True))
     assert words.summary == summary
 
 
@@ -94,5 +94,5 @@ def test_atoms_whose_family_the_pattern_does_not_show_are_looked_up(molecules: t
         site = distinct_sites(METHYLATION, NeighbourIndex(graph), 1)[0]
         assert carry_out(METHYLATION, graph, site).num_nodes == graph.num_nodes + 1
         places.append((graph, site))
-    words = describe_rule(METHYLATION, NAMES, edge_label_names=BOND_NAMES, is_molecular=True, places=places)
+    words = describe_rule(METHYLATION, Schema(NAMES, BOND_NAMES, is_molecular=True), places=places)
     assert words.summary == f"attach methyl (–CH3) to an NH bound to 2 C{note}"

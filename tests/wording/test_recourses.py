@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.graphs import Edit, EditKind, Graph
+from comrecgc.graphs import Edit, EditKind, Graph, Schema
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.molecules.smiles import from_smiles
 from comrecgc.wording import describe_path, describe_recourse, edit_pattern, representatives
@@ -16,7 +16,7 @@ RELABEL, ADD, REMOVE, JOIN, CUT = EditKind
 def pattern(smiles: str, *edits: Edit) -> EditPattern:
     pytest.importorskip("rdkit")
     graph = from_smiles(smiles, ELEMENTS)
-    return edit_pattern(graph, edits, ELEMENTS, edge_label_names=BOND_NAMES, is_molecular=True)
+    return edit_pattern(graph, edits, Schema(ELEMENTS, BOND_NAMES, is_molecular=True))
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_one_graph_in_words(smiles: str, edits: list[Edit], text: str) -> None:
 def test_other_graphs_have_no_chemistry() -> None:
     graph = Graph([0, 1, 0], [[0, 1], [1, 2], [0, 2]])
     edits = (Edit(RELABEL, 0, 1), Edit(CUT, 1, 2), Edit(ADD, 2, 0))
-    found = edit_pattern(graph, edits, ("helix", "N"))
+    found = edit_pattern(graph, edits, Schema(("helix", "N")))
     assert found.steps == ("relabel helix to N", "add helix to a helix", "cut N–helix")
-    assert edit_pattern(Graph([0, 0], [[0, 1]]), (Edit(CUT, 0, 1),), ("",)).text == "cut node–node"
+    assert edit_pattern(Graph([0, 0], [[0, 1]]), (Edit(CUT, 0, 1),), Schema(("",))).text == "cut node–node"
 
 
 def test_long_and_odd_names_are_clipped() -> None:
-    found = edit_pattern(Graph([0, 1], [[0, 1]]), (Edit(RELABEL, 0, 1),), ("x" * 500, "a\nb"))
+    found = edit_pattern(Graph([0, 1], [[0, 1]]), (Edit(RELABEL, 0, 1),), Schema(("x" * 500, "a\nb")))
     assert found.text == f"relabel {'x' * 23}… to a b"
 
 
@@ -62,7 +62,7 @@ def members(*smiles_and_edits: tuple[str, tuple[Edit, ...]]) -> list[tuple[Graph
 
 
 def words_of(*smiles_and_edits: tuple[str, tuple[Edit, ...]]) -> tuple[str, str]:
-    words = describe_recourse(members(*smiles_and_edits), ELEMENTS, edge_label_names=BOND_NAMES, is_molecular=True)
+    words = describe_recourse(members(*smiles_and_edits), Schema(ELEMENTS, BOND_NAMES, is_molecular=True))
     return words.summary, words.description
 
 
@@ -98,7 +98,7 @@ def test_without_a_common_pattern_the_commonest_step_is_told() -> None:
 
 
 def test_no_members() -> None:
-    assert describe_recourse([], ELEMENTS).summary == "covers no input"
+    assert describe_recourse([], Schema(ELEMENTS)).summary == "covers no input"
 
 
 def test_words_do_not_depend_on_the_order_of_members() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from comrecgc.graphs import Graph, Pattern, Rule, Site
+from comrecgc.graphs import Graph, Pattern, Rule, Schema, Site
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.wording import RuleAt, Words, describe_rules
 from comrecgc.wording.rules import LONGEST_SUMMARY, describe_rule, make_distinct
@@ -49,11 +49,13 @@ def rule(
 
 def molecule(*parts: object, names: Sequence[str] = ATOMS, **more: object) -> Words:
     found = rule(names, *parts, **more)  # type: ignore[arg-type]
-    return describe_rule(found, names, edge_label_names=BOND_NAMES if found.before.edge_labels is not None else None, is_molecular=True)  # fmt: skip
+    return describe_rule(
+        found, Schema(tuple(names), BOND_NAMES if found.before.edge_labels is not None else None, is_molecular=True)
+    )
 
 
 def fold(*parts: object, names: Sequence[str] = FOLDS, **more: object) -> Words:
-    return describe_rule(rule(names, *parts, labelled=False, **more), names)  # type: ignore[arg-type]
+    return describe_rule(rule(names, *parts, labelled=False, **more), Schema(tuple(names)))  # type: ignore[arg-type]
 
 
 NITRO = ("C N O O", [(0, 1), (1, 2, "="), (1, 3)])
@@ -191,8 +193,8 @@ def test_edge_labels_of_other_graphs() -> None:
     joined = Rule(Pattern((0, 0), (), ()), Pattern((0, 0), ((0, 1),), (1,)), ((0, 0), (1, 1)), (False, False))
     other = Rule(Pattern((0, 0), ((0, 1),), (0,)), Pattern((0, 0), ((0, 1),), (1,)), ((0, 0), (1, 1)), (False, False))
     kinds = ("friend", "enemy")
-    assert describe_rule(joined, ("person",), edge_label_names=kinds).summary == "join two persons by an enemy edge"
-    assert describe_rule(other, ("person",), edge_label_names=kinds).summary == (
+    assert describe_rule(joined, Schema(("person",), kinds)).summary == "join two persons by an enemy edge"
+    assert describe_rule(other, Schema(("person",), kinds)).summary == (
         "turn the edge between two persons into an enemy edge"
     )
 
@@ -205,7 +207,7 @@ def test_places_tell_aromatic_atoms_from_alkenes() -> None:
     butene = Graph([0] * 4, [(0, 1), (1, 2), (2, 3)], [0, 1, 0])
 
     def said(*places: tuple[Graph, Site]) -> Words:
-        return describe_rule(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True, places=places)
+        return describe_rule(found, Schema(HEAVY, BOND_NAMES, is_molecular=True), places=places)
 
     aromatic, alkene = (benzene, (0, 1, 5)), (butene, (1, 2, 0))
     assert said(aromatic).summary == "attach –F to an aromatic CH"
@@ -222,7 +224,7 @@ def test_places_tell_which_group_is_changed() -> None:
         ([nitro, amine, amine], ""),
     ):
         said = describe_rule(
-            found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True, places=[(graph, (1,)) for graph in places]
+            found, Schema(HEAVY, BOND_NAMES, is_molecular=True), places=[(graph, (1,)) for graph in places]
         )
         assert said.summary == "replace a nitrogen by carbon"
         assert ("It changes" in said.description) == bool(sentence)
@@ -238,7 +240,7 @@ def test_groups_that_all_places_have_are_named() -> None:
 
     def said(*graphs: Graph) -> str:
         places = [(graph, at[id(graph)]) for graph in graphs]
-        return describe_rule(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True, places=places).summary
+        return describe_rule(found, Schema(HEAVY, BOND_NAMES, is_molecular=True), places=places).summary
 
     plain = "remove oxo (=O) from a nitrogen"
     assert said(*[nitro] * 5) == f"{plain} of a nitro group"
@@ -288,8 +290,8 @@ def opened_epoxide(num_further: int) -> Rule:
 def test_rules_of_one_sentence_are_told_apart_by_their_surroundings() -> None:
     anywhere = rule(HEAVY, ("C O C", [(0, 1), (0, 2), (1, 2)]), ("C O C", [(0, 2), (1, 2)]), {0: 0, 1: 1, 2: 2})
     rules = [opened_epoxide(1), opened_epoxide(2), anywhere]
-    alone = [describe_rule(it, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True).summary for it in rules]
-    together = describe_rules([RuleAt(it) for it in rules], HEAVY, edge_label_names=BOND_NAMES, is_molecular=True)
+    alone = [describe_rule(it, Schema(HEAVY, BOND_NAMES, is_molecular=True)).summary for it in rules]
+    together = describe_rules([RuleAt(it) for it in rules], Schema(HEAVY, BOND_NAMES, is_molecular=True))
     plain = "cut a C–O single bond of an epoxide"
     assert alone == [plain] * 3
     assert [words.summary for words in together] == [
@@ -297,7 +299,7 @@ def test_rules_of_one_sentence_are_told_apart_by_their_surroundings() -> None:
         f"{plain}, where the carbon is bound to 3 C and the oxygen is bound to C",
         f"{plain}, whatever surrounds it",
     ]
-    two = describe_rules([RuleAt(it) for it in rules[:2]], HEAVY, edge_label_names=BOND_NAMES, is_molecular=True)
+    two = describe_rules([RuleAt(it) for it in rules[:2]], Schema(HEAVY, BOND_NAMES, is_molecular=True))
     assert [words.summary for words in two] == [
         f"{plain}, where the CH is bound to 2 C",
         f"{plain}, where the carbon is bound to 3 C",
@@ -306,8 +308,8 @@ def test_rules_of_one_sentence_are_told_apart_by_their_surroundings() -> None:
 
 def test_a_sentence_that_another_rule_has_is_not_used_again() -> None:
     found = [RuleAt(opened_epoxide(1))]
-    plain = describe_rules(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True)[0].summary
-    (words,) = describe_rules(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True, taken={plain})
+    plain = describe_rules(found, Schema(HEAVY, BOND_NAMES, is_molecular=True))[0].summary
+    (words,) = describe_rules(found, Schema(HEAVY, BOND_NAMES, is_molecular=True), taken={plain})
     assert words.summary.startswith(plain)
     assert words.summary != plain
 
@@ -320,7 +322,7 @@ def test_rules_of_other_graphs_are_told_apart() -> None:
         )
         for ends in ("helix helix", "helix turn")
     )
-    one, other = (words.summary for words in describe_rules([RuleAt(first), RuleAt(second)], FOLDS))
+    one, other = (words.summary for words in describe_rules([RuleAt(first), RuleAt(second)], Schema(FOLDS)))
     assert (one, other) == (
         "relabel a helix among two helices to sheet",
         "relabel a helix among a helix and a turn to sheet",
@@ -370,5 +372,5 @@ def test_neighbours_of_neighbours_are_named_where_they_are_known() -> None:
     known = {k: k for k in range(6)}
     swap = (("C C C C O C N", [*bonds, (0, 6)]), ("C C C C O C F", [*bonds, (0, 6)]), known, (0, 1, 2))
     found = rule(HEAVY, *swap, radius=2)
-    words = describe_rule(found, HEAVY, edge_label_names=BOND_NAMES, is_molecular=True)
+    words = describe_rule(found, Schema(HEAVY, BOND_NAMES, is_molecular=True))
     assert words.summary == "replace amino (–NH2) on a CH bound to CH2 and CH–O by –F"

@@ -132,7 +132,7 @@ def apply(
             raise InputError(f"Cannot write {output}: it is a folder")
         check_writable(output.parent)
     opened = open_run(run, classifier=classifier, embedder=embedder)
-    names = opened.explanation.label_names
+    names = opened.explanation.schema.label_names
     known = names if are_types(names) else None
     loaded = read_data(dataset, data_root, reading, need_classes=False, label_names=known)
     with bars() as bar:
@@ -184,7 +184,7 @@ def evaluate(
     run = open_run(folder, classifier=classifier, embedder=embedder)
     figures, gathered = run.evaluate(), None
     if evidence:
-        name = dataset or run.explanation.dataset
+        name = dataset or run.explanation.schema.dataset
         try:
             loaded = read_data(name, data_root, reading)
         except InputError as error:

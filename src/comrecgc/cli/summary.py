@@ -44,7 +44,7 @@ def headline(explanation: Explanation) -> str:
     what, covers = ("rule", "turn") if explanation.recourse == "rules" else ("common recourse", "cover")
     num = len(explanation.recourses)
     said = f"1 {what} {covers}s" if num == 1 else f"{num} {what}s {covers}"
-    return f"{explanation.dataset}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
+    return f"{explanation.schema.dataset}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
 
 
 def _reach(explanation: Explanation) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch, LongArray, PackedGraphs, to_data
+from comrecgc.graphs import Graph, GraphBatch, LongArray, PackedGraphs, Schema, to_data
 from comrecgc.molecules import are_atoms, are_bonds
 
 if TYPE_CHECKING:
@@ -103,6 +103,11 @@ class GraphDataset(Sequence[Graph]):
     def is_molecular(self) -> bool:
         """Whether every label is an atom and every edge label a bond, so that graphs can be drawn and checked as molecules."""
         return are_atoms(self.label_names) and are_bonds(self.edge_label_names)
+
+    @property
+    def schema(self) -> Schema:
+        """What labels and classes are called."""
+        return Schema(self.label_names, self.edge_label_names, self.is_molecular, self.class_names, self.name)
 
     def subset(self, indices: Iterable[int]) -> GraphDataset:
         """The graphs at the given indices, in that order."""

@@ -17,6 +17,7 @@ from comrecgc.graphs import (
     EdgeIds,
     Edit,
     Graph,
+    Schema,
     edge_labels_by_id,
     edges_by_id,
     labels_by_id,
@@ -79,14 +80,10 @@ class Pen:
     """How graphs of a dataset are drawn.
 
     Args:
-        label_names: Name of each node label.
-        edge_label_names: Name of each edge label; "double", "triple" and "aromatic" are drawn as such bonds.
-        is_molecular: Draw labels as atoms, carbon as a bare corner; otherwise nodes are circles.
+        schema: What labels are called. Those of molecules are drawn as atoms, carbon as a bare corner; other nodes are circles.
     """
 
-    label_names: Sequence[str]
-    edge_label_names: Sequence[str] | None = None
-    is_molecular: bool = False
+    schema: Schema
 
     def draw(self, graph: Graph, path: Sequence[Edit], title: str = "") -> Picture:
         """The graph before and after a path of edits.
@@ -108,7 +105,7 @@ class Pen:
         shown = _near(change)
         num_hidden = len(set(change.before.ids.tolist()) | change.added) - len(shown)
         before, after = induced_subgraph(change.before, shown), induced_subgraph(change.after, shown)
-        start = depict(before, self.label_names) if self.is_molecular else None
+        start = depict(before, self.schema.label_names) if self.schema.is_molecular else None
         positions = _scale(layout_change(before, after, start))
         frame = _frame(positions)
         marks = dict.fromkeys(change.relabelled, "other")
@@ -133,13 +130,13 @@ class Pen:
         frame: tuple[float, float, float, float],
         title: str,
     ) -> str:
-        names = {node: self.label_names[label] for node, label in labels_by_id(graph).items()}
-        if self.is_molecular:
-            names = atom_symbols(graph, self.label_names, self.edge_label_names)
+        names = {node: self.schema.label_names[label] for node, label in labels_by_id(graph).items()}
+        if self.schema.is_molecular:
+            names = atom_symbols(graph, self.schema.label_names, self.schema.edge_label_names)
         radii = {node: self._radius(node, names[node], graph, node_marks) for node in names}
         x, y, width, height = frame
         head = (
-            f'<svg class="{"drawing" if self.is_molecular else "drawing net"}" role="img" aria-label="{escape(" ".join(title.split()))}" '
+            f'<svg class="{"drawing" if self.schema.is_molecular else "drawing net"}" role="img" aria-label="{escape(" ".join(title.split()))}" '
             f'viewBox="{coordinate(x)} {coordinate(y)} {coordinate(width)} {coordinate(height)}" width="{coordinate(width)}" height="{coordinate(height)}" '
             'xmlns="http://www.w3.org/2000/svg">'
         )
@@ -149,7 +146,7 @@ class Pen:
 
     def _radius(self, node: int, name: str, graph: Graph, marks: Mapping[int, str]) -> float:
         """How far edges stay away from a node's centre; 0 for a bare corner."""
-        if not self.is_molecular:
+        if not self.schema.is_molecular:
             return 9.0
         bare = name == "C" and node not in marks and graph.degrees()[graph.position(node)] > 0
         return 0.0 if bare else 6.5 if name == "H" else 8.5 + 2.0 * min(len(name) - 1, 2) if len(name) > 2 else 8.5
@@ -158,11 +155,15 @@ class Pen:
         self, graph: Graph, positions: Mapping[int, Point], radii: Mapping[int, float], marks: Mapping[EdgeIds, str]
     ) -> list[str]:
         """One path for all unmarked edges, one for each kind of marked ones."""
-        kinds = edge_labels_by_id(graph) if self.edge_label_names else {}
+        kinds = edge_labels_by_id(graph) if self.schema.edge_label_names else {}
         neighbours = neighbours_by_id(graph)
         lines: dict[str, list[str]] = {}
         for edge in sorted(edges_by_id(graph)):
-            kind = self.edge_label_names[kinds[edge]] if self.edge_label_names and edge in kinds else "single"
+            kind = (
+                self.schema.edge_label_names[kinds[edge]]
+                if self.schema.edge_label_names and edge in kinds
+                else "single"
+            )
             mark = marks.get(edge, "")
             for segment, dashed in bond_lines(edge, kind, positions, radii, neighbours):
                 lines.setdefault(f"{mark} dash".strip() if dashed else mark, []).append(segment)
@@ -175,12 +176,12 @@ class Pen:
         x, y = coordinate(at[0]), coordinate(at[1])
         halo = halo_of(at, radius, mark) if mark else ""
         tip = f"<title>{escape(name[:200])}</title>"
-        if self.is_molecular:
+        if self.schema.is_molecular:
             if radius == 0:
                 return halo
             style = " ".join(filter(None, ["h" if name == "H" and not mark else "", mark or ""]))
             return f'{halo}<text x="{x}" y="{y}"{class_attribute(style)}>{escape(name)}</text>'
-        short = name[:2] if len(self.label_names) > 1 else ""
+        short = name[:2] if len(self.schema.label_names) > 1 else ""
         circle = f'<circle class="node" cx="{x}" cy="{y}" r="9"/>'
         style = " ".join(filter(None, ["small" if len(short) > 1 else "", mark or ""]))
         text = f'<text x="{x}" y="{y}"{class_attribute(style)}>{escape(short)}</text>' if short else ""

@@ -12,7 +12,7 @@ from html import escape
 
 from comrecgc.drawing.layout import Point, depict, layout_change
 from comrecgc.drawing.pen import STYLE, atom_text, bond_lines, class_attribute, coordinate, halo_of
-from comrecgc.graphs import Graph, Pattern, Rule, components, ordered_edge
+from comrecgc.graphs import Graph, Pattern, Rule, Schema, components, ordered_edge
 from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, read_atom
 
 Pair = tuple[int, int]
@@ -29,10 +29,8 @@ _CHARACTER = 6.2  # width of a letter
 
 def draw_rule(
     rule: Rule,
-    label_names: Sequence[str],
+    schema: Schema,
     *,
-    edge_label_names: Sequence[str] | None = None,
-    is_molecular: bool = False,
     title: str = "",
     standalone: bool = False,
 ) -> str:
@@ -40,12 +38,11 @@ def draw_rule(
 
     Args:
         rule: The rule.
-        label_names: Name of each node label.
-        edge_label_names: Name of each edge label; "double", "triple" and "aromatic" are drawn as such bonds.
-        is_molecular: Draw labels as atoms; otherwise nodes carry their names, unless there is only one label.
+        schema: What labels are called. Those of molecules are drawn as atoms; other nodes carry their names, unless there is only one label.
         title: What the picture is called for people who do not see it.
         standalone: Include the styles, for a file of its own; a page has them.
     """
+    label_names, edge_label_names, is_molecular = schema.label_names, schema.edge_label_names, schema.is_molecular
     after_number = {new: old for old, new in rule.kept}
     for new in range(len(rule.after.labels)):
         after_number.setdefault(new, len(rule.before.labels) + new)

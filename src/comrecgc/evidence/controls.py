@@ -237,8 +237,8 @@ def random_rules(subject: Subject) -> RandomControl | None:
     like, results, drawn, first = [], [], list[tuple[Rule, ...]](), np.zeros(len(tried_on), bool)
     for row, recourse in zip(subject.rows.tolist(), subject.explanation.recourses, strict=True):
         assert recourse.rule is not None
-        kinds = [kind for kind in table.kinds[row].tolist() if kind >= 0]
-        rules = offer.draw(kinds, int(table.cost[row]), int(table.radius[row]), rng)
+        kinds = [kind for kind in table.rules.kinds[row].tolist() if kind >= 0]
+        rules = offer.draw(kinds, int(table.rules.cost[row]), int(table.rules.radius[row]), rng)
         can, turned, pairs = 0, 0, list[tuple[Graph, Graph]]()
         for number, rule in enumerate(rules):
             fits, found, anyhow = _tried(rule, where, subject, rung, rng)

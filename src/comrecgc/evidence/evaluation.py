@@ -150,7 +150,7 @@ def run_models(
             raise InputError(
                 f"{folder} does not name its {what}: give it with --{what} FILE, or in Python open_run(folder, {what}=model)"
             )
-    names = explanation.label_names
+    names = explanation.schema.label_names
     return ModelPair(
         load_classifier(paths["classifier"], label_names=names),
         load_embedder(paths["embedder"], label_names=names) if "embedder" in paths else None,
@@ -171,8 +171,8 @@ def run_plausibility(folder: Path, explanation: Explanation) -> Plausibility:
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder}: the panel must be a list of files with their checksums") from error
     return Plausibility(
-        ladder=ladder_from_facts(facts.get("ladder"), explanation.label_names),
-        panel=load_panel(paths, label_names=explanation.label_names, unanimous=facts.get("agree") is True)
+        ladder=ladder_from_facts(facts.get("ladder"), explanation.schema.label_names),
+        panel=load_panel(paths, label_names=explanation.schema.label_names, unanimous=facts.get("agree") is True)
         if paths
         else None,
     )

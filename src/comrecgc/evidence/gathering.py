@@ -95,7 +95,7 @@ def gather(
     each, whole = plausibility(subject)
     recourses = [replace(it, plausibility=known) for it, known in zip(recourses, each, strict=True)]
     return Evidence(
-        dataset=explanation.dataset,
+        dataset=explanation.schema.dataset,
         recourse=explanation.recourse,
         changes=explanation.changes,
         recourses=tuple(recourses),
@@ -272,7 +272,7 @@ def run_evidence(
     """
     folder = Path(folder)
     explanation = Explanation.load(folder)
-    dataset = with_label_names(dataset, explanation.label_names)
+    dataset = with_label_names(dataset, explanation.schema.label_names)
     _check_same_data(folder, explanation, dataset)
     if explanation.facts.facts.get("ladder") is None:
         raise InputError(f"{folder} does not keep the ladder of changes it was found with")

@@ -207,7 +207,7 @@ def _sampled(
 
 def _turned(mined: MinedRules, row: int, sample: np.ndarray) -> set[int]:
     table = mined.table
-    return set(table.input[table.ptr[row] : table.ptr[row + 1]].tolist()) & set(sample.tolist())
+    return set(table.inputs_of(row).tolist()) & set(sample.tolist())
 
 
 def _interval_is_right(known: Mapping[str, Any]) -> bool:
@@ -229,9 +229,9 @@ def _from_table(
     figures: dict[str, float | None] = {
         "held_out_coverage": None if measured is None else measured.coverage,
         "held_out_success": None if measured is None else measured.success,
-        "coverable": len(np.unique(table.input)) / max(table.num_inputs, 1),
+        "coverable": len(np.unique(table.entries.input)) / max(table.num_inputs, 1),
         "num_rules": len(table),
-        "oracle_calls": table.num_scored or None,
+        "oracle_calls": table.counts.num_scored or None,
     }
     whole = choose_rules(task, mined, wishes).whole
     figures |= {} if whole is None else whole.figures()
@@ -282,7 +282,7 @@ def _tried(
         if name not in results:
             outcome = carried_out(rule, plain, place)
             after = as_graph(outcome.graph, graph)
-            if wishes and not wishes.allows(graph, after, explanation.label_names):
+            if wishes and not wishes.allows(graph, after, explanation.schema.label_names):
                 continue
             can = True
             if outcome.cost / (size + after.size - graph.size) <= task.theta:

@@ -107,10 +107,10 @@ class Subject:
             pairs += self.shown_again[place] if self.shown_again else []
             return [pairs[k] for k in np.sort(rng.permutation(len(pairs))[:MOST_RESULTS]).tolist()]
         table, row = self.mined.table, int(self.rows[place])
-        entries = np.arange(table.ptr[row], table.ptr[row + 1])
+        entries = table.entries_of(row)
         if self.wishes.confirmed:
             entries = entries[table.confirmed[entries]]
         entries = entries[np.sort(rng.permutation(len(entries))[:MOST_RESULTS])]
         graphs = self.mined.rejects.graphs
-        batch, _ = self.mined.scorer.built(table.input[entries], table.change[entries].astype(np.int32))
-        return [(graphs[i], batch[k]) for k, i in enumerate(table.input[entries].tolist())]
+        batch, _ = self.mined.scorer.built(table.entries.input[entries], table.entries.change[entries].astype(np.int32))
+        return [(graphs[i], batch[k]) for k, i in enumerate(table.entries.input[entries].tolist())]

@@ -131,7 +131,7 @@ def apply_recourses(
     """The recourses of an explanation with the rejects of another dataset that each covers."""
     predictions = predict(models.classifier, dataset)
     warnings = [predictions.warning] if predictions.warning else []
-    notes = [*dataset.notes, f"The recourses were found on {explanation.dataset}."]
+    notes = [*dataset.notes, f"The recourses were found on {explanation.schema.dataset}."]
     rejects = Rejects.of(dataset, predictions)
     if explanation.recourse == "rules":
         applied = apply_rules(

@@ -132,7 +132,7 @@ def assemble(
         )
         covered |= {shown[k].place for k in rows}
     return Explanation(
-        dataset=dataset.name,
+        schema=dataset.schema,
         parameters=parameters,
         metrics={
             "coverage": len(shown) / max(len(rejects), 1),
@@ -158,10 +158,6 @@ def assemble(
             for place, reason in sorted((reasons or {}).items())
             if place not in covered
         ),
-        label_names=dataset.label_names,
-        class_names=dataset.class_names,
-        edge_label_names=dataset.edge_label_names,
-        is_molecular=dataset.is_molecular,
         warnings=tuple(warnings),
         notes=tuple(notes),
         recourse=task.recourse,

@@ -35,7 +35,9 @@ def plot_explanation(explanation: Explanation) -> Figure:
     left.set_ylim(0, 100)
     left.set_xlabel("rules" if explanation.recourse == "rules" else "recourses")
     left.set_ylabel("covered, %")
-    left.set_title(f"{explanation.dataset}: {explanation.coverage:.1%} of {len(explanation.inputs)}", parse_math=False)
+    left.set_title(
+        f"{explanation.schema.dataset}: {explanation.coverage:.1%} of {len(explanation.inputs)}", parse_math=False
+    )
     for axes in others:
         for place, share, (low, high) in known:
             axes.plot([100 * low, 100 * high], [place, place], color=_PLAIN, linewidth=2)
@@ -76,7 +78,7 @@ def plot_change(member: CoveredInput, scene: Scene, title: str = "") -> Figure:
     """A figure with the input on the left and its counterfactual on the right, changes in colour."""
     before, after = scene.inputs[member.input].graph, member.counterfactual
     change = Change.between(before, after)
-    start = depict(before, scene.label_names) if scene.is_molecular else None
+    start = depict(before, scene.schema.label_names) if scene.schema.is_molecular else None
     positions = layout_change(before, after, start)
     figure = _new_figure((9, 4.5))
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
@@ -85,8 +87,10 @@ def plot_change(member: CoveredInput, scene: Scene, title: str = "") -> Figure:
     _draw(left, before, positions, scene, relabelled | gone, dict.fromkeys(change.cut, REMOVED))
     _draw(right, after, positions, scene, relabelled | come, dict.fromkeys(change.joined, ADDED))
     left.invert_yaxis()  # the right-hand side shares the axis
-    left.set_title(f"input {member.input}, {scene.class_names[0]}", parse_math=False)
-    right.set_title(f"{scene.class_names[1]} {member.probability:.0%}, {member.num_edits} edits", parse_math=False)
+    left.set_title(f"input {member.input}, {scene.schema.class_names[0]}", parse_math=False)
+    right.set_title(
+        f"{scene.schema.class_names[1]} {member.probability:.0%}, {member.num_edits} edits", parse_math=False
+    )
     figure.suptitle(title, parse_math=False)
     return figure
 
@@ -109,7 +113,11 @@ def _draw(
         axes.text(
             x,
             y,
-            (element_of(scene.label_names[label]) if scene.is_molecular else scene.label_names[label])[:6],
+            (
+                element_of(scene.schema.label_names[label])
+                if scene.schema.is_molecular
+                else scene.schema.label_names[label]
+            )[:6],
             color=colour,
             fontsize=9,
             fontweight="normal" if colour == _PLAIN else "bold",
@@ -156,7 +164,7 @@ def explanation_html(explanation: Explanation) -> str:
     left_out = len(explanation.recourses) - len(rows)
     what = "rules" if are_rules else "common recourses"
     return (
-        f"<style>{STYLE}</style><p><b>{escape(explanation.dataset)}</b>: {len(explanation.recourses)} {what} cover "
+        f"<style>{STYLE}</style><p><b>{escape(explanation.schema.dataset)}</b>: {len(explanation.recourses)} {what} cover "
         f"{explanation.coverage:.1%} of {len(explanation.inputs)} inputs</p><table><thead><tr>"
         + "".join(f"<th>{name}</th>" for name in names)
         + "</tr></thead><tbody>"
@@ -197,8 +205,7 @@ def picture_of(recourse: CommonRecourse) -> str:
         return ""
     if recourse.rule is not None:
         return draw_rule(
-            recourse.rule, scene.label_names, edge_label_names=scene.edge_label_names,
-            is_molecular=scene.is_molecular, title=recourse.summary,
+            recourse.rule, scene.schema, title=recourse.summary,
         )  # fmt: skip
     example = smallest(recourse)
     return "" if example is None else example_html(example, scene)
@@ -215,12 +222,12 @@ def smallest(recourse: CommonRecourse) -> CoveredInput | None:
 
 def example_html(member: CoveredInput, scene: Scene) -> str:
     """An input before and after."""
-    pen = Pen(scene.label_names, scene.edge_label_names, scene.is_molecular)
+    pen = Pen(scene.schema)
     graph = scene.inputs[member.input].graph
     title = f"Input {member.input}"
     change = Change.between(graph, member.counterfactual) if member.site else Change.along(graph, member.edits)
     drawn = pen.draw_change(change, title)
-    return f"<div>{drawn.before} → {drawn.after}</div><p>{title}: {escape(scene.class_names[1])} {member.probability:.0%}</p>"
+    return f"<div>{drawn.before} → {drawn.after}</div><p>{title}: {escape(scene.schema.class_names[1])} {member.probability:.0%}</p>"
 
 
 def _number(values: Mapping[str, Any], name: str) -> float | None:

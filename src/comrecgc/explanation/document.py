@@ -22,7 +22,7 @@ from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, Uncovered
-from comrecgc.graphs import Edit, EditKind, Graph, Pattern, Rule
+from comrecgc.graphs import Edit, EditKind, Graph, Pattern, Rule, Schema
 
 FORMAT = 2
 _READABLE = (1, 2)
@@ -147,7 +147,13 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
         raise InputError("inputs must name every input once")
     labels = LabelWords(document.label_names)
     explanation = Explanation(
-        dataset=document.dataset,
+        schema=Schema(
+            tuple(document.label_names),
+            None if document.edge_label_names is None else tuple(document.edge_label_names),
+            document.is_molecular,
+            document.class_names,
+            document.dataset,
+        ),
         parameters=document.parameters,
         metrics=document.metrics,
         inputs=inputs,
@@ -155,10 +161,6 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
             _recourse(f"recourses[{place}]", record, inputs, labels) for place, record in enumerate(document.recourses)
         ),
         uncovered=tuple(document.uncovered),
-        label_names=tuple(document.label_names),
-        class_names=document.class_names,
-        edge_label_names=None if document.edge_label_names is None else tuple(document.edge_label_names),
-        is_molecular=document.is_molecular,
         warnings=tuple(document.warnings),
         notes=tuple(document.notes),
         recourse=document.recourse,
@@ -304,10 +306,10 @@ class LabelWords:
 
 def encode_explanation(explanation: Explanation) -> str:
     """The text of `explanation.json`, one line per graph so that it can be read and compared by eye."""
-    labels = LabelWords(explanation.label_names)
+    schema, labels = explanation.schema, LabelWords(explanation.schema.label_names)
     parts = {
         "format": _text(FORMAT),
-        **{name: _text(getattr(explanation, name)) for name in _PLAIN},
+        **{name: _text(getattr(schema if hasattr(schema, name) else explanation, name)) for name in _PLAIN},
         "recourses": _lines(_encode_recourse(recourse, labels) for recourse in explanation.recourses),
         "uncovered": _lines(_text({"input": it.input, "reason": it.reason}) for it in explanation.uncovered),
         "inputs": _lines(

@@ -23,7 +23,7 @@ from comrecgc.explanation.records import (
     Uncovered,
     json_values,
 )
-from comrecgc.graphs import Graph, Rule, apply_path, carry_out, is_site
+from comrecgc.graphs import Graph, Rule, Schema, apply_path, carry_out, is_site
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,16 +57,12 @@ class Explanation:
     at all is a valid answer.
 
     Args:
-        dataset: Name of the dataset.
+        schema: Names of the dataset, its labels and classes.
         parameters: Parameters of the run, as JSON values.
         metrics: Figures of the run by name (`coverage`, `total_length`, `cost` …).
         inputs: The rejected graphs by index in the dataset.
         recourses: The common recourses, in order of selection.
         uncovered: The inputs that no recourse covers.
-        label_names: Name of each node label.
-        class_names: What reject and accept mean.
-        edge_label_names: Name of each edge label, if edges have labels.
-        is_molecular: Whether labels are chemical elements.
         warnings: What a reader must know before trusting the figures, one sentence each.
         notes: What reading and searching did, one sentence each.
         recourse: Kind of the recourses, "vectors" or "rules".
@@ -75,16 +71,12 @@ class Explanation:
         chooser: Rules: chooses again; None where the table of rules is not at hand.
     """
 
-    dataset: str
+    schema: Schema
     parameters: Mapping[str, Any]
     metrics: Mapping[str, Metric]
     inputs: Mapping[int, RejectedInput]
     recourses: tuple[CommonRecourse, ...]
     uncovered: tuple[Uncovered, ...]
-    label_names: tuple[str, ...]
-    class_names: tuple[str, str] = ("reject", "accept")
-    edge_label_names: tuple[str, ...] | None = None
-    is_molecular: bool = False
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     recourse: str = "vectors"
@@ -96,16 +88,14 @@ class Explanation:
         for name in ("parameters", "metrics"):
             object.__setattr__(self, name, json_values(name, getattr(self, name)))
         object.__setattr__(self, "inputs", {int(index): self.inputs[index] for index in sorted(self.inputs)})
-        for name in ("recourses", "uncovered", "label_names", "class_names", "warnings", "notes"):
+        for name in ("recourses", "uncovered", "warnings", "notes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        if self.edge_label_names is not None:
-            object.__setattr__(self, "edge_label_names", tuple(self.edge_label_names))
         check_inputs(self)
         check_kind(self)
         check_cover(self)
         check_metrics(self)
         check_paths(self)
-        scene = Scene(self.inputs, self.label_names, self.class_names, self.is_molecular, self.edge_label_names)
+        scene = Scene(self.inputs, self.schema)
         object.__setattr__(self, "recourses", tuple(recourse.in_scene(scene) for recourse in self.recourses))
 
     def with_facts(self, facts: RunFacts) -> Explanation:
@@ -239,7 +229,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         return (
-            f"Explanation({self.dataset!r}, recourses={len(self.recourses)}, inputs={len(self.inputs)}, "
+            f"Explanation({self.schema.dataset!r}, recourses={len(self.recourses)}, inputs={len(self.inputs)}, "
             f"coverage={self.coverage:.1%})"
         )
 
@@ -257,26 +247,27 @@ _LARGEST = 1e300
 
 def check_inputs(explanation: Explanation) -> None:
     """Names are text, and input graphs are as read from data over the named labels."""
-    texts = (explanation.dataset, *explanation.label_names, *explanation.class_names, *explanation.warnings)
-    texts += (*explanation.notes, *(explanation.edge_label_names or ()))
+    schema = explanation.schema
+    texts = (schema.dataset, *schema.label_names, *schema.class_names, *(schema.edge_label_names or ()))
+    texts += (*explanation.warnings, *explanation.notes)
     texts += tuple(text for recourse in explanation.recourses for text in (recourse.summary, recourse.description))
     for text in texts:
         try:
             text.encode()
         except (UnicodeEncodeError, AttributeError):
             raise InputError(f"Names and words must be text that UTF-8 can hold (got {text!r:.80})") from None
-    if len(explanation.class_names) != 2:
-        raise InputError(f"class_names must be two, reject and accept (got {len(explanation.class_names)})")
+    if len(explanation.schema.class_names) != 2:
+        raise InputError(f"class_names must be two, reject and accept (got {len(explanation.schema.class_names)})")
     for index, rejected in explanation.inputs.items():
         graph = rejected.graph
         if index < 0:
             raise InputError(f"Indices of inputs must not be negative (got {index})")
         if graph.next_id != graph.num_nodes or graph.ids[-1] != graph.num_nodes - 1:
             raise InputError(f"Inputs must be graphs as read from data, ids equal to positions (got input {index})")
-        _check_labels(f"input {index}", int(graph.labels.max()), len(explanation.label_names))
-        if explanation.edge_label_names is not None and graph.edge_labels is not None and graph.num_edges:
+        _check_labels(f"input {index}", int(graph.labels.max()), len(explanation.schema.label_names))
+        if explanation.schema.edge_label_names is not None and graph.edge_labels is not None and graph.num_edges:
             largest = int(graph.edge_labels.max())
-            if largest >= len(explanation.edge_label_names):
+            if largest >= len(explanation.schema.edge_label_names):
                 raise InputError(f"Every edge label needs a name (got edge label {largest} in input {index})")
 
 
@@ -294,7 +285,9 @@ def check_kind(explanation: Explanation) -> None:
         if (recourse.rule is not None) != (explanation.recourse == "rules"):
             raise InputError(f"Every recourse must be one of the {explanation.recourse} (got another at {place})")
         for side in () if recourse.rule is None else (recourse.rule.before, recourse.rule.after):
-            _check_labels(f"the rule of recourse {place}", max(side.labels, default=0), len(explanation.label_names))
+            _check_labels(
+                f"the rule of recourse {place}", max(side.labels, default=0), len(explanation.schema.label_names)
+            )
     widths = {len(recourse.vector) for recourse in explanation.recourses if recourse.vector is not None}
     if len(widths) > 1:
         raise InputError(f"Recourse vectors must all have one length (got {sorted(widths)})")
@@ -351,7 +344,7 @@ def check_paths(explanation: Explanation) -> None:
     """Every path of edits leads from its input to its counterfactual."""
     for place, recourse in enumerate(explanation.recourses):
         for member in recourse.covered:
-            graph, num_labels = explanation.inputs[member.input].graph, len(explanation.label_names)
+            graph, num_labels = explanation.inputs[member.input].graph, len(explanation.schema.label_names)
             _check_path(place, member, graph, num_labels, recourse.rule)
 
 

@@ -24,7 +24,7 @@ COLUMNS = (
 
 def molecule_rows(explanation: Explanation) -> list[list[Any]] | None:
     """A header, then a row for every input; None where inputs are no molecules, bonds are not known or rdkit is not installed."""
-    if not explanation.is_molecular or not explanation.edge_label_names:
+    if not explanation.schema.is_molecular or not explanation.schema.edge_label_names:
         return None
     try:
         return [list(COLUMNS), *([record[name] for name in COLUMNS] for record in _records(explanation))]
@@ -39,9 +39,9 @@ def write_sdf(explanation: Explanation, path: str | Path) -> None:
         from rdkit.Chem import rdDepictor
     except ImportError as error:
         raise InputError("Molecules need rdkit: pip install 'comrecgc[chem]'") from error
-    if not explanation.is_molecular or not explanation.edge_label_names:
+    if not explanation.schema.is_molecular or not explanation.schema.edge_label_names:
         raise InputError("Only molecules with known bonds can be written as SDF (got other graphs)")
-    names = explanation.label_names
+    names = explanation.schema.label_names
     with Chem.SDWriter(str(path)) as writer:
         for record in _records(explanation):
             graph = record["graph"]
@@ -57,7 +57,7 @@ def write_sdf(explanation: Explanation, path: str | Path) -> None:
 
 
 def _records(explanation: Explanation) -> list[dict[str, Any]]:
-    names = explanation.label_names
+    names = explanation.schema.label_names
     covering: dict[int, tuple[int, CommonRecourse, CoveredInput]] = {
         int(member.input): (place, recourse, member)
         for place, recourse in enumerate(explanation.recourses)
@@ -109,7 +109,7 @@ def pyg_explanation(explanation: Explanation, index: int) -> Any:
     touched = change.touched | {node for edge in edges for node in edge}
     ids = graph.ids.tolist()
     named = [tuple(sorted((ids[i], ids[j]))) for i, j in GraphBatch.from_graphs([graph]).edge_index().T.tolist()]
-    features = np.eye(len(explanation.label_names), dtype=np.float32)
+    features = np.eye(len(explanation.schema.label_names), dtype=np.float32)
     data, counterfactual = (to_data(one, features) for one in (graph, after))
     masked = PygExplanation(
         node_mask=torch.tensor([[float(node in touched)] for node in ids]),

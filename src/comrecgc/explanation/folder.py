@@ -55,7 +55,7 @@ def save_explanation(explanation: Explanation, folder: Path) -> None:
     facts = vars(explanation.facts)
     if explanation.chooser is not None:
         facts = facts | {"facts": {**explanation.facts.facts, **explanation.chooser.save(folder)}}
-    head = {"format": FORMAT, "dataset": explanation.dataset, "parameters": explanation.parameters}
+    head = {"format": FORMAT, "dataset": explanation.schema.dataset, "parameters": explanation.parameters}
     checksums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
     write_json(folder / MANIFEST, head | facts | {"sha256": checksums})
 
@@ -150,7 +150,7 @@ def _molecule_cells(explanation: Explanation, recourse: CommonRecourse) -> list[
         before = explanation.inputs[member.input]
         graphs = (before.graph, member.counterfactual)
         try:
-            example = [before.name, *(to_smiles(graph, explanation.label_names) for graph in graphs)]
+            example = [before.name, *(to_smiles(graph, explanation.schema.label_names) for graph in graphs)]
         except InputError:  # no rdkit here
             example = [before.name, None, None]
     cells = [known.get(name) for name in _MOLECULE_COLUMNS[len(example) :]]

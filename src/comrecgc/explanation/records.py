@@ -17,7 +17,7 @@ import numpy.typing as npt
 from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
-from comrecgc.graphs import EditPath, Graph, Rule
+from comrecgc.graphs import EditPath, Graph, Rule, Schema
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,10 +111,7 @@ class Scene:
     """What a recourse needs to draw its examples. An `Explanation` gives it to its recourses."""
 
     inputs: Mapping[int, RejectedInput]
-    label_names: tuple[str, ...]
-    class_names: tuple[str, str]
-    is_molecular: bool
-    edge_label_names: tuple[str, ...] | None = None
+    schema: Schema
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -108,7 +108,7 @@ def count_chosen(
     counted: set[int] = set()
     for _ in range(_MOST_ROUNDS):
         rows = set(choose_rules(task, mined, wishes).rows) - counted
-        if mined.table.exact[list(rows)].all():
+        if mined.table.rules.exact[list(rows)].all():
             break
         before, counted = mined, counted | rows
         mined = count_rules_exactly(
@@ -185,9 +185,7 @@ def _words(records: Sequence[MinedRule], shown: Sequence[VerifiedCounterfactual]
         places[it.recourse].append((rejects.graphs[it.place], it.site))
     return describe_rules(
         [RuleAt(record.rule, at) for record, at in zip(records, places, strict=True)],
-        dataset.label_names,
-        edge_label_names=dataset.edge_label_names,
-        is_molecular=dataset.is_molecular,
+        dataset.schema,
     )
 
 
@@ -198,16 +196,16 @@ def _first_counterfactuals(
     table, graphs, found = mined.table, mined.rejects.graphs, []
     taken: set[int] = set()
     for number, record in enumerate(records):
-        entries = np.arange(table.ptr[record.row], table.ptr[record.row + 1])
+        entries = table.entries_of(record.row)
         entries = entries[table.confirmed[entries]] if wishes.confirmed else entries
-        entries = entries[~np.isin(table.input[entries], list(taken))]
-        places: list[int] = table.input[entries].tolist()
+        entries = entries[~np.isin(table.entries.input[entries], list(taken))]
+        places: list[int] = table.entries.input[entries].tolist()
         taken |= set(places)
         for entry, place, site in zip(entries.tolist(), places, mined.sites(record.row, places), strict=True):
             found.append(
                 VerifiedCounterfactual.by_rule(
                     number, record.rule, place, graphs[place], site, carry_out(record.rule, graphs[place], site),
-                    float(1 / (1 + np.exp(-np.float64(table.margin[entry])))),
+                    float(1 / (1 + np.exp(-np.float64(table.entries.margin[entry])))),
                     confirmed=bool(table.confirmed[entry]) if table.majority else None,
                 )
             )  # fmt: skip
@@ -244,18 +242,18 @@ def _statistics(mined: MinedRules, records: Sequence[MinedRule], task: Task[Rule
     unseen = held_out_success(table, [record.row for record in records], rng)
     found = []
     for record, (seen, held) in zip(records, unseen, strict=True):
-        entries = slice(int(table.ptr[record.row]), int(table.ptr[record.row + 1]))
-        inputs = table.input[entries]
+        entries = table.entries_of(record.row)
+        inputs = table.entries.input[entries]
         applicable = _num_applicable(mined, record, task.algorithm.smarts())
         before = 1 / (1 + np.exp(-table.base[inputs]))
-        after = 1 / (1 + np.exp(-table.margin[entries].astype(np.float64)))
+        after = 1 / (1 + np.exp(-table.entries.margin[entries].astype(np.float64)))
         found.append(
             {
                 **success_figures(applicable, len(inputs), record.rule),
-                "exact": bool(table.exact[record.row]),
+                "exact": bool(table.rules.exact[record.row]),
                 "median_rise": float(np.median(after - before)) if len(inputs) else 0.0,
                 "held_out": {"success": _number(held), "seen_success": _number(seen)},
-                "random_success": _number(float(table.random_success[record.row])),
+                "random_success": _number(float(table.rules.random_success[record.row])),
                 "confirmed": int(table.confirmed[entries].sum()) if table.majority else None,
             }
         )
@@ -266,9 +264,9 @@ def _num_applicable(mined: MinedRules, record: MinedRule, wishes: SmartsWishes) 
     """Inputs that a rule can be carried out on, somewhere where a chemist's wishes let it; the table knows nothing of wishes."""
     table, rejects = mined.table, mined.rejects
     if not wishes:
-        return int(table.num_applicable[record.row])
+        return int(table.rules.num_applicable[record.row])
     maybe = table.can_be_carried_out(record.row)
-    turned = table.input[table.ptr[record.row] : table.ptr[record.row + 1]]
+    turned = table.inputs_of(record.row)
     maybe[turned] = False
     names = rejects.dataset.label_names
     return len(turned) + sum(
@@ -285,23 +283,23 @@ def _figures(mined: MinedRules, chosen: RuleChoice, task: Task[Rules], wishes: R
         f"coverage_up_to_{names[most]}_changes": choose(table, num, wishes.limited(most)).coverage
         for most in range(1, min(wishes.max_changes, task.algorithm.max_changes) + 1)
     }
-    costs = table.cost[chosen.rules]
+    costs = table.rules.cost[chosen.rules]
     return {
         "held_out_coverage": None if measured is None else measured.coverage,
         "held_out_success": None if measured is None else measured.success,
         "coverage_bound": chosen.bound / max(chosen.num_inputs, 1),
-        "coverable": len(np.unique(table.input)) / max(table.num_inputs, 1),
+        "coverable": len(np.unique(table.entries.input)) / max(table.num_inputs, 1),
         **frontier,
         "mean_cost": float(np.average(costs, weights=chosen.gains)) if chosen.gains.any() else 0.0,
         "num_rules": len(table),
-        "oracle_calls": table.num_scored or None,
+        "oracle_calls": table.counts.num_scored or None,
     }
 
 
 def _reasons(mined: MinedRules) -> dict[int, Reason]:
     """Why each input would be left out."""
     table = mined.table
-    turned = set(np.unique(table.input).tolist())
+    turned = set(np.unique(table.entries.input).tolist())
     nothing = Reason.NO_COUNTERFACTUAL if mined.complete else Reason.OUT_OF_TIME
     return {place: Reason.BUDGET_EXHAUSTED if place in turned else nothing for place in range(table.num_inputs)}
 
@@ -311,19 +309,19 @@ def table_notes(mined: MinedRules) -> list[str]:
     table, notes = mined.table, []
     if mined.census is not None:
         notes.append(sample_note(table, mined.census))
-    if table.num_left_out:
-        graphs = "graph" if table.most_left_out == 1 else "graphs"
+    if table.counts.num_left_out:
+        graphs = "graph" if table.counts.most_left_out == 1 else "graphs"
         notes.append(
-            f"{table.num_left_out} rules that turn at most {table.most_left_out} {graphs} each were left out of the table of rules."
+            f"{table.counts.num_left_out} rules that turn at most {table.counts.most_left_out} {graphs} each were left out of the table of rules."
         )
-    if table.num_untried:
+    if table.counts.num_untried:
         notes.append(
-            f"The model was asked about {table.num_scored} graphs. It was not asked about {table.num_untried} further changes, at other places of the same "
+            f"The model was asked about {table.counts.num_scored} graphs. It was not asked about {table.counts.num_untried} further changes, at other places of the same "
             "rules: they would take too long. So rules may work for more graphs than is said."
         )
-    if table.num_unconfirmed:
+    if table.counts.num_unconfirmed:
         notes.append(
-            f"{table.num_unconfirmed} rules that the panel confirms less than half of the time were left out: they move this model alone."
+            f"{table.counts.num_unconfirmed} rules that the panel confirms less than half of the time were left out: they move this model alone."
         )
     return notes
 
@@ -333,7 +331,7 @@ COUNT_NOTE = "were not tried at all of their places"
 
 def _count_notes(mined: MinedRules, rows: Sequence[int]) -> list[str]:
     """Whether rules may work for more graphs than is said."""
-    open_rows = int((~mined.table.exact[rows]).sum()) if rows else 0
+    open_rows = int((~mined.table.rules.exact[rows]).sum()) if rows else 0
     return (
         [f"{open_rows} of the {len(rows)} rules {COUNT_NOTE}: they may work for more graphs than is said."]
         if open_rows
@@ -361,12 +359,10 @@ def catalogue_of(mined: MinedRules, known: Mapping[int, CommonRecourse] | None =
     """
     table, dataset, known = mined.table, mined.rejects.dataset, known or {}
     records = [record for record in mined.rules() if record.row not in known]
-    first = [mined.rejects.graphs[table.input[table.ptr[record.row]]] for record in records]
+    first = [mined.rejects.graphs[table.entries.input[table.ptr[record.row]]] for record in records]
     words = describe_rules(
         [RuleAt(record.rule, [(graph, record.site)]) for record, graph in zip(records, first, strict=True)],
-        dataset.label_names,
-        edge_label_names=dataset.edge_label_names,
-        is_molecular=dataset.is_molecular,
+        dataset.schema,
         taken=frozenset(recourse.summary for recourse in known.values()),
     )
     found = dict(known) | {
@@ -437,7 +433,7 @@ def _tries(mined: MinedRules, row: int, rule: Rule, theta: float, num_each: int)
     """Results within θ on some inputs that the rule does not turn, of about the size that most have."""
     table, graphs = mined.table, mined.rejects.graphs
     can = table.can_be_carried_out(row)
-    can[table.input[table.ptr[row] : table.ptr[row + 1]]] = False
+    can[table.inputs_of(row)] = False
     places = np.flatnonzero(can)
     sizes = np.array([graphs[place].size for place in places.tolist()])
     order = places[np.lexsort((places, sizes))]

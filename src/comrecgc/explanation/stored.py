@@ -99,7 +99,7 @@ class RuleChooser:
         save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
         said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.plausibility.ladder)}
         if self.mined.census is not None:
-            save_census(folder / CENSUS, self.mined.census, self.mined.table.key)
+            save_census(folder / CENSUS, self.mined.census, self.mined.table.rules.key)
             said[CENSUS] = hashlib.sha256((folder / CENSUS).read_bytes()).hexdigest()
         return said
 
@@ -118,8 +118,7 @@ class RuleChooser:
         dataset = self.mined.rejects.dataset
         called = [
             describe_group(
-                group.labels, group.bonds, group.bond, dataset.label_names,
-                edge_label_names=dataset.edge_label_names, is_molecular=dataset.is_molecular,
+                group.labels, group.bonds, group.bond, dataset.schema,
             )
             for group in self.mined.table.groups
         ]  # fmt: skip
@@ -187,10 +186,10 @@ def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
     if found != explanation.facts.facts.get(RULES):
         raise InputError(f"{path} is damaged: its SHA-256 must be the one in the manifest")
     task = stored_task(explanation)
-    ladder = ladder_from_facts(explanation.facts.facts.get("ladder"), explanation.label_names)
+    ladder = ladder_from_facts(explanation.facts.facts.get("ladder"), explanation.schema.label_names)
     mined = stored_rules(task, stored_rejects(explanation), ladder, path)
     if CENSUS in explanation.facts.facts:
-        mined = replace(mined, census=load_census(folder / CENSUS, mined.table.key))
+        mined = replace(mined, census=load_census(folder / CENSUS, mined.table.rules.key))
     return RuleChooser(
         task=task, mined=mined, plausibility=Plausibility(ladder=ladder), wishes=stored_wishes(explanation),
         warnings=explanation.warnings, notes=explanation.notes,
@@ -202,8 +201,8 @@ def stored_rejects(explanation: Explanation) -> Rejects:
     inputs = list(explanation.inputs.values())
     graphs = tuple(it.graph for it in inputs)
     dataset = GraphDataset(
-        name=explanation.dataset, graphs=graphs, classes=np.zeros(len(graphs), np.int8), label_names=explanation.label_names,
-        class_names=explanation.class_names, edge_label_names=explanation.edge_label_names,
+        name=explanation.schema.dataset, graphs=graphs, classes=np.zeros(len(graphs), np.int8), label_names=explanation.schema.label_names,
+        class_names=explanation.schema.class_names, edge_label_names=explanation.schema.edge_label_names,
     )  # fmt: skip
     scores = Scores(
         1 - np.array([it.reject_probability for it in inputs], np.float64),
@@ -223,7 +222,7 @@ def stored_wishes(explanation: Explanation) -> RuleFilter:
     except (msgspec.ValidationError, TypeError) as error:
         raise InputError(f"The wishes of a run must be as it stores them: {error}".splitlines()[0]) from None
     labels = (*wishes.forbidden_labels, *wishes.protected_labels)
-    if any(not 0 <= label < len(explanation.label_names) for label in labels):
+    if any(not 0 <= label < len(explanation.schema.label_names) for label in labels):
         raise InputError("The wishes of a run must speak of its node labels")
     return wishes
 

@@ -167,9 +167,7 @@ def _words(members: Sequence[VerifiedCounterfactual], rejects: Rejects) -> Words
     dataset = rejects.dataset
     return describe_recourse(
         [(rejects.graphs[member.place], member.edits) for member in members],
-        dataset.label_names,
-        edge_label_names=dataset.edge_label_names,
-        is_molecular=dataset.is_molecular,
+        dataset.schema,
     )
 
 

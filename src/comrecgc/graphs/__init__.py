@@ -45,6 +45,7 @@ from comrecgc.graphs.graph import (
     EdgeIds,
     Graph,
     IntArray,
+    Schema,
     components,
     edge_labels_by_id,
     edges_by_id,

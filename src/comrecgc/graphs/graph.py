@@ -20,6 +20,25 @@ BoolArray = npt.NDArray[np.bool_]
 EdgeIds = tuple[int, int]
 
 
+@dataclass(frozen=True)
+class Schema:
+    """What a dataset calls its labels and classes: all that drawing and wording need to know of it.
+
+    Args:
+        label_names: Name of each node label.
+        edge_label_names: Name of each edge label, if edges have labels; "double", "triple" and "aromatic" are such bonds.
+        is_molecular: Whether labels are atoms.
+        class_names: What reject and accept mean.
+        dataset: Name of the dataset.
+    """
+
+    label_names: tuple[str, ...]
+    edge_label_names: tuple[str, ...] | None = None
+    is_molecular: bool = False
+    class_names: tuple[str, str] = ("reject", "accept")
+    dataset: str = ""
+
+
 @dataclass(frozen=True, eq=False, init=False, slots=True)
 class Graph:
     """An immutable, undirected, simple graph with labelled nodes.

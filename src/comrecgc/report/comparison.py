@@ -120,7 +120,7 @@ class ComparedRun:
     @cached_property
     def row_of(self) -> Mapping[int, int]:
         """Row of the table for every rule, by what it is known by."""
-        return {} if self.table is None else {int(key): row for row, key in enumerate(self.table.key.tolist())}
+        return {} if self.table is None else {int(key): row for row, key in enumerate(self.table.rules.key.tolist())}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -147,10 +147,10 @@ class Comparison:
         origin, target = self.runs[rules], self.runs[inputs]
         if origin.table is None or target.table is None:
             return None
-        keys = origin.table.key[list(origin.rows)].tolist()
+        keys = origin.table.rules.key[list(origin.rows)].tolist()
         rows = [target.row_of[key] for key in keys if key in target.row_of]
         table = target.table
-        turned = {place for row in rows for place in table.input[table.ptr[row] : table.ptr[row + 1]].tolist()}
+        turned = {place for row in rows for place in table.inputs_of(row).tolist()}
         return len(turned) / max(table.num_inputs, 1)
 
     def overlap(self, first: int, second: int) -> dict[str, int]:
@@ -272,13 +272,18 @@ def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -
     """Inputs that all have, if all speak of the same graphs."""
     first = explanations[0]
     for name, other in zip(names[1:], explanations[1:], strict=True):
-        if other.label_names != first.label_names or other.edge_label_names != first.edge_label_names:
+        if (
+            other.schema.label_names != first.schema.label_names
+            or other.schema.edge_label_names != first.schema.edge_label_names
+        ):
             raise InputError(f"Runs must be about the same labels: those of {names[0]} and {name} differ")
         shared = first.inputs.keys() & other.inputs.keys()
         if any(first.inputs[index].graph != other.inputs[index].graph for index in shared):
             raise InputError(f"Runs must be about the same graphs: those of {names[0]} and {name} differ")
-        if not shared and other.dataset != first.dataset:
-            raise InputError(f"Runs must be about the same graphs (got {first.dataset} and {other.dataset})")
+        if not shared and other.schema.dataset != first.schema.dataset:
+            raise InputError(
+                f"Runs must be about the same graphs (got {first.schema.dataset} and {other.schema.dataset})"
+            )
     return frozenset(first.inputs).intersection(*(other.inputs for other in explanations[1:]))
 
 
@@ -295,7 +300,7 @@ def _recourses(runs: Sequence[ComparedRun]) -> list[ComparedRecourse]:
     seen: set[int] = set()
     for number, run in enumerate(runs):
         for place, recourse in enumerate(run.explanation.recourses):
-            key = None if run.table is None else int(run.table.key[run.rows[place]])
+            key = None if run.table is None else int(run.table.rules.key[run.rows[place]])
             if key is not None and key in seen:
                 continue
             if key is not None:
@@ -312,7 +317,7 @@ def _standing(runs: Sequence[ComparedRun], number: int, place: int, key: int | N
     row = None if key is None else run.row_of.get(key)
     if row is not None and run.table is not None:
         chosen = run.rows.index(row) + 1 if row in run.rows else None
-        applicable = int(run.table.num_applicable[row])
+        applicable = int(run.table.rules.num_applicable[row])
         if chosen is not None:  # the run counted exactly where all of a composite rule fits
             applicable = int((run.explanation.recourses[chosen - 1].statistics or {}).get("applicable") or applicable)
         return Standing(

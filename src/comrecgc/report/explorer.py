@@ -92,12 +92,14 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
     table, task = chooser.mined.table, chooser.task
     inputs = list(explanation.inputs.values())
     return {
-        "labels": list(explanation.label_names),
-        "edgeLabels": None if explanation.edge_label_names is None else list(explanation.edge_label_names),
-        "classes": list(explanation.class_names),
-        "isMolecular": explanation.is_molecular,
-        "atoms": [_atom(name) for name in explanation.label_names] if explanation.is_molecular else [],
-        "dataset": explanation.dataset,
+        "labels": list(explanation.schema.label_names),
+        "edgeLabels": None
+        if explanation.schema.edge_label_names is None
+        else list(explanation.schema.edge_label_names),
+        "classes": list(explanation.schema.class_names),
+        "isMolecular": explanation.schema.is_molecular,
+        "atoms": [_atom(name) for name in explanation.schema.label_names] if explanation.schema.is_molecular else [],
+        "dataset": explanation.schema.dataset,
         "names": [clipped(it.name) for it in inputs] if any(it.name for it in inputs) else [],
         "kinds": list(KINDS),
         "theta": task.theta,
@@ -120,7 +122,7 @@ def _panel_size(explanation: Explanation, chooser: RuleChooser) -> int:
     kept, panel, table = explanation.facts.facts.get("panel"), chooser.plausibility.panel, chooser.mined.table
     if isinstance(kept, list) and kept:
         return len(kept)
-    return len(panel) if panel is not None else max(int(table.votes.max(initial=0)), table.majority)
+    return len(panel) if panel is not None else max(int(table.entries.votes.max(initial=0)), table.majority)
 
 
 def _atom(name: str) -> list[Any]:
@@ -133,34 +135,34 @@ def _atom(name: str) -> list[Any]:
 
 def _rule_arrays(table: RuleTable) -> dict[str, Array]:
     turned = np.zeros((len(table), table.num_inputs), bool)
-    turned[table.rule, table.input] = True
+    turned[table.entries.rule, table.entries.input] = True
     return {
-        "radius": table.radius.astype(np.uint8),
-        "generalOf": table.general_row.astype(np.int32),
-        "kindOf": table.kinds.astype(np.int8),
-        "cost": table.cost.astype(np.int32),
-        "adds": table.adds.astype(np.uint8),
-        "removes": table.removes.astype(np.uint8),
+        "radius": table.rules.radius.astype(np.uint8),
+        "generalOf": table.rules.general_row.astype(np.int32),
+        "kindOf": table.rules.kinds.astype(np.int8),
+        "cost": table.rules.cost.astype(np.int32),
+        "adds": table.rules.adds.astype(np.uint8),
+        "removes": table.rules.removes.astype(np.uint8),
         "attached": table.attached,
-        "applicable": table.applicable,
+        "applicable": table.rules.applicable,
         "turned": np.packbits(turned, axis=1),
-        "random": np.nan_to_num(table.random_success, nan=-1.0).astype(np.float32),
+        "random": np.nan_to_num(table.rules.random_success, nan=-1.0).astype(np.float32),
     }
 
 
 def _entry_arrays(table: RuleTable, rules: Sequence[MinedRule]) -> dict[str, Array]:
     """What is known of each entry, rule after rule; places are column after column, which packs better."""
-    widths = 2 * table.num_changes  # nodes that the changes of a rule name
+    widths = 2 * table.rules.num_changes  # nodes that the changes of a rule name
     most = _most_entries(table.num_accepted, widths)
     columns = [
         _aligned(table, row, rule, most).T.ravel() for row, rule in enumerate(rules)
     ]  # fmt: skip
     places = np.concatenate([np.zeros(0, np.int64), *columns])
     small = places.max(initial=0) < np.iinfo(np.uint8).max
-    after = 1 / (1 + np.exp(-table.margin.astype(np.float64)))
+    after = 1 / (1 + np.exp(-table.entries.margin.astype(np.float64)))
     return {
         "afterwards": np.round(255 * after).astype(np.uint8),
-        "votes": np.maximum(table.votes, 0).astype(np.uint8),
+        "votes": np.maximum(table.entries.votes, 0).astype(np.uint8),
         "places": places.astype(np.uint8 if small else np.uint16),
         "numPlaces": np.minimum(table.num_accepted, most).astype(np.int32),
     }
@@ -178,7 +180,7 @@ def _aligned(table: RuleTable, row: int, rule: MinedRule, most: int) -> Array:
     """Nodes that the changes of a rule name, in the order of the changes of its first entry, `[entries, 2 * changes]`."""
     start, num = int(table.ptr[row]), len(rule.ends)
     stop = min(int(table.ptr[row + 1]), start + most)
-    changes = table.change[start:stop, :num].astype(np.int64)
+    changes = table.entries.change[start:stop, :num].astype(np.int64)
     names = changes[:, :, 0] * 40_000 + changes[:, :, 3]  # kind and value
     order = np.argsort(names, axis=1, kind="stable")
     first = np.argsort(np.argsort(names[0], kind="stable"), kind="stable")
@@ -217,9 +219,9 @@ def _folds(num_inputs: int, seed: int, purpose: int) -> Array:
 
 def _positions(graphs: Sequence[Graph], explanation: Explanation) -> Array:
     """Where rdkit draws the atoms of each molecule, hydrogens apart, which the page puts where there is room; nothing otherwise."""
-    if not explanation.is_molecular:
+    if not explanation.schema.is_molecular:
         return np.zeros(0, np.int16)
-    names = explanation.label_names
+    names = explanation.schema.label_names
     found = []
     for graph in graphs:
         heavy = frozenset(node for node, label in enumerate(graph.labels.tolist()) if names[label] != "H")
@@ -308,6 +310,5 @@ def _groups(table: RuleTable, explanation: Explanation) -> list[list[Any]]:
 
 def _group_name(group: Group, explanation: Explanation) -> str:
     return describe_group(
-        group.labels, group.bonds, group.bond, explanation.label_names,
-        edge_label_names=explanation.edge_label_names, is_molecular=explanation.is_molecular,
+        group.labels, group.bonds, group.bond, explanation.schema,
     )  # fmt: skip

@@ -91,9 +91,9 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
     return _render(
         "template.html",
         script=_part("page.js") if chooser is None else live_script(),
-        dataset=clipped(explanation.dataset),
-        reject=_class_word(explanation.class_names[0]),
-        accept=_class_word(explanation.class_names[1]),
+        dataset=clipped(explanation.schema.dataset),
+        reject=_class_word(explanation.schema.class_names[0]),
+        accept=_class_word(explanation.schema.class_names[1]),
         coverage=f"{explanation.coverage:.1%}",
         num_inputs=num_inputs,
         num_covered=num_covered,
@@ -101,7 +101,7 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         share_uncovered=f"{1 - explanation.coverage:.1%}",
         figures=figures(explanation),
         is_rules=is_rules,
-        is_molecular=explanation.is_molecular,
+        is_molecular=explanation.schema.is_molecular,
         noun="rule" if is_rules else "recourse",
         thing=thing_of(explanation),
         rung=rung_sentence(explanation),
@@ -111,10 +111,10 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         warnings=[*explanation.warnings, *(rule_warnings(explanation) if is_rules else ())],
         notes=explanation.notes,
         verbs=VERBS,
-        placeholder=f"{'nitro, ' if explanation.is_molecular else ''}{'add' if is_rules else 'relabel'}, 212",
+        placeholder=f"{'nitro, ' if explanation.schema.is_molecular else ''}{'add' if is_rules else 'relabel'}, 212",
         recourses=[view.row for view in recourses],
         has_validity=any(recourse.share_valid is not None for recourse in explanation.recourses),
-        has_short_names=not explanation.is_molecular and len(explanation.label_names) > 1,
+        has_short_names=not explanation.schema.is_molecular and len(explanation.schema.label_names) > 1,
         uncovered=[view.group for view in uncovered],
         tables=tables(explanation),
         evidence=_evidence_section(evidence),
@@ -308,7 +308,7 @@ def render_comparison(comparison: Comparison) -> str:
     return _render(
         "comparison.html",
         names=names,
-        dataset=first.dataset,
+        dataset=first.schema.dataset,
         thing=thing_of(first),
         runs=[
             {

@@ -61,19 +61,19 @@ REASONS = {
 def rung_sentence(explanation: Explanation) -> str:
     """What all changes of a run have in common."""
     words = _RUNGS.get(explanation.changes, "").format(
-        node="atom" if explanation.is_molecular else "node", thing=thing_of(explanation)
+        node="atom" if explanation.schema.is_molecular else "node", thing=thing_of(explanation)
     )
     share = _number(explanation.metrics, f"share_{explanation.changes}")
     if share is not None and share < 1:
         words = words.replace("All changes", f"{math.floor(1000 * share) / 10:.1f}% of the changes shown", 1)
     if not words or words.endswith("."):
         return words
-    return f"{words}{_CHEMISTRY if explanation.is_molecular else ''}."
+    return f"{words}{_CHEMISTRY if explanation.schema.is_molecular else ''}."
 
 
 def thing_of(explanation: Explanation) -> str:
     """What the graphs of a run are."""
-    return "molecule" if explanation.is_molecular else "graph"
+    return "molecule" if explanation.schema.is_molecular else "graph"
 
 
 def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
@@ -101,7 +101,7 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
                 "cost",
                 "Edits of a rule",
                 f"{cost:.1f}",
-                f"{'atoms and bonds' if explanation.is_molecular else 'nodes and edges'} that come, go or change, on average",
+                f"{'atoms and bonds' if explanation.schema.is_molecular else 'nodes and edges'} that come, go or change, on average",
             )
         )
     if facts.model_accuracy is not None:

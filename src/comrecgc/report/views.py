@@ -81,9 +81,7 @@ def _recourse_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen,
         edit_pattern(
             explanation.inputs[member.input].graph,
             member.edits,
-            explanation.label_names,
-            edge_label_names=explanation.edge_label_names,
-            is_molecular=explanation.is_molecular,
+            explanation.schema,
         )
         for member in recourse.covered
     ]
@@ -108,9 +106,7 @@ def rule_picture(explanation: Explanation, recourse: CommonRecourse) -> Markup |
         return None
     picture = draw_rule(
         recourse.rule,
-        explanation.label_names,
-        edge_label_names=explanation.edge_label_names,
-        is_molecular=explanation.is_molecular,
+        explanation.schema,
         title=f"Before and after: {recourse.summary}",
     )
     return Markup(picture)  # names in it are escaped
@@ -147,9 +143,9 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
     )
     edits = f"{member.num_edits} edit" + ("" if member.num_edits == 1 else "s")
     words = (
-        f"{input_words(explanation, member.input)}: {clipped(explanation.class_names[0])} "
+        f"{input_words(explanation, member.input)}: {clipped(explanation.schema.class_names[0])} "
         f"{explanation.inputs[member.input].reject_probability:.0%} becomes "
-        f"{clipped(explanation.class_names[1])} {member.probability:.0%}, {edits}, distance {member.distance:.3f}"
+        f"{clipped(explanation.schema.class_names[1])} {member.probability:.0%}, {edits}, distance {member.distance:.3f}"
     )
     if picture.num_hidden:
         words += f". {picture.num_hidden} nodes far from the change are not drawn"
@@ -159,7 +155,7 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
         "wide": picture.width > _NARROW,
         "pattern": pattern,
         "words": words,
-        "steps": describe_path(graph, member.edits, [clipped(name) for name in explanation.label_names]),
+        "steps": describe_path(graph, member.edits, [clipped(name) for name in explanation.schema.label_names]),
     }
 
 
@@ -192,9 +188,7 @@ def uncovered_views(explanation: Explanation) -> list[UncoveredView]:
 
 def _card(explanation: Explanation, index: int, pen: Pen) -> dict[str, str]:
     rejected = explanation.inputs[index]
-    words = (
-        f"{input_words(explanation, index)}, {clipped(explanation.class_names[0])} {rejected.reject_probability:.0%}"
-    )
+    words = f"{input_words(explanation, index)}, {clipped(explanation.schema.class_names[0])} {rejected.reject_probability:.0%}"
     return {"svg": pen.draw(rejected.graph, (), f"Input {index}").before, "words": words}
 
 
@@ -265,7 +259,7 @@ class _MapScale:
 
 
 def _pen(explanation: Explanation) -> Pen:
-    return Pen(explanation.label_names, explanation.edge_label_names, explanation.is_molecular)
+    return Pen(explanation.schema)
 
 
 def clipped(name: str) -> str:

@@ -7,7 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from comrecgc.graphs import Change, EdgeIds, Edit, EditKind, Graph, components, edges_by_id, labels_by_id, path_graphs
+from comrecgc.graphs import (
+    Change,
+    EdgeIds,
+    Edit,
+    EditKind,
+    Graph,
+    Schema,
+    components,
+    edges_by_id,
+    labels_by_id,
+    path_graphs,
+)
 from comrecgc.molecules import Molecule
 from comrecgc.wording.english import shorten, with_article
 
@@ -68,16 +79,15 @@ class EditPattern:
 def edit_pattern(
     graph: Graph,
     path: Sequence[Edit],
-    label_names: Sequence[str],
-    *,
-    edge_label_names: Sequence[str] | None = None,
-    is_molecular: bool = False,
+    schema: Schema,
 ) -> EditPattern:
     """The steps of the net change of a path, in words."""
     change = Change.along(graph, path)
-    names = [shorten(name) for name in label_names] if len(label_names) > 1 else ["node"]
-    before = Molecule(graph, names, edge_label_names, is_molecular=is_molecular)
-    after = Molecule(change.after, names, edge_label_names, is_molecular=is_molecular)
+    names = [shorten(name) for name in schema.label_names] if len(schema.label_names) > 1 else ["node"]
+    before, after = (
+        Molecule(each, names, schema.edge_label_names, is_molecular=schema.is_molecular)
+        for each in (graph, change.after)
+    )
     steps = [
         *_fragments("remove", "from", change.removed, before, before),
         *_relabels(change, before, after),
@@ -226,25 +236,17 @@ class Words:
 
 def describe_recourse(
     members: Sequence[Member],
-    label_names: Sequence[str],
-    *,
-    edge_label_names: Sequence[str] | None = None,
-    is_molecular: bool = False,
+    schema: Schema,
 ) -> Words:
     """Describe what the members of a recourse have in common.
 
     Args:
         members: Each covered input with its path of edits.
-        label_names: Name of each node label.
-        edge_label_names: Name of each edge label, if edges have labels.
-        is_molecular: Whether label names are elements.
+        schema: What labels are called.
     """
     if not members:
         return Words("covers no input", "No input is covered by this recourse alone.")
-    patterns = [
-        edit_pattern(graph, path, label_names, edge_label_names=edge_label_names, is_molecular=is_molecular)
-        for graph, path in members
-    ]
+    patterns = [edit_pattern(graph, path, schema) for graph, path in members]
     return Words(_summary(patterns), _description(patterns, [len(path) for _, path in members]))
 
 

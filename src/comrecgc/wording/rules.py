@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from comrecgc.graphs import Graph, Rule, Site, ordered_edge, write_pattern
+from comrecgc.graphs import Graph, Rule, Schema, Site, ordered_edge, write_pattern
 from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_of
 from comrecgc.wording.difference import ChangedMolecule, Difference, Pair
 from comrecgc.wording.english import (
@@ -67,32 +67,28 @@ class RuleAt(NamedTuple):
 
 def describe_rules(
     rules: Sequence[RuleAt],
-    label_names: Sequence[str],
+    schema: Schema,
     *,
-    edge_label_names: Sequence[str] | None = None,
-    is_molecular: bool = False,
     taken: Collection[str] = (),
 ) -> list[Words]:
     """Describe rules: a line each that says what to do, no two alike, and a few sentences that add where, what stays and the cost.
 
     Args:
         rules: The rules.
-        label_names: Name of each node label.
-        edge_label_names: Name of each edge label, if edges have labels.
-        is_molecular: Whether label names are elements.
+        schema: What labels are called.
         taken: Lines that other rules already have.
     """
-    names = [shorten(name) if is_molecular else noun_of(name) for name in label_names]
+    names, kinds = _nouns(schema), schema.edge_label_names
     found: list[Sentences] = [
-        MoleculeSentences(ChangedMolecule(rule, names, edge_label_names, places))
-        if is_molecular
-        else GraphSentences(Difference(rule, names, edge_label_names))
+        MoleculeSentences(ChangedMolecule(rule, names, kinds, places))
+        if schema.is_molecular
+        else GraphSentences(Difference(rule, names, kinds))
         for rule, places in rules
     ]
     summaries = make_distinct(
         [_summary(sentences, at.rule) for sentences, at in zip(found, rules, strict=True)],
         [sentences.surroundings for sentences in found],
-        [_write_rule(at.rule, names, edge_label_names, is_molecular=is_molecular) for at in rules],
+        [_write_rule(at.rule, names, kinds, is_molecular=schema.is_molecular) for at in rules],
         taken,
     )
     return [
@@ -103,23 +99,22 @@ def describe_rules(
 
 def describe_rule(
     rule: Rule,
-    label_names: Sequence[str],
+    schema: Schema,
     *,
-    edge_label_names: Sequence[str] | None = None,
-    is_molecular: bool = False,
     places: Sequence[tuple[Graph, Site]] = (),
 ) -> Words:
     """One rule in words, as `describe_rules`.
 
     Args:
         rule: The rule.
-        label_names: Name of each node label.
-        edge_label_names: Name of each edge label, if edges have labels.
-        is_molecular: Whether label names are elements.
+        schema: What labels are called.
         places: Where it was carried out, if known.
     """
-    at = RuleAt(rule, places)
-    return describe_rules([at], label_names, edge_label_names=edge_label_names, is_molecular=is_molecular)[0]
+    return describe_rules([RuleAt(rule, places)], schema)[0]
+
+
+def _nouns(schema: Schema) -> list[str]:
+    return [shorten(name) if schema.is_molecular else noun_of(name) for name in schema.label_names]
 
 
 def _summary(sentences: Sentences, rule: Rule) -> str:
@@ -189,10 +184,7 @@ def describe_group(
     labels: Sequence[int],
     bonds: Mapping[Pair, int],
     bond: int,
-    label_names: Sequence[str],
-    *,
-    edge_label_names: Sequence[str] | None = None,
-    is_molecular: bool = False,
+    schema: Schema,
 ) -> str:
     """Name of a group that hangs on one node: "nitro (–NO2)", "–CH2–Br", "chain helix–sheet".
 
@@ -200,14 +192,12 @@ def describe_group(
         labels: Label of each of its nodes; the first hangs on the anchor.
         bonds: Label of each of its edges, by the nodes they join, `i < j`.
         bond: Label of the edge to the anchor.
-        label_names: Name of each node label.
-        edge_label_names: Name of each edge label, if edges have labels.
-        is_molecular: Whether label names are elements.
+        schema: What labels are called.
     """
-    names = [shorten(name) if is_molecular else noun_of(name) for name in label_names]
+    names, kinds = _nouns(schema), schema.edge_label_names
     nodes = {node: names[label] for node, label in enumerate(labels)}
-    kinds = None if edge_label_names is None or not set(edge_label_names) <= set(BOND_NAMES) else edge_label_names
-    if not is_molecular:
+    kinds = None if kinds is None or not set(kinds) <= set(BOND_NAMES) else kinds
+    if not schema.is_molecular:
         return _group(set(nodes), nodes, dict.fromkeys(bonds), -1)
     inner = {pair: None if kinds is None else kinds[label] for pair, label in bonds.items()}
     tie = None if kinds is None else kinds[bond]

@@ -39,7 +39,7 @@ def counted(mined: Mined, size: int) -> list[Census]:
 @pytest.mark.parametrize("size", [1000, 7])
 def test_it_finds_what_the_table_says(mined: Mined, size: int) -> None:
     table, parts = mined.table, counted(mined, size)
-    assert set(table.num_changes.tolist()) == {1, 2, 3}
+    assert set(table.rules.num_changes.tolist()) == {1, 2, 3}
     bits = np.concatenate([np.unpackbits(part.turned, axis=1, count=part.num_inputs) for part in parts], axis=1)
     assert np.array_equal(bits.astype(bool), table.incidence().toarray())
     whole = Census.joined(parts)
@@ -54,14 +54,15 @@ def test_it_counts_where_rules_can_be_carried_out_by_their_own_words(mined: Mine
     rules = [record.rule for record in read_rules(mined.table, mined.scorer, rows)]
     expected = [sum(can_be_carried_out(rule, graph) for graph in mined.inputs) for rule in rules]
     assert counts[rows].tolist() == expected
-    assert counts[rows].tolist() != mined.table.num_applicable[rows].tolist()
+    assert counts[rows].tolist() != mined.table.rules.num_applicable[rows].tolist()
     for row, rule in zip(rows[:12], rules, strict=False):
         assert counts[row] == sum(fits(rule, graph) for graph in mined.inputs)
 
 
 def test_the_choice_is_that_of_the_table(mined: Mined) -> None:
     census, rules = Census.joined(counted(mined, 8)), RuleIndex.of(mined.table, mined.scorer).rules
-    table = replace(mined.table, applicable=np.packbits(PatternMatcher(mined.inputs).hold(rules), axis=1))
+    held = np.packbits(PatternMatcher(mined.inputs).hold(rules), axis=1)
+    table = replace(mined.table, rules=replace(mined.table.rules, applicable=held))
     for wishes in (RuleFilter(), RuleFilter(min_success=0.5), RuleFilter(max_changes=1, min_support=3)):
         ours, theirs = choose_for_all(table, census, 4, wishes), choose(table, 4, wishes)
         assert np.array_equal(ours.rules, theirs.rules)

@@ -14,14 +14,14 @@ from scipy.stats import binomtest
 
 from comrecgc.algorithms.rules.choice import SLACK, RuleFilter, choose, held_out, held_out_success, wilson_interval
 from comrecgc.algorithms.rules.groups import Group
-from comrecgc.algorithms.rules.table import RuleTable
+from comrecgc.algorithms.rules.table import Entries, RuleColumns, RuleTable
 from comrecgc.errors import InputError
 
 seeds = st.integers(0, 10**6)
 LEAF = Group((0,), (), (), 0)
 
 
-def table_of(turns: Any, can: Any = None, **columns: Any) -> RuleTable:
+def table_of(turns: Any, can: Any = None, *, votes: Any = None, majority: int = 0, **columns: Any) -> RuleTable:
     """A table of single relabellings that turn the given inputs, `[K, N]`."""
     turns = np.asarray(turns, bool)
     can = turns if can is None else np.asarray(can, bool)
@@ -29,7 +29,7 @@ def table_of(turns: Any, can: Any = None, **columns: Any) -> RuleTable:
     entries = int(turns.sum())
     change = np.full((entries, 3, 4), -1, np.int16)
     change[:, 0] = (0, 0, -1, 1)
-    values: dict[str, Any] = {
+    rules: dict[str, Any] = {
         "key": np.arange(1, num_rules + 1, dtype=np.uint64),
         "general": np.arange(1, num_rules + 1, dtype=np.uint64),
         "radius": np.zeros(num_rules, np.int8),
@@ -37,20 +37,23 @@ def table_of(turns: Any, can: Any = None, **columns: Any) -> RuleTable:
         "cost": np.ones(num_rules, np.int32),
         "adds": np.zeros((num_rules, 3), bool),
         "removes": np.zeros((num_rules, 3), bool),
-        "votes": np.full(entries, -1, np.int8),
+        "applicable": np.packbits(can, axis=1),
+        "random_success": np.zeros(num_rules, np.float32),
         "exact": np.ones(num_rules, bool),
-        "majority": 0,
     }
+    rule, input_ = np.nonzero(turns)
     return RuleTable(
-        applicable=np.packbits(can, axis=1),
-        ptr=np.concatenate([[0], turns.sum(axis=1).cumsum()]).astype(np.int64),
-        input=np.flatnonzero(turns.ravel()).astype(np.int32) % num_inputs,
-        change=change,
-        margin=np.ones(entries, np.float32),
+        rules=RuleColumns(**(rules | columns)),
+        entries=Entries(
+            rule=rule,
+            input=input_.astype(np.int32),
+            change=change,
+            margin=np.ones(entries, np.float32),
+            votes=np.full(entries, -1, np.int8) if votes is None else votes,
+        ),
         base=-np.ones(num_inputs),
-        random_success=np.zeros(num_rules, np.float32),
+        majority=majority,
         groups=(LEAF,),
-        **(values | columns),
     )
 
 
@@ -200,7 +203,7 @@ def test_held_out_figures_are_measured_on_the_other_fifth(seed: int) -> None:
     unseen, seen_share, success = [], [], []
     for fold in range(5):
         seen = folds != fold
-        part = table_of(turns[:, seen], can[:, seen], cost=table.cost)
+        part = table_of(turns[:, seen], can[:, seen], cost=table.rules.cost)
         rules = choose(part, 2, wishes).rules
         unseen.append(turns[rules][:, ~seen].any(axis=0).mean())
         seen_share.append(turns[rules][:, seen].any(axis=0).mean())
@@ -243,9 +246,9 @@ def test_choice_does_not_depend_on_the_order_of_rules() -> None:
     table = random_table(np.random.default_rng(8), num_rules=12, num_inputs=20)
     turns, can = table.incidence().toarray(), [table.can_be_carried_out(rule) for rule in range(12)]
     order = np.random.default_rng(9).permutation(12)
-    other = table_of(turns[order], np.array(can)[order], cost=table.cost[order], key=table.key[order])
+    other = table_of(turns[order], np.array(can)[order], cost=table.rules.cost[order], key=table.rules.key[order])
     one, two = choose(table, 5), choose(other, 5)
-    assert table.key[one.rules].tolist() == other.key[two.rules].tolist()
+    assert table.rules.key[one.rules].tolist() == other.rules.key[two.rules].tolist()
     assert replace(two, rules=one.rules).gains.tolist() == one.gains.tolist()
 
 
@@ -262,7 +265,7 @@ def spelt_out_table(*, misses: int = 0) -> RuleTable:
 
 def test_with_room_to_spare_a_general_rule_gives_way_to_those_that_say_where() -> None:
     table = spelt_out_table()
-    assert table.general_row.tolist() == [-1, 0, 0, -1]
+    assert table.rules.general_row.tolist() == [-1, 0, 0, -1]
     assert choose(table, 2).rules.tolist() == [0, 3]  # no room
     spelt_out = choose(table, 3)
     assert sorted(spelt_out.rules.tolist()) == [1, 2, 3]

@@ -64,8 +64,8 @@ def test_rules_of_a_sample_are_carried_out_on_all(data: GraphDataset, fitted: Co
     whole = explainer(sample=1000).fit(data).mined_
     assert whole is not None
     assert whole.census is None
-    place = np.searchsorted(whole.table.key, mined.table.key).clip(max=len(whole.table) - 1)
-    both = whole.table.key[place] == mined.table.key
+    place = np.searchsorted(whole.table.rules.key, mined.table.rules.key).clip(max=len(whole.table) - 1)
+    both = whole.table.rules.key[place] == mined.table.rules.key
     assert both.mean() > 0.9
     assert (mined.census.num_accepted[both] <= whole.table.num_accepted[place[both]]).all()
     first = found.recourses[0].statistics
@@ -113,7 +113,8 @@ def test_an_interrupted_census_goes_on(
 def test_the_bound_on_what_a_sample_loses(fitted: CommonRecourseExplainer) -> None:
     assert fitted.mined_ is not None
     table = fitted.mined_.table
-    share = table.most_left_out / table.num_inputs
+    share = table.counts.most_left_out / table.num_inputs
     assert share < census.most_lost(table) <= 1
-    known = dataclasses.replace(table, base=np.zeros(2500), num_left_out=37050, most_left_out=82)
+    counts = dataclasses.replace(table.counts, num_left_out=37050, most_left_out=82)
+    known = dataclasses.replace(table, base=np.zeros(2500), counts=counts)
     assert census.most_lost(known) == pytest.approx(82 / 2500 + np.sqrt(np.log((len(known) + 37050) / 0.05) / 5000))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
@@ -42,9 +44,9 @@ class Mined:
 
     def read(self, entry: int) -> tuple[Rule, Graph, Graph, tuple[int, ...]]:
         """Rule, graph, result and place of an entry."""
-        place, row = int(self.table.input[entry]), self.table.change[entry].astype(np.int32)
+        place, row = int(self.table.entries.input[entry]), self.table.entries.change[entry].astype(np.int32)
         batch, origins = self.scorer.built(np.array([place]), row[None])
-        radius = int(self.table.radius[self.table.rule[entry]])
+        radius = int(self.table.rules.radius[self.table.entries.rule[entry]])
         rule, site = read_rule(
             self.inputs[place], batch[0], origins[0].tolist(), row, self.scorer.vocabulary.groups, radius
         )
@@ -58,34 +60,34 @@ def mined(request: pytest.FixtureRequest) -> Mined:
 
 def test_every_entry_holds(mined: Mined) -> None:
     table = mined.table
-    assert set(table.num_changes.tolist()) == {1, 2, 3}
-    entries = np.random.default_rng(0).permutation(len(table.input))[:200]
+    assert set(table.rules.num_changes.tolist()) == {1, 2, 3}
+    entries = np.random.default_rng(0).permutation(len(table.entries.input))[:200]
     results = []
     for entry in entries:
         rule, graph, changed, site = mined.read(entry)
         result = carry_out(rule, graph, site)
         assert oracles.same(oracles.to_networkx(result), oracles.to_networkx(changed))
-        assert rule.cost == table.cost[table.rule[entry]]
-        assert rule.num_changes == table.num_changes[table.rule[entry]]
+        assert rule.cost == table.rules.cost[table.entries.rule[entry]]
+        assert rule.num_changes == table.rules.num_changes[table.entries.rule[entry]]
         assert rule.distance(graph, result) <= THETA
         results.append(result)
     margin = log_odds(mined.model.accept_probability(GraphBatch.from_graphs(results)))
     assert (margin > 0).all()
-    assert np.allclose(margin, table.margin[entries], atol=1e-3)
+    assert np.allclose(margin, table.entries.margin[entries], atol=1e-3)
 
 
 def test_entries_are_all_that_is_accepted(mined: Mined) -> None:
     singles, table = mined.singles, mined.table
     wide = mined.scorer.widened_keys(singles.input, singles.change[:, 0], singles.rule[:, 1])
     keys = np.column_stack([singles.rule, wide])
-    assert set(table.radius[table.num_changes == 1].tolist()) == {0, 1, 2}
-    for rule in np.flatnonzero(table.num_changes == 1):
-        rows = keys[:, table.radius[rule]] == table.key[rule]
+    assert set(table.rules.radius[table.rules.num_changes == 1].tolist()) == {0, 1, 2}
+    for rule in np.flatnonzero(table.rules.num_changes == 1):
+        rows = keys[:, table.rules.radius[rule]] == table.rules.key[rule]
         wanted = np.unique(singles.input[rows & (singles.margin > ACCEPTED)])
         entries = slice(table.ptr[rule], table.ptr[rule + 1])
-        assert np.array_equal(table.input[entries], wanted)
+        assert np.array_equal(table.entries.input[entries], wanted)
         best = [singles.margin[rows & (singles.input == i)].max() for i in wanted]
-        assert np.allclose(table.margin[entries], best, atol=1e-6)
+        assert np.allclose(table.entries.margin[entries], best, atol=1e-6)
 
 
 def test_a_rule_can_be_carried_out_where_its_pattern_fits(mined: Mined) -> None:
@@ -94,11 +96,11 @@ def test_a_rule_can_be_carried_out_where_its_pattern_fits(mined: Mined) -> None:
         pattern = mined.read(int(table.ptr[rule]))[0]
         fits = np.array([can_be_carried_out(pattern, graph) for graph in mined.inputs])
         counted = table.can_be_carried_out(rule)
-        assert table.num_applicable[rule] == counted.sum()
-        turned = table.input[table.ptr[rule] : table.ptr[rule + 1]]
+        assert table.rules.num_applicable[rule] == counted.sum()
+        turned = table.inputs_of(rule)
         assert fits[turned].all()
         assert counted[turned].all()
-        if table.num_changes[rule] == 1:  # of composite rules all parts are found, though perhaps not together
+        if table.rules.num_changes[rule] == 1:  # of composite rules all parts are found, though perhaps not together
             assert fits[counted].all()
             if not any(
                 pattern.closed
@@ -112,33 +114,33 @@ def test_labels_added_and_removed_are_the_difference_of_both_sides(mined: Mined)
     for rule in range(len(table)):
         pattern = mined.read(int(table.ptr[rule]))[0]
         before, after = (np.bincount(side.labels, minlength=3) for side in (pattern.before, pattern.after))
-        assert np.array_equal(table.adds[rule], after > before)
-        assert np.array_equal(table.removes[rule], after < before)
+        assert np.array_equal(table.rules.adds[rule], after > before)
+        assert np.array_equal(table.rules.removes[rule], after < before)
 
 
 def test_random_success_is_that_of_all_changes_of_the_kind(mined: Mined) -> None:
     table, singles = mined.table, mined.singles
     for rule in range(0, len(table), 7):
-        if table.num_changes[rule] > 1:
-            assert np.isnan(table.random_success[rule])
+        if table.rules.num_changes[rule] > 1:
+            assert np.isnan(table.rules.random_success[rule])
             continue
         shares = []
         for i in np.flatnonzero(table.can_be_carried_out(rule)):
-            rows = (singles.input == i) & (singles.change[:, 0, 0] == table.kinds[rule, 0])
+            rows = (singles.input == i) & (singles.change[:, 0, 0] == table.rules.kinds[rule, 0])
             shares.append(singles.accepted[rows].mean() if rows.any() else 0.0)
-        assert table.random_success[rule] == pytest.approx(np.mean(shares), abs=1e-5)
+        assert table.rules.random_success[rule] == pytest.approx(np.mean(shares), abs=1e-5)
 
 
 def test_incidence_and_entries_say_the_same(mined: Mined) -> None:
     table = mined.table
     dense = table.incidence().toarray()
     assert np.array_equal(dense.sum(axis=1), table.num_accepted)
-    assert (np.diff(table.key.astype(object)) > 0).all()
+    assert (np.diff(table.rules.key.astype(object)) > 0).all()
     for rule in range(0, len(table), 11):
         for i in range(table.num_inputs):
             entry = table.entry(rule, i)
             assert (entry >= 0) == dense[rule, i]
-            assert entry < 0 or (table.rule[entry], table.input[entry]) == (rule, i)
+            assert entry < 0 or (table.entries.rule[entry], table.entries.input[entry]) == (rule, i)
 
 
 def test_fewer_rules_keep_those_that_turn_most_and_some_that_seldom_fail(mined: Mined) -> None:
@@ -154,8 +156,8 @@ def test_fewer_rules_keep_those_that_turn_most_and_some_that_seldom_fail(mined: 
     order = np.argsort(-few.num_accepted, kind="stable")
     assert np.array_equal(few.num_accepted[order[:8]], every[:8])
     assert (few.success[order[8:]] >= 0.5).all()
-    assert few.num_left_out == len(mined.table) - 10 + mined.table.num_left_out
-    assert few.most_left_out == mined.table.num_accepted[~np.isin(mined.table.key, few.key)].max()
+    assert few.counts.num_left_out == len(mined.table) - 10 + mined.table.counts.num_left_out
+    assert few.counts.most_left_out == mined.table.num_accepted[~np.isin(mined.table.rules.key, few.rules.key)].max()
 
 
 def test_definite_rules_say_where_they_are_made(mined: Mined) -> None:
@@ -169,17 +171,19 @@ def test_definite_rules_say_where_they_are_made(mined: Mined) -> None:
         for labels in (None, enough)
     )  # fmt: skip
     assert 0 < len(definite) < len(whole)
-    assert set(definite.key.tolist()) <= set(whole.key.tolist())
+    assert set(definite.rules.key.tolist()) <= set(whole.rules.key.tolist())
     attached_to_leaves = 0
     for row in range(len(whole)):
         entry = int(whole.ptr[row])
-        graph = mined.scorer.inputs[whole.input[entry]]
-        rows = [change for change in whole.change[entry].tolist() if change[0] >= 0]
+        graph = mined.scorer.inputs[whole.entries.input[entry]]
+        rows = [change for change in whole.entries.change[entry].tolist() if change[0] >= 0]
         vague = any(kind in (0, 4, 5, 6) or graph.labels[first] != 0 for kind, first, _, _ in rows)  # relabels, edges
         on_leaf = any(kind == 1 and graph.degrees()[first] < 2 for kind, first, _, _ in rows)
-        radius = whole.radius[row]
+        radius = whole.rules.radius[row]
         attached_to_leaves += on_leaf and radius == 1
-        assert (whole.key[row] in definite.key) == (radius == 2 or (not on_leaf if radius == 1 else not vague))
+        assert (whole.rules.key[row] in definite.rules.key) == (
+            radius == 2 or (not on_leaf if radius == 1 else not vague)
+        )
     assert attached_to_leaves > 0
 
 
@@ -195,18 +199,21 @@ def test_rules_that_the_panel_seldom_confirms_are_left_out(mined: Mined) -> None
         )
         for least in (0.0, 0.5)
     )  # fmt: skip
-    share = np.bincount(every.rule, every.confirmed, minlength=len(every)) / every.num_accepted
+    share = np.bincount(every.entries.rule, every.confirmed, minlength=len(every)) / every.num_accepted
     assert 0 < (share >= 0.5).sum() < len(every)
-    assert np.array_equal(firm.key, every.key[share >= 0.5])
-    assert firm.num_unconfirmed == (share < 0.5).sum()
+    assert np.array_equal(firm.rules.key, every.rules.key[share >= 0.5])
+    assert firm.counts.num_unconfirmed == (share < 0.5).sum()
     assert np.array_equal(firm.num_accepted, every.num_accepted[share >= 0.5])
-    kept = np.isin(every.rule, np.flatnonzero(share >= 0.5))
+    kept = np.isin(every.entries.rule, np.flatnonzero(share >= 0.5))
     for name in ("input", "change", "margin", "votes"):
-        assert np.array_equal(getattr(firm, name), getattr(every, name)[kept])
-    assert np.array_equal(firm.applicable, every.applicable[share >= 0.5])
+        assert np.array_equal(getattr(firm.entries, name), getattr(every.entries, name)[kept])
+    assert np.array_equal(firm.rules.applicable, every.rules.applicable[share >= 0.5])
 
 
 def test_the_table_does_not_depend_on_the_number_of_threads(mined: Mined) -> None:
     other = Mined(edge_labels=mined.data.edge_label_names is not None, jobs=2).table
-    for name in ("key", "ptr", "input", "change", "margin", "cost", "applicable", "adds", "removes", "radius", "kinds"):
-        assert np.array_equal(getattr(mined.table, name), getattr(other, name))
+    for ours, theirs in ((mined.table.rules, other.rules), (mined.table.entries, other.entries)):
+        for field in fields(ours):
+            assert np.array_equal(
+                getattr(ours, field.name), getattr(theirs, field.name), equal_nan=field.name == "random_success"
+            )

@@ -86,17 +86,17 @@ class RuleFilter:
         """Which rules of a table may be chosen, `[K]`; success and support are those of a census, if one is given."""
         known = table if census is None else census
         mask = (known.success >= self.min_success) & (known.num_accepted >= self.min_support)
-        mask &= (table.num_changes <= self.max_changes) & np.isin(table.radius, self.radii)
+        mask &= (table.rules.num_changes <= self.max_changes) & np.isin(table.rules.radius, self.radii)
         if self.max_cost is not None:
-            mask &= table.cost <= self.max_cost
+            mask &= table.rules.cost <= self.max_cost
         numbers = [KINDS.index(kind) for kind in self.forbidden_kinds]
-        mask &= ~np.isin(table.kinds, numbers).any(axis=1)
+        mask &= ~np.isin(table.rules.kinds, numbers).any(axis=1)
         if self.forbidden_groups:
             mask &= ~np.isin(table.attached, self.forbidden_groups).any(axis=1)
         if self.forbidden_labels:
-            mask &= ~table.adds[:, list(self.forbidden_labels)].any(axis=1)
+            mask &= ~table.rules.adds[:, list(self.forbidden_labels)].any(axis=1)
         if self.protected_labels:
-            mask &= ~table.removes[:, list(self.protected_labels)].any(axis=1)
+            mask &= ~table.rules.removes[:, list(self.protected_labels)].any(axis=1)
         return mask
 
 
@@ -185,7 +185,7 @@ def _spelt_out(
     table: RuleTable, rows: npt.NDArray[np.int64], sets: Any, order: npt.NDArray[np.int64], num_rules: int
 ) -> npt.NDArray[np.int64]:
     """Chosen rules, general ones replaced by specific ones where there is room for these; places among the allowed `rows`."""
-    general, success = table.general_row[rows], table.success[rows]
+    general, success = table.rules.general_row[rows], table.success[rows]
     left, room, result = np.ones(table.num_inputs, bool), num_rules - len(order), []
     for place in order.tolist():
         added = np.zeros(table.num_inputs, bool)
@@ -265,7 +265,7 @@ def held_out(
     wishes = wishes or RuleFilter()
     folds = _folds(table, folds)
     sets = table.incidence(confirmed=wishes.confirmed)
-    applicable = np.unpackbits(table.applicable, axis=1, count=table.num_inputs).astype(bool)
+    applicable = np.unpackbits(table.rules.applicable, axis=1, count=table.num_inputs).astype(bool)
     allowed = _without_success(wishes).allowed(table)
     unseen, seen_share, success = [], [], []
     for fold in range(NUM_SPLITS):
@@ -295,7 +295,7 @@ def held_out_success(table: RuleTable, rules: Sequence[int], folds: Folds) -> li
     for rule in rules:
         can = table.can_be_carried_out(rule)
         turned = np.zeros(table.num_inputs, bool)
-        turned[table.input[table.ptr[rule] : table.ptr[rule + 1]]] = True
+        turned[table.inputs_of(rule)] = True
         rates = [
             (turned[mask & can].mean() if (mask & can).any() else np.nan)
             for fold in range(NUM_SPLITS)
@@ -319,7 +319,13 @@ def _preference(
     table: RuleTable, rows: npt.NDArray[np.int64], success: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[Any], ...]:
     """Among rules that add the same: fewer changes, then the higher success, the lower cost, the smaller radius."""
-    return table.num_changes[rows], -success, table.cost[rows], table.radius[rows], table.key[rows]
+    return (
+        table.rules.num_changes[rows],
+        -success,
+        table.rules.cost[rows],
+        table.rules.radius[rows],
+        table.rules.key[rows],
+    )
 
 
 def wilson_interval(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:

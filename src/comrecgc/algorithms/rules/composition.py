@@ -9,7 +9,6 @@ with one more.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels
-from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, FloatArray, IntArray, Oracle
 from comrecgc.run import Progress
 
 _PLACES, _MORE_PLACES = (
@@ -31,7 +30,7 @@ _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`change
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CompositeChanges:
+class CompositeChanges(Columns):
     """Several changes made together, and what came of it, one a row.
 
     Args:
@@ -63,12 +62,6 @@ class CompositeChanges:
             cost=s.cost, grown=s.grown, margin=s.margin, goal=s.goal,
         )  # fmt: skip
 
-    @staticmethod
-    def joined(parts: Sequence[CompositeChanges]) -> CompositeChanges:
-        """All of them."""
-        names = CompositeChanges.__dataclass_fields__
-        return CompositeChanges(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
-
     @classmethod
     def both(
         cls, one: CompositeChanges, rows: npt.NDArray[np.int64], other: CompositeChanges, others: npt.NDArray[np.int64]
@@ -85,10 +78,6 @@ class CompositeChanges:
             margin=unknown,
             goal=unknown,
         )
-
-    def take(self, rows: npt.NDArray[np.int64]) -> CompositeChanges:
-        """Some of the rows."""
-        return CompositeChanges(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
 
     @cached_property
     def rule(self) -> npt.NDArray[np.uint64]:
@@ -198,7 +187,7 @@ class Composition:
         single = state.parts(CompositeChanges.of(singles), self.num_parts)
         found = state.combine(single, single)
         if found and self.most_changes > 2:
-            found += state.combine(state.parts(CompositeChanges.joined(found), self.num_extended), single)
+            found += state.combine(state.parts(CompositeChanges.concatenate(found), self.num_extended), single)
         return found, not state.out_of_time
 
     def carry_out(
@@ -355,7 +344,7 @@ class _Search:
         """Make and score pairs of rules: at their best places, and at more where those are not accepted."""
         turned = np.zeros((len(pairs), len(self.base)), bool)
         tried = [self._made_at(left, right, pairs, turned, same=same, further=further) for further in (False, True)]
-        return _closest(CompositeChanges.joined([made for made, _ in tried]))
+        return _closest(CompositeChanges.concatenate([made for made, _ in tried]))
 
     def _make_best(
         self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], weight: npt.NDArray[np.float32], *, same: bool
@@ -366,7 +355,7 @@ class _Search:
         best = np.sort(np.argsort(-(turned @ weight), kind="stable")[: self.num_kept])
         most = int(np.clip(_MOST_PLACES // max(turned[best].size, 1), _PLACES, _MORE_PLACES))
         more, _ = self._made_at(left, right, pairs[best], turned[best], same=same, further=True, most_places=most)
-        return _closest(CompositeChanges.joined([made.take(np.flatnonzero(np.isin(pair, best))), more]))
+        return _closest(CompositeChanges.concatenate([made.take(np.flatnonzero(np.isin(pair, best))), more]))
 
     def _made_at(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,25 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules.choice import KINDS
 from comrecgc.algorithms.rules.groups import MAX_NODES, Group
-from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable
+from comrecgc.algorithms.rules.table import MOST_CHANGES, Entries, MiningCounts, RuleColumns, RuleTable
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, fingerprint
-from comrecgc.run import check_pointers, load_arrays, refusing_damage, require, save_arrays
+from comrecgc.run import load_arrays, refusing_damage, require, save_arrays
 from comrecgc.scoring import change_kernels
 
-_KINDS = {
-    "key": "u1", "radius": "i1", "kinds": "i2", "cost": "i1", "adds": "b2", "removes": "b2", "applicable": "u2", "ptr": "i1",
-    "input": "i1", "change": "i3", "margin": "f1", "votes": "i1", "base": "f1", "random_success": "f1", "general": "u1", "exact": "b1",
+_COLUMNS = {
+    RuleColumns: {
+        "key": "u1", "general": "u1", "radius": "i1", "kinds": "i2", "cost": "i1", "adds": "b2", "removes": "b2", "applicable": "u2",
+        "random_success": "f1", "exact": "b1",
+    },
+    Entries: {"rule": "i1", "input": "i1", "change": "i3", "margin": "f1", "votes": "i1"},
 }  # fmt: skip
+_KINDS = {name: kind for columns in _COLUMNS.values() for name, kind in columns.items()} | {"base": "f1"}
 _TYPES = {
     "key": np.uint64,
     "general": np.uint64,
     "applicable": np.uint8,
+    "rule": np.int64,
     "change": np.int16,
     "margin": np.float32,
     "votes": np.int8,
@@ -43,16 +49,13 @@ def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complet
         inputs: The graphs that it speaks of.
         complete: Whether there was time for all that was to be tried.
     """
-    arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table, name) for name in _KINDS}
-    arrays["random_success"] = np.nan_to_num(table.random_success, nan=_NO_SHARE)
+    arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table.rules, name) for name in _COLUMNS[RuleColumns]}
+    arrays |= {name: getattr(table.entries, name) for name in _COLUMNS[Entries]}
+    arrays |= {"base": table.base, "random_success": np.nan_to_num(table.rules.random_success, nan=_NO_SHARE)}
     facts = {
         "inputs": fingerprint(inputs),
         "majority": table.majority,
-        "num_left_out": table.num_left_out,
-        "most_left_out": table.most_left_out,
-        "num_unconfirmed": table.num_unconfirmed,
-        "num_scored": table.num_scored,
-        "num_untried": table.num_untried,
+        "counts": asdict(table.counts),
         "complete": complete,
         "groups": [[group.labels, group.edges, group.edge_labels, group.bond] for group in table.groups],
     }
@@ -77,17 +80,19 @@ def load_table(
         raise InputError(f"{path} is a rule table of another dataset: the graphs must be those it was mined from")
     with refusing_damage(path, advice=""):
         groups = tuple(_group(row, num_labels, num_edge_labels) for row in facts["groups"])
-        names = ("majority", "num_left_out", "most_left_out", "num_unconfirmed", "num_scored", "num_untried")
-        counts = [int(facts[name]) for name in names]
-        require(min(counts) >= 0 and counts[0] <= _MOST_VOTES, "counts must not be negative")
-        share = arrays.pop("random_success").astype(np.float32)
+        majority, counts = int(facts["majority"]), {name: int(value) for name, value in facts["counts"].items()}
+        require(min(majority, *counts.values()) >= 0 and majority <= _MOST_VOTES, "counts must not be negative")
+        arrays = {name: array.astype(_TYPES.get(name, array.dtype)) for name, array in arrays.items()}
+        share = arrays["random_success"].astype(np.float32)
+        arrays["random_success"] = np.where(share < 0, np.float32(np.nan), share)
         table = RuleTable(
-            **{name: array.astype(_TYPES.get(name, array.dtype)) for name, array in arrays.items()},
-            random_success=np.where(share < 0, np.float32(np.nan), share),
-            majority=counts[0], num_left_out=counts[1], most_left_out=counts[2], num_unconfirmed=counts[3], num_scored=counts[4],
-            num_untried=counts[5],
+            rules=RuleColumns(**{name: arrays[name] for name in _COLUMNS[RuleColumns]}),
+            entries=Entries(**{name: arrays[name] for name in _COLUMNS[Entries]}),
+            base=arrays["base"],
+            majority=majority,
             groups=groups,
-        )  # fmt: skip
+            counts=MiningCounts(**counts),
+        )
         _check_rules(table, len(inputs), num_labels)
         _check_entries(table, inputs)
         _check_changes(table, inputs, num_labels, num_edge_labels)
@@ -113,48 +118,45 @@ def _group(row: Any, num_labels: int, num_edge_labels: int) -> Group:
 
 def _check_rules(table: RuleTable, num_inputs: int, num_labels: int) -> None:
     """Every array has a row per rule, with numbers that rules can have."""
-    size = len(table.key)
-    require((table.key[1:] > table.key[:-1]).all(), "keys must increase")
-    shapes = {
-        "general": (size,), "radius": (size,), "kinds": (size, MOST_CHANGES), "cost": (size,), "adds": (size, num_labels),
-        "removes": (size, num_labels), "applicable": (size, -(-num_inputs // 8)), "random_success": (size,), "exact": (size,),
-        "base": (num_inputs,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        require(getattr(table, name).shape == shape, f"{name} must have shape {shape}")
-    require(((table.radius >= 0) & (table.radius <= _MOST_RADIUS)).all(), "radius must be 0, 1 or 2")
-    require(((table.kinds >= -1) & (table.kinds < len(KINDS))).all(), "kinds must be known")
-    require((table.kinds[:, 0] >= 0).all(), "a rule has a change")
-    require((table.cost >= 1).all(), "a change costs something")
-    known = table.random_success[~np.isnan(table.random_success)]
+    rules, size = table.rules, len(table)
+    require((rules.key[1:] > rules.key[:-1]).all(), "keys must increase")
+    wide = {"kinds": MOST_CHANGES, "adds": num_labels, "removes": num_labels, "applicable": -(-num_inputs // 8)}
+    for name in _COLUMNS[RuleColumns]:
+        shape = (size, wide[name]) if name in wide else (size,)
+        require(getattr(rules, name).shape == shape, f"{name} must have shape {shape}")
+    require(table.base.shape == (num_inputs,), "every input has log-odds")
+    require(((rules.radius >= 0) & (rules.radius <= _MOST_RADIUS)).all(), "radius must be 0, 1 or 2")
+    require(((rules.kinds >= -1) & (rules.kinds < len(KINDS))).all(), "kinds must be known")
+    require((rules.kinds[:, 0] >= 0).all(), "a rule has a change")
+    require((rules.cost >= 1).all(), "a change costs something")
+    known = rules.random_success[~np.isnan(rules.random_success)]
     require((known <= 1).all(), "shares must be at most 1")
-    spare = np.unpackbits(table.applicable, axis=1)[:, num_inputs:]
+    spare = np.unpackbits(rules.applicable, axis=1)[:, num_inputs:]
     require(not spare.any(), "inputs must be inputs")
 
 
 def _check_entries(table: RuleTable, inputs: Sequence[Graph]) -> None:
     """Entries name inputs, in order, that hold what the rule finds."""
-    size = len(table.input)
-    check_pointers(table.ptr, len(table), size)
-    require((np.diff(table.ptr) > 0).all(), "a rule turns some input")
-    for name, shape in (("change", (size, MOST_CHANGES, 4)), ("margin", (size,)), ("votes", (size,))):
-        require(getattr(table, name).shape == shape, f"{name} must have shape {shape}")
-    require(((table.input >= 0) & (table.input < len(inputs))).all(), "inputs must be inputs")
-    rises = np.diff(table.input.astype(np.int64)) > 0
-    rises[table.ptr[1:-1] - 1] = True
-    require(rises.all(), "inputs of a rule must increase")
-    require(((table.votes >= -1) & (table.votes <= _MOST_VOTES)).all(), "votes must be votes")
-    holds = np.unpackbits(table.applicable, axis=1)[table.rule, table.input] if size else np.ones(0)
+    entries, size = table.entries, len(table.entries)
+    for name in _COLUMNS[Entries]:
+        shape = (size, MOST_CHANGES, 4) if name == "change" else (size,)
+        require(getattr(entries, name).shape == shape, f"{name} must have shape {shape}")
+    require(np.array_equal(np.unique(entries.rule), np.arange(len(table))), "a rule turns some input")
+    require(((entries.input >= 0) & (entries.input < len(inputs))).all(), "inputs must be inputs")
+    rises = np.diff(entries.rule * len(inputs) + entries.input) > 0
+    require(rises.all(), "rules, and inputs of a rule, must increase")
+    require(((entries.votes >= -1) & (entries.votes <= _MOST_VOTES)).all(), "votes must be votes")
+    holds = np.unpackbits(table.rules.applicable, axis=1)[entries.rule, entries.input] if size else np.ones(0)
     require(bool(holds.all()), "a rule turns only inputs that hold what it finds")
 
 
 def _check_changes(table: RuleTable, inputs: Sequence[Graph], num_labels: int, num_edge_labels: int) -> None:
     """Changes are of the kinds of their rule, at nodes and edges that are there; compiled code relies on it."""
     changing = change_kernels
-    kind, first, second, value = (table.change[:, :, k].astype(np.int64) for k in range(4))
-    kinds = np.sort(table.kinds, axis=1)[table.rule]  # the changes of a rule may stand in any order
+    kind, first, second, value = (table.entries.change[:, :, k].astype(np.int64) for k in range(4))
+    kinds = np.sort(table.rules.kinds, axis=1)[table.entries.rule]  # the changes of a rule may stand in any order
     require((np.sort(kind, axis=1) == kinds).all(), "changes must be of the kinds of their rule")
-    nodes = np.array([graph.num_nodes for graph in inputs], np.int64)[table.input][:, None]
+    nodes = np.array([graph.num_nodes for graph in inputs], np.int64)[table.entries.input][:, None]
     made = kind >= 0
     require(((first >= 0) & (first < nodes))[made].all(), "nodes must be nodes")
     alone = np.isin(kind, (changing.RELABEL, changing.ATTACH))
@@ -176,7 +178,7 @@ def _check_changes(table: RuleTable, inputs: Sequence[Graph], num_labels: int, n
         for place, graph in enumerate(inputs)
     ]
     present = np.concatenate([np.zeros(0, np.int64), *edges])
-    where = np.broadcast_to(table.input[:, None].astype(np.int64), kind.shape)
+    where = np.broadcast_to(table.entries.input[:, None].astype(np.int64), kind.shape)
     low, high = np.minimum(first, second), np.maximum(first, second)
     names = where * most_nodes**2 + low * most_nodes + high
     needs = np.isin(kind, (changing.DETACH, changing.SWAP, changing.CUT, changing.REBOND))

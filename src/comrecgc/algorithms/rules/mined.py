@@ -21,7 +21,7 @@ from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, IntArray, O
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.population import Census
 from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rule, read_rules, rule_isomorphism
-from comrecgc.algorithms.rules.table import RuleTable, tabulate
+from comrecgc.algorithms.rules.table import Entries, RuleTable, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
@@ -142,9 +142,10 @@ def _exactly_applicable(mined: MinedRules, jobs: int) -> MinedRules:
 
     Mining knows where each of its changes can be made. Together they may need more room, and nodes that a rule finds may be joined otherwise too.
     """
-    rules = [record.rule for record in mined.rules()]
-    held = PatternMatcher(mined.rejects.graphs).hold(rules, mined.table.incidence().toarray(), jobs)
-    return replace(mined, table=replace(mined.table, applicable=np.packbits(held, axis=1)))
+    patterns = [record.rule for record in mined.rules()]
+    held = PatternMatcher(mined.rejects.graphs).hold(patterns, mined.table.incidence().toarray(), jobs)
+    rules = replace(mined.table.rules, applicable=np.packbits(held, axis=1))
+    return replace(mined, table=replace(mined.table, rules=rules))
 
 
 def _typed_chemistry(ladder: Ladder) -> MolecularChemistry | None:
@@ -246,9 +247,9 @@ def count_rules_exactly(
         progress: Called as work proceeds.
     """
     table, matcher = mined.table, PatternMatcher(mined.rejects.graphs)
-    open_rows = [row for row in rows if not table.exact[row]]
-    parts: dict[int, _Entries] = {}
-    exact: dict[int, bool] = {}
+    open_rows = [row for row in rows if not table.rules.exact[row]]
+    parts: dict[int, Entries] = {}
+    exact = table.rules.exact.copy()
     asked_before = oracle.tally.graphs
     for done, row in enumerate(open_rows):
         if deadline is not None and time.monotonic() > deadline:
@@ -262,13 +263,14 @@ def count_rules_exactly(
             progress("counting chosen rules", done + 1, len(open_rows), "")
     if not parts:
         return mined
-    asked = oracle.tally.graphs - asked_before
-    table = _with_entries(table, parts, exact, table.num_scored + asked if table.num_scored else 0)
+    counts = table.counts
+    if counts.num_scored:
+        counts = replace(counts, num_scored=counts.num_scored + oracle.tally.graphs - asked_before)
+    others = table.entries.take(np.flatnonzero(~np.isin(table.entries.rule, list(parts))))
+    entries = Entries.concatenate([others, *parts.values()])
+    entries = entries.take(np.lexsort((entries.input, entries.rule)))
+    table = replace(table, rules=replace(table.rules, exact=exact), entries=entries, counts=counts)
     return replace(mined, table=table, records={row: it for row, it in mined.records.items() if row not in parts})
-
-
-_Entries = tuple[IntArray, npt.NDArray[np.int16], npt.NDArray[np.float32], npt.NDArray[np.int8]]
-"""Input, change, margin and votes of the entries of a rule."""
 
 
 def _count(
@@ -278,15 +280,15 @@ def _count(
     oracle: Oracle,
     most_nodes: float,
     deadline: float | None,
-) -> tuple[_Entries, float, bool] | None:
+) -> tuple[Entries, float, bool] | None:
     """The entries of a rule, the nodes that the model was shown, and whether that is all; None if there are too many sites, or no time."""
     table, row, scorer = mined.table, record.row, mined.scorer
-    entries = np.arange(table.ptr[row], table.ptr[row + 1])
+    entries = table.entries_of(row)
     if record.rule.radius > (1 if record.rule.num_changes == 1 else 0):  # keys of less say all of the pattern
         same = [site is not None for site in entry_sites(table, scorer, record.rule, entries)]
         entries = entries[np.array(same, bool)]
     asked = table.can_be_carried_out(row)
-    asked[table.input[entries]] = False
+    asked[table.entries.input[entries]] = False
     total = np.array([2 * graph.size + record.rule.size_change for graph in scorer.inputs])
     asked &= record.rule.cost <= scorer.vocabulary.theta * total
     sizes = np.array([graph.num_nodes for graph in scorer.inputs])
@@ -309,19 +311,17 @@ def _count(
         is_exact &= not _turns_where_parts_touch(mined, record.rule, inputs[impossible], sites[impossible], oracle)
         found += best
     new_inputs = np.array([place for place, _, _ in found], np.int32)
-    new_changes = np.full((len(found), *table.change.shape[1:]), -1, np.int16)
+    new_changes = np.full((len(found), *table.entries.change.shape[1:]), -1, np.int16)
     for k, (_, change, _) in enumerate(found):
         new_changes[k, : len(change)] = change
-    votes = oracle.votes(scorer, new_inputs, new_changes[:, : len(record.change)].astype(np.int32))
-    inputs = np.concatenate([table.input[entries], new_inputs])
-    order = np.argsort(inputs, kind="stable")
-    counted = (
-        inputs[order],
-        np.concatenate([table.change[entries], new_changes])[order],
-        np.concatenate([table.margin[entries], np.array([each[2] for each in found], np.float32)])[order],
-        np.concatenate([table.votes[entries], votes])[order],
+    new = Entries(
+        rule=np.full(len(found), row),
+        input=new_inputs,
+        change=new_changes,
+        margin=np.array([margin for _, _, margin in found], np.float32),
+        votes=oracle.votes(scorer, new_inputs, new_changes[:, : len(record.change)].astype(np.int32)),
     )
-    return counted, shown, is_exact
+    return Entries.concatenate([table.entries.take(entries), new]), shown, is_exact
 
 
 def _best(
@@ -372,21 +372,3 @@ def _turns_where_parts_touch(mined: MinedRules, rule: Rule, inputs: IntArray, si
     rungs = vocabulary.ladder.rungs(ChangedGraphs.from_graphs(graphs, results))
     holds = accepted & (np.array(distance) <= vocabulary.theta) & (rungs >= min(vocabulary.rung, Rung.PLAUSIBLE))
     return bool(holds.any())
-
-
-def _with_entries(
-    table: RuleTable, parts: dict[int, _Entries], is_exact: dict[int, bool], num_scored: int
-) -> RuleTable:
-    """The table with the entries of some rules replaced."""
-    exact = table.exact.copy()
-    exact[list(parts)] = list(is_exact.values())
-    columns = [
-        parts.get(row, (table.input[part], table.change[part], table.margin[part], table.votes[part]))
-        for row in range(len(table))
-        for part in [slice(int(table.ptr[row]), int(table.ptr[row + 1]))]
-    ]
-    input_, change, margin, votes = (np.concatenate(column) for column in zip(*columns, strict=True))
-    ptr = np.concatenate([[0], np.cumsum([len(column[0]) for column in columns])]).astype(np.int64)
-    return replace(
-        table, ptr=ptr, input=input_, change=change, margin=margin, votes=votes, exact=exact, num_scored=num_scored
-    )

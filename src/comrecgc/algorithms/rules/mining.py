@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,23 @@ _TOO_MANY = (
 )
 _BLOCK = 32  # inputs a thread takes at once
 _BUILT_NODES = 200_000  # nodes of changed graphs built at once for models that see graphs
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Columns:
+    """A table kept as one array per column, all with the same rows."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Self:
+        """Some of the rows."""
+        return type(self)(**{it.name: getattr(self, it.name)[rows] for it in fields(self)})
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """The rows of all parts, part after part."""
+        return cls(**{it.name: np.concatenate([getattr(part, it.name) for part in parts]) for it in fields(cls)})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -64,12 +64,12 @@ class RuleIndex:
     @classmethod
     def of(cls, table: RuleTable, scorer: ChangeScorer) -> RuleIndex:
         """The index of a table, read off the inputs it was mined from."""
-        size = table.num_changes
-        entries = np.concatenate([table.ptr[:-1], np.flatnonzero(size[table.rule] == MOST_CHANGES)])
-        rule = np.concatenate([np.arange(len(table)), table.rule[entries[len(table) :]]])
-        change = table.change[entries].astype(np.int32)
-        members = _keys_of(table.input[entries], change, scorer)  # [V, 3, 2]: radius 0 and 1
-        radius = np.minimum(table.radius[rule], 1).astype(np.int64)
+        size = table.rules.num_changes
+        entries = np.concatenate([table.ptr[:-1], np.flatnonzero(size[table.entries.rule] == MOST_CHANGES)])
+        rule = np.concatenate([np.arange(len(table)), table.entries.rule[entries[len(table) :]]])
+        change = table.entries.change[entries].astype(np.int32)
+        members = _keys_of(table.entries.input[entries], change, scorer)  # [V, 3, 2]: radius 0 and 1
+        radius = np.minimum(table.rules.radius[rule], 1).astype(np.int64)
         two, three = (np.flatnonzero(size[rule] == count) for count in (2, 3))
         general, inner = members[:, :, 0], np.concatenate([two, three])
         pair_of_three = composite_keys(general[three, :2], change[three, :2])
@@ -78,7 +78,7 @@ class RuleIndex:
         exact = alone[radius[alone] == 1]
         every = np.unique(np.concatenate([general_rules, general[two, :2].ravel(), general[three].ravel()]))
         return cls(
-            key=table.key,
+            key=table.rules.key,
             rules=tuple(record.rule for record in read_rules(table, scorer, range(len(table)))),
             general=every,
             exact=np.unique(members[exact, 0, 1]),
@@ -417,8 +417,10 @@ def most_lost(table: RuleTable) -> float:
     were seen, none turns more of all inputs than that share and `sqrt(log(rules / 0.05) / 2n)`. A rule of such a share that no input of the
     sample shows has a chance of `(1 - share)^n`, which is next to nothing.
     """
-    num, rules = max(table.num_inputs, 1), len(table) + table.num_left_out
-    return min(1.0, table.most_left_out / num + math.sqrt(math.log(max(rules, 1) / (1 - _CONFIDENCE)) / (2 * num)))
+    num, rules = max(table.num_inputs, 1), len(table) + table.counts.num_left_out
+    return min(
+        1.0, table.counts.most_left_out / num + math.sqrt(math.log(max(rules, 1) / (1 - _CONFIDENCE)) / (2 * num))
+    )
 
 
 def sample_note(table: RuleTable, census: Census) -> str:

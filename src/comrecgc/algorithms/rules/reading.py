@@ -55,7 +55,7 @@ def read_rules(table: RuleTable, scorer: ChangeScorer, rows: Sequence[int]) -> l
     """Rules of a table, each read off the first input that it turns."""
     found = []
     for row, (rule, site) in zip(rows, read_entries(table, scorer, table.ptr[np.asarray(rows, int)]), strict=True):
-        change = table.change[table.ptr[row]].astype(np.int32)
+        change = table.entries.change[table.ptr[row]].astype(np.int32)
         change = change[change[:, 0] >= 0]
         rank = {node: k for k, node in enumerate(site)}
         ends = tuple((rank[one], rank.get(other, -1)) for _, one, other, _ in change.tolist())
@@ -65,11 +65,11 @@ def read_rules(table: RuleTable, scorer: ChangeScorer, rows: Sequence[int]) -> l
 
 def read_entries(table: RuleTable, scorer: ChangeScorer, entries: npt.NDArray[np.int64]) -> list[tuple[Rule, Site]]:
     """The rule that each entry of a table carries out, as its own place shows it, and that place."""
-    batch, origins = scorer.built(table.input[entries], table.change[entries].astype(np.int32))
+    batch, origins = scorer.built(table.entries.input[entries], table.entries.change[entries].astype(np.int32))
     return [
         read_rule(
-            scorer.inputs[table.input[entry]], batch[k], origins[k].tolist(), table.change[entry], table.groups,
-            int(table.radius[table.rule[entry]]),
+            scorer.inputs[table.entries.input[entry]], batch[k], origins[k].tolist(), table.entries.change[entry], table.groups,
+            int(table.rules.radius[table.entries.rule[entry]]),
         )
         for k, entry in enumerate(entries.tolist())
     ]  # fmt: skip

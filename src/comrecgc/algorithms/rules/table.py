@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules.composition import CompositeChanges
 from comrecgc.algorithms.rules.groups import Group
-from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, IntArray, Oracle
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, IntArray, Oracle
 from comrecgc.graphs import GraphBatch, NeighbourIndex
 from comrecgc.scoring import change_kernels
 
@@ -35,8 +35,8 @@ _FOR_SUCCESS = 1 / 6  # each in this share of the table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RuleTable:
-    """Rules, each a row, and the inputs that they turn.
+class RuleColumns(Columns):
+    """What is known of each rule of a table.
 
     Args:
         key: What the rule is known by, `[K]`, increasing.
@@ -47,22 +47,9 @@ class RuleTable:
         adds: Node labels of which it leaves more than it finds, `[K, L]`; hydrogens that only follow do not count.
         removes: Node labels of which it leaves fewer, `[K, L]`.
         applicable: Inputs that hold what it finds, `[K, N]`, eight to a byte.
-        ptr: Where the inputs of each rule begin, `[K + 1]`.
-        input: Inputs where it is accepted within θ, on the rung, `[E]`, increasing within a rule.
-        change: How it is carried out there, `[E, 3, 4]` (`change_kernels`); a kind of -1 is no change.
-        margin: Log-odds of accept afterwards, `[E]`.
-        votes: How many of the panel accept it too, `[E]`; -1 if nobody was asked.
-        base: Log-odds of accept of every input as it is, `[N]`.
         random_success: Share of all changes of the same kind, on the inputs it can be carried out on, that are accepted, `[K]`; NaN for
             composite rules.
         exact: Whether each rule was counted at all of its sites, `[K]`; otherwise it may turn more inputs than are listed.
-        majority: Votes that are most of the panel; 0 if there is none.
-        groups: The groups that changes speak of.
-        num_left_out: Rules that turn so few inputs that they were left out.
-        most_left_out: Inputs that any of those turns at most.
-        num_unconfirmed: Rules that were left out since the panel agrees too seldom.
-        num_scored: Graphs that the explained model was asked about, inputs included; 0 where nobody counted.
-        num_untried: Changes that it was not asked about, since there was no time for so many.
     """
 
     key: npt.NDArray[np.uint64]
@@ -73,28 +60,8 @@ class RuleTable:
     adds: npt.NDArray[np.bool_]
     removes: npt.NDArray[np.bool_]
     applicable: npt.NDArray[np.uint8]
-    ptr: npt.NDArray[np.int64]
-    input: IntArray
-    change: npt.NDArray[np.int16]
-    margin: npt.NDArray[np.float32]
-    votes: npt.NDArray[np.int8]
-    base: npt.NDArray[np.float64]
     random_success: npt.NDArray[np.float32]
     exact: npt.NDArray[np.bool_]
-    majority: int
-    groups: tuple[Group, ...]
-    num_left_out: int = 0
-    most_left_out: int = 0
-    num_unconfirmed: int = 0
-    num_scored: int = 0
-    num_untried: int = 0
-
-    def __len__(self) -> int:
-        return len(self.key)
-
-    @property
-    def num_inputs(self) -> int:
-        return len(self.base)
 
     @property
     def num_changes(self) -> npt.NDArray[np.int64]:
@@ -102,21 +69,9 @@ class RuleTable:
         return np.asarray((self.kinds >= 0).sum(axis=1))
 
     @cached_property
-    def rule(self) -> npt.NDArray[np.int64]:
-        """Rule of each entry, `[E]`."""
-        return np.repeat(np.arange(len(self)), np.diff(self.ptr))
-
-    @cached_property
-    def confirmed(self) -> npt.NDArray[np.bool_]:
-        """Which entries most of the panel accept, `[E]`."""
-        return (self.votes >= self.majority) & (self.majority > 0)
-
-    @cached_property
-    def attached(self) -> npt.NDArray[np.int16]:
-        """The group that each change of a rule brings, `[K, 3]`; -1 where it brings none."""
-        changing = change_kernels
-        brings = np.isin(self.kinds, (changing.ATTACH, changing.SWAP, changing.TIE))
-        return np.where(brings, self.change[self.ptr[:-1], :, 3], -1).astype(np.int16)
+    def num_applicable(self) -> npt.NDArray[np.int64]:
+        """Inputs that each rule can be carried out on, `[K]`."""
+        return np.asarray(np.bitwise_count(self.applicable).sum(axis=1), np.int64)
 
     @cached_property
     def general_row(self) -> npt.NDArray[np.int64]:
@@ -125,14 +80,91 @@ class RuleTable:
         known = self.key[np.minimum(place, max(len(self) - 1, 0))] == self.general
         return np.where(known & (self.radius > 0), place, -1)
 
-    def can_be_carried_out(self, rule: int) -> npt.NDArray[np.bool_]:
-        """Inputs that hold what a rule finds, `[N]`."""
-        return np.unpackbits(self.applicable[rule], count=self.num_inputs).astype(bool)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Entries(Columns):
+    """What rules do to the inputs that they turn, rule after rule.
+
+    Args:
+        rule: Row of the rule, `[E]`, not decreasing.
+        input: An input where it is accepted within θ, on the rung, `[E]`, increasing within a rule.
+        change: How it is carried out there, `[E, 3, 4]` (`change_kernels`); a kind of -1 is no change.
+        margin: Log-odds of accept afterwards, `[E]`.
+        votes: How many of the panel accept it too, `[E]`; -1 if nobody was asked.
+    """
+
+    rule: npt.NDArray[np.int64]
+    input: IntArray
+    change: npt.NDArray[np.int16]
+    margin: npt.NDArray[np.float32]
+    votes: npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MiningCounts:
+    """How much was looked at, and what a table leaves out.
+
+    Args:
+        num_left_out: Rules that turn so few inputs that they were left out.
+        most_left_out: Inputs that any of those turns at most.
+        num_unconfirmed: Rules that were left out since the panel agrees too seldom.
+        num_scored: Graphs that the explained model was asked about, inputs included; 0 where nobody counted.
+        num_untried: Changes that it was not asked about, since there was no time for so many.
+    """
+
+    num_left_out: int = 0
+    most_left_out: int = 0
+    num_unconfirmed: int = 0
+    num_scored: int = 0
+    num_untried: int = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleTable:
+    """Rules and the inputs that they turn.
+
+    Args:
+        rules: The rules, one a row.
+        entries: Each rule on each input that it turns.
+        base: Log-odds of accept of every input as it is, `[N]`.
+        majority: Votes that are most of the panel; 0 if there is none.
+        groups: The groups that changes speak of.
+        counts: How much was looked at, and what was left out.
+    """
+
+    rules: RuleColumns
+    entries: Entries
+    base: npt.NDArray[np.float64]
+    majority: int
+    groups: tuple[Group, ...]
+    counts: MiningCounts = MiningCounts()
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @property
+    def num_inputs(self) -> int:
+        return len(self.base)
 
     @cached_property
-    def num_applicable(self) -> npt.NDArray[np.int64]:
-        """Inputs that each rule can be carried out on, `[K]`."""
-        return np.asarray(np.bitwise_count(self.applicable).sum(axis=1), np.int64)
+    def ptr(self) -> npt.NDArray[np.int64]:
+        """Where the entries of each rule begin, `[K + 1]`."""
+        return np.searchsorted(self.entries.rule, np.arange(len(self) + 1))
+
+    @cached_property
+    def confirmed(self) -> npt.NDArray[np.bool_]:
+        """Which entries most of the panel accept, `[E]`."""
+        return (self.entries.votes >= self.majority) & (self.majority > 0)
+
+    @cached_property
+    def attached(self) -> npt.NDArray[np.int16]:
+        """The group that each change of a rule brings, `[K, 3]`; -1 where it brings none."""
+        brings = np.isin(self.rules.kinds, (change_kernels.ATTACH, change_kernels.SWAP, change_kernels.TIE))
+        return np.where(brings, self.entries.change[self.ptr[:-1], :, 3], -1).astype(np.int16)
+
+    def can_be_carried_out(self, rule: int) -> npt.NDArray[np.bool_]:
+        """Inputs that hold what a rule finds, `[N]`."""
+        return np.unpackbits(self.rules.applicable[rule], count=self.num_inputs).astype(bool)
 
     @cached_property
     def num_accepted(self) -> npt.NDArray[np.int64]:
@@ -142,20 +174,30 @@ class RuleTable:
     @cached_property
     def success(self) -> npt.NDArray[np.float64]:
         """Share of the inputs it can be carried out on that a rule turns, `[K]`."""
-        return self.num_accepted / np.maximum(self.num_applicable, 1)
+        return self.num_accepted / np.maximum(self.rules.num_applicable, 1)
 
     def incidence(self, *, confirmed: bool = False) -> csr_array:
         """Which inputs each rule turns, `[K, N]`; with `confirmed`, only where most of the panel agree."""
         from scipy.sparse import csr_array
 
-        mask = self.confirmed if confirmed else np.ones(len(self.input), bool)
+        mask = self.confirmed if confirmed else np.ones(len(self.entries), bool)
         ptr = np.concatenate([[0], np.cumsum(mask)])[self.ptr]
-        return csr_array((np.ones(int(mask.sum()), bool), self.input[mask], ptr), shape=(len(self), self.num_inputs))
+        return csr_array(
+            (np.ones(int(mask.sum()), bool), self.entries.input[mask], ptr), shape=(len(self), self.num_inputs)
+        )
+
+    def entries_of(self, rule: int) -> npt.NDArray[np.int64]:
+        """Places of the entries of a rule."""
+        return np.arange(self.ptr[rule], self.ptr[rule + 1])
+
+    def inputs_of(self, rule: int) -> IntArray:
+        """Inputs that a rule turns, increasing."""
+        return self.entries.input[self.ptr[rule] : self.ptr[rule + 1]]
 
     def entry(self, rule: int, input_: int) -> int:
         """The entry of a rule and an input; -1 if the rule does not turn it."""
-        at = int(np.searchsorted(self.input[self.ptr[rule] : self.ptr[rule + 1]], input_)) + int(self.ptr[rule])
-        return at if at < self.ptr[rule + 1] and self.input[at] == input_ else -1
+        at = int(np.searchsorted(self.inputs_of(rule), input_)) + int(self.ptr[rule])
+        return at if at < self.ptr[rule + 1] and self.entries.input[at] == input_ else -1
 
 
 def tabulate(
@@ -207,34 +249,40 @@ def tabulate(
     change = rows.change[first]
     gained = _labels_gained(rows.input[first], change, scorer)
     return RuleTable(
-        key=key[kept],
-        general=rows.general[first],
-        radius=rows.radius[first],
-        kinds=change[:, :, 0].astype(np.int8),
-        cost=rows.cost[first],
-        adds=gained > 0,
-        removes=gained < 0,
-        applicable=applicable,
-        ptr=np.concatenate([[0], np.cumsum(accepted[kept])]).astype(np.int64),
-        input=entries.input,
-        change=entries.change,
-        margin=entries.margin.astype(np.float32),
-        votes=votes,
+        rules=RuleColumns(
+            key=key[kept],
+            general=rows.general[first],
+            radius=rows.radius[first],
+            kinds=change[:, :, 0].astype(np.int8),
+            cost=rows.cost[first],
+            adds=gained > 0,
+            removes=gained < 0,
+            applicable=applicable,
+            random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
+            exact=(change[:, 1, 0] < 0) & (rows.radius[first] < WIDE) & (singles.num_untried == 0),
+        ),
+        entries=Entries(
+            rule=np.searchsorted(key[kept], entries.key),
+            input=entries.input,
+            change=entries.change,
+            margin=entries.margin.astype(np.float32),
+            votes=votes,
+        ),
         base=base,
-        random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
-        exact=(change[:, 1, 0] < 0) & (rows.radius[first] < WIDE) & (singles.num_untried == 0),
         majority=majority,
         groups=scorer.vocabulary.groups,
-        num_left_out=len(left_out),
-        most_left_out=int(accepted[left_out].max(initial=0)),
-        num_unconfirmed=int((~firm).sum()),
-        num_scored=len(base) + oracle.tally.graphs,
-        num_untried=singles.num_untried,
+        counts=MiningCounts(
+            num_left_out=len(left_out),
+            most_left_out=int(accepted[left_out].max(initial=0)),
+            num_unconfirmed=int((~firm).sum()),
+            num_scored=len(base) + oracle.tally.graphs,
+            num_untried=singles.num_untried,
+        ),
     )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Rows:
+class _Rows(Columns):
     """Accepted changes of all sorts, one a row."""
 
     key: npt.NDArray[np.uint64]
@@ -246,9 +294,6 @@ class _Rows:
     cost: IntArray
     margin: npt.NDArray[np.float64]
     goal: npt.NDArray[np.float64]
-
-    def take(self, index: npt.NDArray[np.int64]) -> _Rows:
-        return _Rows(**{name: getattr(self, name)[index] for name in self.__dataclass_fields__})
 
     def best(self) -> _Rows:
         """The best row of every rule and input, in their order."""
@@ -317,8 +362,7 @@ def accepted_rows(
             for radius, key, members in ((0, made.rule, made.members), (1, exact, made.exact))
             for rows in [plain(all_rows, made, radius)]
         ]
-    names = _Rows.__dataclass_fields__
-    return _Rows(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}).best()
+    return _Rows.concatenate(parts).best()
 
 
 def _say_enough(
