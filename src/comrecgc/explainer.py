@@ -21,6 +21,7 @@ from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import (
     Explanation,
+    Origin,
     RuleChooser,
     Verified,
     apply_recourses,
@@ -147,7 +148,8 @@ class CommonRecourseExplainer:
                 found = self._fit_rules(task, inputs, population, context)
             else:
                 found = self._fit_vectors(task, inputs, context)
-            self.explanation_ = stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
+            found = stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
+            self.explanation_ = found.with_origin(Origin(self.classifier_, self.dataset_.attributes))
         return self
 
     def _fit_rules(
@@ -217,7 +219,8 @@ class CommonRecourseExplainer:
             if self.embedder_ is None and self.task_.recourse == "vectors":  # fit had nothing to embed
                 self.embedder_ = self._embedder(self.dataset_, context)
             models = ModelPair(over_dataset(self.classifier_, dataset), self.embedder_)
-            return apply_recourses(self.explanation_, dataset, models, self.task_, self.plausibility_, context)
+            found = apply_recourses(self.explanation_, dataset, models, self.task_, self.plausibility_, context)
+            return found.with_origin(Origin(models.classifier, dataset.attributes))
 
     def save(self, folder: str | Path) -> None:
         """Write what `fit` found to a run folder; `comrecgc.open_run` goes on with it, given the model.

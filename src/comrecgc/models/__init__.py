@@ -1,6 +1,6 @@
 """Classifiers and embedders: the paper's networks, their training, adapters for any model, panels, and edit distances."""
 
-from comrecgc.models.adapter import as_classifier, over_dataset
+from comrecgc.models.adapter import AdaptedClassifier, as_classifier, over_dataset
 from comrecgc.models.classifier import Classifier, Predictions, predict
 from comrecgc.models.edge_weights import WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.models.edit_distance import edit_path, ged_interval

@@ -111,6 +111,23 @@ class AdaptedClassifier:
         num_nodes = sum(int(one.num_nodes or 0) for one in data)
         return as_scores(choose_output(answer, self.output), len(data), num_nodes, self.num_scores)
 
+    def prediction(self, graph: Graph) -> tuple[torch.Tensor, int]:
+        """The scores of one graph, `[1, K]`, and the model's own class for it."""
+        scores = torch.from_numpy(self.scores(GraphBatch.from_graphs([graph]))).float()
+        if scores.shape[1] > 1:
+            return scores, int(scores.argmax())
+        return scores, int(scores[0, 0] > (0.5 if self.reading.return_type == "probs" else 0))
+
+    def further_arguments(self, data: Data) -> dict[str, Any]:
+        """What the model is given of one graph beside `x` and `edge_index`, by name."""
+        from torch_geometric.data import Batch
+
+        if self.call != "tensors":
+            return {}
+        positional, named = self._pass(_with_x(Batch.from_data_list([data])))
+        kept = named.items() if positional else list(named.items())[2:]
+        return dict(kept) | dict(self.kwargs)
+
     def answer(self, batch: GraphBatch) -> Any:
         """The model's answer as it is; a module is called in evaluation mode, without gradients."""
         context = evaluation_mode(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
