@@ -88,6 +88,11 @@ class AdaptedClassifier:
         chosen = choose_output(self.answer(batch), self.output)
         return as_scores(chosen, len(batch), len(batch.labels), self.num_scores)
 
+    @property
+    def by_label(self) -> bool:
+        """Whether the model sees nothing of a graph but its labels and edges."""
+        return self.attributes is None or self.attributes.by_label
+
     def over(self, dataset: GraphDataset) -> AdaptedClassifier:
         """The same model for graphs of another dataset over the same labels."""
         return self if self.attributes is None else replace(self, attributes=dataset.attributes or self.attributes)

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
+from comrecgc.algorithms.rules.groups import merged_nodes
 from comrecgc.algorithms.rules.permission import Permission
 from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, room_for
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.models import Classifier
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex
+from comrecgc.models import AdaptedClassifier, Classifier
 from comrecgc.run import Progress
 from comrecgc.scoring import change_kernels, compiled_network, incremental_kernels
 
@@ -258,6 +259,7 @@ class ChangeScorer:
             stage: What it is told.
         """
         network = compiled_network(classifier)
+        with_ids = isinstance(classifier, AdaptedClassifier) and not classifier.by_label
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
         margins = np.full(len(inputs), np.nan)
@@ -277,7 +279,7 @@ class ChangeScorer:
                 most = max(1, _BUILT_NODES // (self.inputs[i].num_nodes + 8))
                 for first in range(0, len(fits), most):
                     part = fits[first : first + most]
-                    batch, _ = self._built(i, changes[part], work)
+                    batch, _ = self._built(i, changes[part], work, with_ids=with_ids)
                     margins[part] = log_odds(classifier.accept_probability(batch))
             return []
 
@@ -334,17 +336,29 @@ class ChangeScorer:
         made = [self._built(i, row[None], work) for i, row in zip(inputs.tolist(), changes, strict=True)]
         return GraphBatch.concatenate([batch for batch, _ in made]), [origin for _, origin in made]
 
-    def _built(self, i: int, changes: IntArray, work: Any) -> tuple[GraphBatch, IntArray]:
+    def _built(self, i: int, changes: IntArray, work: Any, *, with_ids: bool = True) -> tuple[GraphBatch, IntArray]:
         labels, edges, bonds, node_ptr, edge_ptr, origin = incremental_kernels.build_changed(
             *self._arrays[i], work, changes, *self._groups
         )
         graph = self.inputs[i]
         batch = GraphBatch(labels, edges, node_ptr, edge_ptr, None if graph.edge_labels is None else bonds)
-        if graph.source >= 0:  # new nodes have ids beyond those of the graph
-            batch = replace(
-                batch, ids=np.where(origin < 0, graph.next_id + np.arange(len(origin)), origin), source=graph.source
-            )
+        if with_ids and graph.source >= 0:
+            batch = replace(batch, ids=self._ids(graph, changes, batch, origin), source=graph.source)
         return batch, origin
+
+    def _ids(self, graph: Graph, changes: IntArray, batch: GraphBatch, origin: IntArray) -> IntArray:
+        """Ids of the nodes of changed graphs, as those of the rules that the changes carry out: where a group takes the place of another, nodes stay."""
+        ids = np.where(origin < 0, graph.next_id + np.arange(len(origin)), origin).astype(np.int32)
+        swaps = np.flatnonzero((changes[:, :, 0] == change_kernels.SWAP).any(axis=1))
+        if len(swaps):
+            where = NeighbourIndex(graph)
+            for row in swaps.tolist():
+                start, stop = batch.node_ptr[row : row + 2].tolist()
+                first_new = int((origin[start:stop] >= 0).sum())
+                merged = merged_nodes(where, changes[row].tolist(), self.vocabulary.groups, first_new)
+                for old, new in merged.items():
+                    ids[start + new] = old
+        return ids
 
     def _map(
         self,
