@@ -216,7 +216,7 @@ class Explanation:
         Args:
             index: Index in the dataset of an input that is covered.
         """
-        from comrecgc.explanation.exports import pyg_counterfactual
+        from comrecgc.explanation.folder import pyg_counterfactual
 
         return pyg_counterfactual(self, index)
 
@@ -230,7 +230,7 @@ class Explanation:
         Args:
             index: Index in the dataset of an input that is covered.
         """
-        from comrecgc.explanation.exports import pyg_explanation
+        from comrecgc.explanation.folder import pyg_explanation
 
         return pyg_explanation(self, index)
 
@@ -254,7 +254,7 @@ class Explanation:
 
     def to_sdf(self, path: str | Path) -> None:
         """Write every counterfactual of molecules to an SDF file, with names, probabilities, SMIRKS and properties."""
-        from comrecgc.explanation.exports import write_sdf
+        from comrecgc.explanation.folder import write_sdf
 
         write_sdf(self, path)
 

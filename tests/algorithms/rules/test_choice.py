@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from comrecgc.algorithms.rules.choice import SLACK, RuleFilter, choose, held_out, held_out_success, wilson_interval
-from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.table import Entries, RuleColumns, RuleTable
+from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.errors import InputError
 
 seeds = st.integers(0, 10**6)

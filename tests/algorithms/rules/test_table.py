@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.algorithms.rules.composition import Composition
+from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, Oracle, log_odds
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.table import RuleTable, tabulate
@@ -39,7 +39,9 @@ class Mined:
         oracle = Oracle(classifier=self.model)
         self.singles = self.scorer.changes(oracle)
         composition = Composition(num_parts=30, num_tried=20, num_rounds=2, num_extended=10)
-        self.composites, self.finished = composition.search(self.singles, self.base, self.scorer, oracle)
+        self.composites, self.finished = CompositeSearch(
+            composition, self.singles, self.base, self.scorer, oracle
+        ).search()
         self.table: RuleTable = tabulate(self.singles, self.composites, self.scorer, self.base, oracle=oracle)
 
     def read(self, entry: int) -> tuple[Rule, Graph, Graph, tuple[int, ...]]:

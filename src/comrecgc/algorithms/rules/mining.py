@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
-from comrecgc.algorithms.rules.groups import merged_nodes
-from comrecgc.algorithms.rules.permission import Permission
-from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, room_for
+from comrecgc.algorithms.rules.permission import MolecularPermission
+from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, merged_nodes, room_for
 from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex
 from comrecgc.models import AdaptedClassifier, Classifier
 from comrecgc.run import Progress
@@ -411,7 +410,7 @@ class Oracle:
     panel: tuple[Classifier, ...] = ()
     confirm: bool = False
     needed: int | None = None
-    permission: Permission | None = None
+    permission: MolecularPermission | None = None
     tally: Tally = field(default_factory=Tally)
 
     @property

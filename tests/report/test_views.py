@@ -14,7 +14,7 @@ from comrecgc.explanation.records import RunFacts
 from comrecgc.graphs import Pattern, Rule
 from comrecgc.report import write_report
 from comrecgc.report.pages import render_report
-from comrecgc.report.rule_views import REASONS, property_words, rule_facts, rule_figures, rule_kinds, rung_sentence
+from comrecgc.report.views import REASONS, property_words, rule_facts, rule_figures, rule_kinds, rung_sentence
 from tests.explanations import (
     DOUBLE_BOND_TO_SINGLE,
     explain_by_rules,
