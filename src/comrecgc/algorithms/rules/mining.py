@@ -498,7 +498,7 @@ class Oracle:
         self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, progress: Progress | None = None
     ) -> npt.NDArray[np.int8]:
         """How likely what each row of changes makes truly is of the class accept, according to the jury, in percent, `[V]`; `NOT_ASKED` without one."""
-        if self.jury is None or self.folds is None:
+        if self.jury is None or self.folds is None or not len(inputs):
             return np.full(len(inputs), NOT_ASKED, np.int8)
         rows, place = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_inverse=True)
         truth = np.zeros(len(rows), np.int8)
