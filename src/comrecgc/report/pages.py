@@ -21,12 +21,13 @@ from comrecgc.evidence import Answer, ControlEvidence, Evidence, ModelSummary, R
 from comrecgc.explanation import Explanation
 from comrecgc.report.comparison import ComparedRecourse, Comparison, Standing, standing_words
 from comrecgc.report.explorer import packed_table, rule_chooser
-from comrecgc.report.rule_views import frontier, rule_warnings, rung_sentence, thing_of
+from comrecgc.report.rule_views import agreement, frontier, rule_columns, rule_warnings, rung_sentence, thing_of
 from comrecgc.report.views import (
     clipped,
     covered_extent,
     figures,
     recourse_views,
+    rule_cells,
     rule_picture,
     tables,
     uncovered_views,
@@ -106,8 +107,9 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         thing=thing_of(explanation),
         rung=rung_sentence(explanation),
         frontier=frontier(explanation) if is_rules else [],
-        has_panel=any(view.row.get("confirmed", "–") != "–" for view in recourses),
-        has_unseen=any(view.row.get("unseen", "–") != "–" for view in recourses),
+        agreement=agreement(explanation) if is_rules else "",
+        columns=rule_columns(explanation) if is_rules else [],
+        shortcuts=[{"summary": it.summary, **rule_cells(explanation, it)} for it in explanation.shortcuts],
         warnings=[*explanation.warnings, *(rule_warnings(explanation) if is_rules else ())],
         notes=explanation.notes,
         verbs=VERBS,

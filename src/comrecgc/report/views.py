@@ -13,7 +13,7 @@ from comrecgc.cover import Reason
 from comrecgc.drawing import Pen, Picture, draw_rule
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
 from comrecgc.graphs import Change
-from comrecgc.report.rule_views import REASONS, rule_facts, rule_figures, rule_kinds, rule_row, thing_of
+from comrecgc.report.rule_views import REASONS, badges, rule_facts, rule_figures, rule_kinds, rule_row, thing_of
 from comrecgc.wording import describe_path, edit_pattern, representatives
 
 _EXAMPLES = 4
@@ -66,7 +66,7 @@ def recourse_views(explanation: Explanation) -> list[RecourseView]:
                 "norm": "–" if recourse.norm is None else f"{recourse.norm:.3g}",
                 "edits": "–" if recourse.median_edits is None else f"{recourse.median_edits:g}",
                 "valid": "–" if recourse.share_valid is None else f"{recourse.share_valid:.0%}",
-                **({"picture": rule_picture(explanation, recourse), **rule_row(recourse)} if recourse.rule else {}),
+                **(rule_cells(explanation, recourse) if recourse.rule else {}),
             },
             data=_rule_data(explanation, recourse, pen)
             if recourse.rule
@@ -112,6 +112,11 @@ def rule_picture(explanation: Explanation, recourse: CommonRecourse) -> Markup |
     return Markup(picture)  # names in it are escaped
 
 
+def rule_cells(explanation: Explanation, recourse: CommonRecourse) -> dict[str, Any]:
+    """What the row of a rule shows besides its words."""
+    return {"picture": rule_picture(explanation, recourse), "badges": badges(recourse), **rule_row(recourse)}
+
+
 def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> dict[str, Any]:
     assert recourse.rule is not None
     thing = thing_of(explanation)
@@ -122,7 +127,7 @@ def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> 
         "description": recourse.description,
         "text": f"{recourse.summary} {recourse.description}".lower(),
         "kinds": rule_kinds(recourse.rule),
-        "facts": rule_facts(recourse, f"{thing}s"),
+        "facts": rule_facts(recourse, f"{thing}s", explanation.schema.class_names),
         "smirks": recourse.smirks or "",
         "examples": [_example(explanation, member, "", pen) for member in by_size[::step][:_EXAMPLES]],
         "reach": f"The {_counted(recourse.gain, thing)} that it covers and no rule before it does",
@@ -143,9 +148,8 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
     )
     edits = f"{member.num_edits} edit" + ("" if member.num_edits == 1 else "s")
     words = (
-        f"{input_words(explanation, member.input)}: {clipped(explanation.schema.class_names[0])} "
-        f"{explanation.inputs[member.input].reject_probability:.0%} becomes "
-        f"{clipped(explanation.schema.class_names[1])} {member.probability:.0%}, {edits}, distance {member.distance:.3f}"
+        f"{input_words(explanation, member.input)}: {_probability(explanation, member.input)} → {1 - member.probability:.0%}, "
+        f"{edits}, distance {member.distance:.3f}"
     )
     if picture.num_hidden:
         words += f". {picture.num_hidden} nodes far from the change are not drawn"
@@ -157,6 +161,11 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
         "words": words,
         "steps": describe_path(graph, member.edits, [clipped(name) for name in explanation.schema.label_names]),
     }
+
+
+def _probability(explanation: Explanation, index: int) -> str:
+    """How sure the model is of the class that it gives an input."""
+    return f"P({clipped(explanation.schema.class_names[0])}) {explanation.inputs[index].reject_probability:.0%}"
 
 
 def input_words(explanation: Explanation, index: int) -> str:
@@ -188,7 +197,7 @@ def uncovered_views(explanation: Explanation) -> list[UncoveredView]:
 
 def _card(explanation: Explanation, index: int, pen: Pen) -> dict[str, str]:
     rejected = explanation.inputs[index]
-    words = f"{input_words(explanation, index)}, {clipped(explanation.schema.class_names[0])} {rejected.reject_probability:.0%}"
+    words = f"{input_words(explanation, index)}, {_probability(explanation, index)}"
     return {"svg": pen.draw(rejected.graph, (), f"Input {index}").before, "words": words}
 
 
