@@ -6,8 +6,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from comrecgc.data import GraphDataset
 from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs
+from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, Pattern, Rule, to_networkx
 
 RELABEL = Rule(Pattern((0,), (), None), Pattern((1,), (), None), ((0, 0),), (False,))

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.evidence import Answer
 from comrecgc.evidence.controls import RandomRules
-from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.evidence.verdict import judge
 
 

@@ -16,9 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
+from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.rules.choice import KINDS, LEAST_TRUTH, RuleFilter, choose, held_out
 from comrecgc.evidence import Evidence, RecourseEvidence
-from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.evidence.verdict import Finding, Verdict
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph, graph_key
