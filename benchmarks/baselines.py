@@ -27,12 +27,12 @@ import released
 from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GcfWalker
 from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, embedded
-from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of, owners_of
 from comrecgc.cover import PublishedClustering, RecoursePairs, few_counterfactuals, pairs_within, with_counterfactuals
 from comrecgc.graphs import GraphBatch, apply_edit, one_edit_table, to_data
 from comrecgc.run import RunContext, reproducible
 from comrecgc.scoring import NeighbourhoodScorer
+from comrecgc_reproduction.summary import summarise
 
 BASELINES = [name for name, made in ALGORITHMS.items() if issubclass(made, Baseline)]
 _DELTA, _R, _K, _SUMMARY_THETA = 0.02, 100, 10, 0.1

@@ -120,7 +120,7 @@ def prepared(classifier: Classifier, sample: GraphDataset, rules: int, theta: fl
     plausibility = Plausibility(ladder=ladder_of(sample.graphs, sample.label_names))
     mined = mine_rules(task, rejects, classifier, plausibility, RunContext(), most_rules=rules)
     scorer = change_scorer_of(task, rejects, plausibility.ladder, available_cores())
-    oracle = oracle_of(task, classifier, plausibility)
+    oracle = oracle_of(task, rejects, classifier, plausibility)
     index = RuleIndex.of(mined.table, scorer)
     nodes = np.mean([graph.num_nodes for graph in sample.graphs])
     print(

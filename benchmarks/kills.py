@@ -1,7 +1,7 @@
 """Kills runs at many moments, resumes them, and compares what they end with to an uninterrupted run, byte by byte.
 
     python benchmarks/kills.py                                  # 30 kills of each command, about twenty minutes on one core
-    python benchmarks/kills.py --kills 4 --only "train classifier"
+    python benchmarks/kills.py --kills 4 --only explain
 
 Half of the kills come by the clock, spread evenly over the run; the other half in the middle of writing a file: with half
 of its bytes written, before it is synced, before it is renamed, before its folder is synced. SIGKILL goes to the whole process
@@ -33,7 +33,7 @@ import comrecgc.runs  # what commands import when they are called, imported befo
 from comrecgc.algorithms import checkpoint
 from comrecgc.cli import main as command_line
 from comrecgc.data import GraphDataset, load_planted
-from comrecgc.models import ClassifierTraining, EmbedderTraining, greed_training, train_classifier, train_embedder
+from comrecgc.models import ClassifierTraining, EmbedderTraining, train_classifier, train_embedder
 from comrecgc.run import files
 
 KILLS_A_TRIAL = 2
@@ -67,8 +67,6 @@ CASES = (
         "--algorithm paper --theta 0.15 --steps {steps} --recourses 8 --out {out}/run",
         workers=True,
     ),
-    Case("train classifier", "train classifier --dataset planted --epochs {epochs} --out {out}/classifier.safetensors"),
-    Case("train embedder", "train embedder --dataset planted --effort {effort} --jobs 1 --out {out}/greed.safetensors"),
 )
 
 
@@ -111,8 +109,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", choices=[case.name for case in CASES])
     parser.add_argument("--graphs", type=int, default=120, help="molecules of the planted dataset")
     parser.add_argument("--steps", type=int, default=1500, help="of the paper's walk")
-    parser.add_argument("--epochs", type=int, default=150)
-    parser.add_argument("--effort", type=float, default=0.01, help="of the embedder's training")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
@@ -121,14 +117,6 @@ def quicken(dataset: GraphDataset) -> None:
     """Small data, and checkpoints so often that every kill finds one of a different age."""
     comrecgc.data.load_dataset = lambda *_, **__: dataset
     checkpoint.SECONDS = 0.1
-    defaults(train_classifier)["checkpoint_seconds"] = 0.1
-    greed_training.CHECKPOINT_EVERY = 5
-
-
-def defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    """The values a function takes for keywords that are not given."""
-    values: dict[str, Any] = getattr(function, "__kwdefaults__")  # noqa: B009  mypy knows it of plain functions only
-    return values
 
 
 def train_models(folder: Path, dataset: GraphDataset) -> Path:
@@ -146,7 +134,7 @@ def train_models(folder: Path, dataset: GraphDataset) -> Path:
 def kill_often(case: Case, folder: Path, models: Path, options: argparse.Namespace, rng: np.random.Generator) -> Tally:
     """Kill a command so many times; every trial starts anew, is killed, resumed, killed and resumed to its end."""
     place = folder / case.name.replace(" ", "-")
-    words = {"models": models, "steps": options.steps, "epochs": options.epochs, "effort": options.effort}
+    words = {"models": models, "steps": options.steps}
 
     def begin(out: Path, *more: str, die_at: int | None = None, count: Path | None = None) -> int:
         line = [*case.arguments.format(out=out, **words).split(), *more]

@@ -1,4 +1,4 @@
-"""Where to draw nodes: stress majorisation (`comrecgc.drawing.layout`) against networkx's Kamada-Kawai layout.
+"""Where to draw nodes: stress majorisation (`comrecgc.drawing.pen`) against networkx's Kamada-Kawai layout.
 
     python benchmarks/layout.py --data-root DATASETS
 

@@ -25,7 +25,6 @@ import numpy as np
 import released
 from comrecgc.algorithms.baselines.baseline import Baseline
 from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, accepted_graphs, embedded
-from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.cover import PublishedClustering, normalised_distances, pairs_within
 from comrecgc.data import paper_theta
@@ -33,6 +32,7 @@ from comrecgc.graphs import Graph
 from comrecgc.models import predict
 from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
+from comrecgc_reproduction.summary import summarise
 
 DATASETS = ("nci1", "mutagenicity", "aids", "proteins")
 NAMES = ("rcexplainer", "cff", "cfgnnexplainer")

@@ -22,7 +22,7 @@ STATIONS = [
     (
         "algorithms/rules: composition",
         "two or three changes together, where single ones raise the score",
-        "CompositeChanges",
+        "ChangeRows",
     ),
     ("algorithms/rules: table", "one row per rule: which inputs have a site, which it covers, who agrees", "RuleTable"),
     ("algorithms/rules: choice, cover", "at most R rules that cover the most inputs, with a bound", "RuleChoice"),

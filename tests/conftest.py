@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from comrecgc.models import jury
+
 # The same examples in every run, so that a failure belongs to the change that caused it; `explore` draws new ones.
-settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+jury._TREES = 8  # small forests: many tests train a jury, and hardly any looks at what it says
 
 
 @pytest.fixture(scope="session")

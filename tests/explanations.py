@@ -25,8 +25,7 @@ from comrecgc.graphs import (
     find_sites,
     one_edit_table,
 )
-from comrecgc.wording import describe_recourse
-from comrecgc.wording.rules import describe_rule
+from comrecgc.wording import RuleAt, describe_recourse, describe_rules
 
 FACTS = RunFacts(
     seed=0,
@@ -176,7 +175,7 @@ def explain_by_rules(
                     cost=rule.cost,
                 )
             )
-        words = describe_rule(rule, dataset.schema)
+        (words,) = describe_rules([RuleAt(rule)], dataset.schema)
         recourses.append(
             CommonRecourse(
                 rule=rule,

@@ -1,6 +1,6 @@
 """Tests of comrecgc.explainer.
 
-Also tests comrecgc.algorithms.inputs, comrecgc.explanation.application.
+Also tests comrecgc.algorithms.inputs, comrecgc.explanation.stored.
 """
 
 from __future__ import annotations

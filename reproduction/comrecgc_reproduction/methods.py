@@ -11,9 +11,8 @@ import numpy as np
 
 from comrecgc.algorithms.base import Algorithm
 from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.published import PublishedWalk, steps_in_common
+from comrecgc.algorithms.baselines.published import PublishedWalk, PublishedWalker
 from comrecgc.algorithms.baselines.source import Subject
-from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.cover import greedy_cover
@@ -23,6 +22,7 @@ from comrecgc.models import predict
 from comrecgc.run import RunContext, reproducible
 from comrecgc.scoring import NeighbourhoodScorer
 from comrecgc_reproduction.setups import Setup
+from comrecgc_reproduction.summary import summarise
 
 MOST_RECOURSES = 100
 _WALKS = ("published", "gcfexplainer", "gcf-nearest", "localwalk")
@@ -147,6 +147,31 @@ def in_common_without_clusters(setup: Setup, seed: int) -> dict[str, Any]:
         incidence[row, list(inputs)] = True
     covered = greedy_cover(incidence, MOST_RECOURSES).covered
     return {"inputs": len(subject.inputs), "sets": len(sets), "coverage": covered / max(len(subject.inputs), 1)}
+
+
+def steps_in_common(
+    walk: PublishedWalk, subject: Subject, rng: np.random.Generator, *, theta: float, delta: float
+) -> list[frozenset[int]]:
+    """Sets of at least two inputs that shared a recourse in some step, each set once: the lead's input and those whose heads came within `Δ` of its
+    vector, all with accepted graphs within `θ`. What the walk finds in common by itself, before any clusters.
+
+    Args:
+        walk: The walk.
+        subject: The models and the graphs.
+        rng: Source of all randomness.
+        theta: Largest length of a vector.
+        delta: Largest distance of two vectors that are the same recourse.
+    """
+    walker = PublishedWalker(walk, subject, seed=int(rng.integers(2**63)))
+    state, sets = walker.begin(rng), dict[frozenset[int], None]()
+    for _ in range(walk.num_steps):
+        walker.step(state)
+        choices = state.chosen
+        stand = [each for each in choices if each.accepted and np.linalg.norm(each.recourse) <= theta]
+        if choices and choices[0] in stand:
+            gaps = [np.linalg.norm(each.recourse - choices[0].recourse) for each in stand]
+            sets[frozenset(each.origin[0] for each, gap in zip(stand, gaps, strict=True) if gap <= delta)] = None
+    return [inputs for inputs in sets if len(inputs) > 1]
 
 
 def published(heads: int, *, problem: str = "fcr", delta: float = 0.02, theta: float | None = None) -> Method:

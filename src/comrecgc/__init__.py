@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from comrecgc.errors import InputError
     from comrecgc.explainer import CommonRecourseExplainer
     from comrecgc.explanation import CommonRecourse, Explanation
-    from comrecgc.graphs import AllOf, AllowKinds, FreezeNodes, Graph, KeepConnected, MaxSize
+    from comrecgc.graphs import AllOf, AllowKinds, FreezeNodes, Graph, KeepConnected
     from comrecgc.models import (
         ClassifierTraining,
         EmbedderTraining,
@@ -49,7 +49,7 @@ _PACKAGES = {
     "errors": "InputError",
     "explainer": "CommonRecourseExplainer",
     "explanation": "CommonRecourse Explanation",
-    "graphs": "AllOf AllowKinds FreezeNodes Graph KeepConnected MaxSize",
+    "graphs": "AllOf AllowKinds FreezeNodes Graph KeepConnected",
     "molecules": "Valence",
     "report": "compare write_report",
     "run": "RunContext",

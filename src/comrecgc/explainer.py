@@ -10,7 +10,6 @@ from typing import Any, Self
 import torch
 
 from comrecgc.algorithms.base import Algorithm, Task, VectorAlgorithm, VectorTask
-from comrecgc.algorithms.baselines.summary import GlobalSummary
 from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, over_labels_of
 from comrecgc.algorithms.plausibility import Plausibility, agreement_panel, find_jury, find_panel
 from comrecgc.algorithms.rules.algorithm import Rules
@@ -92,7 +91,6 @@ class CommonRecourseExplainer:
         task_: The task with every default filled in, the `Δ` used included.
         verified_: Vectors: every recourse and pair a plain forward pass confirmed.
         mined_: Rules: the table of rules, to choose from again.
-        summary_: Baselines: the counterfactuals near many inputs, if they were asked for.
     """
 
     model: Classifier | Callable[..., Any] | str | Path
@@ -133,7 +131,6 @@ class CommonRecourseExplainer:
             self.search_curve_: tuple[float, ...] = ()
             self.embedder_: Embedder | None = None
             self.mined_: MinedRules | None = None
-            self.summary_: GlobalSummary | None = None
             self.rejects_, self.task_ = inputs.rejects, task
             self.verified_ = Verified.nothing(len(inputs.rejects))
             if not inputs.rejects:
@@ -193,7 +190,7 @@ class CommonRecourseExplainer:
             resolved, rejects, candidates, chosen, models, self.plausibility_, context.clock,
             warnings=inputs.warnings, notes=inputs.notes,
         )  # fmt: skip
-        self.search_curve_, self.summary_ = candidates.curve, candidates.summary
+        self.search_curve_ = candidates.curve
         return found
 
     def explain(self, graphs: Graphs) -> Explanation:

@@ -15,8 +15,7 @@ import numpy as np
 
 from comrecgc.algorithms.base import Task, VectorAlgorithm
 from comrecgc.algorithms.baselines.source import CHECKPOINT as BASELINE_CHECKPOINT
-from comrecgc.algorithms.baselines.summary import GlobalSummary
-from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, over_labels_of, with_label_names
+from comrecgc.algorithms.inputs import Graphs, ModelPair, as_dataset, over_labels_of, with_label_names
 from comrecgc.algorithms.plausibility import VALENCE, Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.population import BLOCK_FILES, CENSUS, first_sample
@@ -41,7 +40,6 @@ from comrecgc.explanation import (
     RULES,
     Explanation,
     apply_recourses,
-    encode_graph,
     load_explanation,
     stored_rejects,
     stored_task,
@@ -83,12 +81,11 @@ from comrecgc.run import (
 REQUEST = "run.json"
 MANIFEST = "manifest.json"
 REPORT = "report.html"
-SUMMARY = "summary.json"
 
 # In the order of removal: the file that says whose the others are goes last, the one that says they are whole first.
 _UNFINISHED = ("search.npz", "walk-*.npz", "baseline-*.npz", BASELINE_CHECKPOINT, REQUEST)
 _FINISHED = (
-    MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", "molecules.csv", REPORT, EVIDENCE, WITNESSES, RULES, CENSUS, SUMMARY,
+    MANIFEST, "explanation.json", "recourses.csv", "coverage_curve.csv", "molecules.csv", REPORT, EVIDENCE, WITNESSES, RULES, CENSUS,
     "panel-*.safetensors", "panel-*.json", BLOCK_FILES,
 )  # fmt: skip
 
@@ -229,8 +226,6 @@ def explain_dataset(
         if task.recourse == "vectors":
             save_witnesses(witnesses_of(fitted.verified_, fitted.rejects_), folder.path / WITNESSES)
             facts[WITNESSES] = checksum(folder.path / WITNESSES)
-        if fitted.summary_ is not None:
-            write_json(folder.path / SUMMARY, summary_document(fitted.summary_, fitted.rejects_))
         explanation = fitted.explanation_.with_facts(replace(fitted.explanation_.facts, facts=facts))
         context.tell("writing report and tables", 0, 2)
         write_report(explanation, folder.path / REPORT)  # the manifest, which makes the folder whole, comes last
@@ -260,6 +255,9 @@ def _request(
         request["panel"] = asdict(panel)
     else:
         request["panel"] = panel if isinstance(panel, bool) else [checksum(Path(path)) for path in _files(panel)]
+    if task.recourse == "rules":
+        jury = explainer.jury is None or explainer.jury
+        request["jury"] = jury if isinstance(jury, bool) else [checksum(Path(path)) for path in _files(jury)]
     if explainer.agree:
         request["agree"] = [checksum(Path(path)) for path in _files(explainer.agree)]
     return request
@@ -277,25 +275,6 @@ def _file_of(model: Any) -> Path | None:
     if model is not None and not isinstance(model, str | Path):
         raise InputError(f"A run folder keeps models as files: name the file (got a {type(model).__name__})")
     return None if model is None else Path(model)
-
-
-def summary_document(summary: GlobalSummary, rejects: Rejects) -> dict[str, Any]:
-    """A global summary as JSON values: `k` counterfactuals, what they cover, and the inputs they were made from, if any."""
-    return {
-        "theta": summary.theta,
-        "coverage": summary.coverage,
-        "median_cost": summary.cost,
-        "coverage_curve": list(summary.curve),
-        "graphs": [
-            {
-                "gain": gain,
-                "probability": each.probability,
-                "input": None if each.input is None else int(rejects.indices[each.input]),
-                **encode_graph(each.graph),
-            }
-            for each, gain in zip(summary.chosen, summary.gains.tolist(), strict=True)
-        ],
-    }
 
 
 def _is_lopsided(dataset: GraphDataset) -> bool:

@@ -77,12 +77,3 @@ def test_pairs_are_those_that_networkx_finds(seed: int) -> None:
     assert len(found) > 5
     assert (found.as_said, found.against) == (expected[0, 1], expected[1, 0])
     assert (found.stays_reject, found.stays_accept) == (expected[0, 0], expected[1, 1])
-
-
-def test_pairs_along_a_vector_are_those_within_theta_and_delta() -> None:
-    dataset = data((path(0, 2), 0), (path(1, 2), 1), (path(2, 2), 0), (path(0, 0), 1))
-    embedding = np.array([[0, 0], [6, 0], [0, 6], [60, 0]], np.float32)  # sizes are 3, so vectors are a sixth
-    vectors = np.array([[1, 0], [0, 1], [-1, 0]], np.float32)
-    found = LabelledGraphs(dataset).pairs_along(vectors, embedding, theta=2.0, delta=0.1)
-    assert found == [MatchedPairs(as_said=1), MatchedPairs(stays_reject=1), MatchedPairs(against=1)]
-    assert not any(map(len, LabelledGraphs(dataset).pairs_along(vectors, embedding, theta=0.5, delta=0.1)))

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from comrecgc.cover import BallCover, RecourseClustering, RecoursePairs, balls, cover_of, covered_inputs, pairs_within
 from comrecgc.cover.balls import _Problem, bits_within, lengthen, refine_centres, shorten, spread_evenly
 from comrecgc.cover.metrics import from_bits, to_bits
-from comrecgc.errors import InputError
 from tests.cover.instances import Vectors, flags_within, random_pairs, random_vectors
 
 Owners = npt.NDArray[np.int64]
@@ -269,28 +268,6 @@ def as_pairs(vectors: Vectors, owners: Owners) -> RecoursePairs:
         candidates=np.arange(len(vectors), dtype=np.int32),
         norms=np.linalg.norm(vectors, axis=1),
     )
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"delta": 0.0},
-        {"delta": float("nan")},
-        {"delta": float("inf")},
-        {"num_recourses": 0},
-        {"num_seeds": 0},
-        {"num_starts": 0},
-        {"max_vectors": 0},
-        {"reach": 0.9},
-        {"reach": float("nan")},
-        {"num_exchanges": -1},
-        {"longer_than": 0.0},
-    ],
-)
-def test_bad_parameters_are_named(wrong: dict[str, float]) -> None:
-    (name,) = wrong
-    with pytest.raises(InputError, match=rf"^{name} must .*\(got .*\)$"):
-        BallCover(**{"delta": 0.1, **wrong})  # type: ignore[arg-type]
 
 
 @settings(max_examples=40, deadline=None)

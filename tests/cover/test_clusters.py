@@ -21,7 +21,6 @@ from comrecgc.cover.pairs import product_slack
 from comrecgc.cover.tree_kernels import LEAF, neighbours_up_to
 from comrecgc.cover.vector_kernels import distance
 from comrecgc.data import load_dataset
-from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import load_classifier, load_embedder, predict
 from tests.cover.instances import random_pairs
@@ -105,12 +104,6 @@ def test_a_sample_of_the_vectors_is_seeded_and_counted_over_all_pairs() -> None:
     assert all(len(row) == 40 for row in rows if not isinstance(row, slice))
 
 
-@pytest.mark.parametrize("name", ["theta", "delta", "num_recourses", "min_samples", "max_vectors", "num_threads"])
-def test_bad_parameters_are_named(name: str) -> None:
-    with pytest.raises(InputError, match=name):
-        RecourseClustering(**{"theta": 0.1, "delta": 0.02, name: 0})  # type: ignore[arg-type]
-
-
 def reference(vectors: npt.NDArray[np.float32], eps: float, min_samples: int) -> npt.NDArray[np.int64]:
     labels: npt.NDArray[np.int64] = DBSCAN(eps=eps, min_samples=min_samples).fit(vectors.astype(np.float64)).labels_
     return labels
@@ -167,17 +160,6 @@ def test_input_is_not_modified() -> None:
     before = vectors.copy()
     dbscan(vectors, 0.5)
     np.testing.assert_array_equal(vectors, before)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [({"eps": 0.0}, "eps"), ({"min_samples": 0}, "min_samples"), ({"num_threads": 0}, "num_threads")],
-)
-def test_bad_arguments_are_named(change: dict[str, float], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        dbscan(np.zeros((1, 1), dtype=np.float32), **{"eps": 1.0, **change})  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="one row each"):
-        dbscan(np.zeros(3, dtype=np.float32), 1.0)
 
 
 def test_real_recourse_vectors(data_root: Path, checkpoint_root: Path) -> None:

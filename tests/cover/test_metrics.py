@@ -5,19 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comrecgc.cover import Cover, Reason, RecourseClustering, RecoursePairs, cover_of, pairs_within
+from comrecgc.cover import Cover, Reason, RecourseClustering, cover_of, pairs_within
 from comrecgc.cover.metrics import (
     Cost,
     cost,
     coverage,
     coverage_curve,
     directional_coverage,
-    held_out_coverage,
     total_length,
     trivial_coverage,
     why_not_covered,
@@ -87,28 +85,6 @@ def test_nothing_chosen_and_no_inputs() -> None:
     assert trivial_coverage(empty, 0.1) == 0
     with pytest.raises(InputError, match="num_recourses"):
         coverage_curve(nothing, -1)
-
-
-def test_held_out_inputs_are_not_seen() -> None:
-    pairs = random_pairs(1, num_inputs=30, num_candidates=200)
-    shown: list[set[int]] = []
-
-    def select(visible: RecoursePairs) -> npt.NDArray[np.float32]:
-        shown.append(set(visible.inputs.tolist()))
-        return visible.vectors()[::3]
-
-    results = [held_out_coverage(pairs, select, 0.03, seed=seed) for seed in (0, 0, 1)]
-    assert results[0] == results[1]
-    assert shown[0] == shown[1] != shown[2]
-    assert max(map(len, shown)) <= 24
-    covered = np.flatnonzero(
-        cover_of(pairs, select(pairs.subset(np.isin(pairs.inputs, list(shown[0])))), 0.03).first >= 0
-    )
-    unseen = set(np.random.default_rng(0).permutation(30)[:6].tolist())
-    assert results[0].unseen == pytest.approx(len(set(covered.tolist()) & unseen) / 6)
-    assert results[0].seen == pytest.approx(len(set(covered.tolist()) - unseen) / 24)
-    with pytest.raises(InputError, match="share"):
-        held_out_coverage(pairs, select, 0.03, share=1.0)
 
 
 def test_why_not_covered() -> None:

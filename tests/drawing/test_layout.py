@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from comrecgc.drawing import Point, depict, layout_change
-from comrecgc.drawing.layout import layout
+from comrecgc.drawing.pen import layout
 from comrecgc.graphs import Edit, EditKind, Graph, apply_path
 from comrecgc.molecules.smiles import from_smiles
 

@@ -15,7 +15,7 @@ import pytest
 from comrecgc.algorithms.rules import composition
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import choose
-from comrecgc.algorithms.rules.matcher import PatternMatcher
+from comrecgc.algorithms.rules.reading import PatternMatcher
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.rule_evaluation import all_places, as_graph, as_networkx, carried_out
 from comrecgc.evidence.subject import Subject

@@ -1,6 +1,6 @@
 """An explanation as a record, as files, in notebooks and as PyG's own.
 
-Also tests comrecgc.explanation.document, comrecgc.explanation.folder, comrecgc.explanation.records, comrecgc.explanation.exports, comrecgc.explanation.display.
+Also tests comrecgc.explanation.document, comrecgc.explanation.folder, comrecgc.explanation.records, comrecgc.explanation.folder, comrecgc.explanation.display.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ def test_a_damaged_file_is_named(tiny: Explanation, tmp_path: Path, name: str) -
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda d: d.update(format=3), "format must be 1 or 2, .*"),
+        (lambda d: d.update(format=1), "format must be 2, .*"),
         (lambda d: d.pop("recourses"), "the document: Object missing required field"),
         (lambda d: d["recourses"][0].pop("vector"), r"recourses\[0\]: A recourse is either"),
         (lambda d: d["recourses"][0]["covered"][0].update(input=99), r"covered\[0\].input must be the index"),

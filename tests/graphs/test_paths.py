@@ -13,9 +13,10 @@ from comrecgc.graphs import (
     apply_paths,
     graph_key,
     one_edit_table,
+    path_costs,
+    path_graphs,
     simplify_path,
 )
-from comrecgc.graphs.edits import path_cost
 from tests.graphs.strategies import graphs
 
 CHAIN = Graph([0, 1, 2, 0], [[0, 1], [1, 2], [2, 3]], [0, 1, 2])
@@ -71,8 +72,8 @@ def test_a_path_that_replaces_every_node_keeps_its_steps() -> None:
 def test_cost_counts_elements() -> None:
     graph = Graph([0, 0, 2], [(0, 1), (1, 2)])
     path = [Edit(EditKind.REMOVE_NODE, 2), Edit(EditKind.RELABEL, 0, 1), Edit(EditKind.ADD_NODE, -1, 0)]
-    assert path_cost(graph, path) == 2 + 1 + 1
-    assert path_cost(graph, []) == 0
+    assert path_costs(path_graphs(graph, path)) == [0, 2, 2 + 1, 2 + 1 + 1]
+    assert path_costs([graph]) == [0]
 
 
 def test_every_kind_of_change_is_told() -> None:

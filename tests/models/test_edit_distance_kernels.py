@@ -3,8 +3,15 @@ from __future__ import annotations
 import numpy as np
 
 from comrecgc.graphs import Graph
-from comrecgc.models.edit_distance_kernels import PairGraph, adjacency, anneal, complete, grow_mapping, pair_graph
-from comrecgc.models.relaxation_kernels import mapping_gain
+from comrecgc.models.edit_distance_kernels import (
+    PairGraph,
+    adjacency,
+    anneal,
+    complete,
+    grow_mapping,
+    mapping_gain,
+    pair_graph,
+)
 from tests.models.ged_oracle import exact_distance, molecule_like, tiny_pairs
 
 

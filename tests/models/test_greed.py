@@ -12,7 +12,7 @@ from comrecgc.data import load_dataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Greed, as_embedder, load_embedder
-from comrecgc.models.greed import normalised_distance, save_embedder
+from comrecgc.models.greed import save_embedder
 from tests.graphs.strategies import random_graph
 
 
@@ -140,11 +140,6 @@ def test_any_function_of_graphs_is_an_embedder() -> None:
         as_embedder(lambda _: [[1.0], [float("nan")]]).embed(GraphBatch.from_graphs(graphs))
     with pytest.raises(InputError, match="got int"):
         as_embedder(3)  # type: ignore[arg-type]
-
-
-def test_normalised_distance() -> None:
-    first, second = np.zeros((2, 2), np.float32), np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)
-    assert normalised_distance(first, second, [50, 10]).tolist() == pytest.approx([0.1, 0.0])
 
 
 @pytest.mark.parametrize("name", ["aids", "mutagenicity", "nci1", "proteins"])

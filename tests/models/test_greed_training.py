@@ -12,21 +12,11 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import EmbedderTraining, Greed, load_embedder, train_embedder
 from comrecgc.models.greed_pairs import PairGenerator
-from comrecgc.models.greed_training import held_out_errors, interval_loss, split_graphs
-
-
-@pytest.fixture(autouse=True)
-def frequent_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.models.greed_training.CHECKPOINT_EVERY", 5)
-
+from comrecgc.models.greed_training import held_out_errors, split_graphs
 
 TINY = EmbedderTraining(effort=0.002, num_layers=2, width=16, head_widths=(16,))
 GRAPHS = load_planted().graphs[:40]
 NUM_LABELS = load_planted().num_labels
-
-
-class Interrupted(Exception):
-    """Stands for a kill."""
 
 
 def weights(model: Greed) -> dict[str, list[float]]:
@@ -34,14 +24,8 @@ def weights(model: Greed) -> dict[str, list[float]]:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted() -> Greed:
+def trained() -> Greed:
     return train_embedder(GRAPHS, NUM_LABELS, TINY)
-
-
-def test_interval_loss_is_zero_inside_and_square_outside() -> None:
-    distance = torch.tensor([1.0, 3.0, 6.0])
-    intervals = torch.tensor([[2.0, 4.0]]).expand(3, 2)
-    assert interval_loss(distance, intervals).tolist() == [1.0, 0.0, 4.0]
 
 
 def test_split_keeps_some_of_both() -> None:
@@ -66,52 +50,9 @@ def test_training_lowers_the_held_out_error() -> None:
     assert trained.facts["held_out"].keys() == {"far", "near", "chain"}
 
 
-def test_same_seed_same_weights(uninterrupted: Greed) -> None:
-    assert weights(train_embedder(GRAPHS, NUM_LABELS, TINY)) == weights(uninterrupted)
-
-
-@pytest.mark.parametrize("stop_after", [1, 6, 13, 23])
-def test_a_killed_training_resumes_to_the_same_weights(tmp_path: Path, uninterrupted: Greed, stop_after: int) -> None:
-    calls = 0
-
-    def kill(what: str, done: int, _total: int, _word: str) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == stop_after or (what == "training" and done >= stop_after):
-            raise Interrupted
-
-    out = tmp_path / "embedder.safetensors"
-    with pytest.raises(Interrupted):
-        train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, progress=kill)
-    assert not out.exists()
-    resumed = train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True)
-    assert weights(resumed) == weights(uninterrupted)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["embedder.json", "embedder.safetensors"]
-    again = train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True)
-    assert weights(again) == weights(load_embedder(out)) == weights(uninterrupted)
-
-
-def test_a_training_killed_while_it_is_measured_resumes_to_the_same_weights(
-    tmp_path: Path, uninterrupted: Greed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*_: object) -> None:
-        raise Interrupted
-
-    out = tmp_path / "greed.safetensors"
-    monkeypatch.setattr("comrecgc.models.greed_training.CHECKPOINT_EVERY", TINY.total_steps - 1)
-    with monkeypatch.context() as patch:
-        patch.setattr("comrecgc.models.greed_training.held_out_errors", interrupt)
-        with pytest.raises(Interrupted):
-            train_embedder(GRAPHS, NUM_LABELS, TINY, out=out)
-    assert weights(train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True)) == weights(uninterrupted)
-
-
-def test_resuming_with_other_settings_is_refused(tmp_path: Path) -> None:
-    out = tmp_path / "embedder.safetensors"
-    train_embedder(GRAPHS, NUM_LABELS, TINY, out=out)
-    other = EmbedderTraining(**{**TINY.__dict__, "seed": 7})
-    with pytest.raises(InputError, match="other settings or data"):
-        train_embedder(GRAPHS, NUM_LABELS, other, out=out, resume=True)
+def test_same_seed_same_weights(trained: Greed, tmp_path: Path) -> None:
+    assert weights(train_embedder(GRAPHS, NUM_LABELS, TINY, out=tmp_path / "a.safetensors")) == weights(trained)
+    assert weights(load_embedder(tmp_path / "a.safetensors")) == weights(trained)
 
 
 def test_bad_settings() -> None:
@@ -123,11 +64,11 @@ def test_bad_settings() -> None:
         train_embedder(GRAPHS[:5], NUM_LABELS, TINY)
 
 
-def test_input_graphs_are_untouched(uninterrupted: Greed) -> None:
+def test_input_graphs_are_untouched(trained: Greed) -> None:
     fresh = load_planted().graphs[:40]
     assert list(GRAPHS) == list(fresh)
     assert all(np.array_equal(a.ids, b.ids) for a, b in zip(GRAPHS, fresh, strict=True))
-    assert not uninterrupted.training
+    assert not trained.training
 
 
 @pytest.mark.parametrize("seconds", [0.0, 4.0])
@@ -142,14 +83,7 @@ def test_a_deadline_is_kept_with_a_usable_embedder(seconds: float) -> None:
     assert len(np.unique(embeddings.round(4), axis=0)) > 1
 
 
-def test_a_distant_deadline_changes_nothing(uninterrupted: Greed) -> None:
+def test_a_distant_deadline_changes_nothing(trained: Greed) -> None:
     model = train_embedder(GRAPHS, NUM_LABELS, TINY, deadline=time.monotonic() + 3600)
-    assert weights(model) == weights(uninterrupted)
+    assert weights(model) == weights(trained)
     assert not model.facts["cut_short"]
-
-
-def test_what_was_cut_short_is_not_taken_for_finished(tmp_path: Path, uninterrupted: Greed) -> None:
-    out = tmp_path / "greed.safetensors"
-    train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, deadline=time.monotonic())
-    assert train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True, deadline=0.0).facts["cut_short"]
-    assert weights(train_embedder(GRAPHS, NUM_LABELS, TINY, out=out, resume=True)) == weights(uninterrupted)

@@ -70,60 +70,6 @@ def kill_at(epoch: int) -> Callable[[EpochReport], None]:
     return progress
 
 
-@pytest.mark.parametrize("epochs", [(1,), (4, 9), (12,)])
-@pytest.mark.parametrize("model", ["gcn", "gin"])
-def test_a_killed_run_resumed_gives_the_weights_of_an_uninterrupted_one(
-    epochs: tuple[int, ...], model: str, tmp_path: Path
-) -> None:
-    dataset, training, out = marked_dataset(), replace(QUICK, model=model), tmp_path / "m.safetensors"
-    for epoch in epochs:
-        with pytest.raises(Killed):
-            train_classifier(
-                dataset,
-                training,
-                out=out,
-                resume=True,
-                progress=kill_at(epoch),
-                checkpoint_seconds=0,
-            )
-        assert not out.exists()
-    reports: list[EpochReport] = []
-    resumed = train_classifier(dataset, training, out=out, resume=True, progress=reports.append)
-    assert [report.epoch for report in reports] == list(range(epochs[-1] + 1, 13))
-    whole = train_classifier(dataset, training)
-    assert_same(resumed.model, whole.model)
-    assert_same(load_classifier(out), whole.model)
-    assert resumed.best_epoch == whole.best_epoch
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["m.json", "m.safetensors"]
-
-
-def test_resume_of_a_finished_run_trains_nothing(tmp_path: Path) -> None:
-    dataset, out = marked_dataset(), tmp_path / "m.safetensors"
-    first = train_classifier(dataset, QUICK, out=out)
-    again = train_classifier(dataset, QUICK, out=out, resume=True, progress=kill_at(1))
-    assert_same(first.model, again.model)
-    assert (again.accuracy, again.best_epoch, again.epochs) == (first.accuracy, first.best_epoch, first.epochs)
-    np.testing.assert_array_equal(again.split.train, first.split.train)
-    with pytest.raises(InputError, match="other settings or data"):
-        train_classifier(dataset, replace(QUICK, seed=5), out=out, resume=True)
-
-
-def test_resume_refuses_another_run_and_a_damaged_file(tmp_path: Path) -> None:
-    dataset, out = marked_dataset(), tmp_path / "m.safetensors"
-    with pytest.raises(Killed):
-        train_classifier(dataset, QUICK, out=out, progress=kill_at(2), checkpoint_seconds=0)
-    with pytest.raises(InputError, match="other settings or data"):
-        train_classifier(marked_dataset(seed=1), QUICK, out=out, resume=True)
-    with pytest.raises(InputError, match="other settings or data"):
-        train_classifier(dataset, replace(QUICK, hidden=9), out=out, resume=True)
-    (tmp_path / "m.training.npz").write_bytes(b"rubbish")
-    with pytest.raises(InputError, match="is damaged") as caught:
-        train_classifier(dataset, QUICK, out=out, resume=True)
-    assert "\n" not in str(caught.value)
-    train_classifier(dataset, QUICK, out=out)  # without resume what is there is not looked at
-    assert load_classifier(out).facts["epochs"] == 12
-
-
 def test_the_best_validation_epoch_is_kept() -> None:
     reports: list[EpochReport] = []
     dataset = marked_dataset(200)

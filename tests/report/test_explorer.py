@@ -12,7 +12,7 @@ import pytest
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import NeighbourIndex, find_sites
 from comrecgc.report import explorer as module
-from comrecgc.report.explorer import _most_entries, packed_table, rule_chooser
+from comrecgc.report.explorer import _most_entries, loaded_chooser, packed_table
 from comrecgc.report.pages import render_report
 from tests.explanations import planted_rules
 from tests.report.live import chooser_of, live_explanation
@@ -102,6 +102,6 @@ def test_the_page_is_the_same_every_time(live: Explanation, packed: dict[str, An
 
 
 def test_without_a_table_the_page_is_not_alive(live: Explanation) -> None:
-    assert rule_chooser(planted_rules()) is None
+    assert loaded_chooser(planted_rules()) is None
     still = replace(live, chooser=None)
     assert 'id="packed"' not in render_report(still)

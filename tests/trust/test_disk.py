@@ -49,7 +49,7 @@ def test_a_run_whose_files_may_not_grow_goes_on_once_they_may(
 
 
 @pytest.mark.usefixtures("options")
-def test_a_training_whose_files_may_not_grow_keeps_its_last_checkpoint(
+def test_a_training_whose_files_may_not_grow_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, *TRAIN, "--out", tmp_path / "whole.safetensors") == 0
@@ -58,14 +58,14 @@ def test_a_training_whose_files_may_not_grow_keeps_its_last_checkpoint(
     capsys.readouterr()
     with files_no_larger_than(100):
         assert run(monkeypatch, *TRAIN, "--out", out) == 2
-    assert "small.training.npz: File too large" in one_line(capsys.readouterr().err)
+    assert "small.json: File too large" in one_line(capsys.readouterr().err)
     assert not list(tmp_path.glob("small*"))
     weights = (tmp_path / "whole.safetensors").stat().st_size
     assert facts < weights
     with files_no_larger_than(weights - 1):
         assert run(monkeypatch, *TRAIN, "--out", out) == 2
     assert "File too large" in one_line(capsys.readouterr().err)
-    assert run(monkeypatch, *TRAIN, "--out", out, "--resume") == 0
+    assert run(monkeypatch, *TRAIN, "--out", out) == 0
     assert out.read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
     load_classifier(out)
 

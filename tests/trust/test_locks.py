@@ -93,7 +93,7 @@ def test_two_trainings_of_one_file_are_refused(tmp_path: Path) -> None:
             train_classifier(dataset, ClassifierTraining(epochs=1), out=out)
         with pytest.raises(InputError, match=r"model\.safetensors is being written by process"):
             train_embedder(dataset.graphs, 3, EmbedderTraining(effort=0.001), out=out)
-    for name in ("model.json", "model.safetensors", "model.training.npz"):
+    for name in ("model.json", "model.safetensors"):
         (tmp_path / f".{name}.00c0ffee.part").write_text("left by a killed one")
     train_classifier(dataset, ClassifierTraining(epochs=1), out=out)
     assert names(tmp_path) == {"model.safetensors", "model.json"}

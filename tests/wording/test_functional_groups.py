@@ -7,7 +7,7 @@ import pytest
 from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, Schema, carry_out, distinct_sites
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.molecules.smiles import from_smiles
-from comrecgc.wording.rules import describe_rule
+from tests.wording.words import describe_rule
 
 pytest.importorskip("rdkit", reason="SMILES need rdkit")
 

@@ -12,7 +12,8 @@ import pytest
 from comrecgc.graphs import Graph, Pattern, Rule, Schema, Site
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.wording import RuleAt, Words, describe_rules
-from comrecgc.wording.rules import LONGEST_SUMMARY, describe_rule, make_distinct
+from comrecgc.wording.rules import LONGEST_SUMMARY, make_distinct
+from tests.wording.words import describe_rule
 
 Bond = tuple[int, int] | tuple[int, int, str]
 SIGNS = {"-": 0, "=": 1, "#": 2, ":": 3}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -348,8 +348,3 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
-
-
-def default_of(known: Field[Any]) -> Any:
-    """The default of a field."""
-    return None if known.default is MISSING else known.default

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules.choice import wilson_interval
-from comrecgc.cover import recourse_vectors
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Pattern, Rule, batch_keys, carry_out, distinct_sites
 
@@ -146,40 +145,6 @@ class LabelledGraphs:
                     counts[self.classes[first], self.classes[second]] += 1
                     listed.append((self.places[first], self.places[second]))
         return replace(_of_counts(counts), listed=tuple(listed))
-
-    def pairs_along(
-        self, vectors: npt.NDArray[np.float32], embedding: npt.NDArray[np.float32], *, theta: float, delta: float
-    ) -> list[MatchedPairs]:
-        """For each vector, the pairs of graphs within θ of each other whose own vector lies within Δ of it.
-
-        Args:
-            vectors: The recourses, `[R, d]`.
-            embedding: `z` of every graph of the data, `[len(dataset), d]`.
-            theta: Largest normalised distance of a pair.
-            delta: How near a pair must come to a recourse.
-        """
-        sure = [place for place, key in enumerate(self.keys.tolist()) if key in self.classes]
-        _, first = np.unique(self.keys[sure], return_index=True)
-        rows = np.array(sure, np.int64)[first]
-        sizes = np.array([graph.size for graph in self.dataset.graphs], np.int32)
-        counts = [Counter[tuple[int, int]]() for _ in vectors]
-        step = max(1, _PAIRS_AT_ONCE // max(len(rows), 1))
-        for start in range(0, len(rows), step):
-            before = np.repeat(rows[start : start + step], len(rows))
-            after = np.tile(rows, len(before) // len(rows))
-            lengths = np.linalg.norm(embedding[after] - embedding[before], axis=1) / (sizes[before] + sizes[after])
-            near = (lengths <= theta) & (before != after)
-            before, after = before[near], after[near]
-            own = recourse_vectors(embedding[before], sizes[before], embedding[after].astype(np.float64), sizes[after])
-            for count, vector in zip(counts, vectors, strict=True):
-                along = np.linalg.norm(own - vector, axis=1) <= delta
-                labels = zip(
-                    self.dataset.classes[before[along]].tolist(),
-                    self.dataset.classes[after[along]].tolist(),
-                    strict=True,
-                )
-                count.update(labels)
-        return [_of_counts(count) for count in counts]
 
 
 def bonded_keys(graphs: Sequence[Graph], num_labels: int) -> npt.NDArray[np.uint64]:

@@ -147,6 +147,20 @@ def explain(
     no_panel: Annotated[
         bool, typer.Option("--no-panel", help="Ask no other classifiers.", rich_help_panel="Trust")
     ] = False,
+    jury: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A classifier that reports on results beside the jury and chooses nothing, once per file.",
+            show_default=False,
+            rich_help_panel="Trust",
+        ),
+    ] = None,
+    no_jury: Annotated[
+        bool,
+        typer.Option(
+            "--no-jury", help="Ask no models of other kinds; rules are chosen for coverage.", rich_help_panel="Trust"
+        ),
+    ] = False,
     agree: Annotated[
         list[Path] | None,
         typer.Option(
@@ -182,6 +196,8 @@ def explain(
 
     if no_panel and panel:
         raise InputError("--panel and --no-panel cannot both be given")
+    if no_jury and jury:
+        raise InputError("--jury and --no-jury cannot both be given")
     if agree and (panel or no_panel):
         raise InputError("--agree takes the place of --panel: they cannot both be given")
     if agree and options["changes"] not in (None, "confirmed"):
@@ -195,6 +211,7 @@ def explain(
             theta=paper_theta(dataset) if theta is None else theta,
             num_recourses=recourses,
             panel=False if no_panel else list(panel) if panel else None,
+            jury=False if no_jury else list(jury) if jury else None,
             agree=agree or (),
             random_state=seed,
             context=RunContext(

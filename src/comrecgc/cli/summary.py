@@ -63,11 +63,13 @@ def rule_figures(explanation: Explanation) -> list[str]:
     metrics = explanation.metrics
     known = {
         name: value
-        for name in ("held_out_coverage", "confirmed_coverage", "coverage_bound")
+        for name in ("expected_true", "jury_share", "held_out_coverage", "confirmed_coverage", "coverage_bound")
         if (value := metrics.get(name)) is not None
     }
     several = explanation.facts.facts.get("agree") is True
     texts = {
+        "expected_true": "{:.0%} of the results are expected to come true",
+        "jury_share": "models of other kinds that took no part accept {:.1%} of them",
         "held_out_coverage": "{:.1%} of graphs not used for the choice",
         "confirmed_coverage": "all models accept {:.1%}" if several else "most of the panel confirm {:.1%}",
         "coverage_bound": "no choice of as many rules turns more than {:.1%}",
@@ -102,8 +104,13 @@ def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
         often if known.get("applicable", 1) else "cannot be carried out on any of them",
         f"cost {known.get('cost', recourse.median_edits or 0):g}",
     ]
-    if known.get("confirmed") is not None and known.get("accepted"):
+    if known.get("expected_true") is not None:
+        facts.append(f"expected to come true {known['expected_true']:.0%}")
+    elif known.get("confirmed") is not None and known.get("accepted"):
         facts.append(f"confirmed {known['confirmed'] / known['accepted']:.0%}")
+    pairs = known.get("pairs")
+    if pairs and pairs["as_said"] + pairs["stays_reject"]:
+        facts.append(f"real pairs {pairs['as_said']} of {pairs['as_said'] + pairs['stays_reject']}")
     return "; ".join([*facts, f"{coverage:.1%} so far"])
 
 

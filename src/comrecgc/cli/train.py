@@ -12,7 +12,6 @@ from comrecgc.cli.app import (
     DataRoot,
     Dataset,
     Jobs,
-    Resume,
     Seed,
     app,
     guarded,
@@ -47,7 +46,6 @@ def train_classifier_command(
     ] = False,
     seed: Seed = 0,
     data_root: DataRoot = None,
-    resume: Resume = False,
 ) -> None:
     """Train the classifier to be explained: three convolutions, max pool, one linear layer, as in the paper."""
     from comrecgc.models import ClassifierTraining, train_classifier
@@ -60,7 +58,6 @@ def train_classifier_command(
             loaded,
             settings,
             out=path,
-            resume=resume,
             progress=lambda report: bar(
                 f"training {model}",
                 report.epoch,
@@ -92,7 +89,6 @@ def train_embedder_command(
     jobs: Jobs = None,
     cluster: Cluster = None,
     data_root: DataRoot = None,
-    resume: Resume = False,
 ) -> None:
     """Train GREED, the embedding whose distances stand for graph edit distances; no licensed solver is needed."""
     from comrecgc.models import EmbedderTraining, train_embedder
@@ -106,7 +102,6 @@ def train_embedder_command(
             loaded.num_labels,
             EmbedderTraining(effort=effort, seed=seed, jobs=context.num_jobs),
             out=path,
-            resume=resume,
             facts={"dataset": loaded.name, "label_names": list(loaded.label_names)},
             progress=bar,
             engine=context.engine,

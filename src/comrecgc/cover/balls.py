@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,6 @@ from comrecgc.cover import vector_kernels
 from comrecgc.cover.greedy import greedy_cover
 from comrecgc.cover.metrics import BitArray, from_bits, to_bits
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
-from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
 
 Owners = npt.NDArray[np.int64]
@@ -57,19 +55,6 @@ class BallCover:
     reach: float = 2.0
     num_exchanges: int = 1
     max_vectors: int = 400_000
-
-    def __post_init__(self) -> None:
-        if not 0 < self.delta < math.inf:
-            raise InputError(f"delta must be positive and finite (got {self.delta})")
-        for name in ("num_recourses", "num_seeds", "num_starts", "max_vectors"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
-        if not 1 <= self.reach < math.inf:
-            raise InputError(f"reach must be at least 1 (got {self.reach})")
-        if self.longer_than is not None and not 0 < self.longer_than < math.inf:
-            raise InputError(f"longer_than must be positive and finite (got {self.longer_than})")
-        if self.num_exchanges < 0:
-            raise InputError(f"num_exchanges must not be negative (got {self.num_exchanges})")
 
     def centres(
         self, pairs: RecoursePairs, rng: np.random.Generator, *, previous: FloatArray | None = None

@@ -13,7 +13,6 @@ from comrecgc.cover import tree_kernels, vector_kernels
 from comrecgc.cover.greedy import greedy_cover, incidence_of, with_zero_gains
 from comrecgc.cover.metrics import Cover, cover_of, from_bits
 from comrecgc.cover.pairs import FloatArray, RecoursePairs
-from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
 
 if TYPE_CHECKING:
@@ -58,14 +57,6 @@ class RecourseClustering:
     max_vectors: int = 2_000_000
     seed: int = 0
     num_threads: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("theta", "delta"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be positive (got {getattr(self, name)})")
-        for name in ("num_recourses", "min_samples", "max_vectors", "num_threads"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
 
     def run(self, pairs: RecoursePairs) -> Cover:
         """The chosen centroids and what they cover among all pairs; fewer than `R` where no more is gained."""
@@ -121,13 +112,6 @@ def dbscan(vectors: FloatArray, eps: float, min_samples: int = 3, *, num_threads
         num_threads: Threads for counting neighbours; labels do not depend on it.
     """
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-    if vectors.ndim != 2:
-        raise InputError(f"vectors must be one row each (got shape {vectors.shape})")
-    if not eps > 0:
-        raise InputError(f"eps must be positive (got {eps})")
-    for name, value in (("min_samples", min_samples), ("num_threads", num_threads)):
-        if value < 1:
-            raise InputError(f"{name} must be at least 1 (got {value})")
     if not len(vectors):
         return np.zeros(0, dtype=np.int64)
     is_core, found = _neighbours(vectors, eps, min_samples, num_threads)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,9 +12,6 @@ from comrecgc.cover import vector_kernels
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
-
-Selection = Callable[[RecoursePairs], npt.ArrayLike]
-"""Chooses recourses, `[R, d]`, from the pairs it is shown."""
 
 BitArray = npt.NDArray[np.uint64]
 """Sets of inputs: input `j` is bit `j % 64` of word `j // 64`, `[m, words]`."""
@@ -140,19 +136,6 @@ class Cost:
     median: float
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """Coverage of recourses chosen on some inputs only.
-
-    Args:
-        seen: Share covered of the inputs they were chosen on.
-        unseen: Share covered of the others.
-    """
-
-    seen: float
-    unseen: float
-
-
 def coverage(cover: Cover) -> float:
     """Share of inputs covered by some recourse."""
     return _share(cover.first >= 0)
@@ -205,27 +188,6 @@ def trivial_coverage(pairs: RecoursePairs, delta: float) -> float:
     """What the recourse "change nothing" covers: inputs with a counterfactual at distance at most Δ."""
     near = pairs.subset(pairs.norms <= delta * (1 + 1e-6))  # norms are rounded; the cover decides
     return coverage(cover_of(near, np.zeros((1, pairs.width), dtype=np.float32), delta))
-
-
-def held_out_coverage(
-    pairs: RecoursePairs, select: Selection, delta: float, *, seed: int = 0, share: float = 0.2
-) -> HeldOut:
-    """Coverage of recourses on inputs they were not chosen on.
-
-    Args:
-        pairs: All pairs within θ.
-        select: Chooses recourses from the pairs of the inputs it may see.
-        delta: `Δ`.
-        seed: Of the split.
-        share: Share of the inputs held out.
-    """
-    if not 0 < share < 1:
-        raise InputError(f"share must lie strictly between 0 and 1 (got {share})")
-    unseen = np.zeros(pairs.num_inputs, dtype=np.bool_)
-    unseen[np.random.default_rng(seed).permutation(pairs.num_inputs)[: round(share * pairs.num_inputs)]] = True
-    centres = select(pairs.subset(~unseen[pairs.inputs]))
-    covered = cover_of(pairs, centres, delta).first >= 0
-    return HeldOut(seen=_share(covered[~unseen]), unseen=_share(covered[unseen]))
 
 
 def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = None) -> list[Reason | None]:

@@ -10,8 +10,17 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from comrecgc.drawing.layout import Point, depict, layout_change
-from comrecgc.drawing.pen import STYLE, atom_text, bond_lines, class_attribute, coordinate, halo_of
+from comrecgc.drawing.pen import (
+    STYLE,
+    Point,
+    atom_text,
+    bond_lines,
+    class_attribute,
+    coordinate,
+    depict,
+    halo_of,
+    layout_change,
+)
 from comrecgc.graphs import Graph, Pattern, Rule, Schema, components, ordered_edge
 from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, read_atom
 

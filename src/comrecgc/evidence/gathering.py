@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.algorithms.base import VectorTask
 from comrecgc.algorithms.inputs import ModelPair, with_label_names
 from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
 from comrecgc.algorithms.rules.choice import wilson_interval
@@ -31,7 +30,7 @@ from comrecgc.evidence.records import EVIDENCE, LEVELS, ControlEvidence, Evidenc
 from comrecgc.evidence.subject import Subject
 from comrecgc.evidence.verdict import judge
 from comrecgc.explanation import RULES, Explanation, rule_chooser, stored_task, stored_wishes
-from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.graphs import Graph
 from comrecgc.models import Panel, PanelTraining, obtain_panel
 from comrecgc.run import Engine, Progress, RunContext, reproducible
 
@@ -123,7 +122,7 @@ def _examined(
         [MatchedPairs()] * len(explanation.recourses),
         [tuple[MatchedPairs, ...]()] * len(explanation.recourses),
     )
-    if has_classes:
+    if has_classes and explanation.recourse == "rules":
         pairs, similar = _pairs(subject)
     _report(progress, "evidence", 2, "matched pairs")
     random = random_rules(subject)
@@ -185,15 +184,8 @@ def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPair
     graphs = LabelledGraphs(subject.dataset)
     recourses = subject.explanation.recourses
     rules = [recourse.rule for recourse in recourses if recourse.rule is not None]
-    if rules or subject.embedder is None or not recourses:
-        known = {part: graphs.pairs(part) for rule in rules for part in (rule, *single_changes(rule))}
-        return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]
-    vectors = np.array([recourse.vector for recourse in recourses], np.float32)
-    embedding = np.asarray(subject.embedder.embed(GraphBatch.from_graphs(subject.dataset.graphs)), np.float32)
-    task = subject.task
-    assert isinstance(task, VectorTask)
-    along = graphs.pairs_along(vectors, embedding, theta=task.theta, delta=task.delta)
-    return along, [()] * len(along)
+    known = {part: graphs.pairs(part) for rule in rules for part in (rule, *single_changes(rule))}
+    return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]
 
 
 def _control(ignorant: Sequence[ControlClassifier], subject: Subject, second: Panel | None) -> ControlEvidence:

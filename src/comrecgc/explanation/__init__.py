@@ -1,6 +1,5 @@
 """comrecgc.explanation."""
 
-from comrecgc.explanation.application import apply_recourses
 from comrecgc.explanation.assembly import explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
 from comrecgc.explanation.explanation import Explanation
@@ -10,6 +9,7 @@ from comrecgc.explanation.rules import catalogue_of, choose_rules, count_chosen,
 from comrecgc.explanation.stored import (
     RULES,
     RuleChooser,
+    apply_recourses,
     load_explanation,
     rule_chooser,
     stored_rejects,

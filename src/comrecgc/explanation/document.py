@@ -1,4 +1,4 @@
-"""`explanation.json`: an explanation as text, and back. Writes format 2, reads formats 1 and 2.
+"""`explanation.json`: an explanation as text, and back.
 
 msgspec checks types and sizes while it parses and names the place of whatever is wrong. What must hold between values is
 checked here and, for files and runs alike, in `checks`.
@@ -25,7 +25,6 @@ from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedI
 from comrecgc.graphs import Edit, EditKind, Graph, Pattern, Rule, Schema
 
 FORMAT = 2
-_READABLE = (1, 2)
 
 _KINDS = {kind.name.lower(): kind for kind in EditKind}
 
@@ -110,8 +109,8 @@ class _Document(Struct, kw_only=True):
     inputs: list[_Input]
     shortcuts: list[_Recourse] = []
     edge_label_names: list[str] | None = None
-    recourse: str = "vectors"
-    changes: str = "any"
+    recourse: str
+    changes: str
 
 
 def parse(text: bytes, kind: type[T]) -> T:
@@ -129,8 +128,8 @@ def parse(text: bytes, kind: type[T]) -> T:
 
 def check_format(found: int) -> None:
     """Refuse a file written in a format this version does not know."""
-    if found not in _READABLE:
-        raise InputError(f"format must be {' or '.join(map(str, _READABLE))}, all this version reads (got {found})")
+    if found != FORMAT:
+        raise InputError(f"format must be {FORMAT}, all this version reads (got {found})")
 
 
 def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:

@@ -197,7 +197,7 @@ class Explanation:
         Args:
             index: Index in the dataset of an input that is covered.
         """
-        from comrecgc.explanation.exports import pyg_explanation
+        from comrecgc.explanation.folder import pyg_explanation
 
         return pyg_explanation(self, index)
 
@@ -221,7 +221,7 @@ class Explanation:
 
     def to_sdf(self, path: str | Path) -> None:
         """Write every counterfactual of molecules to an SDF file, with names, probabilities, SMIRKS and properties."""
-        from comrecgc.explanation.exports import write_sdf
+        from comrecgc.explanation.folder import write_sdf
 
         write_sdf(self, path)
 

@@ -1,4 +1,4 @@
-"""The run folder: an explanation on disk with its tables, and a manifest with their checksums."""
+"""The run folder: an explanation on disk with its tables, and a manifest with their checksums; and formats of others: SDF and objects of PyG."""
 
 from __future__ import annotations
 
@@ -8,16 +8,137 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct
 
 from comrecgc.errors import InputError
 from comrecgc.explanation.document import FORMAT, Integer, check_format, decode_explanation, encode_explanation, parse
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.exports import MOLECULES, molecule_rows
 from comrecgc.explanation.records import CommonRecourse, RunFacts
-from comrecgc.molecules import to_smiles
+from comrecgc.graphs import Change, GraphBatch, edge_labels_by_id, to_data
+from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, sanitise, to_smiles
 from comrecgc.run import reason_of, write_json, write_text
+
+if TYPE_CHECKING:
+    from comrecgc.explanation.explanation import Explanation
+    from comrecgc.explanation.records import CommonRecourse, CoveredInput
+
+
+MOLECULES = "molecules.csv"
+COLUMNS = (
+    "input", "name", "smiles", "reject_probability", "recourse", "summary", "counterfactual", "probability", "edits", "smirks",
+    *(f"{name}_before" for name in PROPERTIES), *(f"{name}_after" for name in PROPERTIES), "alerts_before", "alerts_after",
+)  # fmt: skip
+
+
+def molecule_rows(explanation: Explanation) -> list[list[Any]] | None:
+    """A header, then a row for every input; None where inputs are no molecules, bonds are not known or rdkit is not installed."""
+    if not explanation.schema.is_molecular or not explanation.schema.edge_label_names:
+        return None
+    try:
+        return [list(COLUMNS), *([record[name] for name in COLUMNS] for record in _records(explanation))]
+    except InputError:  # no rdkit, or edge labels that are no bonds
+        return None
+
+
+def write_sdf(explanation: Explanation, path: str | Path) -> None:
+    """Every counterfactual as a record of an SDF file, with what it was made from and how as properties."""
+    try:
+        from rdkit import Chem
+        from rdkit.Chem import rdDepictor
+    except ImportError as error:
+        raise InputError("Molecules need rdkit: pip install 'comrecgc[chem]'") from error
+    if not explanation.schema.is_molecular or not explanation.schema.edge_label_names:
+        raise InputError("Only molecules with known bonds can be written as SDF (got other graphs)")
+    names = explanation.schema.label_names
+    with Chem.SDWriter(str(path)) as writer:
+        for record in _records(explanation):
+            graph = record["graph"]
+            molecule = None if graph is None else sanitise(graph, names)
+            if molecule is None:
+                continue
+            rdDepictor.Compute2DCoords(molecule)
+            molecule.SetProp("_Name", record["name"] or f"input {record['input']}")
+            for key in COLUMNS:
+                if record[key] is not None:
+                    molecule.SetProp(key, str(record[key]))
+            writer.write(molecule)
+
+
+def _records(explanation: Explanation) -> list[dict[str, Any]]:
+    names = explanation.schema.label_names
+    covering: dict[int, tuple[int, CommonRecourse, CoveredInput]] = {
+        int(member.input): (place, recourse, member)
+        for place, recourse in enumerate(explanation.recourses)
+        for member in recourse.covered
+    }
+    records = []
+    for index, it in explanation.inputs.items():
+        record: dict[str, Any] = dict.fromkeys(COLUMNS)
+        record |= {"input": index, "name": it.name, "smiles": to_smiles(it.graph, names), "graph": None}
+        record["reject_probability"] = round(it.reject_probability, 4)
+        record |= _facts(sanitise(it.graph, names), "before")
+        if index in covering:
+            place, recourse, member = covering[index]
+            record |= {
+                "recourse": place + 1,
+                "summary": recourse.summary,
+                "counterfactual": to_smiles(member.counterfactual, names),
+                "probability": round(member.probability, 4),
+                "edits": member.num_edits,
+                "smirks": recourse.smirks,
+                "graph": member.counterfactual,
+            }
+            record |= _facts(sanitise(member.counterfactual, names), "after")
+        records.append(record)
+    return records
+
+
+def _facts(molecule: Any, when: str) -> dict[str, Any]:
+    if molecule is None:
+        return {}
+    facts: dict[str, Any] = {f"{name}_{when}": value for name, value in properties_of(molecule).items()}
+    return facts | {f"alerts_{when}": "; ".join(alerts_of(molecule))}
+
+
+def pyg_explanation(explanation: Explanation, index: int) -> Any:
+    """The input with masks of what its recourse changes; see `Explanation.to_pyg`."""
+    import torch
+    from torch_geometric.explain import Explanation as PygExplanation
+
+    found = explanation.covering(index)
+    if found is None:
+        reason = next(entry.reason for entry in explanation.uncovered if entry.input == index)
+        raise InputError(f"No recourse covers input {index}: {reason.value}")
+    place, member = found
+    graph, after = explanation.inputs[index].graph, member.counterfactual
+    change = Change.between(graph, after)
+    old, new = edge_labels_by_id(graph), edge_labels_by_id(after)
+    edges = change.cut | {edge for edge in old.keys() & new.keys() if old[edge] != new[edge]}
+    touched = change.touched | {node for edge in edges for node in edge}
+    ids = graph.ids.tolist()
+    named = [tuple(sorted((ids[i], ids[j]))) for i, j in GraphBatch.from_graphs([graph]).edge_index().T.tolist()]
+    features = np.eye(len(explanation.schema.label_names), dtype=np.float32)
+    data, counterfactual = (to_data(one, features) for one in (graph, after))
+    masked = PygExplanation(
+        node_mask=torch.tensor([[float(node in touched)] for node in ids]),
+        edge_mask=torch.tensor([float(edge in edges) for edge in named]),
+        x=data.x,
+        edge_index=data.edge_index,
+        counterfactual=counterfactual,
+        recourse=place,
+        prediction=torch.tensor([explanation.inputs[index].reject_probability, 1 - explanation.inputs[index].reject_probability]),
+    )  # fmt: skip
+    if data.get("edge_label") is not None:
+        masked.edge_label = data.edge_label
+    masked.validate()
+    return masked
+
+
+# The run folder.
+
 
 MANIFEST = "manifest.json"
 EXPLANATION = "explanation.json"

@@ -188,7 +188,7 @@ def explain_rules(
         _reasons(mined),
         figures if chosen.whole is None else figures | chosen.whole.figures(),
         parameters=task.parameters() | {"wishes": wishes.stated()},
-        warnings=(*trust_warnings(rejects, figures, len(shown) / max(len(rejects), 1), wishes), *warnings),
+        warnings=(*trust_warnings(mined, figures, len(shown) / max(len(rejects), 1), wishes), *warnings),
         shortcuts=_shortcut_recourses(task, mined, wishes, chosen.rows),
         notes=(*notes, *table_notes(mined), *_count_notes(mined, chosen.rows)),
     )  # fmt: skip

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from comrecgc.algorithms.base import Task
-from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
@@ -55,28 +54,30 @@ class Trust:
         report, pairs = self.report, None if self.pairs is None else self.pairs[recourse]
         said: dict[str, Any] = {}
         rows = [k for k, it in enumerate(self.shown) if it.recourse == recourse]
-        if report is not None and rows:
-            expected, interval = expected_share(float(report.expected[rows].mean()), pairs or MatchedPairs())
-            said |= {
-                "expected_true": expected,
-                "expected_interval": list(interval),
-                "jury_confirmed": int(report.confirmed[rows].sum()),
-            }
+        known = [it.truth for it in self.shown if it.recourse == recourse and it.truth is not None]
+        if rows and (report is not None or known):
+            mean = float(report.expected[rows].mean()) if report is not None else float(np.mean(known))
+            expected, interval = expected_share(mean, pairs or MatchedPairs())
+            said |= {"expected_true": expected, "expected_interval": list(interval)}
+        if rows and report is not None:
+            said["jury_confirmed"] = int(report.confirmed[rows].sum())
         if pairs is not None and len(pairs):
             said["pairs"] = {**pairs.figures(), "listed": _listed(pairs, dataset)}
         return said
 
-    def figures(self, statistics: Sequence[dict[str, Any]]) -> dict[str, float | None]:
+    def figures(self, statistics: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Figures of all recourses together."""
-        if self.report is None:
-            return {}
         count = np.array([sum(it.recourse == k for it in self.shown) for k in range(len(statistics))])
+        if not any("expected_true" in one for one in statistics):
+            return {}
         expected = np.array([one.get("expected_true", 0.0) for one in statistics])
+        figures = {"expected_true": float(np.average(expected, weights=count))}
+        if self.report is None:
+            return figures
         confirmed = int(self.report.confirmed.sum())
-        return {
-            "expected_true": float(np.average(expected, weights=count)) if count.sum() else None,
+        return figures | {
             "jury_confirmed": confirmed / max(self.num_inputs, 1),
-            "jury_share": confirmed / len(self.shown) if self.shown else None,
+            "jury_share": confirmed / len(self.shown),
         }
 
 
@@ -159,11 +160,11 @@ def shortcuts(mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]) -> l
 
 
 def trust_warnings(
-    rejects: Rejects, figures: dict[str, float | None], coverage: float, wishes: RuleFilter
+    mined: MinedRules, figures: Mapping[str, float | None], coverage: float, wishes: RuleFilter
 ) -> list[str]:
     """What a reader must know first."""
     expected = figures.get("expected_true")
-    if not wishes.min_truth or not len(rejects) or "jury_confirmed" not in figures:
+    if not wishes.min_truth or not mined.table.has_jury:
         return []
     true = coverage * (expected or 0.0)
     if true >= HARDLY:

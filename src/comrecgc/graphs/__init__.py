@@ -18,7 +18,6 @@ from comrecgc.graphs.constraints import (
     Constraint,
     FreezeNodes,
     KeepConnected,
-    MaxSize,
     StayNear,
     allowed_edits,
 )

@@ -38,7 +38,7 @@ def allowed_edits(graph: Graph, num_labels: int, constraint: Constraint | None =
 
 @dataclass(frozen=True, init=False)
 class AllOf:
-    """Every one of the given constraints: `AllOf(KeepConnected(), MaxSize(nodes=40))`."""
+    """Every one of the given constraints: `AllOf(KeepConnected(), AllowKinds({"relabel"}))`."""
 
     constraints: tuple[Constraint, ...]
 
@@ -102,29 +102,6 @@ class FreezeNodes:
         touches_edge = table.of_kind(EditKind.ADD_EDGE) | table.of_kind(EditKind.REMOVE_EDGE)
         mask = ~(touches_node & frozen[table.first])
         mask[touches_edge] &= ~(frozen[table.first[touches_edge]] & frozen[table.second[touches_edge]])
-        return mask
-
-
-@dataclass(frozen=True, kw_only=True)
-class MaxSize:
-    """No edit that grows the graph past a number of nodes or edges."""
-
-    nodes: int | None = None
-    edges: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, value in (("nodes", self.nodes), ("edges", self.edges)):
-            if value is not None and value < 0:
-                raise InputError(f"MaxSize {name} must not be negative (got {value})")
-
-    def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
-        adds_node = table.of_kind(EditKind.ADD_NODE)
-        adds_edge = adds_node | table.of_kind(EditKind.ADD_EDGE)
-        mask = np.ones(len(table), dtype=bool)
-        if self.nodes is not None and graph.num_nodes >= self.nodes:
-            mask &= ~adds_node
-        if self.edges is not None and graph.num_edges >= self.edges:
-            mask &= ~adds_edge
         return mask
 
 

@@ -234,11 +234,6 @@ def path_costs(graphs: Sequence[Graph]) -> list[int]:
     return costs
 
 
-def path_cost(graph: Graph, path: Iterable[Edit]) -> int:
-    """Unit edit-distance cost of a whole path."""
-    return path_costs(path_graphs(graph, path))[-1]
-
-
 def simplify_path(graph: Graph, path: Sequence[Edit]) -> EditPath:
     """A path to the same graph (up to isomorphism) without steps that undo each other; never longer than the given one.
 

@@ -3,7 +3,7 @@
 from comrecgc.models.adapter import as_classifier
 from comrecgc.models.classifier import Classifier, Predictions, predict
 from comrecgc.models.edge_weights import WeightedGraphs, check_edge_weights, weighted_graphs
-from comrecgc.models.edit_distance import edit_path, ged_interval
+from comrecgc.models.edit_distance import edit_path, map_nodes
 from comrecgc.models.greed import Embedder, Greed, as_embedder, load_embedder
 from comrecgc.models.greed_training import EmbedderTraining, train_embedder
 from comrecgc.models.jury import Jury, JuryReport, train_jury

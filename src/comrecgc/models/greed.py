@@ -63,18 +63,6 @@ def as_embedder(embedder: Embedder | Callable[[Sequence[Graph]], Any]) -> Embedd
     raise InputError(f"An embedder is a model with `embed` or a function of graphs (got {type(embedder).__name__})")
 
 
-def normalised_distance(first: FloatArray, second: FloatArray, sizes: npt.ArrayLike) -> FloatArray:
-    """`d(G,H) = ‖z(G)−z(H)‖ / (|G|+|H|)`, row by row.
-
-    Args:
-        first: Embeddings `z(G)`, `[P, width]`.
-        second: Embeddings `z(H)`, `[P, width]`.
-        sizes: `|G|+|H|` of each pair, `[P]`.
-    """
-    distance: FloatArray = np.linalg.norm(first - second, axis=1) / np.asarray(sizes, dtype=np.float32)
-    return distance
-
-
 class Greed(nn.Module):
     """The embedding network; names of its parameters are those of the released checkpoints.
 

@@ -1,12 +1,14 @@
-"""Labelled pairs for training an embedder: groups of graphs with edit-distance intervals between their members.
+"""Labelled pairs for training an embedder: groups of graphs with the edit distances between their members.
 
 Embedding a graph costs far more than comparing two embeddings, so pairs come in small groups that share graphs:
 
 - *far*: random graphs of the dataset;
 - *near*: a graph and those most like it;
 - *chain*: the graphs a random walk of edits passes through, the distances the search for recourse meets;
-- *path*: the graphs on an optimal edit path between two of the dataset, any two of which are exactly as far apart as
-  the edits between them cost, so one solved pair labels many.
+- *path*: the graphs on a cheap edit path between two of the dataset, any two of which are about as far apart as the edits
+  between them cost, so one solved pair labels many.
+
+Distances are costs of the cheapest mapping found (`edit_distance`), about a hundredth above the true ones.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from comrecgc.graphs import (
     path_graphs,
     pointers,
 )
-from comrecgc.models.edit_distance import GEDInterval, edit_path, ged_intervals
+from comrecgc.models.edit_distance import NodeMapping, edit_path, map_pairs
 from comrecgc.run import Engine, LocalEngine, Progress
 
 KINDS = ("far", "near", "chain", "path")
@@ -44,14 +46,14 @@ _PAIRS_IN_A_HURRY = 8  # the same with a deadline
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelledGroups:
-    """Groups of graphs, each with the intervals of some pairs of its members.
+    """Groups of graphs, each with the distances of some pairs of its members.
 
     Args:
         graphs: All graphs, group after group.
         group_ptr: Group `g` owns graphs `group_ptr[g] … group_ptr[g+1]`, `[G+1]`.
         pair_ptr: Group `g` owns pairs `pair_ptr[g] … pair_ptr[g+1]`, `[G+1]`.
         pairs: Pairs of graphs, `[P, 2]`.
-        intervals: Lower and upper bound on each pair's edit distance, `[P, 2]`.
+        distances: Edit distance of each pair, `[P]`.
         kinds: Index into `KINDS` for each group, `[G]`.
     """
 
@@ -59,7 +61,7 @@ class LabelledGroups:
     group_ptr: LongArray
     pair_ptr: LongArray
     pairs: LongArray
-    intervals: npt.NDArray[np.float32]
+    distances: npt.NDArray[np.float32]
     kinds: npt.NDArray[np.int8]
 
     def __len__(self) -> int:
@@ -68,22 +70,6 @@ class LabelledGroups:
     def of_kind(self, kind: str) -> npt.NDArray[np.intp]:
         """Indices of the groups of one kind."""
         return np.flatnonzero(self.kinds == KINDS.index(kind))
-
-    def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Everything as plain arrays, to be stored."""
-        graphs = self.graphs
-        return {
-            "labels": graphs.labels, "edges": graphs.edges, "node_ptr": graphs.node_ptr, "edge_ptr": graphs.edge_ptr,
-            "group_ptr": self.group_ptr, "pair_ptr": self.pair_ptr, "pairs": self.pairs,
-            "intervals": self.intervals, "kinds": self.kinds,
-        }  # fmt: skip
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, npt.NDArray[np.generic]]) -> LabelledGroups:
-        """The inverse of `arrays`."""
-        rest = dict(arrays)
-        graphs = GraphBatch(*(rest.pop(name) for name in ("labels", "edges", "node_ptr", "edge_ptr")))  # type: ignore[arg-type]
-        return cls(graphs=graphs, **rest)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,11 +80,11 @@ class PairGenerator:
         num_far: Groups of random graphs.
         num_near: Groups of like graphs.
         num_chains: Random edit chains.
-        num_paths: Optimal edit paths.
+        num_paths: Cheap edit paths.
         far_size: Graphs in a far group.
         near_size: Graphs in a near group.
         chain_size: Graphs in a chain.
-        effort: Effort of the edit distances, a name from `edit_distance.EFFORTS`.
+        sweeps: Effort of the edit distances, as of `map_pairs`.
         engine: Where edit distances are computed; the answer does not depend on it.
     """
 
@@ -109,7 +95,7 @@ class PairGenerator:
     far_size: int = 12
     near_size: int = 7
     chain_size: int = 7
-    effort: str = "fast"
+    sweeps: int = 20
     engine: Engine = field(default_factory=LocalEngine)
 
     def generate(
@@ -147,11 +133,12 @@ class PairGenerator:
         pairs = [list(combinations(range(len(group)), 2)) for group in members]
         labels = self._labels(members, pairs, seed, progress, labelled_by)
         members, kinds, pairs = ([column[g] for g in labels] for column in (members, kinds, pairs))  # type: ignore[assignment]
-        intervals = list(labels.values())
-        paths, path_pairs, path_intervals = self._paths(members, kinds, pairs, intervals, rng, deadline)
+        mappings = list(labels.values())
+        paths, path_pairs, path_costs = self._paths(members, kinds, pairs, mappings, rng, deadline)
         members += paths
         kinds += [KINDS.index("path")] * len(paths)
-        return _pack(members, kinds, pairs + path_pairs, [_bounds(group) for group in intervals] + path_intervals)
+        costs = [[mapping.cost for mapping in group] for group in mappings]
+        return _pack(members, kinds, pairs + path_pairs, costs + path_costs)
 
     def _labels(
         self,
@@ -160,15 +147,15 @@ class PairGenerator:
         seed: int,
         progress: Progress | None,
         deadline: float | None,
-    ) -> dict[int, list[GEDInterval]]:
+    ) -> dict[int, list[NodeMapping]]:
         """Edit distances of the pairs of each group; groups come in random order, so that a deadline leaves some of each kind."""
         order = np.random.default_rng([seed, 3]).permutation(len(groups)).tolist()
         flat = [(groups[g][i], groups[g][j]) for g in order for i, j in pairs[g]]
         ptr = pointers([len(pairs[g]) for g in order])
         size = _PAIRS if deadline is None else _PAIRS_IN_A_HURRY
         blocks = (flat[start : start + size] for start in range(0, len(flat), size))
-        solved: list[GEDInterval] = []
-        results = self.engine.map(_solve, (self.effort, seed), blocks)
+        solved: list[NodeMapping] = []
+        results = self.engine.map(_solve, (self.sweeps, seed), blocks)
         for block in _until(results, deadline, least=-(-int(ptr[1]) // size) if groups else 0):
             solved += block
             if progress is not None:
@@ -202,36 +189,35 @@ class PairGenerator:
         members: list[list[Graph]],
         kinds: list[int],
         pairs: list[list[tuple[int, int]]],
-        intervals: list[list[GEDInterval]],
+        mappings: list[list[NodeMapping]],
         rng: np.random.Generator,
         deadline: float | None,
-    ) -> tuple[list[list[Graph]], list[list[tuple[int, int]]], list[npt.NDArray[np.float32]]]:
-        """Groups of the graphs on optimal edit paths, with their exact distances."""
+    ) -> tuple[list[list[Graph]], list[list[tuple[int, int]]], list[list[int]]]:
+        """Groups of the graphs on edit paths, with the costs between them."""
         solved = [
-            (members[g][i], members[g][j], interval)
+            (members[g][i], members[g][j], mapping)
             for g, kind in enumerate(kinds)
             if KINDS[kind] in ("far", "near")
-            for (i, j), interval in zip(pairs[g], intervals[g], strict=True)
-            if interval.is_exact and interval.upper >= 3
+            for (i, j), mapping in zip(pairs[g], mappings[g], strict=True)
+            if mapping.cost >= 3
         ]
         chosen = rng.permutation(len(solved))[: self.num_paths]
-        groups, group_pairs, bounds = [], [], []
+        groups, group_pairs, distances = [], [], []
         for index in _until(chosen, deadline):
-            first, second, interval = solved[index]
-            stations = path_graphs(first, edit_path(first, second, interval.mapping, rng=rng))
+            first, second, mapping = solved[index]
+            stations = path_graphs(first, edit_path(first, second, mapping.places))
             costs = path_costs(stations)
             kept = np.unique(np.linspace(0, len(stations) - 1, min(len(stations), 12)).round().astype(int))
             group_pairs.append(list(combinations(range(len(kept)), 2)))
-            exact = [costs[kept[j]] - costs[kept[i]] for i, j in group_pairs[-1]]
+            distances.append([costs[kept[j]] - costs[kept[i]] for i, j in group_pairs[-1]])
             groups.append([stations[i].fresh() for i in kept])
-            bounds.append(np.stack([exact, exact], axis=1).astype(np.float32))
-        return groups, group_pairs, bounds
+        return groups, group_pairs, distances
 
 
-def _solve(asked: tuple[str, int], pairs: list[tuple[Graph, Graph]]) -> list[GEDInterval]:
-    """Edit distances of some pairs, given effort and seed; no pair affects another."""
-    effort, seed = asked
-    return ged_intervals(pairs, effort=effort, seed=seed)
+def _solve(asked: tuple[int, int], pairs: list[tuple[Graph, Graph]]) -> list[NodeMapping]:
+    """Mappings of some pairs, given sweeps and seed; no pair affects another."""
+    sweeps, seed = asked
+    return map_pairs(pairs, sweeps=sweeps, seed=seed)
 
 
 def random_chain(graph: Graph, num_labels: int, size: int, rng: np.random.Generator) -> list[Graph]:
@@ -268,15 +254,11 @@ def _until(items: Iterable[_Item], deadline: float | None, *, least: int = 1) ->
             return
 
 
-def _bounds(intervals: list[GEDInterval]) -> npt.NDArray[np.float32]:
-    return np.array([(interval.lower, interval.upper) for interval in intervals], dtype=np.float32).reshape(-1, 2)
-
-
 def _pack(
     members: list[list[Graph]],
     kinds: list[int],
     pairs: list[list[tuple[int, int]]],
-    intervals: list[npt.NDArray[np.float32]],
+    distances: Sequence[Sequence[int]],
 ) -> LabelledGroups:
     group_ptr = pointers([len(group) for group in members])
     shifted = [
@@ -291,6 +273,6 @@ def _pack(
         group_ptr=group_ptr,
         pair_ptr=pointers([len(group) for group in pairs]),
         pairs=np.concatenate(shifted),
-        intervals=np.concatenate(intervals),
+        distances=np.array([cost for group in distances for cost in group], dtype=np.float32),
         kinds=np.array(kinds, dtype=np.int8),
     )

@@ -15,26 +15,15 @@ import torch
 from torch import Tensor
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, fingerprint, pointers
-from comrecgc.models.greed import Greed, load_embedder, save_embedder
+from comrecgc.graphs import Graph, pointers
+from comrecgc.models.edit_distance import SWEEPS
+from comrecgc.models.greed import Greed, save_embedder
 from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator
 from comrecgc.models.networks import GraphTensors
-from comrecgc.models.training import TrainingCheckpoint, check_same_settings, checkpoint_path
-from comrecgc.run import (
-    Engine,
-    LocalEngine,
-    Progress,
-    check_output,
-    facts_path,
-    one_thread,
-    only_writer_of,
-    refusing_damage,
-)
-
-CHECKPOINT_EVERY = 200
-"""Steps between checkpoints."""
+from comrecgc.run import Engine, LocalEngine, Progress, check_output, facts_path, one_thread, only_writer_of
 
 _SHARES = (0.4, 0.85, 0.95)  # of the time until a deadline: labels made, network fitted, errors measured
+_TOLERANCE = 0.95  # of a label, which is an upper bound: what lies between costs nothing
 _WARM_UP = 20  # steps whose time predicts how many more fit before a deadline
 
 
@@ -104,7 +93,6 @@ def train_embedder(
     training: EmbedderTraining,
     *,
     out: str | Path | None = None,
-    resume: bool = False,
     facts: dict[str, Any] | None = None,
     progress: Progress | None = None,
     deadline: float | None = None,
@@ -118,8 +106,7 @@ def train_embedder(
         graphs: The dataset's graphs.
         num_labels: Size of their label alphabet.
         training: How to train.
-        out: Where to save it, ending in `.safetensors`; while training, checkpoints go beside it.
-        resume: Go on from a checkpoint of the same training, if there is one.
+        out: Where to save it, ending in `.safetensors`.
         facts: Further facts to save, such as label names.
         progress: Called as work proceeds.
         deadline: When to be done, in seconds of `time.monotonic`; a near one means fewer labels and steps.
@@ -134,131 +121,89 @@ def train_embedder(
     out = None if out is None else Path(out)
     if out is not None:
         check_output(out)
-    with nullcontext() if out is None else only_writer_of(out, facts_path(out), checkpoint_path(out)):
-        engine, progress = engine or LocalEngine(jobs=training.jobs), progress or (lambda *_: None)
-        return _train(graphs, num_labels, training, out, facts or {}, progress, deadline, engine, resume=resume)
-
-
-def _train(
-    graphs: Sequence[Graph],
-    num_labels: int,
-    training: EmbedderTraining,
-    out: Path | None,
-    facts: dict[str, Any],
-    progress: Progress,
-    deadline: float | None,
-    engine: Engine,
-    *,
-    resume: bool,
-) -> Greed:
-    plan = {**settings(training), "num_labels": num_labels, "graphs": fingerprint(graphs)}
-    if resume and out is not None and out.exists() and not checkpoint_path(out).exists():
-        finished = load_embedder(out)
-        check_same_settings(out, finished.facts.get("training", {}), plan)
-        if deadline is not None or not finished.facts.get("cut_short"):
-            return finished
+    engine, report = engine or LocalEngine(jobs=training.jobs), progress or (lambda *_: None)
     started = time.monotonic()
     labelled_by, fitted_by, measured_by = (
         None if deadline is None else started + share * (deadline - started) for share in _SHARES
     )
     train, test = split_graphs(len(graphs), training.held_out, training.seed)
-    checkpoint = TrainingCheckpoint(out, plan)
-    if not (resume and checkpoint.load()):
-        checkpoint.save()  # from here on resuming means this training, not an earlier one
 
     def groups_of(
         name: str, indices: npt.NDArray[np.intp], generator: PairGenerator, by: float | None
     ) -> LabelledGroups:
-        """Labelled groups of some graphs: made by a deadline, or read back if they were made before."""
-        stored = {key.removeprefix(f"{name}."): a for key, a in checkpoint.arrays.items() if key.startswith(f"{name}.")}
-        if checkpoint.path is not None and stored:
-            with refusing_damage(checkpoint.path):
-                return LabelledGroups.from_arrays(stored)
-        groups = generator.generate(
+        """Labelled groups of some graphs, as many as can be made by a deadline."""
+        return generator.generate(
             [graphs[i] for i in indices],
             num_labels,
             seed=training.seed,
-            progress=lambda what, done, total, word: progress(f"{what}, {name}", done, total, word),
+            progress=lambda what, done, total, word: report(f"{what}, {name}", done, total, word),
             deadline=by,
         )
-        if by is None or time.monotonic() < by:  # else some may be missing
-            checkpoint.arrays |= {f"{name}.{key}": array for key, array in groups.arrays().items()}
-            checkpoint.save()
-        return groups
 
-    groups = groups_of("train", train, training.generator(engine), labelled_by)
-    cut_short = labelled_by is not None and time.monotonic() >= labelled_by
-    with one_thread():
-        model, is_whole = _Fit(training, num_labels, groups, checkpoint, progress).run(fitted_by)
-    measured = groups_of("test", test, _measured(training, engine), measured_by)
-    model.facts = {
-        **facts,
-        "training": plan,
-        "train_graphs": train.tolist(),
-        "held_out": held_out_errors(model, measured),
-        "cut_short": cut_short or not is_whole,
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    if out is not None:
-        save_embedder(model, out, model.facts)
-        checkpoint.remove()
-    return model
+    with nullcontext() if out is None else only_writer_of(out, facts_path(out)):
+        groups = groups_of("train", train, training.generator(engine), labelled_by)
+        cut_short = labelled_by is not None and time.monotonic() >= labelled_by
+        with one_thread():
+            model, is_whole = _Fit(training, num_labels, groups, report).run(fitted_by)
+        measured = groups_of("test", test, _measured(training, engine), measured_by)
+        model.facts = {
+            **(facts or {}),
+            "training": settings(training),
+            "train_graphs": train.tolist(),
+            "held_out": held_out_errors(model, measured),
+            "cut_short": cut_short or not is_whole,
+            "seconds": round(time.monotonic() - started, 1),
+        }
+        if out is not None:
+            save_embedder(model, out, model.facts)
+        return model
 
 
 def _measured(training: EmbedderTraining, engine: Engine) -> PairGenerator:
     """The generator of pairs to measure errors on; the same for every effort from 1 on."""
     share = min(1.0, max(0.05, training.effort))
     counts = {"num_far": round(12 * share) or 1, "num_near": round(40 * share), "num_chains": round(60 * share)}
-    return PairGenerator(**counts, num_paths=0, far_size=10, near_size=5, chain_size=7, effort="normal", engine=engine)
+    return PairGenerator(
+        **counts, num_paths=0, far_size=10, near_size=5, chain_size=7, sweeps=2 * SWEEPS, engine=engine
+    )
 
 
 def held_out_errors(model: Greed, groups: LabelledGroups) -> dict[str, dict[str, float]]:
     """Root mean square error and bias of predicted edit distances for each kind of pair.
 
-    Only pairs whose edit distance is known exactly count; `known` is their share. Pairs of equal graphs do not count, since
-    their distance is right by construction.
+    Pairs of equal graphs do not count, since their distance is right by construction.
     """
     embeddings = model.embed(groups.graphs)
     predicted = np.linalg.norm(embeddings[groups.pairs[:, 0]] - embeddings[groups.pairs[:, 1]], axis=1)
-    lower, upper = groups.intervals.T
     kinds = np.repeat(groups.kinds, np.diff(groups.pair_ptr))
     result = {}
     for index, kind in enumerate(KINDS):
-        differ = (kinds == index) & (upper > 0)
-        chosen = differ & (lower == upper)
+        chosen = (kinds == index) & (groups.distances > 0)
         if chosen.any():
-            error = predicted[chosen] - upper[chosen]
+            error = predicted[chosen] - groups.distances[chosen]
             result[kind] = {
                 "rmse": round(float(np.sqrt((error**2).mean())), 4),
                 "bias": round(float(error.mean()), 4),
-                "mean_distance": round(float(upper[chosen].mean()), 4),
+                "mean_distance": round(float(groups.distances[chosen].mean()), 4),
                 "pairs": int(chosen.sum()),
-                "known": round(float(chosen.sum() / differ.sum()), 4),
             }
     return result
 
 
-def interval_loss(distance: Tensor, intervals: Tensor) -> Tensor:
-    """Squared distance to the interval, `relu(lb−d)² + relu(d−ub)²`, for each pair."""
-    return (intervals[:, 0] - distance).relu() ** 2 + (distance - intervals[:, 1]).relu() ** 2
-
-
 class _Fit:
-    """The optimisation; every step draws its groups from a random generator of its own, so that it can resume at any step."""
+    """The optimisation."""
 
     def __init__(
         self,
         training: EmbedderTraining,
         num_labels: int,
         groups: LabelledGroups,
-        checkpoint: TrainingCheckpoint,
         progress: Progress,
     ) -> None:
         self.training = training
         self.groups = groups
-        self.checkpoint = checkpoint
         self.progress = progress
-        self.intervals = torch.from_numpy(groups.intervals)
+        self.distances = torch.from_numpy(groups.distances)
         self.pools = [groups.of_kind(kind) for kind in KINDS]
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(training.seed)
@@ -275,47 +220,19 @@ class _Fit:
 
     def run(self, deadline: float | None = None) -> tuple[Greed, bool]:
         """Fit the network; returns it and whether all steps were done, as a near deadline allows fewer."""
-        first, total = self._load(), self.training.total_steps
-        started, step = time.monotonic(), first
+        step, total, started = 0, self.training.total_steps, time.monotonic()
         self.model.train()
         smoothed: float | None = None
-        while step < total and (deadline is None or step == first or time.monotonic() < deadline):
+        while step < total and (deadline is None or step == 0 or time.monotonic() < deadline):
             loss = self._step(step, total)
             step += 1
             smoothed = loss if smoothed is None else 0.99 * smoothed + 0.01 * loss
-            if deadline is not None and step == first + _WARM_UP:
+            if deadline is not None and step == _WARM_UP:
                 now = time.monotonic()
                 total = min(total, step + int(0.95 * (deadline - now) * _WARM_UP / (now - started)))
             if step % 25 == 0 or step == total:
                 self.progress("training", step, total, f"loss {smoothed:.3f}")
-            if step % CHECKPOINT_EVERY == 0:
-                self._save(step)
         return self.model.eval(), step >= self.training.total_steps
-
-    def _save(self, step: int) -> None:
-        """Keep model and optimiser as they are after so many steps."""
-        state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
-        for index, moments in self.optimiser.state_dict()["state"].items():
-            state |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
-        # Copies: the tensors change with the next step, and the file may be written again before the next checkpoint.
-        self.checkpoint.arrays |= {name: tensor.detach().cpu().numpy().copy() for name, tensor in state.items()}
-        self.checkpoint.progress = {"step": step}
-        self.checkpoint.save()
-
-    def _load(self) -> int:
-        """Put model and optimiser back to where they were kept last; the number of steps done."""
-        if self.checkpoint.path is None or "step" not in self.checkpoint.progress:
-            return 0
-        with refusing_damage(self.checkpoint.path):
-            state = {name: torch.from_numpy(array.copy()) for name, array in self.checkpoint.arrays.items()}
-            self.model.load_state_dict({name: state[f"model.{name}"] for name in self.model.state_dict()})
-            moments: dict[int, dict[str, Tensor]] = {}
-            for name, tensor in state.items():
-                if name.startswith("optimiser."):
-                    _, index, moment = name.split(".")
-                    moments.setdefault(int(index), {})[moment] = tensor
-            self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
-            return int(self.checkpoint.progress["step"])
 
     def _step(self, step: int, total: int) -> float:
         for group in self.optimiser.param_groups:
@@ -323,7 +240,8 @@ class _Fit:
         graphs, pairs, chosen, kinds = self._draw(np.random.default_rng([self.training.seed, 2, step]))
         embeddings = self.model(graphs)
         distance = torch.sqrt(((embeddings[pairs[:, 0]] - embeddings[pairs[:, 1]]) ** 2).sum(dim=1) + 1e-8)
-        losses = interval_loss(distance, self.intervals[chosen])
+        upper = self.distances[chosen]
+        losses = (distance - upper).relu() ** 2 + (_TOLERANCE * upper - distance).relu() ** 2
         total_loss = losses.new_zeros(())
         for kind, weight in enumerate(self.training.kind_weights):
             of_kind = losses[kinds == kind]

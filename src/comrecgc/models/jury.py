@@ -310,7 +310,9 @@ def train_jury(
         )
         if progress is not None:
             progress("training the jury", len(members), len(kinds), f"{kind.name}: {balanced:.2f}")
-    heard = [member.balanced_accuracy >= LEAST_BALANCED for member in members]
+    by_chance = float(np.sqrt(0.25 / accepted.sum() + 0.25 / (~accepted).sum())) / 2  # standard deviation of a guess
+    least = max(LEAST_BALANCED, 0.5 + 3 * by_chance)
+    heard = [member.balanced_accuracy >= least for member in members]
     choosing = tuple(member for member, is_heard in zip(members[: len(CHOOSING)], heard, strict=False) if is_heard)
     reporting = tuple(
         member for member, is_heard in zip(members[len(CHOOSING) :], heard[len(CHOOSING) :], strict=True) if is_heard

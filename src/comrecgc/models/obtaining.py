@@ -7,7 +7,8 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -18,7 +19,7 @@ from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import fingerprint
 from comrecgc.models.greed import Greed, load_embedder
-from comrecgc.models.greed_training import EmbedderTraining, train_embedder
+from comrecgc.models.greed_training import EmbedderTraining, settings, train_embedder
 from comrecgc.models.networks import GraphClassifier, load_classifier
 from comrecgc.models.training import ClassifierTraining, EpochReport, train_classifier
 from comrecgc.run import Engine, Progress, check_writable, facts_path, only_writer_of, reason_of, write_atomically
@@ -109,11 +110,13 @@ def obtain_classifier(
             words = f"validation {epoch.accuracy:.1%}, best {epoch.best_accuracy:.1%}"
             progress(f"training {training.model}", epoch.epoch, epoch.epochs, words)
 
-    return _train_in_cache(
-        f"{dataset.name}-{training.model}",
-        [data_fingerprint(dataset), asdict(training)],
+    model = CachedModel.of(f"{dataset.name}-{training.model}", [data_fingerprint(dataset), asdict(training)])
+    return model.copied(
         folder / "classifier.safetensors",
-        lambda out: train_classifier(dataset, training, out=out, resume=True, progress=report, deadline=deadline).model,
+        load_classifier,
+        lambda out, facts: (
+            train_classifier(dataset, training, out=out, facts=facts, progress=report, deadline=deadline).model
+        ),
         deadline,
     )
 
@@ -141,23 +144,22 @@ def obtain_embedder(
     """
     if path is not None:
         return load_embedder(path, label_names=dataset.label_names), ModelFile.of(path, folder)
-    facts = {"dataset": dataset.name, "label_names": list(dataset.label_names)}
+    about = {"dataset": dataset.name, "label_names": list(dataset.label_names)}
 
     def report(what: str, done: int, total: int, word: str) -> None:
         if progress is not None:
             progress(f"embedder: {what}", done, total, word)
 
-    return _train_in_cache(
-        f"{dataset.name}-greed",
-        [data_fingerprint(dataset, with_classes=False), asdict(replace(training, jobs=1))],
+    key = [data_fingerprint(dataset, with_classes=False), settings(training)]
+    return CachedModel.of(f"{dataset.name}-greed", key).copied(
         folder / "embedder.safetensors",
-        lambda out: train_embedder(
+        load_embedder,
+        lambda out, facts: train_embedder(
             dataset.graphs,
             dataset.num_labels,
             training,
             out=out,
-            resume=True,
-            facts=facts,
+            facts=about | facts,
             progress=report,
             deadline=deadline,
             engine=engine,
@@ -166,36 +168,83 @@ def obtain_embedder(
     )
 
 
-def _train_in_cache(
-    name: str, key: list[Any], target: Path, train: Callable[[Path], _M], deadline: float | None
-) -> tuple[_M, ModelFile]:
-    """Train a model in the cache, resuming an earlier training of the same kind, and copy it to the run folder.
+Load = Callable[[Path], _M]
+Train = Callable[[Path | None, dict[str, Any]], _M]
+"""Trains a model into a file, or into none, with these among its facts."""
 
-    With a deadline, a model that the cache lacks is trained in the run folder, and copied to the cache only if training was not cut short.
+
+@dataclass(frozen=True)
+class CachedModel:
+    """A trained model in the user's cache.
 
     Args:
-        name: Readable part of the file's name in the cache.
-        key: JSON values that determine the model.
-        target: The file in the run folder.
-        train: Trains a model into a file.
-        deadline: When training must stop, in seconds of `time.monotonic`.
+        path: Its file, whether it is there or not; None if the cache cannot be written.
+        digest: Hash of all that determines the model, which is among its facts.
     """
-    plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
-    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
-    cached = user_cache_path("comrecgc") / "models" / f"{plain}-{digest}.safetensors"
-    try:
-        check_writable(cached.parent)
-    except InputError:
-        return train(target), ModelFile.of(target, target.parent)
-    if deadline is None or cached.exists():
-        with only_writer_of(cached.with_suffix(".turn"), wait=True):  # another process may be training the same model
-            model = train(cached)
-            _copy_model(cached, target)
-    else:
-        model = train(target)
-        if time.monotonic() < deadline and not model.facts.get("cut_short"):
-            _copy_model(target, cached)
-    return model, ModelFile.of(target, target.parent)
+
+    path: Path | None
+    digest: str
+
+    @classmethod
+    def of(cls, name: str, key: list[Any], folder: Path | None = None) -> CachedModel:
+        """The place of a model.
+
+        Args:
+            name: Readable part of the file's name.
+            key: JSON values that determine the model.
+            folder: The cache; None for the user's.
+        """
+        plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
+        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+        folder = user_cache_path("comrecgc") / "models" if folder is None else folder
+        try:
+            check_writable(folder)
+        except InputError:
+            return cls(None, digest)
+        return cls(folder / f"{plain}-{digest}.safetensors", digest)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it was trained before."""
+        return self.path is not None and self.path.exists()
+
+    def obtain(self, load: Load[_M], train: Train[_M]) -> _M:
+        """Load the model, or train it where it is missing or damaged; without a cache it is trained and not kept."""
+        if self.path is None:
+            return train(None, {})
+        with only_writer_of(
+            self.path.with_suffix(".turn"), wait=True
+        ):  # another process may be training the same model
+            return self._known(self.path, load) or train(self.path, {"key": self.digest})
+
+    def copied(self, target: Path, load: Load[_M], train: Train[_M], deadline: float | None) -> tuple[_M, ModelFile]:
+        """Obtain the model, with a copy in the run folder.
+
+        With a deadline, a model that the cache lacks is trained in the run folder, and copied to the cache only if training was not cut short.
+
+        Args:
+            target: The file in the run folder.
+            load: Reads a model from a file.
+            train: Trains a model into a file.
+            deadline: When training must stop, in seconds of `time.monotonic`.
+        """
+        if self.path is not None and (deadline is None or self.is_there):
+            model = self.obtain(load, train)
+            _copy_model(self.path, target)
+            return model, ModelFile.of(target, target.parent)
+        known = self._known(target, load)
+        model = known or train(target, {"key": self.digest})
+        in_time = deadline is not None and time.monotonic() < deadline
+        if self.path is not None and known is None and in_time and not model.facts.get("cut_short"):
+            _copy_model(target, self.path)
+        return model, ModelFile.of(target, target.parent)
+
+    def _known(self, path: Path, load: Load[_M]) -> _M | None:
+        """The model in a file; None if there is none, another, or a damaged one."""
+        with suppress(InputError):
+            if path.exists() and (model := load(path)).facts.get("key") == self.digest:
+                return model
+        return None
 
 
 def _copy_model(source: Path, target: Path) -> None:

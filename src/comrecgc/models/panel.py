@@ -6,8 +6,6 @@ splits and architectures accept too tells something about the data.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,15 +13,15 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from platformdirs import user_cache_path
 
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, GraphBatch, fingerprint
+from comrecgc.graphs import BoolArray, GraphBatch
 from comrecgc.models.classifier import Classifier, Predictions
 from comrecgc.models.networks import GraphClassifier, load_classifier
-from comrecgc.models.training import ClassifierTraining, EpochReport, checkpoint_path, split_dataset, train_classifier
-from comrecgc.run import Engine, LocalEngine, Progress, check_writable, facts_path, only_writer_of
+from comrecgc.models.obtaining import CachedModel, data_fingerprint
+from comrecgc.models.training import ClassifierTraining, EpochReport, split_dataset, train_classifier
+from comrecgc.run import Engine, LocalEngine, Progress
 
 _SEEDS_APART = 1000  # between panels; the seeds people give their own models are smaller
 
@@ -192,8 +190,7 @@ def _train_members(
     deadline: float | None,
     progress: Progress | None,
 ) -> Panel:
-    paths = [_cache_path(dataset, member, folder) for member in members]
-    if sum(path is None or not path.exists() for path in paths) < 2:
+    if sum(not _cached(dataset, member, folder).is_there for member in members) < 2:
         engine = LocalEngine()
     # Machines agree on the time of day only.
     until = None if deadline is None else time.time() + deadline - time.monotonic()
@@ -210,42 +207,24 @@ def _train_members(
 def _train(shared: tuple[GraphDataset, Path | None, float | None], training: ClassifierTraining) -> GraphClassifier:
     """Train one member, or load it from the cache."""
     dataset, folder, until = shared
-    path = _cache_path(dataset, training, folder)
+    cached = _cached(dataset, training, folder)
 
     def watch(_: EpochReport) -> None:
         if until is not None and time.time() > until:
             raise _OutOfTimeError
 
-    if until is not None and time.time() > until and (path is None or not path.exists()):
+    if until is not None and time.time() > until and not cached.is_there:
         raise _OutOfTimeError
-    if path is None:
-        trained = train_classifier(dataset, training, progress=watch)
-        trained.model.facts = {"accuracy": trained.accuracy}
-        return trained.model
-    with only_writer_of(path.with_suffix(".turn"), wait=True):  # another process may be training the same model
-        try:
-            trained = train_classifier(dataset, training, out=path, resume=True, progress=watch)
-        except InputError:  # a damaged file: train again
-            for stale in (path, facts_path(path), checkpoint_path(path)):
-                stale.unlink(missing_ok=True)
-            trained = train_classifier(dataset, training, out=path, progress=watch)
-    trained.model.facts = {"accuracy": trained.accuracy}
-    return trained.model
+    return cached.obtain(
+        load_classifier,
+        lambda out, facts: train_classifier(dataset, training, out=out, facts=facts, progress=watch).model,
+    )
 
 
-def _cache_path(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> Path | None:
-    """The file of a member in the cache, named by all that it depends on; None if the cache cannot be written."""
-    folder = user_cache_path("comrecgc") / "panels" if folder is None else folder
-    try:
-        check_writable(folder)
-    except InputError:
-        return None
-    digest = hashlib.sha256(f"{fingerprint(dataset.graphs)} {json.dumps(asdict(training))}".encode())
-    digest.update(json.dumps([dataset.name, dataset.label_names]).encode())
-    for array in (dataset.classes, dataset.features):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    name = "".join(char if char.isalnum() or char in "-_" else "-" for char in dataset.name)
-    return folder / f"{name}-{training.model}-{training.seed}-{digest.hexdigest()[:16]}.safetensors"
+def _cached(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> CachedModel:
+    """The place of a member in the cache."""
+    key = [data_fingerprint(dataset), asdict(training)]
+    return CachedModel.of(f"{dataset.name}-{training.model}-{training.seed}", key, folder)
 
 
 def _accuracy(model: GraphClassifier) -> float | None:

@@ -1,12 +1,7 @@
-"""Training of the paper's classifiers (COMRECGC, section 4.2): Adam, 80/10/10 split, best validation epoch kept.
-
-`TrainingCheckpoint` is the file with which this and the training of embedders resume after a kill.
-"""
+"""Training of the paper's classifiers (COMRECGC, section 4.2): Adam, 80/10/10 split, best validation epoch kept."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import platform
 import time
 from collections.abc import Callable
@@ -16,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -27,61 +21,8 @@ from comrecgc.graphs import GraphBatch, LongArray
 from comrecgc.models import training_kernels
 from comrecgc.models.classifier import predict
 from comrecgc.models.gradients import Backprop, ColouredGraphs, Float32Array
-from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier, load_classifier, save_classifier
-from comrecgc.run import check_output, facts_path, load_arrays, only_writer_of, refusing_damage, save_arrays
-
-
-class TrainingCheckpoint:
-    """What an unfinished training needs to resume, in the file `NAME.training.npz` beside its output `NAME.safetensors`.
-
-    Args:
-        out: Where the trained model goes; None keeps nothing.
-        settings: JSON values that determine the result; a training resumes only with the same.
-
-    Attributes:
-        arrays: The arrays to store.
-        progress: The JSON values to store, such as the number of steps done.
-    """
-
-    def __init__(self, out: Path | None, settings: dict[str, Any]) -> None:
-        self.path = None if out is None else checkpoint_path(out)
-        self.arrays: dict[str, npt.NDArray[Any]] = {}
-        self.progress: dict[str, Any] = {}
-        self._settings = settings
-
-    def load(self) -> bool:
-        """Read what an earlier run left; whether it left anything."""
-        if self.path is None or not self.path.exists():
-            return False
-        arrays, written = load_arrays(self.path)
-        with refusing_damage(self.path):
-            settings, self.progress = dict(written["settings"]), dict(written["progress"])
-        check_same_settings(self.path, settings, self._settings)
-        self.arrays = dict(arrays)
-        return True
-
-    def save(self) -> None:
-        """Write `arrays` and `progress`."""
-        if self.path is not None:
-            save_arrays(self.path, self.arrays, {"settings": self._settings, "progress": self.progress})
-
-    def remove(self) -> None:
-        """Delete the file, once the output is written."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
-
-def checkpoint_path(out: Path) -> Path:
-    """The file of the unfinished training that will write `out`."""
-    return out.with_suffix(".training.npz")
-
-
-def check_same_settings(path: Path, stored: dict[str, Any], settings: dict[str, Any]) -> None:
-    """Refuse a file of a training that other settings or data determine."""
-    for name, value in json.loads(json.dumps(settings)).items():  # JSON has no tuples
-        if stored.get(name) != value:
-            rule = f"{name} must be {value!r:.80} (got {stored.get(name)!r:.80})"
-            raise InputError(f"{path} is of a training with other settings or data: {rule}")
+from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier, save_classifier
+from comrecgc.run import check_output, facts_path, only_writer_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,30 +90,6 @@ class Run:
     def take_best(self) -> None:
         """Give the model the parameters of the best epoch."""
         self._set(self._best_state)
-
-    def store(self, checkpoint: TrainingCheckpoint) -> None:
-        """Write everything the next epochs depend on."""
-        checkpoint.arrays = {f"now.{name}": value for name, value in self._state().items()}
-        checkpoint.arrays |= {f"best.{name}": value for name, value in self._best_state.items()}
-        checkpoint.arrays |= {"adam.first": self._first, "adam.second": self._second}
-        checkpoint.progress = {
-            "epoch": self.epoch,
-            "step": self.step,
-            "best": vars(self.best),
-            "rng": self.rng.bit_generator.state,
-        }
-        checkpoint.save()
-
-    def restore(self, checkpoint: TrainingCheckpoint) -> None:
-        """Go on from where `store` was."""
-        assert checkpoint.path is not None
-        arrays, progress = checkpoint.arrays, checkpoint.progress
-        with refusing_damage(checkpoint.path):
-            self.epoch, self.step, self.best = progress["epoch"], progress["step"], Best(**progress["best"])
-            self.rng.bit_generator.state = progress["rng"]
-            self._first[:], self._second[:] = arrays["adam.first"], arrays["adam.second"]
-            self._set({name: arrays[f"now.{name}"] for name in self._best_state})
-            self._best_state = {name: arrays[f"best.{name}"] for name in self._best_state}
 
     def _validate(self) -> tuple[float, float]:
         logits = self._backprop.logits(self._validation_batch)
@@ -281,76 +198,48 @@ def train_classifier(
     training: ClassifierTraining,
     *,
     out: str | Path | None = None,
-    resume: bool = False,
+    facts: dict[str, Any] | None = None,
     progress: Callable[[EpochReport], None] | None = None,
-    checkpoint_seconds: float = 10.0,
     deadline: float | None = None,
 ) -> TrainedClassifier:
     """Train a classifier on a dataset.
 
-    The same dataset and settings give the same weights, also when the run is killed and resumed, and whatever the number
-    of cores.
+    The same dataset and settings give the same weights, whatever the number of cores.
 
     Args:
         dataset: Graphs with their classes; both classes must occur.
         training: The settings.
-        out: Where to write the result, ending in `.safetensors`; a JSON file of facts goes beside it, and while training
-            runs a file ending in `.training.npz` holds what is needed to resume.
-        resume: Go on from the checkpoint of an earlier run with the same `out`, if there is one.
+        out: Where to write the result, ending in `.safetensors`; a JSON file of facts goes beside it.
+        facts: Further facts to write.
         progress: Called after every epoch.
-        checkpoint_seconds: Seconds between checkpoints.
         deadline: When to be done, in seconds of `time.monotonic`; the best epoch until then is kept, and at least one is run.
     """
     out = None if out is None else Path(out)
     if out is not None:
         check_output(out)
-    with nullcontext() if out is None else only_writer_of(out, facts_path(out), checkpoint_path(out)):
-        return _train(dataset, training, out, progress, checkpoint_seconds, deadline, resume=resume)
-
-
-def _train(
-    dataset: GraphDataset,
-    training: ClassifierTraining,
-    out: Path | None,
-    progress: Callable[[EpochReport], None] | None,
-    checkpoint_seconds: float,
-    deadline: float | None,
-    *,
-    resume: bool,
-) -> TrainedClassifier:
-    facts = {"dataset": dataset.name, "fingerprint": _fingerprint(dataset), "training": asdict(training)}
-    if resume and out is not None and out.exists() and not checkpoint_path(out).exists():
-        return _read_result(out, facts)
-    rng = np.random.default_rng(training.seed)
-    split = split_dataset(dataset, rng)
-    run = _start(dataset, training, split, rng)
-    checkpoint = TrainingCheckpoint(out, facts)
-    if resume and checkpoint.load():
-        run.restore(checkpoint)
-    else:
-        run.store(checkpoint)  # from here on resuming means this run, not an earlier one
-    started = written = time.monotonic()
-    with threadpool_limits(limits=1, user_api="blas"):
-        while not _is_over(run, training) and (run.epoch == 0 or deadline is None or time.monotonic() < deadline):
-            loss, accuracy = run.advance(training.batch_size, training.learning_rate)
-            if time.monotonic() - written >= checkpoint_seconds:
-                run.store(checkpoint)
-                written = time.monotonic()
-            if progress is not None:
-                report = EpochReport(
-                    epoch=run.epoch,
-                    epochs=training.epochs,
-                    loss=loss,
-                    accuracy=accuracy,
-                    best_accuracy=run.best.accuracy,
-                )
-                progress(report)
-    run.take_best()
-    result = _result(run, dataset, split)
-    if out is not None:
-        save_classifier(result.model, out, facts | _facts(result, dataset, time.monotonic() - started))
-        checkpoint.remove()
-    return result
+    started = time.monotonic()
+    with nullcontext() if out is None else only_writer_of(out, facts_path(out)):
+        rng = np.random.default_rng(training.seed)
+        split = split_dataset(dataset, rng)
+        run = _start(dataset, training, split, rng)
+        with threadpool_limits(limits=1, user_api="blas"):
+            while not _is_over(run, training) and (run.epoch == 0 or deadline is None or time.monotonic() < deadline):
+                loss, accuracy = run.advance(training.batch_size, training.learning_rate)
+                if progress is not None:
+                    report = EpochReport(
+                        epoch=run.epoch,
+                        epochs=training.epochs,
+                        loss=loss,
+                        accuracy=accuracy,
+                        best_accuracy=run.best.accuracy,
+                    )
+                    progress(report)
+        run.take_best()
+        result = _result(run, dataset, split)
+        result.model.facts = (facts or {}) | _facts(result, dataset, training, time.monotonic() - started)
+        if out is not None:
+            save_classifier(result.model, out, result.model.facts)
+        return result
 
 
 def split_dataset(dataset: GraphDataset, rng: np.random.Generator) -> Split:
@@ -398,8 +287,12 @@ def _result(run: Run, dataset: GraphDataset, split: Split) -> TrainedClassifier:
     return TrainedClassifier(model=model, accuracy=accuracy, best_epoch=run.best.epoch, epochs=run.epoch, split=split)
 
 
-def _facts(result: TrainedClassifier, dataset: GraphDataset, seconds: float) -> dict[str, Any]:
+def _facts(
+    result: TrainedClassifier, dataset: GraphDataset, training: ClassifierTraining, seconds: float
+) -> dict[str, Any]:
     return {
+        "dataset": dataset.name,
+        "training": asdict(training),
         "label_names": list(dataset.label_names),
         "class_names": list(dataset.class_names),
         "accuracy": result.accuracy,
@@ -414,21 +307,3 @@ def _facts(result: TrainedClassifier, dataset: GraphDataset, seconds: float) -> 
             "torch": torch.__version__,
         },
     }
-
-
-def _read_result(out: Path, facts: dict[str, Any]) -> TrainedClassifier:
-    """The result an earlier run with the same settings wrote."""
-    model = load_classifier(out)
-    check_same_settings(out, model.facts, facts)
-    split = Split(**{name: np.array(indices) for name, indices in model.facts["split"].items()})
-    chosen = {name: model.facts[name] for name in ("accuracy", "best_epoch", "epochs")}
-    return TrainedClassifier(model=model, split=split, **chosen)
-
-
-def _fingerprint(dataset: GraphDataset) -> str:
-    """A hash of everything training sees."""
-    batch = GraphBatch.from_graphs(dataset)
-    digest = hashlib.sha256()
-    for array in (batch.labels, batch.edges, batch.node_ptr, dataset.classes, dataset.features):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]

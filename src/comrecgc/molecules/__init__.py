@@ -13,16 +13,20 @@ from comrecgc.molecules.atoms import (
 )
 from comrecgc.molecules.groups import FunctionalGroup, Molecule, family_of
 from comrecgc.molecules.plausibility import (
+    PROPERTIES,
+    REACTIVE,
     Bonding,
     MolecularChemistry,
+    alerts_of,
     bonding_of,
     bonding_under,
     has_rdkit,
     ladder_facts,
     ladder_from_facts,
     ladder_of,
+    properties_of,
+    property_changes,
 )
-from comrecgc.molecules.properties import PROPERTIES, REACTIVE, alerts_of, properties_of, property_changes
 from comrecgc.molecules.smarts import SmartsWishes, run_smirks, smirks_of
 from comrecgc.molecules.smiles import (
     ParsedMolecule,

@@ -12,7 +12,7 @@ from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.errors import InputError
 from comrecgc.explanation import CommonRecourse, Explanation, csv_text
-from comrecgc.report.explorer import rule_chooser
+from comrecgc.report.explorer import loaded_chooser
 from comrecgc.run import write_text
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -
 
 
 def _run(name: str, explanation: Explanation) -> ComparedRun:
-    chooser = rule_chooser(explanation)
+    chooser = loaded_chooser(explanation)
     rows = tuple(recourse.row for recourse in explanation.recourses if recourse.row is not None)
     table = None if chooser is None else chooser.mined.table
     return ComparedRun(name=name, explanation=explanation, table=table, rows=() if table is None else rows)

@@ -19,17 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules.choice import DOUBT, KINDS, MOST_PARTS, NUM_SPLITS, SLACK, choose
-from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.algorithms.rules.table import RuleTable
+from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.cover import Reason
 from comrecgc.drawing import depict, induced_subgraph
 from comrecgc.evidence import Evidence
 from comrecgc.explanation import CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
 from comrecgc.molecules import charge_sign, read_atom
-from comrecgc.report.rule_views import badges, listed_pairs, property_words, thing_of, trust_facts
-from comrecgc.report.views import clipped
+from comrecgc.report.views import badges, clipped, listed_pairs, property_words, thing_of, trust_facts
 from comrecgc.wording import describe_group
 
 MOST_PLACES = 1_500_000
@@ -43,7 +42,7 @@ _SCALE = 256  # positions are kept as whole numbers, an edge being so long
 Array = npt.NDArray[Any]
 
 
-def rule_chooser(explanation: Explanation) -> RuleChooser | None:
+def loaded_chooser(explanation: Explanation) -> RuleChooser | None:
     """The table that an explanation was chosen from; None where it is not at hand, or nothing is in it."""
     chooser = None if explanation.chooser is None else explanation.chooser.in_memory()
     return chooser if isinstance(chooser, RuleChooser) and len(chooser.mined.table) else None

@@ -20,16 +20,21 @@ from comrecgc.drawing import STYLE
 from comrecgc.evidence import Answer, ControlEvidence, Evidence, ModelSummary, RecourseEvidence
 from comrecgc.explanation import Explanation
 from comrecgc.report.comparison import ComparedRecourse, Comparison, Standing, standing_words
-from comrecgc.report.explorer import packed_table, rule_chooser
-from comrecgc.report.rule_views import agreement, frontier, rule_columns, rule_warnings, rung_sentence, thing_of
+from comrecgc.report.explorer import loaded_chooser, packed_table
 from comrecgc.report.views import (
+    agreement,
     clipped,
     covered_extent,
     figures,
+    frontier,
     recourse_views,
     rule_cells,
+    rule_columns,
     rule_picture,
+    rule_warnings,
+    rung_sentence,
     tables,
+    thing_of,
     uncovered_views,
 )
 from comrecgc.run import write_text
@@ -83,7 +88,7 @@ def write_report(explanation: Explanation, path: str | Path, evidence: Evidence 
 
 def render_report(explanation: Explanation, evidence: Evidence | None = None) -> str:
     """The report as HTML: one file, no network, and no script or style but its own may run in it."""
-    chooser = rule_chooser(explanation)
+    chooser = loaded_chooser(explanation)
     recourses = recourse_views(explanation)
     uncovered = uncovered_views(explanation)
     is_rules = explanation.recourse == "rules"

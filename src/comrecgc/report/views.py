@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,365 @@ from markupsafe import Markup
 from comrecgc.cover import Reason
 from comrecgc.drawing import Pen, Picture, draw_rule
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
-from comrecgc.graphs import Change
-from comrecgc.report.rule_views import REASONS, badges, rule_facts, rule_figures, rule_kinds, rule_row, thing_of
+from comrecgc.graphs import Change, Rule
 from comrecgc.wording import describe_path, edit_pattern, representatives
+
+_RUNGS = {
+    "any": "Any change counts here, whether or not its result makes sense.",
+    "connected": "No change breaks a {thing} into more parts than it had.",
+    "plausible": "All changes are plausible: every {node} that one touches ends up with neighbours that occur in the data",
+    "confirmed": "All changes are confirmed: most of a panel of other models accept the result too. "
+    "They are plausible besides: every {node} that one touches ends up with neighbours that occur in the data",
+}
+_CHEMISTRY = ", valences are right, and rdkit reads the result as a molecule"
+_SAME = 5e-4
+_PROPERTIES = (
+    ("logp", "logP", 1, ""), ("tpsa", "polar surface", 0, " Å²"), ("weight", "weight", 0, ""),
+    ("sa_score", "difficulty of synthesis (1 to 10)", 1, ""),
+)  # fmt: skip
+_NUMBERS = ("one", "two", "three")
+
+REASONS = {
+    Reason.NO_COUNTERFACTUAL: (
+        "No change that was tried makes the model accept them",
+        "No rule within theta turns these graphs. A larger theta, more changes in a rule or a lower rung may.",
+    ),
+    Reason.BUDGET_EXHAUSTED: (
+        "Other rules would cover them",
+        "Rules that turn these graphs are known, but the rules chosen cover more. Ask for more rules to include them.",
+    ),
+    Reason.OUT_OF_TIME: (
+        "Time was up before a rule was found",
+        "A larger time budget may find one.",
+    ),
+    Reason.NOWHERE: (
+        "No rule can be carried out",
+        "None of these graphs has a place that a rule changes.",
+    ),
+    Reason.TOO_FAR: (
+        "A rule can be carried out, but changes too much",
+        "These graphs are so small that the change is a larger share of them than theta allows.",
+    ),
+    Reason.OFF_RUNG: (
+        "A rule makes the model accept them, but not by a change that counts",
+        "The result is accepted, but is not on the rung that the rules stand on.",
+    ),
+    Reason.STILL_REJECTED: (
+        "A rule can be carried out, but the model still rejects the result",
+        "The change was tried at every place of these graphs.",
+    ),
+}
+"""How a rule run says why an input is not covered, and what may help."""
+
+
+def rung_sentence(explanation: Explanation) -> str:
+    """What all changes of a run have in common."""
+    words = _RUNGS.get(explanation.changes, "").format(
+        node="atom" if explanation.schema.is_molecular else "node", thing=thing_of(explanation)
+    )
+    share = _number(explanation.metrics, f"share_{explanation.changes}")
+    if share is not None and share < 1:
+        words = words.replace("All changes", f"{math.floor(1000 * share) / 10:.1f}% of the changes shown", 1)
+    if not words or words.endswith("."):
+        return words
+    return f"{words}{_CHEMISTRY if explanation.schema.is_molecular else ''}."
+
+
+def thing_of(explanation: Explanation) -> str:
+    """What the graphs of a run are."""
+    return "molecule" if explanation.schema.is_molecular else "graph"
+
+
+def agreement(explanation: Explanation) -> str:
+    """Who else believes the results, in a sentence that follows the headline."""
+    metrics, num = explanation.metrics, len(explanation.inputs)
+    jury, expected = _number(metrics, "jury_confirmed"), _number(metrics, "expected_true")
+    if not explanation.recourses:
+        return ""
+    if jury is not None and expected is not None:
+        return (
+            f"Models of other kinds that took no part agree for {round(jury * num):,} of them; "
+            f"{expected:.0%} are expected to come true."
+        )
+    if (panel := _number(metrics, "confirmed_coverage")) is not None:
+        return f"Most of a panel of networks trained on the same data agree for {round(panel * num):,} of them."
+    return "No other model was asked whether these changes are true of the data."
+
+
+def badges(recourse: CommonRecourse) -> list[tuple[str, str]]:
+    """What speaks for a rule, each with how strongly: strong, mixed or weak."""
+    known = recourse.statistics or {}
+    found = []
+    if (expected := _number(known, "expected_true")) is not None:
+        words = f"expected to come true: {expected:.0%}{_range(known, 'expected_interval')}"
+        found.append((_level(expected), words))
+    elif (expected := _number(known, "mean_truth")) is not None:
+        found.append((_level(expected), f"expected to come true: {expected:.0%}"))
+    turned, tried = _pairs(known)
+    if tried:
+        pairs = "real pair agrees" if tried == 1 else "real pairs agree"
+        found.append((_level(turned / tried), f"{turned} of {tried} {pairs}"))
+    return found
+
+
+def trust_facts(recourse: CommonRecourse, things: str, class_names: Sequence[str]) -> list[tuple[str, str]]:
+    """Why to believe a rule or not, as names and sentences."""
+    known, facts = recourse.statistics or {}, []
+    if (expected := _number(known, "expected_true")) is not None:
+        interval = _range(known, "expected_interval").strip(" ()")
+        confidence = f"; with 95% confidence {interval}" if interval else ""
+        facts.append(("Expected to come true", f"{expected:.0%} of the results shown{confidence}"))
+    if (confirmed := _number(known, "jury_confirmed")) is not None:
+        words = f"most of those that took no part accept {confirmed:.0f} of the {recourse.gain} results shown"
+        facts.append(("Models of other kinds", words))
+    turned, tried = _pairs(known)
+    if tried:
+        reject, accept = class_names
+        words = f"of {tried} pairs that differ by exactly this change and begin as {reject}, {turned} end as {accept}"
+        facts.append((f"Real {things}", words))
+    return facts
+
+
+def listed_pairs(recourse: CommonRecourse) -> list[list[tuple[str, str]]]:
+    """Name and label of the graphs of each pair that differs by a rule."""
+    pairs = (recourse.statistics or {}).get("pairs")
+    listed = pairs.get("listed") if isinstance(pairs, Mapping) else None
+    if not isinstance(listed, list):
+        return []
+    return [
+        [(str(one["name"]), str(one["label"])) for one in (pair["before"], pair["after"])]
+        for pair in listed
+        if isinstance(pair, Mapping) and all("name" in (pair.get(side) or ()) for side in ("before", "after"))
+    ]
+
+
+def _pairs(known: Mapping[str, Any]) -> tuple[int, int]:
+    """Pairs of real graphs that begin as rejects: those that turn, and all."""
+    pairs = known.get("pairs")
+    if not isinstance(pairs, Mapping):
+        return 0, 0
+    turned, stayed = _number(pairs, "as_said") or 0, _number(pairs, "stays_reject") or 0
+    return int(turned), int(turned + stayed)
+
+
+def _level(share: float) -> str:
+    return "strong" if share >= 0.8 else "mixed" if share >= 0.6 else "weak"
+
+
+def _range(known: Mapping[str, Any], name: str) -> str:
+    ends = _interval(known, name)
+    return "" if ends is None else f" ({ends[0]:.0%}–{ends[1]:.0%})".replace("%–", "–")
+
+
+def rule_columns(explanation: Explanation) -> list[tuple[str, str, str]]:
+    """Columns of the table of rules: what a row calls each, its head and what it means."""
+    thing = thing_of(explanation)
+    elements = "Atoms and bonds" if explanation.schema.is_molecular else "Nodes and edges"
+    rows = [rule_row(recourse) for recourse in explanation.recourses]
+    columns = [
+        ("works", "Works for", f"{thing.capitalize()}s that it makes this model accept, of those it can be carried out on; below, the 95% interval of that share"),
+        ("unseen", "Unseen", f"The same share on {thing}s that took no part in the choice, mean of five splits"),
+        ("confirmed", "Panel", "Of the results that this model accepts, the share that most of the panel accept too: other networks, trained on the same data"),
+        ("cost", "Edits", f"{elements} that it adds, removes or changes"),
+        ("gain", "Adds", f"{thing.capitalize()}s covered by this rule and by none before it"),
+        ("coverage", "Covered so far", f"Share of all {thing}s covered by this rule and those before it"),
+    ]  # fmt: skip
+    optional = ("unseen", "confirmed")
+    return [it for it in columns if it[0] not in optional or not rows or any(row[it[0]] != "–" for row in rows)]
+
+
+def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
+    """The headline of a rule run: what the page's script calls the figure, name, value and what it means."""
+    metrics, facts = explanation.metrics, explanation.facts
+    num, things = len(explanation.recourses), f"{thing_of(explanation)}s"
+    rung = f"by {explanation.changes} changes" if explanation.changes in _RUNGS else "by the rules below"
+    shown = [
+        ("covered", "Covered", f"{explanation.coverage:.1%}", f"of {len(explanation.inputs)} rejected {things}, {rung}")
+    ]
+    if (unseen := _number(metrics, "held_out_coverage")) is not None:
+        hint = f"rules chosen on four fifths of the {things}, measured on the others"
+        shown.append(("unseen", f"On unseen {things}", f"{unseen:.1%}", hint))
+    if (bound := _number(metrics, "coverage_bound")) is not None:
+        of = f"{num} of the {rules:.0f} rules kept" if (rules := _number(metrics, "num_rules")) else f"{num} rules"
+        best = ": this choice is the best" if bound - explanation.coverage < _SAME else ""
+        hint = f"no {of} cover more{best}" if num != 1 else f"no other rule covers more{best}"
+        shown.append(("bound", "Best possible", f"{bound:.1%}", hint))
+    if (confirmed := _number(metrics, "confirmed_coverage")) is not None:
+        hint = f"of the rejected {things}: most of a panel of other networks accept the result too"
+        shown.append(("confirmed", "Panel agrees", f"{confirmed:.1%}", hint))
+    if (cost := _number(metrics, "mean_cost")) is not None:
+        shown.append(
+            (
+                "cost",
+                "Edits of a rule",
+                f"{cost:.1f}",
+                f"{'atoms and bonds' if explanation.schema.is_molecular else 'nodes and edges'} that come, go or change, on average",
+            )
+        )
+    if facts.model_accuracy is not None:
+        shown.append(("accuracy", "Model accuracy", f"{facts.model_accuracy:.1%}", "on the whole dataset"))
+    return shown
+
+
+def rule_warnings(explanation: Explanation) -> list[str]:
+    """What the figures of a rule run warn of."""
+    confirmed = _number(explanation.metrics, "confirmed_coverage")
+    if confirmed is None or confirmed >= explanation.coverage / 2:
+        return []
+    words = (
+        "Fewer than half of these results convince most of the panel of other models: many of the rules may tell more"
+    )
+    return [f"{words} about this model than about the data."]
+
+
+def frontier(explanation: Explanation) -> list[dict[str, Any]]:
+    """Coverage by as many rules of one change, of up to two, of up to three."""
+    found = [
+        (number, share)
+        for number in _NUMBERS
+        if (share := _number(explanation.metrics, f"coverage_up_to_{number}_changes")) is not None
+    ]
+    if len(found) < 2:
+        return []
+    return [
+        {
+            "name": "one change each" if number == "one" else f"up to {number} changes",
+            "value": f"{share:.1%}",
+            "bar": round(100 * share, 1),
+        }
+        for number, share in found
+    ]
+
+
+def rule_row(recourse: CommonRecourse) -> dict[str, str]:
+    """How a rule fares, in the words of its row."""
+    known = recourse.statistics or {}
+    applicable, accepted = _number(known, "applicable"), _number(known, "accepted")
+    success, interval = _number(known, "success"), _interval(known)
+    held_out = known.get("held_out")
+    return {
+        "works": "–" if applicable is None or accepted is None else f"{accepted:.0f} of {applicable:.0f}",
+        "success": "–" if success is None else f"{success:.0%}",
+        "interval": "" if interval is None else f"{interval[0]:.0%}–{interval[1]:.0%}".replace("%–", "–"),
+        "low": f"{100 * interval[0]:.1f}" if interval else "0",
+        "width": f"{100 * (interval[1] - interval[0]):.1f}" if interval else "0",
+        "middle": f"{100 * success:.1f}" if success is not None else "0",
+        "unseen": _percent(_number(held_out, "success") if isinstance(held_out, Mapping) else None),
+        "confirmed": _percent(confirmed_share(recourse)),
+        "cost": "–" if (cost := _number(known, "cost")) is None else f"{cost:g}",
+    }
+
+
+def confirmed_share(recourse: CommonRecourse) -> float | None:
+    """Of the graphs that a rule turns, the share whose result most of the panel accept; None without a panel."""
+    known = recourse.statistics or {}
+    confirmed, accepted = _number(known, "confirmed"), _number(known, "accepted")
+    if confirmed is not None and accepted:
+        return confirmed / accepted
+    return _number(known, "share_confirmed")
+
+
+def rule_facts(
+    recourse: CommonRecourse, things: str = "graphs", class_names: Sequence[str] = ("reject", "accept")
+) -> list[tuple[str, str]]:
+    """Everything known of a rule, as names and sentences."""
+    known = recourse.statistics or {}
+    row = rule_row(recourse)
+    facts = []
+    if row["works"] != "–":
+        interval = f"; with 95% confidence {row['interval']}" if row["interval"] else ""
+        facts.append(
+            ("Works for", f"{row['works']} {things} that it can be carried out on ({row['success']}{interval})")
+        )
+    if row["unseen"] != "–":
+        facts.append((f"On unseen {things}", f"{row['unseen']}, mean of five splits"))
+    facts += trust_facts(recourse, things, class_names)
+    if row["confirmed"] != "–":
+        count = _number(known, "confirmed")
+        counted = f"{count:.0f} of {known['accepted']:.0f} results" if count is not None else "of the results shown"
+        facts.append(("Panel", f"{row['confirmed']}: most of the panel accept {counted} too"))
+    if (usual := _number(known, "random_success")) is not None and (success := _number(known, "success")) is not None:
+        facts.append(
+            (
+                "Random changes",
+                f"{usual:.0%} of all changes of the same kind work on these {things}{_times(success, usual)}",
+            )
+        )
+    if (rise := _number(known, "median_rise")) is not None:
+        facts.append(("Probability", f"rises by {100 * rise:.0f} points where it works (median)"))
+    if recourse.share_valid is not None:
+        facts.append(("Valid molecules", f"{recourse.share_valid:.0%} of the results"))
+    if words := property_words(known):
+        facts.append(("Properties", words))
+    return facts
+
+
+def property_words(known: Mapping[str, Any]) -> str:
+    """What a rule does to the properties of molecules, in a sentence; empty where that is not known."""
+    properties = known.get("properties")
+    if not isinstance(properties, Mapping) or (num := _number(properties, "num")) is None:
+        return ""
+    rises = [
+        f"{name} {value:+.{digits}f}{unit}".replace("-", "−")
+        for key, name, digits, unit in _PROPERTIES
+        if (value := _number(properties, key)) is not None
+    ]
+    alerts = [
+        f"{count:.0f} {verb} a structural alert"
+        for key, verb in (("lose_alerts", "lose"), ("gain_alerts", "gain"))
+        if (count := _number(properties, key))
+    ]
+    words = f"{', '.join(rises)} (medians of {num:.0f} molecules)"
+    return f"{words}; {', '.join(alerts)}" if alerts else words
+
+
+def rule_kinds(rule: Rule) -> list[str]:
+    """The kinds of edits that a rule makes."""
+    image = dict(rule.kept)
+    kept = set(image.values())
+    before = rule.before.bonds.items()
+    ends = ((image[i], image[j], kind) for (i, j), kind in before if i in image and j in image)
+    old = {(min(i, j), max(i, j)): kind for i, j, kind in ends}
+    new = {(i, j): kind for (i, j), kind in rule.after.bonds.items() if i in kept and j in kept}
+    found = {
+        "remove": len(image) < len(rule.before.labels),
+        "add": len(image) < len(rule.after.labels),
+        "relabel": any(rule.before.labels[i] != rule.after.labels[j] for i, j in image.items())
+        or any(old[edge] != new[edge] for edge in old.keys() & new.keys()),
+        "cut": bool(old.keys() - new.keys()),
+        "join": bool(new.keys() - old.keys()),
+    }
+    return sorted(kind for kind, is_one in found.items() if is_one)
+
+
+def _times(success: float, usual: float) -> str:
+    if usual <= 0 or success <= 0:
+        return ""
+    ratio = success / usual
+    if ratio >= 1.15:
+        return f"; this rule works {ratio:.2g} times as often"
+    return "; this rule is hardly better" if ratio >= 0.9 else "; this rule works less often"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def _interval(known: Mapping[str, Any], name: str = "interval") -> tuple[float, float] | None:
+    found = known.get(name)
+    if isinstance(found, list) and len(found) == 2 and all(isinstance(end, int | float) for end in found):
+        return float(found[0]), float(found[1])
+    return None
+
+
+def _number(values: Mapping[str, Any], name: str) -> float | None:
+    """A figure, if it is there and is one: files may hold anything."""
+    value = values.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+# What a page shows of all recourses.
+
 
 _EXAMPLES = 4
 _DRAWN_UNCOVERED = 24  # per reason

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from comrecgc.graphs import Edit, EditKind, Graph, path_graphs
+
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _LONGEST_NAME = 24
 _SYMBOL = re.compile(r"[A-Z](?![a-z])")  # read out by its letter: "an N", "a C", "an OH"
@@ -140,3 +142,32 @@ def _phrase(clause: Sequence[Step], count: int) -> str:
     texts = [step if steps.count(step) == 1 else f"{step}, {times(steps.count(step))}" for step in distinct]
     text = join_words(texts)
     return text if count == 1 else f"{text}, {times(count)}"
+
+
+# Edits one by one.
+
+
+def _describe_edit(graph: Graph, edit: Edit, label_names: Sequence[str]) -> str:
+    """One edit in words: "relabel O 3 to N", "remove H 7", "tie a new C to N 2"."""
+
+    def name(node_id: int) -> str:
+        return f"{label_names[graph.labels[graph.position(node_id)]]} {node_id}"
+
+    match edit.kind:
+        case EditKind.RELABEL:
+            return f"relabel {name(edit.first)} to {label_names[edit.second]}"
+        case EditKind.ADD_NODE:
+            new = f"a new {label_names[edit.second]}"
+            return f"add {new}" if edit.first == -1 else f"tie {new} to {name(edit.first)}"
+        case EditKind.REMOVE_NODE:
+            return f"remove {name(edit.first)}"
+        case EditKind.ADD_EDGE:
+            return f"join {name(edit.first)} and {name(edit.second)}"
+        case EditKind.REMOVE_EDGE:
+            return f"cut {name(edit.first)} from {name(edit.second)}"
+
+
+def describe_path(graph: Graph, path: Sequence[Edit], label_names: Sequence[str]) -> list[str]:
+    """Every edit of a path in words, in order."""
+    stations = path_graphs(graph, path)
+    return [_describe_edit(before, edit, label_names) for before, edit in zip(stations, path, strict=False)]

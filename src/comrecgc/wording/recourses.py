@@ -11,13 +11,11 @@ from comrecgc.graphs import (
     Change,
     EdgeIds,
     Edit,
-    EditKind,
     Graph,
     Schema,
     components,
     edges_by_id,
     labels_by_id,
-    path_graphs,
 )
 from comrecgc.molecules import Molecule
 from comrecgc.wording.english import shorten, with_article
@@ -27,32 +25,6 @@ from comrecgc.wording.english import shorten, with_article
 
 _LONGEST_PATTERN = 200
 _LARGEST_NAMED_RING = 8
-
-
-def _describe_edit(graph: Graph, edit: Edit, label_names: Sequence[str]) -> str:
-    """One edit in words: "relabel O 3 to N", "remove H 7", "tie a new C to N 2"."""
-
-    def name(node_id: int) -> str:
-        return f"{label_names[graph.labels[graph.position(node_id)]]} {node_id}"
-
-    match edit.kind:
-        case EditKind.RELABEL:
-            return f"relabel {name(edit.first)} to {label_names[edit.second]}"
-        case EditKind.ADD_NODE:
-            new = f"a new {label_names[edit.second]}"
-            return f"add {new}" if edit.first == -1 else f"tie {new} to {name(edit.first)}"
-        case EditKind.REMOVE_NODE:
-            return f"remove {name(edit.first)}"
-        case EditKind.ADD_EDGE:
-            return f"join {name(edit.first)} and {name(edit.second)}"
-        case EditKind.REMOVE_EDGE:
-            return f"cut {name(edit.first)} from {name(edit.second)}"
-
-
-def describe_path(graph: Graph, path: Sequence[Edit], label_names: Sequence[str]) -> list[str]:
-    """Every edit of a path in words, in order."""
-    stations = path_graphs(graph, path)
-    return [_describe_edit(before, edit, label_names) for before, edit in zip(stations, path, strict=False)]
 
 
 @dataclass(frozen=True)

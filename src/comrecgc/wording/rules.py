@@ -97,22 +97,6 @@ def describe_rules(
     ]
 
 
-def describe_rule(
-    rule: Rule,
-    schema: Schema,
-    *,
-    places: Sequence[tuple[Graph, Site]] = (),
-) -> Words:
-    """One rule in words, as `describe_rules`.
-
-    Args:
-        rule: The rule.
-        schema: What labels are called.
-        places: Where it was carried out, if known.
-    """
-    return describe_rules([RuleAt(rule, places)], schema)[0]
-
-
 def _nouns(schema: Schema) -> list[str]:
     return [shorten(name) if schema.is_molecular else noun_of(name) for name in schema.label_names]
 

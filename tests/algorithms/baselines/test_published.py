@@ -11,13 +11,13 @@ from comrecgc.algorithms.baselines.published import PublishedState, PublishedWal
 from comrecgc.algorithms.baselines.source import Counterfactuals
 from comrecgc.algorithms.reinforced_walk import FrequencyTable
 from comrecgc.errors import InputError
-from comrecgc.graphs import apply_edit, apply_path, graph_key
+from comrecgc.graphs import apply_edit, apply_path
 from comrecgc.run import RunContext
 from tests.algorithms.baselines.subjects import Killed, killing, small_subject
 from tests.stubs import Histogram
 
 SUBJECT = small_subject()
-WALK = PublishedWalk(num_heads=3, num_steps=200, teleport=0.1, sample=40, capacity=500, identity="edit")
+WALK = PublishedWalk(num_heads=3, num_steps=200, teleport=0.1, sample=40, capacity=500)
 
 
 def walker(walk: PublishedWalk = WALK) -> PublishedWalker:
@@ -93,7 +93,7 @@ def test_the_lead_goes_by_probability_times_frequency() -> None:
     begun = walking.begin(np.random.default_rng(3))
     place = begun.heads[0]
     around = walking.around(begun, place)
-    known, rng = int(around.keys[0]), np.random.default_rng(0)
+    known, rng = int(around.keys[0]) ^ walking._era(begun), np.random.default_rng(0)
     weights = around.probability * np.where(np.arange(len(around.keys)) == 0, 2, 1)
     drawn = np.zeros(len(around.keys))
     for _ in range(4000):
@@ -107,24 +107,18 @@ def test_the_lead_goes_by_probability_times_frequency() -> None:
     np.testing.assert_allclose(drawn / drawn.sum(), weights / weights.sum(), atol=0.025)
 
 
-@pytest.mark.parametrize("identity", ["graph", "edit", "restart"])
-def test_identity_says_how_often_a_graph_may_be_found(identity: str) -> None:
-    found = replace(WALK, identity=identity).run(SUBJECT, np.random.default_rng(1)).found
-    keys = [graph_key(each.graph) for each in found]
-    edits = [(each.input, each.path) for each in found]
-    if identity == "graph":
-        assert len(set(keys)) == len(keys)
-    assert (len(set(edits)) == len(edits)) is (identity != "restart")
+def test_a_graph_is_found_again_after_a_restart() -> None:
+    edits = [(each.input, each.path) for each in WALK.run(SUBJECT, np.random.default_rng(1)).found]
+    assert len(set(edits)) < len(edits)
 
 
-def test_a_restart_draws_the_neighbours_of_a_large_input_anew_unless_it_is_known_again() -> None:
-    for identity, is_anew in (("restart", True), ("edit", False)):
-        walking = walker(replace(WALK, identity=identity, sample=5))
-        state = walking.begin(np.random.default_rng(0))
-        before = walking.around(state, 0).numbers.tolist()
-        assert walking.around(state, 0).numbers.tolist() == before
-        walking.restart(state)
-        assert (walking.around(state, 0).numbers.tolist() != before) is is_anew
+def test_a_restart_draws_the_neighbours_of_a_large_input_anew() -> None:
+    walking = walker(replace(WALK, sample=5))
+    state = walking.begin(np.random.default_rng(0))
+    before = walking.around(state, 0).numbers.tolist()
+    assert walking.around(state, 0).numbers.tolist() == before
+    walking.restart(state)
+    assert walking.around(state, 0).numbers.tolist() != before
 
 
 def test_what_a_step_drops_from_a_full_table_comes_back_beyond_its_capacity() -> None:
@@ -132,7 +126,9 @@ def test_what_a_step_drops_from_a_full_table_comes_back_beyond_its_capacity() ->
     state = walking.begin(np.random.default_rng(0))
     for _ in range(50):
         walking.move(state)
-        kept = {visit.key for visit in walking._starts(state)} | {choice.key for choice in state.chosen}
+        kept = {visit.key for visit in walking._starts(state)} | {
+            choice.key ^ walking._era(state) for choice in state.chosen
+        }
         assert kept <= set(state.table.keys)
     assert len(state.table) > 3
     assert set(state.table.keys) == set(state.seen)
@@ -164,7 +160,7 @@ def test_nothing_rejected_is_an_empty_answer() -> None:
     assert len(WALK.run(replace(SUBJECT, inputs=[]), np.random.default_rng(0))) == 0
 
 
-@pytest.mark.parametrize("options", [{"num_heads": 0}, {"teleport": 1.0}, {"identity": "bytes"}])
+@pytest.mark.parametrize("options", [{"num_heads": 0}, {"teleport": 1.0}])
 def test_bad_options_are_one_line(options: dict[str, object]) -> None:
     with pytest.raises(InputError, match="got"):
         PublishedWalk(**options)  # type: ignore[arg-type]

@@ -193,15 +193,6 @@ def test_a_walk_is_not_resumed_with_other_models_constraints_or_node_orders(tmp_
     assert listed(sharded.run(scorer, SCORER_INPUTS, resume=True)) == listed(sharded.run(scorer, SCORER_INPUTS))
 
 
-def test_too_many_shards() -> None:
-    with pytest.raises(InputError, match="num_shards must lie in 1…40, the steps"):
-        ShardedWalk(walk=WALK, num_shards=41)
-    with pytest.raises(InputError, match="num_shards"):
-        ShardedWalk(walk=WALK, num_shards=0)
-    with pytest.raises(InputError, match="jobs must be at least 1"):
-        ShardedWalk(walk=WALK).run(small_scorer(), SCORER_INPUTS, jobs=0)
-
-
 def candidate(key: int) -> Reached:
     return Reached(0, SCORER_INPUTS[0], key, 0.9, np.zeros(2, np.float32))
 

@@ -278,25 +278,6 @@ def test_a_small_cache_changes_nothing() -> None:
     assert listed[0] == listed[1] == listed[2]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"num_heads": 0}, "num_heads must be at least 1"),
-        ({"num_steps": 0}, "num_steps must be at least 1"),
-        ({"teleport": 0.0}, "strictly between 0 and 1"),
-        ({"teleport": 1.0}, "strictly between 0 and 1"),
-        ({"max_distance": 0.0}, "max_distance must be positive"),
-        ({"max_cost": 0}, "max_cost must be at least 1"),
-        ({"sample": 0}, "sample must be at least 1"),
-        ({"capacity": 0}, "capacity must be at least 1"),
-        ({"cache_bytes": -1}, "cache_bytes must not be negative"),
-    ],
-)
-def test_bad_parameters(parameters: dict[str, float], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        MultiHeadWalk(**parameters)  # type: ignore[arg-type]
-
-
 def test_more_heads_than_inputs_is_refused() -> None:
     with pytest.raises(InputError, match="got 6 heads for 5 inputs"):
         MultiHeadWalk(num_heads=6, num_steps=1).run(scorer(), INPUTS, np.random.default_rng(0))

@@ -10,8 +10,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from comrecgc.algorithms.rules.groups import Group, swap_cost
-from comrecgc.algorithms.rules.vocabulary import Vocabulary
+from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary, swap_cost
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, Rule, Rung
 

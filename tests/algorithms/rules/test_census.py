@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.rules.choice import RuleFilter, choose, choose_for_all
-from comrecgc.algorithms.rules.matcher import PatternMatcher
 from comrecgc.algorithms.rules.mining import Oracle
 from comrecgc.algorithms.rules.population import Census, RuleIndex, count_rules
-from comrecgc.algorithms.rules.reading import read_rules
+from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.graphs import can_be_carried_out
-from tests.algorithms.rules.test_matcher import fits
+from tests.algorithms.rules.test_reading import fits
 from tests.algorithms.rules.test_table import Mined
 
 

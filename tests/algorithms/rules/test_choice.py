@@ -12,16 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from comrecgc.algorithms.rules.choice import SLACK, RuleFilter, choose, held_out, held_out_success, wilson_interval
-from comrecgc.algorithms.rules.groups import Group
+from comrecgc.algorithms.rules.choice import (
+    SLACK,
+    RuleFilter,
+    by_trust,
+    choose,
+    held_out,
+    held_out_success,
+    wilson_interval,
+)
 from comrecgc.algorithms.rules.table import Entries, RuleColumns, RuleTable
+from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.errors import InputError
 
 seeds = st.integers(0, 10**6)
 LEAF = Group((0,), (), (), 0)
 
 
-def table_of(turns: Any, can: Any = None, *, votes: Any = None, majority: int = 0, **columns: Any) -> RuleTable:
+def table_of(
+    turns: Any, can: Any = None, *, votes: Any = None, needed: int = 0, truth: Any = None, **columns: Any
+) -> RuleTable:
     """A table of single relabellings that turn the given inputs, `[K, N]`."""
     turns = np.asarray(turns, bool)
     can = turns if can is None else np.asarray(can, bool)
@@ -50,9 +60,10 @@ def table_of(turns: Any, can: Any = None, *, votes: Any = None, majority: int = 
             change=change,
             margin=np.ones(entries, np.float32),
             votes=np.full(entries, -1, np.int8) if votes is None else votes,
+            truth=np.full(entries, -1, np.int8) if truth is None else np.asarray(truth, np.int8),
         ),
         base=-np.ones(num_inputs),
-        majority=majority,
+        needed=np.full(num_inputs, needed, np.int8),
         groups=(LEAF,),
     )
 
@@ -183,7 +194,7 @@ def test_nothing_is_chosen_where_nothing_is_allowed() -> None:
 
 
 def test_confirmed_counts_only_what_most_of_the_panel_accept() -> None:
-    table = table_of([[1, 1, 1], [1, 1, 0]], votes=np.array([1, 0, 0, 2, 3], np.int8), majority=2)
+    table = table_of([[1, 1, 1], [1, 1, 0]], votes=np.array([1, 0, 0, 2, 3], np.int8), needed=2)
     assert choose(table, 1).rules.tolist() == [0]
     chosen = choose(table, 1, RuleFilter(confirmed=True))
     assert chosen.rules.tolist() == [1]
@@ -276,3 +287,61 @@ def test_with_room_to_spare_a_general_rule_gives_way_to_those_that_say_where() -
 def test_a_general_rule_stays_where_specific_ones_would_lose_inputs_or_are_not_wished() -> None:
     assert choose(spelt_out_table(misses=1), 5).rules.tolist()[0] == 0
     assert choose(spelt_out_table(), 5, RuleFilter(radii=(0,))).rules.tolist() == [0, 3]
+
+
+# Chosen for truth.
+
+
+def judged_table(rng: np.random.Generator, num_rules: int = 7, num_inputs: int = 9) -> RuleTable:
+    turns = rng.random((num_rules, num_inputs)) < 0.5
+    turns[:, 0] |= ~turns.any(axis=1)
+    return table_of(turns, truth=rng.integers(0, 101, int(turns.sum())))
+
+
+def reached(table: RuleTable, rows: Any, wishes: RuleFilter) -> float:
+    """What the results of some rules are worth: of every input the best, by the definition."""
+    best = np.zeros(table.num_inputs)
+    for rule, input_, truth in zip(table.entries.rule, table.entries.input, table.entries.truth, strict=True):
+        if rule in rows and truth >= 100 * wishes.min_truth:
+            best[input_] = max(best[input_], 1, np.floor((2 * int(truth) - 100) / 10 + 0.5))
+    return float(best.sum())
+
+
+@given(seeds, st.integers(1, 3), st.sampled_from([0.3, 0.5, 0.6, 0.8]))
+def test_choosing_for_truth_maximises_what_results_are_worth(seed: int, num_rules: int, least: float) -> None:
+    table, wishes = judged_table(np.random.default_rng(seed)), RuleFilter(min_truth=least)
+    best = max(reached(table, rows, wishes) for rows in combinations(range(len(table)), num_rules))
+    chosen = choose(table, num_rules, wishes)
+    assert reached(table, chosen.rules.tolist(), wishes) >= (1 - np.exp(-(1 - SLACK))) * best - 1e-9
+    assert (table.entries.truth[wishes.counts(table)] >= round(100 * least)).all()
+
+
+@given(seeds)
+def test_without_a_jury_truth_is_coverage(seed: int) -> None:
+    table = random_table(np.random.default_rng(seed))
+    assert choose(table, 3, RuleFilter(min_truth=0.6)).rules.tolist() == choose(table, 3).rules.tolist()
+
+
+def test_sure_results_come_before_many_doubtful_ones() -> None:
+    table = table_of([[1, 1, 1, 1, 0], [1, 1, 1, 0, 1]], truth=[60, 60, 60, 60, 95, 95, 95, 95])
+    assert choose(table, 1, RuleFilter(min_truth=0.6)).rules.tolist() == [1]
+    assert choose(table, 1).rules.tolist() == [0]
+
+
+def test_the_surest_rule_is_first_and_few_results_are_not_sure() -> None:
+    turns = np.zeros((3, 40), bool)
+    turns[0, :20], turns[1, 20:38], turns[2, 38:] = True, True, True
+    table = table_of(turns, truth=[70] * 20 + [95] * 18 + [100] * 2)
+    worth = RuleFilter(min_truth=0.6).worth(table)
+    assert by_trust(table, np.array([0, 1, 2]), worth).tolist() == [1, 2, 0]
+    chosen = choose(table, 3, RuleFilter(min_truth=0.6))
+    assert chosen.rules.tolist() == [1, 2, 0]
+    assert chosen.gains.tolist() == [18, 2, 20]
+
+
+def test_results_that_do_not_count_cover_nothing() -> None:
+    table = table_of([[1, 1, 1, 1]], truth=[10, 59, 60, 99])
+    assert choose(table, 1, RuleFilter(min_truth=0.6)).gains.tolist() == [2]
+    assert choose(table, 1, RuleFilter(min_truth=1.0)).rules.tolist() == []
+    with pytest.raises(InputError, match="min_truth"):
+        RuleFilter(min_truth=1.5)

@@ -1,6 +1,6 @@
 """Changes that are enumerated equal a brute-force enumeration; keys say which rule a change belongs to.
 
-Also tests comrecgc.algorithms.rules.groups, comrecgc.algorithms.rules.reading.
+Also tests comrecgc.algorithms.rules.vocabulary, comrecgc.algorithms.rules.reading.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comrecgc.algorithms.rules.groups import find_groups
 from comrecgc.algorithms.rules.mining import Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
+from comrecgc.algorithms.rules.vocabulary import find_groups
 from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rung, carry_out, find_sites
 from tests.algorithms.rules import oracles
 from tests.stubs import Always

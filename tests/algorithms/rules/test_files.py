@@ -42,9 +42,10 @@ def test_a_table_survives_a_file(mined: MinedRules, tmp_path: Path) -> None:
     again, complete = load_table(tmp_path / "rules.npz", mined.rejects.graphs, num_labels=3)
     assert not complete
     assert len(again) > 10
-    for name in ("majority", "groups", "counts"):
+    for name in ("groups", "counts"):
         assert getattr(mined.table, name) == getattr(again, name), name
     np.testing.assert_array_equal(mined.table.base, again.base)
+    np.testing.assert_array_equal(mined.table.needed, again.needed)
     for ours, theirs in ((mined.table.rules, again.rules), (mined.table.entries, again.entries)):
         for field in fields(ours):
             one, other = getattr(ours, field.name), getattr(theirs, field.name)
@@ -87,6 +88,7 @@ def test_a_table_of_another_dataset_is_refused_in_one_line(mined: MinedRules, tm
         ("margin", lambda table: table.entries.margin[1:]),
         ("margin", lambda table: np.full_like(table.entries.margin, np.nan)),
         ("votes", lambda table: table.entries.votes - 5),
+        ("truth", lambda table: table.entries.truth - 5),
         ("base", lambda table: table.base[1:]),
         ("random_success", lambda table: table.rules.random_success + 2),
     ],

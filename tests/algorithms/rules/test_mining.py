@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from comrecgc.algorithms.rules import mining
-from comrecgc.algorithms.rules.mining import ACCEPTED, NOT_ASKED, ChangeScorer, Oracle, log_odds
+from comrecgc.algorithms.rules.mining import ACCEPTED, NEVER, NOT_ASKED, ChangeScorer, Oracle, log_odds
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, Rung
 from comrecgc.models import GraphClassifier, as_classifier
@@ -152,15 +152,22 @@ def test_where_there_is_no_time_for_all_places_every_exact_rule_keeps_some() -> 
     assert all(row.tobytes() in known for row in few.change)
 
 
-def test_votes_are_those_who_accept() -> None:
+def test_votes_are_those_who_reject_the_input_and_accept_the_result() -> None:
     scorer = some_workshop(1, Rung.ANY, edge_labels=False)
-    panel = (Always(0.9, 3), Always(0.9, 3), Always(0.1, 3), AvoidsLabel(1, 3))
+    panel = (Always(0.9, 3), Always(0.1, 3), AvoidsLabel(1, 3), AvoidsLabel(0, 3))
     oracle = Oracle(classifier=AvoidsLabel(2, 3), panel=panel)
     changes = scorer.changes(oracle)
     batch, _ = scorer.built(changes.input, changes.change)
-    fourth = panel[3].accept_probability(batch) > 0.5
-    assert 0 < fourth.sum() < len(fourth)
-    assert np.array_equal(oracle.votes(scorer, changes.input, changes.change), 2 + fourth)
+    before = GraphBatch.from_graphs(scorer.inputs)
+    rejects = np.array([member.accept_probability(before) < 0.5 for member in panel])
+    accepts = np.array([member.accept_probability(batch) > 0.5 for member in panel])
+    wanted = (rejects[:, changes.input] & accepts).sum(axis=0)
+    assert wanted.sum() > 0
+    assert not np.array_equal(wanted, accepts.sum(axis=0))  # the first accepts everything, and is never heard
+    assert np.array_equal(oracle.votes(scorer, changes.input, changes.change), wanted)
+    needed = oracle.votes_needed(scorer.inputs)
+    assert np.array_equal(needed, rejects.sum(axis=0) // 2 + 1)
+    assert (Oracle(classifier=panel[0], panel=panel[:1]).votes_needed(scorer.inputs) == NEVER).all()
     assert np.array_equal(changes.accepted, changes.margin > ACCEPTED)
     nobody = Oracle(classifier=Always(0.2, 3)).votes(scorer, changes.input, changes.change)
     assert (nobody == NOT_ASKED).all()

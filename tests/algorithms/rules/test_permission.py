@@ -11,10 +11,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.rules.groups import Group
 from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
-from comrecgc.algorithms.rules.vocabulary import Vocabulary
+from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, Rung
 from comrecgc.molecules import BOND_NAMES, MolecularChemistry, SmartsWishes, parse_molecule, read_smiles, sanitise

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from comrecgc.algorithms.rules.composition import Composition
+from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, Oracle, log_odds
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.table import RuleTable, tabulate
@@ -39,7 +40,9 @@ class Mined:
         oracle = Oracle(classifier=self.model)
         self.singles = self.scorer.changes(oracle)
         composition = Composition(num_parts=30, num_tried=20, num_rounds=2, num_extended=10)
-        self.composites, self.finished = composition.search(self.singles, self.base, self.scorer, oracle)
+        self.composites, self.finished = CompositeSearch(
+            composition, self.singles, self.base, self.scorer, oracle
+        ).search()
         self.table: RuleTable = tabulate(self.singles, self.composites, self.scorer, self.base, oracle=oracle)
 
     def read(self, entry: int) -> tuple[Rule, Graph, Graph, tuple[int, ...]]:
@@ -187,27 +190,28 @@ def test_definite_rules_say_where_they_are_made(mined: Mined) -> None:
     assert attached_to_leaves > 0
 
 
-def test_rules_that_the_panel_seldom_confirms_are_left_out(mined: Mined) -> None:
-    member = random_network("gcn", np.random.default_rng(11))
-    with torch.no_grad():  # it accepts half of the graphs
-        probability = member.accept_probability(GraphBatch.from_graphs(mined.data.graphs))
-        member.fc.bias[1] -= float(np.median(log_odds(probability)))
-    every, firm = (
-        tabulate(
-            mined.singles, mined.composites, mined.scorer, mined.base,
-            oracle=Oracle(classifier=mined.model, panel=(member,)), least_confirmed=least,
-        )
-        for least in (0.0, 0.5)
-    )  # fmt: skip
-    share = np.bincount(every.entries.rule, every.confirmed, minlength=len(every)) / every.num_accepted
-    assert 0 < (share >= 0.5).sum() < len(every)
-    assert np.array_equal(firm.rules.key, every.rules.key[share >= 0.5])
-    assert firm.counts.num_unconfirmed == (share < 0.5).sum()
-    assert np.array_equal(firm.num_accepted, every.num_accepted[share >= 0.5])
-    kept = np.isin(every.entries.rule, np.flatnonzero(share >= 0.5))
-    for name in ("input", "change", "margin", "votes"):
-        assert np.array_equal(getattr(firm.entries, name), getattr(every.entries, name)[kept])
-    assert np.array_equal(firm.rules.applicable, every.rules.applicable[share >= 0.5])
+def test_a_jury_estimates_every_entry(mined: Mined) -> None:
+    oracle = Oracle(classifier=mined.model, jury=jury_by_size(), folds=np.arange(len(mined.scorer.inputs)) % 2)
+    table = tabulate(mined.singles, mined.composites, mined.scorer, mined.base, oracle=oracle)
+    built = mined.scorer.built(table.entries.input, table.entries.change.astype(np.int32))[0]
+    wanted = np.rint(100 * by_size(built, table.entries.input % 2))
+    assert len(np.unique(wanted)) > 3
+    assert np.array_equal(table.entries.truth, wanted)
+    assert table.has_jury
+    assert not mined.table.has_jury
+    first = table.entries_of(0)
+    assert table.mean_truth[0] == pytest.approx(wanted[first].mean() / 100)
+
+
+def by_size(batch: GraphBatch, folds: Any) -> Any:
+    return 1 / (1 + batch.node_counts() + folds)
+
+
+def jury_by_size() -> Any:
+    class BySize:
+        truth = staticmethod(by_size)
+
+    return BySize()
 
 
 def test_the_table_does_not_depend_on_the_number_of_threads(mined: Mined) -> None:

@@ -316,31 +316,6 @@ def test_both_models_are_needed() -> None:
             search().run(lame, INPUTS)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"theta": 0.0},
-        {"theta": float("nan")},
-        {"theta": float("inf")},
-        {"max_rounds": -1},
-        {"effort": 0.0},
-        {"head_effort": -0.1},
-        {"least_gain": float("nan")},
-        {"most_expansions": 0},
-        {"patience": 0},
-        {"num_found": 0},
-        {"num_frontier": 0},
-        {"max_neighbours": 0},
-        {"max_graphs": 0},
-        {"reach": 0.5},
-    ],
-)
-def test_bad_parameters_are_named(wrong: dict[str, float]) -> None:
-    (name,) = wrong
-    with pytest.raises(InputError, match=rf"^{name} must .*\(got .*\)$"):
-        search(**wrong)
-
-
 Array = npt.NDArray[np.float32]
 
 

@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
+from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactual, Counterfactuals, Subject
-from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
@@ -36,9 +35,6 @@ class Baseline(VectorAlgorithm):
     changes: str = "any"
     delta: float | str = PAPER_DELTA
     selection: str = "dbscan"
-    summary: int | None = option(
-        None, "k: also choose so many counterfactuals that are near many inputs.", least=1, panel="Baselines"
-    )
 
     def options(self) -> dict[str, Any]:
         """The options of the explainer itself, which its counterfactuals depend on."""
@@ -71,10 +67,7 @@ class Baseline(VectorAlgorithm):
             found = replace(found, found=self._standing(found.found, inputs, stands))
         rows = [(each.graph, each.input, each.path) for each in found.found]
         candidates = pair_candidates(rejects, subject.embedder, rows, task.theta, own_only=stands is not None)
-        summary = None
-        if self.summary is not None:
-            summary = summarise(found, subject, num_graphs=self.summary, theta=task.theta)
-        return replace(candidates, complete=found.complete, summary=summary)
+        return replace(candidates, complete=found.complete)
 
     def _standing(
         self, found: Sequence[Counterfactual], inputs: Sequence[Graph], stands: Stands

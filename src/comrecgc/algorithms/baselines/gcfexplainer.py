@@ -6,7 +6,7 @@ near to, and visited before. From time to time it goes back to an input that few
 Every option's importance needs its embedding, which costs most, and most options cover no input. So of many options the head scores
 some only: it draws with a bound in place of what is unknown, scores the option drawn, and keeps it with the ratio of the two. That is
 the same distribution as long as the bound holds. It is twice the largest value known, and raised when an option exceeds it (Caffo et
-al., Biometrika 2002); `lazy=False` scores every option.
+al., Biometrika 2002).
 """
 
 from __future__ import annotations
@@ -38,22 +38,21 @@ from comrecgc.graphs import EditTable, Graph, GraphBatch, KeyArray, apply_edit, 
 from comrecgc.run import Arrays, RunContext, check_pointers, require
 from comrecgc.scoring import Neighbourhood
 
-IDENTITIES = ("graph", "path")
-
 Indices = npt.NDArray[np.int32]
 Weights = npt.NDArray[np.float64]
 
 _FIRST_LOOK, _MOST_LOOKS = 32, 1024  # options drawn at first, twice as many each time after, and at most
 _SLACK = 2.0  # of the bound over the largest bracket known
 _SMALL = 256  # options; of so few all are scored
+_CACHE_BYTES = 512 << 20  # for neighbourhoods scored before
 
 
 @dataclass(frozen=True, kw_only=True)
 class GCFExplainer(Baseline):
     """GCFExplainer's walk (Huang et al., WSDM 2023).
 
-    The released code knows graphs by the bytes of an embedding, whose last bits depend on the order of nodes and on the batch; its tables
-    are as large as `identity="path"` gives them, or larger.
+    Graphs are the same where the same edits lead to them. The released code knows graphs by the bytes of an embedding, whose last bits depend on the
+    order of nodes and on the batch; its tables are as large, or larger.
     """
 
     name: ClassVar[str] = "gcfexplainer"
@@ -67,23 +66,12 @@ class GCFExplainer(Baseline):
     alpha: float = option(0.5, "Weight of all inputs covered against inputs that nothing else covers.", least=0, most=1)
     capacity: int = option(100_000, "Graphs the table of visits holds.", least=1)
     sample: int | None = option(10_000, "Edits scored of a graph that has more; all without a limit.", least=1)
-    reinforcement: bool = option(True, "Whether visits count; without, all graphs are as if never seen.")
-    importance: bool = option(True, "Whether acceptance and coverage count; without, only visits do.")
-    dynamic_teleport: bool = option(True, "Whether inputs that few counterfactuals cover are gone back to more often.")
-    lazy: bool = option(True, "Whether to look at some of many options only.")
-    identity: str = option(
-        "path",
-        "When two graphs are the same: isomorphic (graph), or also reached by the same edits (path).",
-        choices=IDENTITIES,
-    )
-    cache_bytes: int = option(512 << 20, "Memory for neighbourhoods scored before.", least=0, command_line=False)
 
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Walk, and take every accepted graph of the table, most visited first."""
         if not subject.inputs:
             return Counterfactuals(())
         facts = run_facts(self, subject, rng) | {"baseline": GCFExplainer.name}  # `GCFNearest` can continue its walk
-        del facts["options"]["cache_bytes"]
         walker = GcfWalker(self, subject, seed=int(rng.integers(2**63)))
         return walker.explain(facts, rng, context, len(subject.inputs))
 
@@ -231,8 +219,6 @@ class GcfWalker(CountingWalk[GcfState]):
 
     def teleport_weights(self, state: GcfState) -> Weights:
         """`exp(−n(G))` of each input."""
-        if not self.walk.dynamic_teleport:
-            return np.ones(len(self.inputs))
         return teleport_distribution(state.counts)
 
     def brackets(self, state: GcfState, covers: Sequence[Indices], *, counted: bool = False) -> Weights:
@@ -254,11 +240,7 @@ class GcfWalker(CountingWalk[GcfState]):
         around = self.around(state.current)
         keys = [state.current.key, *around.keys]
         probability = np.concatenate([[state.current.probability], around.probability]).astype(np.float64)
-        if not self.walk.importance:
-            probability = np.ones(len(keys))
-        if self.walk.reinforcement:
-            probability *= np.fromiter(state.table.frequency(keys), np.float64, len(keys))
-        return around, keys, probability
+        return around, keys, probability * np.fromiter(state.table.frequency(keys), np.float64, len(keys))
 
     def around(self, visited: Visited) -> Hood:
         """The neighbours of a graph, other than itself, with probabilities."""
@@ -269,36 +251,23 @@ class GcfWalker(CountingWalk[GcfState]):
             rng = np.random.default_rng([self.seed, visited.key])
             (hood,) = self.subject.scorer.score([visited.graph], embedding=False, sample=self.walk.sample, rng=rng)
             keys = hood.keys
-            if self.walk.identity == "path":
-                hood = replace(hood, keys=_mixed(visited.key, hood.table))
+            hood = replace(hood, keys=_mixed(visited.key, hood.table))
             known = Hood(hood.select(keys != np.uint64(visited.key)))
             self._bytes += known.size
         self._cache[visited.key] = known
-        while self._bytes > self.walk.cache_bytes and len(self._cache) > 1:
+        while self._bytes > _CACHE_BYTES and len(self._cache) > 1:
             self._bytes -= self._cache.popitem(last=False)[1].size
         return known
-
-    def importances(self, state: GcfState) -> Weights:
-        """`I(v)` of every option, the graph itself first, `[N+1]`: what `step` draws by, with frequencies."""
-        around, keys, _ = self.options(state)
-        self._look(state, around, range(len(around.keys)))
-        brackets = self.brackets(state, [state.current.covers, *(around.covers[i] for i in range(len(around.keys)))])
-        for place, bracket in self._known(state, keys).items():
-            brackets[place] = bracket
-        probability = np.concatenate([[state.current.probability], around.probability]).astype(np.float64)
-        return probability * brackets if brackets.any() else probability
 
     def _moved(self, state: GcfState) -> Visited:
         """An option drawn with weight importance times frequency."""
         around, keys, plain = self.options(state)
-        if not self.walk.importance:
-            return self._option(state, around, keys, draw(plain, state.rng))
         # The draws depend on what is known, so that must come from the walk alone and not from the cache.
         known = self._known(state, keys)
         bound = _SLACK * max(*known.values(), 1 / len(self.inputs))
         brackets = np.full(len(keys), bound)
         looked = set(known)
-        if not self.walk.lazy or len(around.keys) <= _SMALL:
+        if len(around.keys) <= _SMALL:
             self._look(state, around, range(len(around.keys)))
             brackets[1:] = self.brackets(state, [around.covers[i] for i in range(len(around.keys))])
             looked = set(range(len(keys)))

@@ -6,7 +6,7 @@ draw heads with replacement, and a head may not stay.
 
 The code identifies graphs by the bytes of their embedding. Their last bits depend on the order of nodes and on the batch, and differ
 from one pass on a GPU to the next. So an input is a new graph at every restart, its neighbours are drawn and scored anew, and no earlier
-graph is recognised: `identity="restart"`. The number of graphs in the authors' records agrees with this and with no other identity.
+graph is recognised. The number of graphs in the authors' records agrees with this and with no other identity.
 It also agrees with counting every visit once, although the public code counts a graph twice that a follower meets first.
 """
 
@@ -33,9 +33,8 @@ from comrecgc.algorithms.reinforced_walk import CountingState, FrequencyTable, d
 from comrecgc.cover import FloatArray, recourse_vectors
 from comrecgc.graphs import EditTable, GraphBatch, allowed_edits, apply_edit, batch_keys
 from comrecgc.run import Arrays, RunContext, require
-from comrecgc.scoring import Neighbourhood, first_of_each, neighbour_keys
+from comrecgc.scoring import Neighbourhood
 
-IDENTITIES = ("graph", "edit", "restart")
 _EDIT_BITS, _RESTART_BITS = 20, 44  # an identity is the number of the edit, of the input and of the restart
 _START = -1  # in place of an edit: the input itself
 
@@ -51,12 +50,6 @@ class PublishedWalk(Baseline):
     teleport: float = option(0.05, "τ: probability that a step sends all heads to inputs.", above=0, below=1)
     sample: int = option(1000, "Edits scored of an input that has more, drawn when it is met as a new graph.", least=1)
     capacity: int = option(100_000, "Graphs the table of visits holds.", least=1)
-    identity: str = option(
-        "restart",
-        "When two graphs are the same: isomorphic (graph), also made by the same edit of the same input (edit), also met between the same "
-        "two restarts (restart, as the authors' records).",
-        choices=IDENTITIES,
-    )
 
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Walk, and take every accepted graph of the table, most visited first."""
@@ -159,7 +152,7 @@ class PublishedWalker(CountingWalk[PublishedState]):
 
     def around(self, state: PublishedState, place: int) -> Surroundings:
         """The neighbours of an input, drawn and scored when it is met as a new graph."""
-        met = self._restarts(state) if self.walk.identity == "restart" else 0
+        met = self._restarts(state)
         if met != self._met:
             self._met, self._around = met, {}
         if place not in self._around:
@@ -177,12 +170,7 @@ class PublishedWalker(CountingWalk[PublishedState]):
         if not is_whole:
             rng = np.random.default_rng([self.seed, place, met])
             numbers = np.sort(rng.choice(len(table), self.walk.sample, replace=False))
-        if self.walk.identity == "graph":
-            keys = neighbour_keys(graph, table.select(numbers))
-            firsts = first_of_each(keys)
-            numbers, keys = numbers[firsts], keys[firsts]
-        else:
-            keys = numbers.astype(np.uint64) + np.uint64((place + 1) << _EDIT_BITS)
+        keys = numbers.astype(np.uint64) + np.uint64((place + 1) << _EDIT_BITS)
         (hood,) = scorer.complete([Neighbourhood(graph=graph, table=table.select(numbers), keys=keys)])
         assert hood.probability is not None
         assert hood.embedding is not None
@@ -262,7 +250,7 @@ class PublishedWalker(CountingWalk[PublishedState]):
 
     def _era(self, state: PublishedState) -> int:
         """What tells graphs met after the latest restart from those met before."""
-        return self._restarts(state) << _RESTART_BITS if self.walk.identity == "restart" else 0
+        return self._restarts(state) << _RESTART_BITS
 
     def _record(self, state: PublishedState, visit: Visit, *, beyond: bool = False) -> None:
         dropped = state.table.visit(visit.key, accepted=visit.accepted, beyond=beyond)
@@ -300,31 +288,6 @@ class PublishedWalker(CountingWalk[PublishedState]):
         columns = zip(table.keys, inputs.tolist(), edits.tolist(), accepted.tolist(), strict=True)
         seen = {key: Visit(key, (place, edit), bool(stands)) for key, place, edit, stands in columns}
         return PublishedState(rng=rng, step=step, starts=starts, table=table, seen=seen, heads=heads)
-
-
-def steps_in_common(
-    walk: PublishedWalk, subject: Subject, rng: np.random.Generator, *, theta: float, delta: float
-) -> list[frozenset[int]]:
-    """Sets of at least two inputs that shared a recourse in some step, each set once: the lead's input and those whose heads came within `Δ` of its
-    vector, all with accepted graphs within `θ`. What the walk finds in common by itself, before any clusters.
-
-    Args:
-        walk: The walk.
-        subject: The models and the graphs.
-        rng: Source of all randomness.
-        theta: Largest length of a vector.
-        delta: Largest distance of two vectors that are the same recourse.
-    """
-    walker = PublishedWalker(walk, subject, seed=int(rng.integers(2**63)))
-    state, sets = walker.begin(rng), dict[frozenset[int], None]()
-    for _ in range(walk.num_steps):
-        walker.step(state)
-        choices = state.chosen
-        stand = [each for each in choices if each.accepted and np.linalg.norm(each.recourse) <= theta]
-        if choices and choices[0] in stand:
-            gaps = [np.linalg.norm(each.recourse - choices[0].recourse) for each in stand]
-            sets[frozenset(each.origin[0] for each, gap in zip(stand, gaps, strict=True) if gap <= delta)] = None
-    return [inputs for inputs in sets if len(inputs) > 1]
 
 
 def _nearest(around: Surroundings, target: FloatArray) -> int:

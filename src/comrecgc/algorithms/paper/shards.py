@@ -20,7 +20,6 @@ import numpy as np
 from comrecgc.algorithms import checkpoint as checkpoints
 from comrecgc.algorithms.checkpoint import Checkpoint, Reached, model_facts
 from comrecgc.algorithms.paper.walk import MultiHeadState, MultiHeadWalk, Walker, merge_candidates
-from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
 from comrecgc.run import LocalEngine, Progress, reproducible
 from comrecgc.scoring import NeighbourhoodScorer
@@ -43,10 +42,6 @@ class ShardedWalk:
     num_shards: int = 2
     seed: int = 0
     checkpoint: Path | None = None
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.num_shards <= self.walk.num_steps:
-            raise InputError(f"num_shards must lie in 1…{self.walk.num_steps}, the steps (got {self.num_shards})")
 
     def run(
         self,

@@ -74,22 +74,6 @@ class MultiHeadWalk:
     sample: int | None = 2000
     cache_bytes: int = 512 << 20
 
-    def __post_init__(self) -> None:
-        if self.num_heads < 1:
-            raise InputError(f"num_heads must be at least 1 (got {self.num_heads})")
-        if self.num_steps < 1:
-            raise InputError(f"num_steps must be at least 1 (got {self.num_steps})")
-        for name in ("capacity", "max_cost", "sample"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be at least 1 (got {value})")
-        if self.cache_bytes < 0:
-            raise InputError(f"cache_bytes must not be negative (got {self.cache_bytes})")
-        if not 0 < self.teleport < 1:
-            raise InputError(f"teleport must lie strictly between 0 and 1 (got {self.teleport})")
-        if self.max_distance is not None and not self.max_distance > 0:
-            raise InputError(f"max_distance must be positive (got {self.max_distance})")
-
     def run(self, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], rng: np.random.Generator) -> list[Reached]:
         """The candidates that a walk from the inputs finds, most visited first.
 

@@ -9,8 +9,7 @@ with one more.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -30,59 +29,41 @@ _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`change
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CompositeChanges(Columns):
-    """Several changes made together, and what came of it, one a row.
+class ChangeRows(Columns):
+    """Single changes made together, one or several a row, and what came of it.
 
     Args:
-        members: Keys of the single rules that the changes belong to, `[V, m]`, at radius 0,
-        exact: and at radius 1.
+        key: Key of the rule at radius 0 that a row carries out, `[V]`.
         input: Place among the inputs, `[V]`.
-        change: The changes, `[V, m, 4]`.
-        cost: Elements they change, `[V]`.
-        grown: What they add to the size of the graph, `[V]`.
+        part: The single changes, `[V, m]`; -1 where a row has fewer.
         margin: Log-odds of accept, `[V]`.
         goal: Log-odds of what counts, `[V]`.
     """
 
-    members: npt.NDArray[np.uint64]
-    exact: npt.NDArray[np.uint64]
+    key: npt.NDArray[np.uint64]
     input: IntArray
-    change: IntArray
-    cost: IntArray
-    grown: IntArray
+    part: IntArray
     margin: FloatArray
     goal: FloatArray
 
     @classmethod
-    def of(cls, singles: Changes) -> CompositeChanges:
-        """Single changes."""
-        s = singles
-        return cls(
-            members=s.rule[:, :1], exact=s.rule[:, 1:], input=s.input, change=s.change,
-            cost=s.cost, grown=s.grown, margin=s.margin, goal=s.goal,
-        )  # fmt: skip
+    def of(cls, singles: Changes) -> ChangeRows:
+        """Single changes, each a row."""
+        part = np.arange(len(singles), dtype=np.int32)[:, None]
+        return cls(key=singles.rule[:, 0], input=singles.input, part=part, margin=singles.margin, goal=singles.goal)
 
-    @classmethod
-    def both(
-        cls, one: CompositeChanges, rows: npt.NDArray[np.int64], other: CompositeChanges, others: npt.NDArray[np.int64]
-    ) -> CompositeChanges:
-        """Rows of one made together with rows of another, not scored."""
-        unknown = np.full(len(rows), np.nan)
-        return cls(
-            members=np.concatenate([one.members[rows], other.members[others]], axis=1),
-            exact=np.concatenate([one.exact[rows], other.exact[others]], axis=1),
-            input=one.input[rows],
-            change=np.concatenate([one.change[rows], other.change[others]], axis=1),
-            cost=one.cost[rows] + other.cost[others],
-            grown=one.grown[rows] + other.grown[others],
-            margin=unknown,
-            goal=unknown,
+    def keys(self, radius: int, singles: Changes, scorer: ChangeScorer) -> npt.NDArray[np.uint64]:
+        """Key at a radius of the rule that each row carries out, `[V]`; at radius 2, of single changes, 0 where too much lies around."""
+        if radius == 0:
+            return self.key
+        exact = singles.rule[self.part, 1]
+        if self.part.shape[1] > 1:
+            return scorer.exact_keys(self.input, singles.change[self.part, 0], exact)
+        return (
+            exact[:, 0]
+            if radius == 1
+            else scorer.widened_keys(self.input, singles.change[self.part[:, 0], 0], exact[:, 0])
         )
-
-    @cached_property
-    def rule(self) -> npt.NDArray[np.uint64]:
-        """Key of the rule that each row carries out, `[V]`: its single rules, and which of them share an anchor."""
-        return composite_keys(self.members, self.change)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,7 +81,7 @@ class Parts:
         grown: What it adds to the size of the graph, `[K, N]`.
     """
 
-    made: CompositeChanges
+    made: ChangeRows
     row: npt.NDArray[np.int64]
     height: npt.NDArray[np.float32]
     first: npt.NDArray[np.int32]
@@ -137,7 +118,7 @@ def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 @dataclass(frozen=True, kw_only=True)
 class Composition:
-    """Search for composite rules.
+    """How much a search for composite rules tries.
 
     Args:
         num_parts: Single rules that are combined.
@@ -159,68 +140,21 @@ class Composition:
     further_slack: float = 1.0
     most_changes: int = 3
 
-    def search(
-        self,
-        singles: Changes,
-        base: FloatArray,
-        scorer: ChangeScorer,
-        oracle: Oracle,
-        *,
-        most_nodes: float = np.inf,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[list[CompositeChanges], bool]:
-        """Rules of two changes, and of three, as far as they were worth a try, and whether there was time for all.
 
-        Args:
-            singles: Single changes, scored.
-            base: Log-odds of what counts, of every input as it is.
-            scorer: Carries out and scores changes.
-            oracle: The models that decide.
-            most_nodes: Nodes of all graphs made of two changes, and as many again of three; where there would be more, fewer places are tried.
-            deadline: When to stop, as `time.monotonic()` counts.
-            progress: Called as work proceeds.
-        """
-        if self.most_changes < 2 or not len(singles):
-            return [], True
-        state = _Search(self, singles, base, scorer, oracle, most_nodes, deadline, progress)
-        single = state.parts(CompositeChanges.of(singles), self.num_parts)
-        found = state.combine(single, single)
-        if found and self.most_changes > 2:
-            found += state.combine(state.parts(CompositeChanges.concatenate(found), self.num_extended), single)
-        return found, not state.out_of_time
+class CompositeSearch:
+    """Makes single changes together, on some inputs.
 
-    def carry_out(
-        self,
-        pairs: npt.NDArray[np.uint64],
-        triples: npt.NDArray[np.uint64],
-        singles: Changes,
-        base: FloatArray,
-        scorer: ChangeScorer,
-        oracle: Oracle,
-    ) -> list[CompositeChanges]:
-        """Known rules of several changes, made at the places where a search would make them.
+    Args:
+        config: How much is tried.
+        singles: Single changes, scored.
+        base: Log-odds of what counts, of every input as it is.
+        scorer: Carries out and scores changes.
+        oracle: The models that decide.
+        most_nodes: Nodes of all graphs made of two changes, and as many again of three; where there would be more, fewer places are tried.
+        deadline: When to stop, as `time.monotonic()` counts.
+        progress: Called as work proceeds.
+    """
 
-        Args:
-            pairs: Single rules to be carried out together, `[P, 2]`.
-            triples: Keys of pairs, and a single rule to be carried out beside each, `[T, 2]`.
-            singles: Single changes, scored.
-            base: Log-odds of what counts, of every input as it is.
-            scorer: Carries out and scores changes.
-            oracle: The models that decide.
-        """
-        state = _Search(self, singles, base, scorer, oracle)
-        parts = np.unique(np.concatenate([pairs.ravel(), triples[:, 1]]))
-        single = state.parts(CompositeChanges.of(singles), parts)
-        found = [state.make(single, single, np.searchsorted(parts, pairs), same=True)]
-        if len(triples):
-            names = np.unique(triples[:, 0])
-            both = np.stack([np.searchsorted(names, triples[:, 0]), np.searchsorted(parts, triples[:, 1])], axis=1)
-            found.append(state.make(state.parts(found[0], names), single, both, same=False))
-        return found
-
-
-class _Search:
     def __init__(
         self,
         config: Composition,
@@ -228,6 +162,7 @@ class _Search:
         base: FloatArray,
         scorer: ChangeScorer,
         oracle: Oracle,
+        *,
         most_nodes: float = np.inf,
         deadline: float | None = None,
         progress: Progress | None = None,
@@ -246,12 +181,38 @@ class _Search:
         # What covers what so far: rules of one change, at radius 0.
         self.sets = _sets(singles.rule[accepted, 0], singles.input[accepted])
 
-    def parts(self, made: CompositeChanges, wanted: int | npt.NDArray[np.uint64]) -> Parts:
+    def search(self) -> tuple[list[ChangeRows], bool]:
+        """Rules of two changes, and of three, as far as they were worth a try, and whether there was time for all."""
+        if self.config.most_changes < 2 or not len(self.singles):
+            return [], True
+        single = self.parts(ChangeRows.of(self.singles), self.config.num_parts)
+        found = self.combine(single, single)
+        if found and self.config.most_changes > 2:
+            found += self.combine(self.parts(ChangeRows.concatenate(found), self.config.num_extended), single)
+        return found, not self.out_of_time
+
+    def carry_out(self, pairs: npt.NDArray[np.uint64], triples: npt.NDArray[np.uint64]) -> list[ChangeRows]:
+        """Known rules of several changes, made at the places where a search would make them.
+
+        Args:
+            pairs: Single rules to be carried out together, `[P, 2]`.
+            triples: Keys of pairs, and a single rule to be carried out beside each, `[T, 2]`.
+        """
+        parts = np.unique(np.concatenate([pairs.ravel(), triples[:, 1]]))
+        single = self.parts(ChangeRows.of(self.singles), parts)
+        found = [self.make(single, single, np.searchsorted(parts, pairs), same=True)]
+        if len(triples):
+            names = np.unique(triples[:, 0])
+            both = np.stack([np.searchsorted(names, triples[:, 0]), np.searchsorted(parts, triples[:, 1])], axis=1)
+            found.append(self.make(self.parts(found[0], names), single, both, same=False))
+        return found
+
+    def parts(self, made: ChangeRows, wanted: int | npt.NDArray[np.uint64]) -> Parts:
         """The rules of these keys, which increase, or as many as close most of the gaps to oracle, over all inputs."""
         rise = (made.goal - self.base[made.input]).astype(np.float32)
         rows = np.flatnonzero(np.isfinite(rise))
         rise = rise[rows]
-        names, of = np.unique(made.rule[rows], return_inverse=True)
+        names, of = np.unique(made.key[rows], return_inverse=True)
         order = np.lexsort((rows, -rise, made.input[rows], of))
         rows, rise, of = rows[order], rise[order], of[order]
         at = made.input[rows]
@@ -277,17 +238,19 @@ class _Search:
         starts, nums, costs, growths = (np.zeros(shape, np.int32) for _ in range(4))
         rises = np.full(shape, -np.inf, np.float32)
         starts[part, where], nums[part, where], rises[part, where] = first, ends - first, rise[first]
-        costs[part, where], growths[part, where] = made.cost[rows[first]], made.grown[rows[first]]
+        singles = made.part[rows[first]]
+        costs[part, where] = self.singles.cost[singles].sum(axis=1)
+        growths[part, where] = self.singles.grown[singles].sum(axis=1)
         return Parts(
             made=made, row=rows, height=rise, first=starts, num=nums, rise=rises, cost=costs, grown=growths
         )  # fmt: skip
 
-    def combine(self, left: Parts, right: Parts) -> list[CompositeChanges]:
+    def combine(self, left: Parts, right: Parts) -> list[ChangeRows]:
         """The most promising combinations, scored; round after round, by what is still open."""
-        done: list[CompositeChanges] = []
+        done: list[ChangeRows] = []
         tried = np.zeros((len(left), len(right)), bool)
         same = left is right
-        stage = f"combining {left.made.members.shape[1] + right.made.members.shape[1]} changes"
+        stage = f"combining {left.made.part.shape[1] + right.made.part.shape[1]} changes"
         for round_ in range(self.config.num_rounds):
             if self.deadline is not None and time.monotonic() > self.deadline:
                 self.out_of_time = True
@@ -309,7 +272,7 @@ class _Search:
             made = self._make_best(left, right, pairs, weight, same=same)
             done.append(made)
             accepted = made.goal > ACCEPTED
-            self.sets += _sets(made.rule[accepted], made.input[accepted])
+            self.sets += _sets(made.key[accepted], made.input[accepted])
             self.out_of_time |= self.deadline is not None and time.monotonic() > self.deadline
             if self.progress is not None:
                 self.progress(stage, round_ + 1, self.config.num_rounds, "")
@@ -340,22 +303,22 @@ class _Search:
             weight[self.sets[row]] = 0.1
         return weight
 
-    def make(self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], *, same: bool) -> CompositeChanges:
+    def make(self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], *, same: bool) -> ChangeRows:
         """Make and score pairs of rules: at their best places, and at more where those are not accepted."""
         turned = np.zeros((len(pairs), len(self.base)), bool)
         tried = [self._made_at(left, right, pairs, turned, same=same, further=further) for further in (False, True)]
-        return _closest(CompositeChanges.concatenate([made for made, _ in tried]))
+        return _closest(ChangeRows.concatenate([made for made, _ in tried]))
 
     def _make_best(
         self, left: Parts, right: Parts, pairs: npt.NDArray[np.int64], weight: npt.NDArray[np.float32], *, same: bool
-    ) -> CompositeChanges:
+    ) -> ChangeRows:
         """What `make` makes of those pairs that turn the most at their best places."""
         turned = np.zeros((len(pairs), len(self.base)), bool)
         made, pair = self._made_at(left, right, pairs, turned, same=same, further=False)
         best = np.sort(np.argsort(-(turned @ weight), kind="stable")[: self.num_kept])
         most = int(np.clip(_MOST_PLACES // max(turned[best].size, 1), _PLACES, _MORE_PLACES))
         more, _ = self._made_at(left, right, pairs[best], turned[best], same=same, further=True, most_places=most)
-        return _closest(CompositeChanges.concatenate([made.take(np.flatnonzero(np.isin(pair, best))), more]))
+        return _closest(ChangeRows.concatenate([made.take(np.flatnonzero(np.isin(pair, best))), more]))
 
     def _made_at(
         self,
@@ -367,7 +330,7 @@ class _Search:
         same: bool,
         further: bool,
         most_places: int = _PLACES,
-    ) -> tuple[CompositeChanges, npt.NDArray[np.int64]]:
+    ) -> tuple[ChangeRows, npt.NDArray[np.int64]]:
         """Pairs of rules made at their best places, or further ones, where they have not turned an input; notes those that they turn now."""
         least = self.need * np.float32(1 - (self.config.further_slack if further else self.config.slack))
         where = ~turned
@@ -381,22 +344,22 @@ class _Search:
         some = self.scorer.some_places(left.made.input[one], pair, self.most_nodes)
         if some is not None:
             pair, one, other = pair[some], one[some], other[some]
-        made = CompositeChanges.both(left.made, one, right.made, other)
-        margin, goal = self.oracle.judge(
-            self.scorer, made.input, made.change, deadline=self.deadline, progress=self.watch
-        )
-        made = replace(made, margin=margin, goal=goal)
+        inputs, part = left.made.input[one], np.concatenate([left.made.part[one], right.made.part[other]], axis=1)
+        change = self.singles.change[part, 0]
+        margin, goal = self.oracle.judge(self.scorer, inputs, change, deadline=self.deadline, progress=self.watch)
+        key = composite_keys(self.singles.rule[part, 0], change)
+        made = ChangeRows(key=key, input=inputs, part=part, margin=margin, goal=goal)
         accepted = np.flatnonzero(goal > ACCEPTED)
         turned[pair[accepted], made.input[accepted]] = True
         possible = np.flatnonzero(np.isfinite(margin))
         return made.take(possible), pair[possible]
 
 
-def _closest(made: CompositeChanges) -> CompositeChanges:
+def _closest(made: ChangeRows) -> ChangeRows:
     """Rows that are accepted, and of the others the few of each rule and input that come closest."""
-    order = np.lexsort((np.arange(len(made.goal)), -made.goal, made.input, made.rule))
+    order = np.lexsort((np.arange(len(made.goal)), -made.goal, made.input, made.key))
     new = (
-        np.r_[True, (np.diff(made.rule[order]) != 0) | (np.diff(made.input[order]) != 0)]
+        np.r_[True, (np.diff(made.key[order]) != 0) | (np.diff(made.input[order]) != 0)]
         if len(order)
         else np.zeros(0, bool)
     )

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules.choice import KINDS
-from comrecgc.algorithms.rules.groups import MAX_NODES, Group
 from comrecgc.algorithms.rules.table import MOST_CHANGES, Entries, MiningCounts, RuleColumns, RuleTable
+from comrecgc.algorithms.rules.vocabulary import MAX_NODES, Group
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, fingerprint
 from comrecgc.run import load_arrays, refusing_damage, require, save_arrays

@@ -14,13 +14,19 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
-from comrecgc.algorithms.rules.composition import Composition
+from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.files import load_table
-from comrecgc.algorithms.rules.matcher import PatternMatcher
 from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, IntArray, Oracle, log_odds
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.population import Census
-from comrecgc.algorithms.rules.reading import MinedRule, entry_sites, read_rule, read_rules, rule_isomorphism
+from comrecgc.algorithms.rules.reading import (
+    MinedRule,
+    PatternMatcher,
+    entry_sites,
+    read_rule,
+    read_rules,
+    rule_isomorphism,
+)
 from comrecgc.algorithms.rules.table import Entries, RuleTable, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
@@ -107,9 +113,10 @@ def mine_rules(
     counting = oracle.log_odds(rejects.graphs, base)
     most_nodes = most_nodes_of(oracle, rejects, deadline)
     singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
-    composites, complete = Composition(most_changes=task.algorithm.max_changes).search(
-        singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
-    )
+    composition = Composition(most_changes=task.algorithm.max_changes)
+    composites, complete = CompositeSearch(
+        composition, singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
+    ).search()
     chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     table = tabulate(
         singles, composites, scorer, base, oracle=oracle, most_rules=most_rules,

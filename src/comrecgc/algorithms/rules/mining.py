@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
-from comrecgc.algorithms.rules.permission import Permission
+from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, room_for
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, Jury
@@ -413,7 +413,7 @@ class Oracle:
     panel: tuple[Classifier, ...] = ()
     confirm: bool = False
     needed: int | None = None
-    permission: Permission | None = None
+    permission: MolecularPermission | None = None
     jury: Jury | None = None
     folds: npt.NDArray[np.int64] | None = None
     tally: Tally = field(default_factory=Tally)

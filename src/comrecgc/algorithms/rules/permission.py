@@ -7,12 +7,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.rules.groups import Group
+from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.graphs import (
     ChangedGraphs,
     Graph,
@@ -35,30 +35,6 @@ BoolArray = npt.NDArray[np.bool_]
 MOST_PLACES = 256
 """Places of a rule in one molecule that wishes are looked at."""
 _SINGLE = 0
-
-
-class Permission(Protocol):
-    """Says which changes count, whatever the model makes of them."""
-
-    def allowed(
-        self,
-        scorer: ChangeScorer,
-        inputs: IntArray,
-        changes: IntArray,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-    ) -> BoolArray:
-        """Mask of the rows `[V]`.
-
-        Args:
-            scorer: Carries out changes.
-            inputs: Whom each row changes, `[V]`, not decreasing.
-            changes: The changes, `[V, k, 4]`.
-            deadline: When to stop, as `time.monotonic()` counts; what was not looked at by then is not allowed.
-            progress: Called as work proceeds.
-        """
-        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,6 +65,15 @@ class MolecularPermission:
         deadline: float | None = None,
         progress: Progress | None = None,
     ) -> BoolArray:
+        """Which rows of changes count, whatever the model makes of them, `[V]`.
+
+        Args:
+            scorer: Carries out changes.
+            inputs: Whom each row changes, `[V]`, not decreasing.
+            changes: The changes, `[V, k, 4]`.
+            deadline: When to stop, as `time.monotonic()` counts; what was not looked at by then is not allowed.
+            progress: Called as work proceeds.
+        """
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(scorer.inputs) + 1))

@@ -21,10 +21,9 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.rules import enumeration_kernels
 from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose_for_all, wilson_interval
-from comrecgc.algorithms.rules.composition import CompositeChanges, Composition, composite_keys
-from comrecgc.algorithms.rules.matcher import PatternMatcher
+from comrecgc.algorithms.rules.composition import ChangeRows, CompositeSearch, Composition, composite_keys
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle, log_odds
-from comrecgc.algorithms.rules.reading import read_rules
+from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, packed
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
@@ -155,11 +154,10 @@ def count_rules(
     """
     scorer = ChangeScorer(inputs=inputs, vocabulary=vocabulary)
     singles = scorer.changes(oracle, wanted=index.wanted)
-    composites: list[CompositeChanges] = []
+    composites: list[ChangeRows] = []
     if len(index.pairs) and len(singles):
-        composites = Composition().carry_out(
-            index.pairs, index.triples, singles, oracle.log_odds(inputs, base), scorer, oracle
-        )
+        search = CompositeSearch(Composition(), singles, oracle.log_odds(inputs, base), scorer, oracle)
+        composites = search.carry_out(index.pairs, index.triples)
     shape = (len(index.key), len(inputs))
     turned = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
     for key, input_ in _accepted_keys(singles, composites, scorer, index):
@@ -172,22 +170,17 @@ def count_rules(
 
 
 def _accepted_keys(
-    singles: Changes, composites: Sequence[CompositeChanges], scorer: ChangeScorer, index: RuleIndex
+    singles: Changes, composites: Sequence[ChangeRows], scorer: ChangeScorer, index: RuleIndex
 ) -> Iterator[tuple[Keys, IntArray]]:
     """Rules of every radius that are accepted somewhere, and the inputs where that is: keys and inputs, in pairs."""
-    rows = np.flatnonzero(singles.accepted)
-    narrow, exact = singles.rule[rows].T
-    yield narrow, singles.input[rows]
-    yield exact, singles.input[rows]
-    rows = rows[np.isin(exact, index.exact)]
-    yield (
-        scorer.widened_keys(singles.input[rows], singles.change[rows, 0], singles.rule[rows, 1]),
-        singles.input[rows],
-    )
-    for made in composites:
-        rows = np.flatnonzero(made.goal > ACCEPTED)
-        yield made.rule[rows], made.input[rows]
-        yield scorer.exact_keys(made.input[rows], made.change[rows], made.exact[rows]), made.input[rows]
+    for made in (ChangeRows.of(singles), *composites):
+        rows = made.take(np.flatnonzero(made.goal > ACCEPTED))
+        exact = rows.keys(1, singles, scorer)
+        yield rows.key, rows.input
+        yield exact, rows.input
+        if made.part.shape[1] == 1:
+            rows = rows.take(np.flatnonzero(np.isin(exact, index.exact)))
+            yield rows.keys(2, singles, scorer), rows.input
 
 
 # All graphs in blocks, and the choice for all.

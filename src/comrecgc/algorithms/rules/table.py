@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.rules.composition import CompositeChanges
-from comrecgc.algorithms.rules.groups import Group
+from comrecgc.algorithms.rules.composition import ChangeRows
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, IntArray, Oracle
+from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.graphs import GraphBatch, NeighbourIndex
 from comrecgc.run import Progress
 from comrecgc.scoring import change_kernels
@@ -227,7 +227,7 @@ class RuleTable:
 
 def tabulate(
     singles: Changes,
-    composites: Sequence[CompositeChanges],
+    composites: Sequence[ChangeRows],
     scorer: ChangeScorer,
     base: npt.NDArray[np.float64],
     *,
@@ -259,34 +259,34 @@ def tabulate(
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     common = np.lexsort((key, -accepted))[:_LOOKED_AT]
     common = np.sort(common[accepted[common] >= least_inputs])
-    applicable = _applicable(singles, rows, start[common], scorer, len(base))
+    applicable = _applicable(rows.take(start[common]), singles, scorer, len(base))
     success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
     worth = _kept(key[common], accepted[common], success, most_rules)
     kept, applicable = common[worth], applicable[worth]
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
-    votes = oracle.votes(scorer, entries.input, entries.change.astype(np.int32))
-    truth = oracle.truth(scorer, entries.input, entries.change.astype(np.int32), progress)
-    first = start[kept]
-    change = rows.change[first]
-    gained = _labels_gained(rows.input[first], change, scorer)
+    change = _changes(entries, singles)
+    votes, truth = oracle.votes(scorer, entries.input, change), oracle.truth(scorer, entries.input, change, progress)
+    first = rows.take(start[kept])
+    change = _changes(first, singles)
+    gained = _labels_gained(first.input, change, scorer)
     return RuleTable(
         rules=RuleColumns(
             key=key[kept],
-            general=rows.general[first],
-            radius=rows.radius[first],
+            general=first.general,
+            radius=first.radius,
             kinds=change[:, :, 0].astype(np.int8),
-            cost=rows.cost[first],
+            cost=np.where(first.part >= 0, singles.cost[first.part], 0).sum(axis=1).astype(np.int32),
             adds=gained > 0,
             removes=gained < 0,
             applicable=applicable,
             random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
-            exact=(change[:, 1, 0] < 0) & (rows.radius[first] < WIDE) & (singles.num_untried == 0),
+            exact=(change[:, 1, 0] < 0) & (first.radius < WIDE) & (singles.num_untried == 0),
         ),
         entries=Entries(
             rule=np.searchsorted(key[kept], entries.key),
             input=entries.input,
-            change=entries.change,
+            change=_changes(entries, singles).astype(np.int16),
             margin=entries.margin.astype(np.float32),
             votes=votes,
             truth=truth,
@@ -304,27 +304,26 @@ def tabulate(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Rows(Columns):
-    """Accepted changes of all sorts, one a row."""
+class RuleRows(ChangeRows):
+    """Accepted changes as entries of rules.
 
-    key: npt.NDArray[np.uint64]
+    Args:
+        key: Key of the rule at its own radius, `[V]`.
+        general: Key of the rule of the same changes at radius 0, `[V]`.
+        radius: Radius of the rule, `[V]`.
+    """
+
     general: npt.NDArray[np.uint64]
     radius: npt.NDArray[np.int8]
-    input: IntArray
-    change: npt.NDArray[np.int16]  # [V, 3, 4]
-    members: npt.NDArray[np.uint64]  # [V, 3]: single rules of radius 0 or 1, 0 where there are fewer
-    cost: IntArray
-    margin: npt.NDArray[np.float64]
-    goal: npt.NDArray[np.float64]
 
-    def best(self) -> _Rows:
+    def best(self) -> RuleRows:
         """The best row of every rule and input, in their order."""
         order = np.lexsort((np.arange(len(self.key)), -self.goal, self.input, self.key))
         key, input_ = self.key[order], self.input[order]
         first = np.r_[True, (key[1:] != key[:-1]) | (input_[1:] != input_[:-1])] if len(key) else np.zeros(0, bool)
         return self.take(order[first])
 
-    def turning(self, least: int) -> _Rows:
+    def turning(self, least: int) -> RuleRows:
         """The rows, one for every rule and input, of rules that turn at least so many inputs."""
         keys, of, count = np.unique(self.key, return_inverse=True, return_counts=True)
         return self.take(np.flatnonzero((count >= least)[of] & (keys > 0)[of]))
@@ -332,59 +331,37 @@ class _Rows(Columns):
 
 def accepted_rows(
     singles: Changes,
-    composites: Sequence[CompositeChanges],
+    composites: Sequence[ChangeRows],
     scorer: ChangeScorer,
     least_inputs: int,
     *,
     definite: npt.NDArray[np.bool_] | None,
-) -> _Rows:
+) -> RuleRows:
     """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
-
-    def plain(rows: npt.NDArray[np.int64], made: Changes | CompositeChanges, radius: int) -> npt.NDArray[np.int64]:
-        if definite is None or radius == WIDE:
-            return rows
-        return rows[_say_enough(made.input[rows], made.change[rows], radius, scorer, definite)]
-
-    all_rows = np.flatnonzero(singles.accepted)
-    narrow, exact = singles.rule.T
-    wide = np.zeros(len(exact), np.uint64)
-    wide[all_rows] = scorer.widened_keys(singles.input[all_rows], singles.change[all_rows, 0], exact[all_rows])
-    parts = [
-        _Rows(
-            key=key[rows],
-            general=narrow[rows],
-            radius=np.full(len(rows), radius, np.int8),
-            input=singles.input[rows],
-            change=_padded(singles.change[rows].astype(np.int16), -1),
-            members=_padded(members[rows, None], 0),
-            cost=singles.cost[rows],
-            margin=singles.margin[rows],
-            goal=singles.goal[rows],
-        ).best()
-        for radius, key, members in ((0, narrow, narrow), (1, exact, exact), (2, wide, exact))
-        for rows in [plain(all_rows, singles, radius)]
-    ]
-    parts[2] = parts[2].turning(least_inputs)  # since there are so many
-    for made in composites:
-        all_rows = np.flatnonzero(made.goal > ACCEPTED)
-        exact = np.zeros(len(made.goal), np.uint64)
-        exact[all_rows] = scorer.exact_keys(made.input[all_rows], made.change[all_rows], made.exact[all_rows])
-        parts += [
-            _Rows(
-                key=key[rows],
-                general=made.rule[rows],
+    parts = []
+    for made in (ChangeRows.of(singles), *composites):
+        accepted = made.take(np.flatnonzero(made.goal > ACCEPTED))
+        for radius in (0, 1, WIDE) if made.part.shape[1] == 1 else (0, 1):
+            rows = accepted
+            if definite is not None and radius < WIDE:
+                change = singles.change[rows.part, 0]
+                rows = rows.take(np.flatnonzero(_say_enough(rows.input, change, radius, scorer, definite)))
+            best = RuleRows(
+                key=rows.keys(radius, singles, scorer),
+                general=rows.key,
                 radius=np.full(len(rows), radius, np.int8),
-                input=made.input[rows],
-                change=_padded(made.change[rows].astype(np.int16), -1),
-                members=_padded(members[rows], 0),
-                cost=made.cost[rows],
-                margin=made.margin[rows],
-                goal=made.goal[rows],
+                input=rows.input,
+                part=np.pad(rows.part, [(0, 0), (0, MOST_CHANGES - rows.part.shape[1])], constant_values=-1),
+                margin=rows.margin,
+                goal=rows.goal,
             ).best()
-            for radius, key, members in ((0, made.rule, made.members), (1, exact, made.exact))
-            for rows in [plain(all_rows, made, radius)]
-        ]
-    return _Rows.concatenate(parts).best()
+            parts.append(best.turning(least_inputs) if radius == WIDE else best)  # since there are so many
+    return RuleRows.concatenate(parts).best()
+
+
+def _changes(rows: ChangeRows, singles: Changes) -> IntArray:
+    """The changes of each row, `[V, 3, 4]`; a kind of -1 where it has fewer."""
+    return np.where((rows.part >= 0)[:, :, None], singles.change[rows.part, 0], -1)
 
 
 def _say_enough(
@@ -405,12 +382,6 @@ def _say_enough(
     return np.asarray(((kind < 0) | enough).all(axis=1), bool)
 
 
-def _padded(values: npt.NDArray[Any], fill: int) -> npt.NDArray[Any]:
-    """Values of up to three changes, `[V, 3, …]`."""
-    missing = MOST_CHANGES - values.shape[1]
-    return np.pad(values, [(0, 0), (0, missing)] + [(0, 0)] * (values.ndim - 2), constant_values=fill)
-
-
 def _kept(
     key: npt.NDArray[np.uint64], accepted: npt.NDArray[np.int64], success: npt.NDArray[np.float64], most: int
 ) -> npt.NDArray[np.int64]:
@@ -427,20 +398,14 @@ def _kept(
     return np.sort(np.concatenate([kept, rest[: most - len(kept)]]))
 
 
-def _applicable(
-    singles: Changes, rows: _Rows, first: npt.NDArray[np.int64], scorer: ChangeScorer, num_inputs: int
-) -> npt.NDArray[np.uint8]:
+def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer, num_inputs: int) -> npt.NDArray[np.uint8]:
     """Inputs that hold what each rule finds, packed; for composite rules, what each of its changes finds."""
-    members, radius = rows.members[first], rows.radius[first]
-    found = np.zeros(members.shape, np.uint64)
-    for which in range(singles.rule.shape[1]):
-        names, at = np.unique(singles.rule[:, which], return_index=True)
-        rule, place = np.nonzero((members > 0) & (np.minimum(radius, 1) == which)[:, None])
-        found[rule, place] = singles.found[at[np.searchsorted(names, members[rule, place])], which]
-    wide = np.flatnonzero(radius == WIDE)
+    found = singles.found[rules.part, np.minimum(rules.radius, 1)[:, None]]
+    found[rules.part < 0] = 0
+    wide = np.flatnonzero(rules.radius == WIDE)
     wider = np.unique(found[wide, 0])
-    change = rows.change[first[wide], 0].astype(np.int32)
-    found[wide, 0] = scorer.widened_keys(rows.input[first[wide]], change, found[wide, 0])
+    change = singles.change[rules.part[wide, 0], 0]
+    found[wide, 0] = scorer.widened_keys(rules.input[wide], change, found[wide, 0])
     return holding(found, wider, scorer, num_inputs)
 
 
@@ -471,7 +436,7 @@ def packed(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, 
     return bits
 
 
-def _labels_gained(inputs: IntArray, changes: npt.NDArray[np.int16], scorer: ChangeScorer) -> IntArray:
+def _labels_gained(inputs: IntArray, changes: IntArray, scorer: ChangeScorer) -> IntArray:
     """How many more nodes of each label there are after each row of changes, hydrogens that follow apart, `[K, L]`."""
     changing, groups = change_kernels, scorer.vocabulary.groups
     gained = np.zeros((len(inputs), scorer.vocabulary.num_labels), np.int32)
@@ -491,7 +456,7 @@ def _labels_gained(inputs: IntArray, changes: npt.NDArray[np.int16], scorer: Cha
 
 
 def _random_success(
-    singles: Changes, kinds: npt.NDArray[np.int16], applicable: npt.NDArray[np.uint8], num_inputs: int
+    singles: Changes, kinds: IntArray, applicable: npt.NDArray[np.uint8], num_inputs: int
 ) -> npt.NDArray[np.float32]:
     """What share of changes of the same kind are accepted, on average over the inputs a rule can be carried out on."""
     result = np.full(len(kinds), np.nan, np.float32)

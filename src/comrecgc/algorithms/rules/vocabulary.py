@@ -1,22 +1,259 @@
-"""What changes may speak of: labels, edge labels, the groups of the data, and what is familiar in it."""
+"""The vocabulary of changes: the groups of a dataset, and labels, as compiled code reads them."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import enumeration_kernels
-from comrecgc.algorithms.rules.groups import MAX_NODES, Group, familiar_pairs, find_groups, swap_costs
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, Ladder, Rung
 from comrecgc.molecules import Bonding, are_types, bonding_of, ladder_of
 from comrecgc.scoring import change_kernels
+
+MAX_NODES = 8
+"""Nodes of a group at most."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A rooted subgraph and the label of the edge it hangs on.
+
+    Args:
+        labels: Label of each node; the first is the root, which hangs on the anchor.
+        edges: Pairs of nodes, `i < j`.
+        edge_labels: Label of each edge.
+        bond: Label of the edge to the anchor.
+    """
+
+    labels: tuple[int, ...]
+    edges: tuple[tuple[int, int], ...]
+    edge_labels: tuple[int, ...]
+    bond: int
+
+    @property
+    def size(self) -> int:
+        """Nodes and edges, that to the anchor included."""
+        return len(self.labels) + len(self.edges) + 1
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Nodes below each node of the spanning tree that breadth-first search makes from the root."""
+        below: list[list[int]] = [[] for _ in self.labels]
+        seen, queue = {0}, [0]
+        for node in queue:
+            for i, j in self.edges:
+                other = j if i == node else i if j == node else None
+                if other is not None and other not in seen:
+                    seen.add(other)
+                    below[node].append(other)
+                    queue.append(other)
+        return tuple(tuple(nodes) for nodes in below)
+
+    @cached_property
+    def bonds(self) -> dict[tuple[int, int], int]:
+        """Label of every edge by its ends, smaller first."""
+        return dict(zip(self.edges, self.edge_labels, strict=True))
+
+
+def common_nodes(old: Group, new: Group) -> tuple[tuple[int, int], ...]:
+    """Pairs (node of `old`, node of `new`) that stay in place when one group becomes the other, root with root.
+
+    The trees below the roots are laid on each other so that the fewest elements change; for trees that is the least cost.
+    """
+    memo: dict[tuple[int, int], tuple[int, tuple[tuple[int, int], ...]]] = {}
+
+    def weight(group: Group, node: int) -> int:
+        return 2 + sum(weight(group, child) for child in group.children[node])
+
+    def lay(one: int, other: int) -> tuple[int, tuple[tuple[int, int], ...]]:
+        if (one, other) in memo:
+            return memo[one, other]
+        first, second = old.children[one], new.children[other]
+        base = int(old.labels[one] != new.labels[other])
+        best: tuple[int, tuple[tuple[int, int], ...]] | None = None
+        for targets in _injections(len(first), len(second)):
+            cost, pairs = base, [(one, other)]
+            used = set()
+            for child, target in zip(first, targets, strict=True):
+                if target is None:
+                    cost += weight(old, child)
+                    continue
+                used.add(target)
+                below, more = lay(child, second[target])
+                same = _bond(old, one, child) == _bond(new, other, second[target])
+                cost += below + int(not same)
+                pairs += more
+            cost += sum(weight(new, second[k]) for k in range(len(second)) if k not in used)
+            if best is None or cost < best[0]:
+                best = (cost, tuple(pairs))
+        assert best is not None
+        memo[one, other] = best
+        return best
+
+    return lay(0, 0)[1]
+
+
+def swap_cost(old: Group, new: Group) -> int:
+    """Elements that change when `new` takes the place of `old`, the nodes of `common_nodes` staying."""
+    kept = dict(common_nodes(old, new))
+    cost = int(old.bond != new.bond) + sum(old.labels[i] != new.labels[j] for i, j in kept.items())
+    cost += len(old.labels) + len(new.labels) - 2 * len(kept)
+    stays = 0
+    for (i, j), label in old.bonds.items():
+        if i in kept and j in kept:
+            a, b = sorted((kept[i], kept[j]))
+            if (a, b) in new.bonds:
+                stays += 1
+                cost += int(new.bonds[a, b] != label)
+    return cost + len(old.edges) + len(new.edges) - 2 * stays
+
+
+def _bond(group: Group, i: int, j: int) -> int:
+    return group.bonds[min(i, j), max(i, j)]
+
+
+@cache
+def _injections(count: int, room: int) -> list[tuple[Any, ...]]:
+    """Every way to give `count` children different places among `room`, or none where there are too few."""
+    places: list[int | None] = [*range(room), *([None] * max(count - room, 0))]
+    if count > 4 or room > 4:  # seven neighbours of one node: in the order they stand
+        return [tuple(places[:count])]
+    return list(dict.fromkeys(itertools.permutations(places, count)))
+
+
+def find_groups(
+    batch: GraphBatch, min_graphs: int
+) -> tuple[list[Group], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """The groups that hang in at least `min_graphs` graphs, their names (64-bit hashes) and in how many, in the order of the names.
+
+    Args:
+        batch: The graphs.
+        min_graphs: How many graphs must have it.
+    """
+    bonds = edge_labels_of(batch)
+    degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
+    names, places = enumeration_kernels.hanging_groups(
+        *(array.astype(np.int64) for array in (batch.labels, batch.edges, bonds, batch.node_ptr, batch.edge_ptr)),
+        change_kernels.new_work(int(batch.node_counts().max(initial=1)), int(degrees.max(initial=1))),
+    )  # fmt: skip
+    order = np.lexsort((places[:, 0], names))
+    names, places = names[order], places[order]
+    starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]]) if len(names) else np.zeros(0, np.int64)
+    new_graph = np.r_[True, (names[1:] != names[:-1]) | (places[1:, 0] != places[:-1, 0])] if len(names) else []
+    counts = np.add.reduceat(np.asarray(new_graph, np.int64), starts) if len(starts) else np.zeros(0, np.int64)
+    common = counts >= min_graphs
+    chosen = starts[common]
+    groups = [_read(batch, bonds, *places[row].tolist()) for row in chosen]
+    return groups, names[chosen], counts[common]
+
+
+def familiar_pairs(num_labels: int, num_edge_labels: int, known: npt.NDArray[np.uint64]) -> list[Group]:
+    """Groups of two nodes that the data need not hold as a whole: each node would be familiar beside some anchor.
+
+    Args:
+        num_labels: Size of the node label alphabet.
+        num_edge_labels: Size of the edge label alphabet.
+        known: Familiar surroundings (`Familiarity.known`).
+    """
+    found = enumeration_kernels.familiar_pairs(num_labels, num_edge_labels, known)
+    return [Group((root, leaf), ((0, 1),), (inner,), bond) for root, bond, leaf, inner in found.tolist()]
+
+
+def edge_labels_of(batch: GraphBatch) -> npt.NDArray[np.int32]:
+    """Edge labels of a batch; 0 throughout where it has none."""
+    return np.zeros(len(batch.edges), np.int32) if batch.edge_labels is None else batch.edge_labels
+
+
+def _read(batch: GraphBatch, bonds: npt.NDArray[np.int32], graph: int, anchor: int, root: int, size: int) -> Group:
+    """The group that hangs there, its nodes in breadth-first order, smaller labels first."""
+    first = int(batch.node_ptr[graph])
+    rows = slice(batch.edge_ptr[graph], batch.edge_ptr[graph + 1])
+    edges = (batch.edges[rows] - first).tolist()
+    labels = batch.labels[first : batch.node_ptr[graph + 1]].tolist()
+    around: dict[int, dict[int, int]] = {}
+    for (i, j), bond in zip(edges, bonds[rows].tolist(), strict=True):
+        around.setdefault(i, {})[j] = bond
+        around.setdefault(j, {})[i] = bond
+    nodes = [root]
+    for node in nodes:
+        below = [other for other in around[node] if other != anchor and other not in nodes]
+        nodes += sorted(below, key=lambda other: (labels[other], around[node][other], other))
+    assert len(nodes) == size
+    place = {node: k for k, node in enumerate(nodes)}
+    inner = sorted(
+        (min(place[i], place[j]), max(place[i], place[j]), around[i][j]) for i, j in edges if i in place and j in place
+    )
+    return Group(
+        tuple(labels[node] for node in nodes),
+        tuple((i, j) for i, j, _ in inner),
+        tuple(bond for _, _, bond in inner),
+        around[anchor][root],
+    )
+
+
+def swap_costs(groups: Sequence[Group]) -> npt.NDArray[np.int64]:
+    """`swap_cost` of every pair, `[G, G]`; trees are compared by their subtrees, of which many groups share most."""
+    trees = _Trees()
+    roots = [trees.add(group, 0) if len(group.edges) == len(group.labels) - 1 else None for group in groups]
+    costs = np.zeros((len(groups), len(groups)), np.int64)
+    for i, j in itertools.combinations(range(len(groups)), 2):
+        one, other = roots[i], roots[j]
+        if one is None or other is None:
+            cost = swap_cost(groups[i], groups[j])
+        else:
+            cost = trees.distance(one, other) + int(groups[i].bond != groups[j].bond)
+        costs[i, j] = costs[j, i] = cost
+    return costs
+
+
+class _Trees:
+    """Rooted labelled trees, each kept once, and the least cost to make one of another with their roots in place."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, tuple[tuple[int, int], ...]], int] = {}
+        self.nodes: list[tuple[int, tuple[tuple[int, int], ...]]] = []  # label, (bond, tree) below
+        self.weights: list[int] = []  # elements, with the edge above
+        self.memo: dict[tuple[int, int], int] = {}
+
+    def add(self, group: Group, node: int) -> int:
+        below = tuple(sorted((_bond(group, node, child), self.add(group, child)) for child in group.children[node]))
+        key = (group.labels[node], below)
+        if key not in self.known:
+            self.known[key] = len(self.nodes)
+            self.nodes.append(key)
+            self.weights.append(2 + sum(self.weights[tree] for _, tree in below))
+        return self.known[key]
+
+    def distance(self, one: int, other: int) -> int:
+        if one == other:
+            return 0
+        if one > other:
+            one, other = other, one
+        if (one, other) not in self.memo:
+            (label, first), (other_label, second) = self.nodes[one], self.nodes[other]
+            fewer, more = (first, second) if len(first) <= len(second) else (second, first)
+            total = sum(self.weights[tree] for _, tree in more)
+            best = min(
+                sum(
+                    int(bond != more[k][0]) + self.distance(tree, more[k][1]) - self.weights[more[k][1]]
+                    for (bond, tree), k in zip(fewer, places, strict=True)
+                )
+                for places in _injections(len(fewer), len(more))
+            )
+            self.memo[one, other] = int(label != other_label) + total + best
+        return self.memo[one, other]
+
+
+# What changes may speak of, compiled.
+
 
 OFFERED = (64, 128)
 """Groups that are offered to be attached, at least and at most: the most common ones. Any group of the data can be detached."""

@@ -26,12 +26,11 @@ from comrecgc.cover import (
     with_counterfactuals,
 )
 from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, apply_path, simplify_path
-from comrecgc.models import Embedder, edit_path, ged_interval
+from comrecgc.models import Embedder, edit_path, map_nodes
 from comrecgc.run import Progress, RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
 if TYPE_CHECKING:
-    from comrecgc.algorithms.baselines.summary import GlobalSummary
     from comrecgc.algorithms.plausibility import Plausibility
 
 _MEASURED_INPUTS = 64
@@ -50,7 +49,6 @@ class Candidates:
         centres: Recourses the search ended with; None where it chose none.
         curve: Coverage as the search went on; empty where it was not counted.
         complete: Whether the search finished; False if time was up.
-        summary: A few of the candidates that are near many inputs, where a baseline was asked for them.
     """
 
     pairs: RecoursePairs
@@ -59,7 +57,6 @@ class Candidates:
     centres: FloatArray | None = None
     curve: tuple[float, ...] = ()
     complete: bool = True
-    summary: GlobalSummary | None = None
 
 
 Stands = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray]
@@ -217,7 +214,7 @@ def shorter_path(graph: Graph, path: EditPath) -> EditPath:
 
 def mapped_path(source: Graph, target: Graph) -> EditPath:
     """Edits between two graphs neither of which was made from the other: those of the best mapping found."""
-    return edit_path(source, target, ged_interval(source, target, effort="fast").mapping)
+    return edit_path(source, target, map_nodes(source, target).places)
 
 
 def _bonds(graph: Graph) -> list[tuple[int, int, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -73,22 +72,6 @@ class DirectedSearch:
     reach: float = 1.5
     max_neighbours: int = 20_000
     max_graphs: int = 2_000_000
-
-    def __post_init__(self) -> None:
-        if not 0 < self.theta < math.inf:
-            raise InputError(f"theta must be positive and finite (got {self.theta})")
-        for name in ("most_expansions", "patience", "num_found", "num_frontier", "max_neighbours", "max_graphs"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
-        if self.max_rounds < 0:
-            raise InputError(f"max_rounds must not be negative (got {self.max_rounds})")
-        if not self.effort > 0:
-            raise InputError(f"effort must be positive (got {self.effort})")
-        for name in ("head_effort", "least_gain"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must not be negative (got {getattr(self, name)})")
-        if not self.reach >= 1:
-            raise InputError(f"reach must be at least 1 (got {self.reach})")
 
     def run(
         self,

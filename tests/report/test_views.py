@@ -15,7 +15,7 @@ from comrecgc.explanation.records import RunFacts
 from comrecgc.graphs import Pattern, Rule
 from comrecgc.report import write_report
 from comrecgc.report.pages import render_report
-from comrecgc.report.rule_views import (
+from comrecgc.report.views import (
     REASONS,
     agreement,
     badges,

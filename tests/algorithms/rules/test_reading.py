@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from networkx.algorithms.isomorphism import GraphMatcher
 
-from comrecgc.algorithms.rules.matcher import PatternMatcher
-from comrecgc.algorithms.rules.reading import read_rules
+from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, can_be_carried_out, distinct_sites, is_site
 from tests.algorithms.rules import oracles
 from tests.algorithms.rules.test_table import Mined

@@ -9,8 +9,8 @@ import pytest
 from comrecgc.algorithms.baselines.dataset import DatasetCounterfactuals
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
 from comrecgc.algorithms.baselines.source import Counterfactuals
-from comrecgc.algorithms.baselines.summary import summarise
 from comrecgc.errors import InputError
+from comrecgc_reproduction.summary import summarise
 from tests.algorithms.baselines.subjects import small_subject
 from tests.stubs import Histogram
 
