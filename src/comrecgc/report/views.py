@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from comrecgc.cover import Reason
 from comrecgc.drawing import Pen, Picture, draw_rule
@@ -378,8 +379,6 @@ _DRAWN_UNCOVERED = 24  # per reason
 _LONGEST_NAME = 60
 _NARROW = 230  # two such pictures and an arrow fit in half the page
 _MAP_SIDE = 1000
-_INTERNAL = ("ladder", "rules.npz")  # in the manifest for programs
-_LONGEST_VALUE = 120
 
 _ADVICE = {
     Reason.NO_COUNTERFACTUAL: "The search met no accepted graph close enough to these inputs. A larger theta, a longer "
@@ -470,8 +469,16 @@ def rule_picture(explanation: Explanation, recourse: CommonRecourse) -> Markup |
 
 
 def rule_cells(explanation: Explanation, recourse: CommonRecourse) -> dict[str, Any]:
-    """What the row of a rule shows besides its words."""
-    return {"picture": rule_picture(explanation, recourse), "badges": badges(recourse), **rule_row(recourse)}
+    """What the row of a rule shows; formulas in its words have their subscripts."""
+    words = escape(recourse.summary)
+    if explanation.schema.is_molecular:
+        words = Markup(re.sub(r"([A-Z][a-z]?|\))(\d+)", r"\1<sub>\2</sub>", str(words)))  # escaped before
+    return {
+        "words": words,
+        "picture": rule_picture(explanation, recourse),
+        "badges": badges(recourse),
+        **rule_row(recourse),
+    }
 
 
 def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> dict[str, Any]:
@@ -587,22 +594,6 @@ def _figure(name: str, value: str, hint: str, id_: str = "") -> dict[str, str]:
     return {"id": id_, "name": name, "value": value, "hint": hint}
 
 
-def tables(explanation: Explanation) -> list[dict[str, Any]]:
-    """What is needed to repeat the run, and every figure."""
-    facts = explanation.facts
-    run: list[tuple[str, str]] = [("seed", "–" if facts.seed is None else str(facts.seed))]
-    if facts.peak_memory is not None:
-        run.append(("peak memory", f"{facts.peak_memory / 2**20:.0f} MiB"))
-    run += _rows({name: value for name, value in facts.facts.items() if name not in _INTERNAL})
-    return [
-        {"name": "Parameters", "rows": _rows(explanation.parameters)},
-        {"name": "Figures", "rows": _rows(explanation.metrics)},
-        {"name": "Seconds", "rows": [(stage, f"{seconds:.1f}") for stage, seconds in facts.seconds.items()]},
-        {"name": "Versions", "rows": list(facts.versions.items())},
-        {"name": "Run", "rows": run},
-    ]
-
-
 def covered_extent(explanation: Explanation) -> list[int]:
     """Width and height of the map."""
     return _MapScale(explanation).extent
@@ -631,31 +622,3 @@ def _pen(explanation: Explanation) -> Pen:
 def clipped(name: str) -> str:
     """A name short enough for a line."""
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-def _rows(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
-    """Names and values; what is in an object within gets the object's name before its own."""
-    rows: list[tuple[str, str]] = []
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            rows += _rows(value, f"{above}{name}: ")
-        else:
-            rows.append((f"{above}{name}", _value(value)))
-    return rows
-
-
-def _value(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, Mapping):
-        return str(value.get("path", "…"))  # of a file
-    text = (
-        ", ".join(_value(item) for item in value)
-        if isinstance(value, Sequence) and not isinstance(value, str)
-        else str(value)
-    )
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

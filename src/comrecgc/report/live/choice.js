@@ -97,12 +97,13 @@ function chooseRules(table, wishes) {
   const order = byPreference(table, allowed.slice(), table.success);
   const worth = worthOf(table, wishes);
   const forTruth = hasLevels(worth);
-  const plain = cover(table, order, wishes.num, asCounts(worth), { picks, bounded: true });
-  let { rules } = forTruth ? cover(table, order, wishes.num, worth, { picks }) : plain;
+  let { rules } = cover(table, order, wishes.num, worth, { picks });
   const spelt = picks.length ? rules : spellOut(table, order, rules, worth, wishes.num);
   if (spelt.length > rules.length) rules = cover(table, byPreference(table, spelt, table.success), wishes.num, worth).rules;
   if (forTruth) rules = [...picks, ...byTrust(table, rules.filter((rule) => !picks.includes(rule)), worth)];
-  return { ...reachOf(table, rules, worth), bound: plain.bound, allowed, worth };
+  // No choice of as many rules turns more inputs than this; it takes as long as the choice, and is asked for later.
+  const boundOf = () => cover(table, order, wishes.num, asCounts(worth), { picks, bounded: true }).bound;
+  return { ...reachOf(table, rules, worth), boundOf, allowed, worth };
 }
 // The rules whose results are the most likely to come true first; two results that fail are added to those of every rule, as few say little.
 function byTrust(table, rules, worth) {

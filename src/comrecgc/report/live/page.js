@@ -31,10 +31,6 @@ function showFigures() {
   byId("title-rules").textContent = `${counted(num, "rule")} flip${num === 1 ? "s" : ""}`;
   byId("title-count").textContent = grouped(choice.covered);
   setFigure("covered", percent(share));
-  // The run itself looked longer for a bound on its own choice.
-  const bound = isOwn() && typeof table.bound === "number" ? table.bound : choice.bound / Math.max(table.N, 1);
-  const best = bound - share < 5e-4 && !wishes.picks.length;
-  setFigure("bound", percent(bound), num === 0 ? "no rule is like that" : `no ${num === 1 ? "other rule covers" : `${num} of the ${table.K} rules kept cover`} more${best ? ": this choice is the best" : ""}`);
   const first = firstEntries().filter((at) => at >= 0);
   const confirmed = first.filter((at) => table.confirmed[at]).length;
   setFigure("confirmed", percent(confirmed / Math.max(table.N, 1)));
@@ -70,6 +66,12 @@ function firstEntries() {
   return first;
 }
 function showSlowFigures() {
+  const num = choice.rules.length;
+  const share = choice.covered / Math.max(table.N, 1);
+  // The run itself looked longer for a bound on its own choice.
+  const bound = isOwn() && typeof table.bound === "number" ? table.bound : choice.boundOf() / Math.max(table.N, 1);
+  const best = bound - share < 5e-4 && !wishes.picks.length;
+  setFigure("bound", percent(bound), num === 0 ? "no rule is like that" : `no ${num === 1 ? "other rule covers" : `${num} of the ${table.K} rules kept cover`} more${best ? ": this choice is the best" : ""}`);
   const unseen = heldOutCoverage(table, wishes);
   if (unseen !== null) setFigure("unseen", percent(unseen));
   for (const [k, row] of [...document.querySelectorAll("#frontier > div")].entries()) {
@@ -188,6 +190,7 @@ function start(unpacked) {
   buildLookup();
   buildSaving();
   for (const node of document.querySelectorAll("[data-live]")) node.hidden = false;
+  for (const node of document.querySelectorAll("[data-folder]")) node.textContent = node.textContent.replace("DIR", quoted(runFolder));
   ownAgreement = byId("agreement").textContent;
   const named = /^#recourse-(\d+)$/.exec(window.location.hash);
   if (!named && window.location.hash.length > 1) wishes = wishesOf(window.location.hash);
@@ -209,7 +212,10 @@ function start(unpacked) {
   // For those who want to ask the table themselves, in the browser's console.
   window.comrecgc = Object.freeze({
     table,
-    choose: (asked) => chooseRules(table, { ...initial(), ...asked }),
+    choose: (asked) => {
+      const found = chooseRules(table, { ...initial(), ...asked });
+      return { ...found, bound: found.boundOf() };
+    },
     heldOut: (asked) => heldOutCoverage(table, { ...initial(), ...asked }),
     result: (rule, index) => {
       const item = table.placeOf.get(index);

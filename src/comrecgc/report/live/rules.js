@@ -44,11 +44,13 @@ function badges(rule) {
   }
   return holder;
 }
-// The words of a rule; the name of a group stays on one line.
-function summaryOf(rule) {
-  const holder = element("bdi");
-  for (const part of patternOf(table, rule).summary.split(/(\S*[–=≡][A-Z]\S*|\S+ \([^()]*(?:\([^()]*\))*[^()]*\))/)) {
-    holder.append(/[–(]/.test(part) && part.length < 30 ? element("span", part, "whole-name") : part);
+// The words of a rule: formulas have their subscripts, and the name of a group stays on one line.
+const summaryOf = (rule) => written(patternOf(table, rule).summary, "bdi");
+function written(text, tag) {
+  const holder = element(tag);
+  for (const part of text.split(/(\S+ \([–=≡][^\s()]*(?:\([^\s()]*\)[^\s()]*)*\)|[–=≡]\S+)/)) {
+    const name = /[–=≡]/.test(part) && part.length < 40 ? holder.appendChild(element("span", undefined, "whole-name")) : holder;
+    part.split(/((?<=[A-Z][a-z]?|\))\d+)/).forEach((piece, k) => name.append(k % 2 && table.isMolecular ? element("sub", piece) : piece));
   }
   return holder;
 }
@@ -161,7 +163,7 @@ function pick(rule, wanted) {
 function ruleDetail(rule) {
   const pattern = patternOf(table, rule);
   const known = statistics(table, rule);
-  const parts = [element("p", pattern.description), factList(rule, pattern, known)];
+  const parts = [written(pattern.description, "p"), factList(rule, pattern, known)];
   if (table.evidence[rule]) parts.push(evidenceList(table.evidence[rule]));
   const works = examplesOf(rule, true);
   const fails = failuresOf(rule);
@@ -200,7 +202,7 @@ function factList(rule, pattern, known) {
     const better = ratio >= 1.15 ? `; this rule works ${Number.isFinite(ratio) ? `${Number(ratio.toPrecision(2))} times` : "infinitely"} as often` : ratio >= 0.9 ? "; this rule is hardly better" : "; this rule works less often";
     put("Random changes", `${percent(known.random, 0)} of all changes of the same kind work on these ${thing}s${known.random > 0 ? better : ""}`);
   }
-  put("Probability", `rises by ${Math.round(100 * known.rise)} points where it works (median)`);
+  put("Probability", `P(${reject}) falls by ${Math.round(100 * known.rise)} points where it works (median)`);
   const { valid, properties } = table.known[rule] || {};
   if (valid !== undefined && valid !== null) put("Valid molecules", `${percent(valid, 0)} of the results`);
   if (properties) put("Properties", properties);
