@@ -28,6 +28,7 @@ from comrecgc.explanation import (
     explain_recourses,
     explain_rules,
     stamped,
+    wishes_of,
 )
 from comrecgc.models import (
     Agreement,
@@ -158,7 +159,7 @@ class CommonRecourseExplainer:
             task, mined, self.plausibility_, classifier=self.classifier_, warnings=inputs.warnings, notes=inputs.notes
         )
         chooser = RuleChooser(
-            task=task, mined=mined, plausibility=self.plausibility_, wishes=task.algorithm.wishes(),
+            task=task, mined=mined, plausibility=self.plausibility_, wishes=wishes_of(task, mined),
             warnings=tuple(inputs.warnings), notes=tuple(inputs.notes),
         )  # fmt: skip
         context.clock.lap("choice")

@@ -110,7 +110,7 @@ class Plausibility:
         """
         changed = ChangedGraphs.from_graphs(before, after)
         if confirmed is None and self.panel is not None:
-            confirmed = self.panel.confirms(changed.after)
+            confirmed = self.panel.confirms_changes(GraphBatch.from_graphs(before), changed.after)
         return Verdicts(self.ladder.rungs(changed, confirmed=confirmed), confirmed)
 
 

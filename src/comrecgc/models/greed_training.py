@@ -51,7 +51,7 @@ class EmbedderTraining:
     learning_rate: float = 3e-3
     weight_decay: float = 0.02
     groups_per_step: tuple[int, int, int, int] = (6, 6, 14, 4)
-    kind_weights: tuple[float, float, float, float] = (2.5, 1.5, 6.0, 0.3)
+    kind_weights: tuple[float, float, float, float] = (1.5, 0.9, 8.0, 0.3)
     held_out: float = 0.2
     width: int = 64
     num_layers: int = 4

@@ -111,6 +111,14 @@ class Panel:
             votes += member.classifier.accept_probability(batch) > 0.5
         return votes
 
+    def confirms_changes(self, before: GraphBatch, after: GraphBatch) -> BoolArray:
+        """Whether most members that reject a graph accept what became of it, `[B]`; the word of others says nothing about the change."""
+        heard = np.array([member.classifier.accept_probability(before) < 0.5 for member in self.members])
+        agree = np.array([member.classifier.accept_probability(after) > 0.5 for member in self.members]) & heard
+        num = heard.sum(axis=0)
+        needed = len(self.members) if self.unanimous else num // 2 + 1
+        return np.asarray((agree.sum(axis=0) >= needed) & (num > 0))
+
     def confirms(self, batch: GraphBatch) -> BoolArray:
         """Whether most members accept each graph, `[B]`."""
         confirmed: BoolArray = self.votes(batch) >= self.majority

@@ -340,7 +340,7 @@ _UNSTABLE = {
 
 _CATALOGS = ("BRENK", "PAINS")
 _DIGITS = {"logp": 2, "tpsa": 1, "weight": 1, "sa_score": 2}
-_MOST = 200  # molecules that a median is of
+_MOST = 50  # molecules that a median is of
 
 
 def properties_of(molecule: Mol) -> dict[str, float]:
