@@ -150,6 +150,7 @@ class Explanation:
         protected_labels: Sequence[str] | None = None,
         radii: Sequence[int] | None = None,
         confirmed: bool | None = None,
+        min_truth: float | None = None,
     ) -> Explanation:
         """Choose rules again under other wishes, from the table the run made; nothing is searched. None is as it was.
 
@@ -165,6 +166,7 @@ class Explanation:
             protected_labels: Names of node labels that it must not remove or relabel.
             radii: Radii its context may have: 0 for what changes and what it hangs on, 1 for the exact neighbours of that too, 2 for theirs.
             confirmed: Count only results that most of the panel accept.
+            min_truth: Count only results that come true at least this likely, according to the jury, and prefer the likeliest; 0 counts all.
         """
         if self.recourse != "rules":
             raise InputError("Only rules can be chosen again (got an explanation by vectors)")
@@ -174,6 +176,7 @@ class Explanation:
             num_recourses=num_recourses, min_success=min_success, min_support=min_support, max_cost=max_cost,
             max_changes=max_changes, forbidden_labels=forbidden_labels, forbidden_groups=forbidden_groups,
             forbidden_kinds=forbidden_kinds, protected_labels=protected_labels, radii=radii, confirmed=confirmed,
+            min_truth=min_truth,
         )  # fmt: skip
         return chosen.with_origin(self.origin)
 

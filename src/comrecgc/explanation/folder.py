@@ -178,6 +178,7 @@ MANIFEST = "manifest.json"
 EXPLANATION = "explanation.json"
 RECOURSES = "recourses.csv"
 CURVE = "coverage_curve.csv"
+PAIRS = "pairs.csv"
 
 Cell = str | int | float | None
 
@@ -186,6 +187,7 @@ _RULE_COLUMNS = "applicable accepted success success_low success_high held_out_s
 _MOLECULE_COLUMNS = (
     "example_name example_before example_after logp tpsa weight sa_score lose_alerts gain_alerts".split()
 )
+_PAIR_COLUMNS: list[Cell] = [*"recourse before before_label after after_label before_smiles after_smiles".split()]
 # A spreadsheet runs a cell that begins so as a formula; some take the full-width signs of East Asian text for the same.
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
@@ -205,6 +207,8 @@ def save_explanation(explanation: Explanation, folder: Path) -> None:
     molecules = molecule_rows(explanation)
     if molecules is not None:
         texts[MOLECULES] = csv_text(molecules)
+    if len(pairs := pair_rows(explanation)) > 1:
+        texts[PAIRS] = csv_text(pairs)
     for name, text in texts.items():
         write_text(folder / name, text)
     facts = vars(explanation.facts)
@@ -310,6 +314,19 @@ def _molecule_cells(explanation: Explanation, recourse: CommonRecourse) -> list[
             example = [before.name, None, None]
     cells = [known.get(name) for name in _MOLECULE_COLUMNS[len(example) :]]
     return [*example, *(cell if isinstance(cell, str | int | float) else None for cell in cells)]
+
+
+def pair_rows(explanation: Explanation) -> list[list[Cell]]:
+    """A header, then the pairs of real graphs that differ by exactly a recourse, with their labels; molecules with their SMILES."""
+    rows: list[list[Cell]] = [_PAIR_COLUMNS]
+    for place, recourse in enumerate(explanation.recourses):
+        pairs = (recourse.statistics or {}).get("pairs")
+        listed = pairs.get("listed") if isinstance(pairs, dict) else None
+        for pair in listed if isinstance(listed, list) else ():
+            before, after = ({} if not isinstance(it := pair.get(side), dict) else it for side in ("before", "after"))
+            names = [before.get("name"), before.get("label"), after.get("name"), after.get("label")]
+            rows.append([place + 1, *names, before.get("smiles"), after.get("smiles")])
+    return rows
 
 
 def curve_rows(explanation: Explanation) -> list[list[Cell]]:

@@ -198,7 +198,7 @@ def explain_rules(
         figures if chosen.whole is None else figures | chosen.whole.figures(),
         parameters=task.parameters() | {"wishes": wishes.stated()},
         warnings=(*trust_warnings(mined, figures, len(shown) / max(len(rejects), 1), wishes), *warnings),
-        shortcuts=_shortcut_recourses(task, mined, wishes),
+        shortcuts=_shortcut_recourses(task, mined, wishes, chosen.rows),
         notes=(*notes, *table_notes(mined), *_count_notes(mined, chosen.rows)),
     )  # fmt: skip
 
@@ -297,9 +297,11 @@ def _truth_figures(table: RuleTable, entries: npt.NDArray[np.int64]) -> dict[str
     return {"mean_truth": float(truth.mean()) / 100, "likely_true": int((truth >= round(100 * LEAST_TRUTH)).sum())}
 
 
-def _shortcut_recourses(task: Task[Rules], mined: MinedRules, wishes: RuleFilter) -> list[CommonRecourse]:
+def _shortcut_recourses(
+    task: Task[Rules], mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]
+) -> list[CommonRecourse]:
     """Rules that move the model alone, with their words and statistics, without inputs."""
-    records = mined.rules(shortcuts(mined, wishes))
+    records = mined.rules(shortcuts(mined, wishes, chosen))
     known = {
         record.row: recourse
         for record, recourse in zip(records, catalogue_of(mined, rows=[record.row for record in records]), strict=True)

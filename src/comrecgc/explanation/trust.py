@@ -162,17 +162,18 @@ def _listed(pairs: MatchedPairs, dataset: GraphDataset) -> list[dict[str, Any]]:
     return [{"before": one(first), "after": one(second)} for first, second in pairs.listed[:_MOST_LISTED]]
 
 
-def shortcuts(mined: MinedRules, wishes: RuleFilter) -> list[int]:
+def shortcuts(mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]) -> list[int]:
     """Rows of rules that move the explained model for many inputs, and that the jury does not believe.
 
     Args:
         mined: The table and what it was mined from.
         wishes: What chosen rules must be like.
+        chosen: Rows that were chosen, for those of their results that are believed.
     """
     table = mined.table
     if not table.has_jury or not len(table):
         return []
-    rows = np.flatnonzero(table.mean_truth < BELIEVED)
+    rows = np.setdiff1d(np.flatnonzero(table.mean_truth < BELIEVED), chosen)
     doubted = table.of_rules(rows)
     plain = RuleFilter(max_changes=wishes.max_changes, min_support=wishes.min_support)
     return rows[choose(doubted, NUM_SHORTCUTS, plain).rules].tolist() if len(rows) else []

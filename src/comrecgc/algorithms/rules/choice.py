@@ -30,7 +30,8 @@ SLACK = 0.05
 LEAST_TRUTH = 0.6
 """Results that are less likely to come true do not count, where rules are chosen for truth."""
 
-_DOUBT = 2  # results that fail, added to those of every rule when rules are ordered by trust: few results say little
+DOUBT = 2
+"""Results that fail, added to those of every rule when rules are ordered by trust: few results say little."""
 
 MOST_PARTS = 3
 """Rules that may take the place of a more general one, at most."""
@@ -219,7 +220,7 @@ def by_trust(table: RuleTable, rules: npt.NDArray[np.int64], worth: npt.NDArray[
     """
     total = np.bincount(table.entries.rule, worth, minlength=len(table))
     count = np.bincount(table.entries.rule, worth > 0, minlength=len(table))
-    return rules[np.argsort(-(total / (count + _DOUBT))[rules], kind="stable")]
+    return rules[np.argsort(-(total / (count + DOUBT))[rules], kind="stable")]
 
 
 def _layers(table: RuleTable, worth: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.int64]]:
