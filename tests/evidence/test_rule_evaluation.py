@@ -20,7 +20,7 @@ from comrecgc.models import ClassifierTraining, train_classifier
 from comrecgc.runs import explain_dataset, open_run
 from tests.stubs import explainer_of, small_dataset
 
-DATASET = small_dataset(60)
+DATASET = small_dataset(90)
 # Take a leaf B off an A that has another neighbour A, which must not be closed.
 RULE = Rule(
     before=Pattern((0, 1, 0), ((0, 1), (0, 2)), None),

@@ -85,6 +85,13 @@ def choose(
         bool | None,
         typer.Option("--confirmed", help="Count only results that most of the panel accept.", show_default=False),
     ] = None,
+    min_truth: Annotated[
+        float | None,
+        typer.Option(
+            help="Count only results that models of other kinds expect to come true at least this likely; 0 counts all that this model accepts.",
+            show_default="as in the run",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--out", help="A run folder for this choice.", show_default="only a summary")
     ] = None,
@@ -98,6 +105,7 @@ def choose(
         output, overwrite=overwrite, num_recourses=recourses, min_success=min_success, min_support=min_support,
         max_cost=max_cost, max_changes=max_changes, forbidden_labels=forbid_label, forbidden_groups=forbid_group,
         forbidden_kinds=forbid_kind, protected_labels=protect_label, radii=radius, confirmed=confirmed,
+        min_truth=min_truth,
     )  # fmt: skip
     print_summary(chosen, output)
 

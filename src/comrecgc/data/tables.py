@@ -479,7 +479,8 @@ class TargetColumn:
         if self.values:
             others = [value for value in self.values if value != self.accept]
             return (others[0] if len(others) == 1 else f"not {self.accept}", self.accept or "")
-        return ("reject", "accept")
+        yes = _BINARY[self.accept or "1"]
+        return (f"{self.header} = {1 - yes}", f"{self.header} = {yes}")
 
     def class_of(self, cell: str) -> int:
         """The class of a cell.

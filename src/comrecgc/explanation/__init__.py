@@ -2,10 +2,18 @@
 
 from comrecgc.explanation.assembly import VerifiedCounterfactual, explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
-from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.explanation import Explanation, Origin
 from comrecgc.explanation.folder import csv_text
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, json_values
-from comrecgc.explanation.rules import catalogue_of, choose_rules, count_chosen, explain_rules, failures_of, table_notes
+from comrecgc.explanation.rules import (
+    catalogue_of,
+    choose_rules,
+    count_chosen,
+    explain_rules,
+    failures_of,
+    table_notes,
+    wishes_of,
+)
 from comrecgc.explanation.stored import (
     RULES,
     RuleChooser,

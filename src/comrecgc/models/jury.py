@@ -158,8 +158,8 @@ class Jury:
         return Stack.of([member.unseen for member in self.choosing], self.accepted)
 
     @cached_property
-    def _whole_stack(self) -> Stack:
-        return Stack.of([member.unseen for member in (*self.choosing, *self.reporting)], self.accepted)
+    def _reporting_stack(self) -> Stack:
+        return Stack.of([member.unseen for member in self.reporting], self.accepted)
 
     def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
         """How likely each graph truly is of the class accept, according to the members that choose, `[B]`.
@@ -184,13 +184,13 @@ class Jury:
         """
         said = _asked((*self.choosing, *self.reporting), after, folds)
         earlier = _asked(self.reporting, before, folds)
-        later = said[:, len(self.choosing) :]
+        chose, later = said[:, : len(self.choosing)], said[:, len(self.choosing) :]
+        # The estimate that chose is too high for what it chose; that of the others is not.
+        expected = (self._choosing_stack.probability(chose) + self._reporting_stack.probability(later)) / 2
         for model in (*self.guests, *others):
             earlier = np.c_[earlier, model.accept_probability(before)]
             later = np.c_[later, model.accept_probability(after)]
-        return JuryReport(
-            self._whole_stack.probability(said), heard=earlier <= 0.5, agree=(earlier <= 0.5) & (later > 0.5)
-        )
+        return JuryReport(expected, heard=earlier <= 0.5, agree=(earlier <= 0.5) & (later > 0.5))
 
     @property
     def sentence(self) -> str:
@@ -210,7 +210,7 @@ class JuryReport:
     """What a jury says of some results.
 
     Args:
-        expected: How likely each truly is of the class accept, according to all members, `[B]`.
+        expected: How likely each truly is of the class accept: the mean of what members that chose and members that did not say, `[B]`.
         heard: Which reporting members reject the input, so that their word counts, `[B, m]`.
         agree: Which of those accept the result, `[B, m]`.
     """
