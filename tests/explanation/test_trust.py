@@ -77,7 +77,7 @@ def test_shortcuts_move_the_model_and_not_the_jury(fitted: CommonRecourseExplain
     true = [not (member.counterfactual.labels == 2).any() for one in found.recourses for member in one.covered]
     assert np.mean(true) > 0.9
     nobody = replace(mined.table.entries, truth=np.full_like(mined.table.entries.truth, -1))
-    assert shortcuts(replace(mined, table=replace(mined.table, entries=nobody)), RuleFilter()) == []
+    assert shortcuts(replace(mined, table=replace(mined.table, entries=nobody)), RuleFilter(), []) == []
 
 
 def test_where_nothing_comes_true_the_reader_is_warned(fitted: CommonRecourseExplainer) -> None:
@@ -171,7 +171,7 @@ def test_who_took_part_in_the_choice_does_not_report(fitted: CommonRecourseExpla
     def num_asked(changes: str, panel: Panel | None, guests: int) -> int:
         task = replace(fitted.task_, algorithm=replace(fitted.task_.algorithm, changes=changes))
         asked = replace(plausibility, panel=panel, jury=replace(jury, guests=(Always(0.9, 4),) * guests))
-        report = trust_in(task, mined, asked, [rule], [result]).report
+        report = trust_in(task, mined, asked, records[:1], [result]).report
         assert report is not None
         return int(report.heard.shape[1])
 
