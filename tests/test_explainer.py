@@ -456,7 +456,7 @@ def test_numbers_at_nodes_are_cut_into_ranges_for_fit_and_for_unseen_graphs() ->
     fitted = explainer_of(highest, threshold=0.5, panel=False, changes="any", theta=0.5, max_changes=1).fit(seen)
     assert fitted.dataset_.num_labels == 4
     assert fitted.explanation_.coverage > 0.5
-    assert fitted.explain(from_pyg(graphs[20:], alphabet=seen.features)).coverage > 0.5
+    assert fitted.explain(from_pyg(graphs[20:], like=seen)).coverage > 0.5
 
 
 def test_one_number_without_a_threshold_is_read_as_a_logit_and_noted() -> None:

@@ -129,6 +129,8 @@ class Task(Generic[A_co]):
         if not isinstance(cast("object", self.algorithm), Algorithm):
             raise InputError(f"algorithm must be one of comrecgc's, as comrecgc.Rules() (got {self.algorithm!r:.80})")
         check_positive("theta", self.theta)
+        if self.theta > 1:
+            raise InputError(f"theta is a share of the nodes and edges of two graphs, at most 1 (got {self.theta:g})")
         if cast("int | None", self.num_recourses) is None:
             object.__setattr__(self, "num_recourses", self.algorithm.default_recourses)
         check_count("num_recourses", self.num_recourses, least=1)

@@ -411,6 +411,7 @@ def as_graph(after: nx.Graph[Any], graph: Graph) -> Graph:
         None if graph.edge_labels is None else np.array([row[2] for row in rows], np.int32),
         np.array(ids, np.int32),
         graph.next_id + len(nodes) - len(kept),
+        graph.source,
     )
 
 

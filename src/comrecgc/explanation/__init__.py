@@ -2,7 +2,7 @@
 
 from comrecgc.explanation.assembly import explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
-from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.explanation import Explanation, Origin
 from comrecgc.explanation.folder import csv_text
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, json_values
 from comrecgc.explanation.rules import (

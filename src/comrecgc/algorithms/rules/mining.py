@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
 from comrecgc.algorithms.rules.permission import MolecularPermission
-from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, room_for
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.models import Classifier, Jury
+from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, merged_nodes, room_for
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex
+from comrecgc.models import AdaptedClassifier, Classifier, Jury
 from comrecgc.run import Progress
 from comrecgc.scoring import change_kernels, compiled_network, incremental_kernels
 
@@ -261,6 +261,7 @@ class ChangeScorer:
             stage: What it is told.
         """
         network = compiled_network(classifier)
+        with_ids = isinstance(classifier, AdaptedClassifier) and not classifier.by_label
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
         margins = np.full(len(inputs), np.nan)
@@ -280,7 +281,7 @@ class ChangeScorer:
                 most = max(1, _BUILT_NODES // (self.inputs[i].num_nodes + 8))
                 for first in range(0, len(fits), most):
                     part = fits[first : first + most]
-                    batch, _ = self._built(i, changes[part], work)
+                    batch, _ = self._built(i, changes[part], work, with_ids=with_ids)
                     margins[part] = log_odds(classifier.accept_probability(batch))
             return []
 
@@ -334,12 +335,8 @@ class ChangeScorer:
     def built(self, inputs: IntArray, changes: IntArray) -> tuple[GraphBatch, list[IntArray]]:
         """The graphs after each row of changes, and which node each of their nodes was (-1 for new ones)."""
         work = room_for([self.inputs[i] for i in np.unique(inputs).tolist()])
-        graphs, origins = [], []
-        for i, row in zip(inputs.tolist(), changes, strict=True):
-            batch, origin = self._built(i, row[None], work)
-            graphs.append(batch[0])
-            origins.append(origin)
-        return GraphBatch.from_graphs(graphs), origins
+        made = [self._built(i, row[None], work) for i, row in zip(inputs.tolist(), changes, strict=True)]
+        return GraphBatch.concatenate([batch for batch, _ in made]), [origin for _, origin in made]
 
     def changed_inputs(self, inputs: IntArray, changes: IntArray) -> GraphBatch:
         """The graphs after each row of changes; `inputs` must not decrease."""
@@ -347,18 +344,34 @@ class ChangeScorer:
         work = room_for([self.inputs[i] for i in places.tolist()])
         bounds = [*starts.tolist(), len(inputs)]
         parts = [
-            self._built(i, changes[first:last], work)[0]
+            self._built(i, changes[first:last], work, with_ids=False)[0]
             for i, first, last in zip(places.tolist(), bounds, bounds[1:], strict=False)
         ]
         return GraphBatch.concatenate(parts)
 
-    def _built(self, i: int, changes: IntArray, work: Any) -> tuple[GraphBatch, IntArray]:
+    def _built(self, i: int, changes: IntArray, work: Any, *, with_ids: bool = True) -> tuple[GraphBatch, IntArray]:
         labels, edges, bonds, node_ptr, edge_ptr, origin = incremental_kernels.build_changed(
             *self._arrays[i], work, changes, *self._groups
         )
-        return GraphBatch(
-            labels, edges, node_ptr, edge_ptr, None if self.inputs[i].edge_labels is None else bonds
-        ), origin
+        graph = self.inputs[i]
+        batch = GraphBatch(labels, edges, node_ptr, edge_ptr, None if graph.edge_labels is None else bonds)
+        if with_ids and graph.source >= 0:
+            batch = replace(batch, ids=self._ids(graph, changes, batch, origin), source=graph.source)
+        return batch, origin
+
+    def _ids(self, graph: Graph, changes: IntArray, batch: GraphBatch, origin: IntArray) -> IntArray:
+        """Ids of the nodes of changed graphs, as those of the rules that the changes carry out: where a group takes the place of another, nodes stay."""
+        ids = np.where(origin < 0, graph.next_id + np.arange(len(origin)), origin).astype(np.int32)
+        swaps = np.flatnonzero((changes[:, :, 0] == change_kernels.SWAP).any(axis=1))
+        if len(swaps):
+            where = NeighbourIndex(graph)
+            for row in swaps.tolist():
+                start, stop = batch.node_ptr[row : row + 2].tolist()
+                first_new = int((origin[start:stop] >= 0).sum())
+                merged = merged_nodes(where, changes[row].tolist(), self.vocabulary.groups, first_new)
+                for old, new in merged.items():
+                    ids[start + new] = old
+        return ids
 
     def _map(
         self,

@@ -29,7 +29,8 @@ function sumOfLargest(gains, rules, count, most) {
   }
   return sum;
 }
-// What each entry is worth: 1, or for truth the likelihood that it comes true less that it does not, in tenths; 0 where it does not count.
+// What each entry is worth: 1, or for truth the likelihood that it comes true less that it does not, in tenths, less one for every further
+// change that is made; 0 where it does not count.
 function worthOf(table, wishes) {
   const worth = new Uint8Array(table.input.length);
   const least = Math.round(100 * wishes.minTruth);
@@ -37,7 +38,7 @@ function worthOf(table, wishes) {
   for (let at = 0; at < worth.length; at += 1) {
     if (wishes.confirmed && !table.confirmed[at]) continue;
     if (!forTruth) worth[at] = 1;
-    else if (table.truth[at] >= least) worth[at] = Math.max(1, Math.floor((2 * table.truth[at] - 95) / 10));
+    else if (table.truth[at] >= least) worth[at] = Math.max(1, Math.floor((2 * table.truth[at] - 95) / 10) - (table.numChanges[table.ruleOf[at]] - 1));
   }
   return worth;
 }
