@@ -280,10 +280,10 @@ def _expected(
         for number, recourse in enumerate(explanation.recourses)
         for it in recourse.covered
     ]  # fmt: skip
-    rules = [recourse.rule for recourse in explanation.recourses if recourse.rule is not None]
+    records = mined.rules([recourse.row for recourse in explanation.recourses if recourse.row is not None])
     asked = replace(mined, rejects=replace(mined.rejects, dataset=study))
-    trust = trust_in(task, asked, plausibility, rules, shown)
-    return dict(trust.figures([trust.statistics(number, study) for number in range(len(rules))]))
+    trust = trust_in(task, asked, plausibility, records, shown)
+    return dict(trust.figures([trust.statistics(number, study) for number in range(len(records))]))
 
 
 def _trained_again(
