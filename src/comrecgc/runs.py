@@ -319,6 +319,10 @@ class Run:
     @cached_property
     def models(self) -> ModelPair:
         """The classifier, and the embedder where recourses are vectors."""
+        if self.explanation.facts.facts.get("own_features"):
+            raise InputError(
+                "The model saw features of the graphs that the folder does not hold: go on with the explainer that was fitted"
+            )
         given: dict[str, Any] = {"classifier": self.classifier, "embedder": self.embedder}
         files = {what: model for what, model in given.items() if model is None or isinstance(model, str | Path)}
         if "classifier" in files:

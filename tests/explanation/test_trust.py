@@ -22,6 +22,7 @@ from comrecgc.explanation.trust import (
     shortcuts,
     trust_in,
     trust_warnings,
+    weigh_pairs,
 )
 from comrecgc.graphs import Graph, Pattern, Rule, carry_out
 from comrecgc.models import JuryReport, Panel
@@ -181,3 +182,28 @@ def test_who_took_part_in_the_choice_does_not_report(fitted: CommonRecourseExpla
     assert num_asked("plausible", panel, 2) == own + 4 + 2
     assert num_asked("confirmed", panel, 2) == own + 2  # the panel decided what counts
     assert num_asked("plausible", replace(panel, unanimous=True), 0) == own  # explained together
+
+
+def test_real_pairs_are_weighed_before_the_choice(fitted: CommonRecourseExplainer) -> None:
+    mined = fitted.mined_
+    assert mined is not None
+    mined = replace(mined, pairs={})
+    row, other = (recourse.row for recourse in (fitted.explanation_.recourses[0], fitted.explanation_.shortcuts[0]))
+    assert row is not None
+    assert other is not None
+
+    class Contradicting:
+        """Every pair of the data speaks against every rule."""
+
+        def pairs(self, _: Rule) -> MatchedPairs:
+            return MatchedPairs(stays_reject=40)
+
+    weighed = weigh_pairs(mined, [row], Contradicting())  # type: ignore[arg-type]
+    before, after = (it.table.entries.truth[it.table.entries_of(row)].mean() / 100 for it in (mined, weighed))
+    assert before > 0.6
+    assert after == pytest.approx(10 * before / 50, abs=0.02)  # the jury weighs as much as ten pairs
+    untouched = mined.table.entries_of(other)
+    assert np.array_equal(mined.table.entries.truth[untouched], weighed.table.entries.truth[untouched])
+    again = weigh_pairs(weighed, [row], Contradicting())  # type: ignore[arg-type]
+    assert np.array_equal(again.table.entries.truth, weighed.table.entries.truth)  # weighed once
+    assert weighed.pairs[row].stays_reject == 40
