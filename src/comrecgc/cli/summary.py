@@ -50,6 +50,9 @@ def headline(explanation: Explanation) -> str:
 def _reach(explanation: Explanation) -> str:
     """The share covered: of all graphs, where those shown are a sample."""
     shown = f"{explanation.coverage:.1%} of {len(explanation.inputs)} rejected graphs"
+    late = explanation.metrics.get("num_out_of_time")
+    if isinstance(late, int):
+        shown += f" (those tried of {len(explanation.inputs) + late} before the time budget ended)"
     whole, num = (explanation.metrics.get(f"population_{name}") for name in ("coverage", "inputs"))
     return (
         shown

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import time
 from functools import cache
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +19,13 @@ from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary
 from comrecgc.data import GraphDataset
+from comrecgc.explanation import load_explanation
 from comrecgc.graphs import Graph, Rung
 from comrecgc.molecules import BOND_NAMES, MolecularChemistry, SmartsWishes, parse_molecule, read_smiles, sanitise
 from comrecgc.molecules.atoms import atom_of
 from comrecgc.scoring import change_kernels
 from tests.molecules.druglike import drug_like
-from tests.stubs import Always
+from tests.stubs import Always, AvoidsLabel, explainer_of
 
 pytest.importorskip("rdkit", reason="permission needs rdkit")
 
@@ -29,7 +34,11 @@ NUM_INPUTS, NUM_ROWS = 12, 600
 
 @cache
 def dataset() -> GraphDataset:
-    parsed = [parse_molecule(read_smiles(smiles)) for smiles in drug_like(150, seed=3) if "." not in smiles]
+    return dataset_of([smiles for smiles in drug_like(150, seed=3) if "." not in smiles])
+
+
+def dataset_of(smiles: list[str]) -> GraphDataset:
+    parsed = [parse_molecule(read_smiles(each)) for each in smiles]
     names = tuple(sorted({atom for each in parsed for atom in each.atoms}))
     graphs = [Graph([names.index(atom) for atom in atoms], bonds, kinds) for atoms, bonds, kinds in parsed]
     return GraphDataset(
@@ -72,7 +81,9 @@ def test_groups_take_the_place_of_others_on_the_same_bond() -> None:
         if not same_bond(graphs[singles.input[row]], singles.change[row, 0].tolist())
     ][:200]
     assert other  # "=O by propyl" can be made,
-    assert not permission().allowed(scorer(), singles.input[other], singles.change[other]).any()  # and does not count
+    assert (
+        not permission().allowed(scorer(), singles.input[other], singles.change[other])[0].any()
+    )  # and does not count
 
 
 def test_what_is_not_looked_at_is_right() -> None:
@@ -80,7 +91,7 @@ def test_what_is_not_looked_at_is_right() -> None:
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(len(singles))[:NUM_ROWS])
     inputs, changes = singles.input[rows], singles.change[rows]
-    allowed = permission().allowed(scorer(), inputs, changes)
+    allowed, _ = permission().allowed(scorer(), inputs, changes)
     batch, _ = scorer().built(inputs, changes)
     for k, graph in enumerate(batch):
         right = sanitise(graph, dataset().label_names) is not None
@@ -110,6 +121,30 @@ def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
     oracle = Oracle(classifier=always, permission=permission())
     assert some.changes(oracle, deadline=time.monotonic() + 1000).accepted.any()
     assert not some.changes(oracle, deadline=time.monotonic() - 1).accepted.any()
+
+
+def test_figures_speak_of_the_molecules_that_were_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    chains = [end + "C" * length for length in range(1, 8) for end in ("O", "N", "F", "CC(C)")]
+    data = dataset_of([f"{chain}c1ccc({other})cc1" for chain in chains for other in ("Cl", "OC")])
+    model = AvoidsLabel(label=data.label_names.index("Cl"), num_labels=data.num_labels)
+    options: dict[str, Any] = {"max_changes": 1, "theta": 0.2, "panel": False, "jury": False}
+    whole = explainer_of(model, **options).fit(data)
+    num_looks, num_inputs = count(), len(whole.explanation_.inputs)
+    late = SimpleNamespace(monotonic=lambda: time.monotonic() if next(num_looks) < 14 else float("inf"))
+    monkeypatch.setattr("comrecgc.algorithms.rules.permission.time", late)
+    found = explainer_of(model, **options, time_budget=1000).fit(data).explanation_
+    monkeypatch.undo()
+    assert len(found.inputs) == 14 < num_inputs
+    assert list(found.inputs) != list(whole.explanation_.inputs)[:14]
+    assert found.metrics["num_out_of_time"] == num_inputs - 14
+    assert any(f"14 of {num_inputs}" in note for note in found.notes)
+    assert whole.mined_ is not None
+    turned = set(whole.rejects_.indices[np.unique(whole.mined_.table.entries.input)].tolist())
+    assert found.metrics["coverable"] == len(turned & set(found.inputs)) / 14 > 0.5
+    found.save(tmp_path)
+    again = load_explanation(tmp_path).choose(num_recourses=2)
+    assert [note for note in again.notes if "14 of" in note] == [note for note in found.notes if "14 of" in note]
+    assert list(again.inputs) == list(found.inputs)
 
 
 def test_wishes_limit_what_is_mined() -> None:

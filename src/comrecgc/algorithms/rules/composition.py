@@ -167,7 +167,7 @@ class CompositeSearch:
         deadline: float | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.deadline, self.out_of_time = deadline, False
+        self.deadline, self.out_of_time, self.cut_short = deadline, False, False
         self.config, self.singles, self.base = config, singles, base
         self.scorer, self.oracle, self.progress = scorer, oracle, progress
         self.watch: Progress | None = None
@@ -270,6 +270,9 @@ class CompositeSearch:
             tried[pairs[:, 0], pairs[:, 1]] = True
             self.watch = self._within(stage, round_)
             made = self._make_best(left, right, pairs, weight, same=same)
+            if self.cut_short:  # made on some of the inputs alone: how often a rule works would be wrong
+                self.out_of_time = True
+                break
             done.append(made)
             accepted = made.goal > ACCEPTED
             self.sets += _sets(made.key[accepted], made.input[accepted])
@@ -346,7 +349,8 @@ class CompositeSearch:
             pair, one, other = pair[some], one[some], other[some]
         inputs, part = left.made.input[one], np.concatenate([left.made.part[one], right.made.part[other]], axis=1)
         change = self.singles.change[part, 0]
-        margin, goal = self.oracle.judge(self.scorer, inputs, change, deadline=self.deadline, progress=self.watch)
+        margin, goal, late = self.oracle.judge(self.scorer, inputs, change, deadline=self.deadline, progress=self.watch)
+        self.cut_short |= bool(np.isin(inputs, late).any())
         key = composite_keys(self.singles.rule[part, 0], change)
         made = ChangeRows(key=key, input=inputs, part=part, margin=margin, goal=goal)
         accepted = np.flatnonzero(goal > ACCEPTED)

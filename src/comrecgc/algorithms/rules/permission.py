@@ -64,25 +64,29 @@ class MolecularPermission:
         *,
         deadline: float | None = None,
         progress: Progress | None = None,
-    ) -> BoolArray:
-        """Which rows of changes count, whatever the model makes of them, `[V]`.
+    ) -> tuple[BoolArray, IntArray]:
+        """Which rows of changes count, whatever the model makes of them, `[V]`, and the inputs that there was no time for.
+
+        Inputs are looked at in a random order, so that those looked at by the deadline are a fair sample of all.
 
         Args:
             scorer: Carries out changes.
             inputs: Whom each row changes, `[V]`, not decreasing.
             changes: The changes, `[V, k, 4]`.
-            deadline: When to stop, as `time.monotonic()` counts; what was not looked at by then is not allowed.
+            deadline: When to stop, as `time.monotonic()` counts; rows of inputs that were not looked at by then do not count.
             progress: Called as work proceeds.
         """
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(scorer.inputs) + 1))
         unusual = self._unusual(scorer.vocabulary.groups)
-        for i in np.unique(inputs).tolist():
-            rows = order[bounds[i] : bounds[i + 1]]
+        trying = np.random.default_rng(0).permutation(len(scorer.inputs)).astype(np.int32)
+        for done, i in enumerate(trying.tolist()):
             if deadline is not None and time.monotonic() > deadline:
-                mask[rows] = False
-                continue
+                untried = np.sort(trying[done:])
+                mask[np.isin(inputs, untried)] = False
+                return mask, untried
+            rows = order[bounds[i] : bounds[i + 1]]
             graph = scorer.inputs[i]
             if self.chemistry.has_types:
                 mask[rows] = self._keeps_bonds(graph, changes[rows], scorer.vocabulary.groups)
@@ -93,8 +97,8 @@ class MolecularPermission:
                 batch, origin = scorer.changed(i, changes[rows])
                 mask[rows] = self.permits(graph, batch, origin)
             if progress is not None:
-                progress("checking molecules", i + 1, len(scorer.inputs), "")
-        return mask
+                progress("checking molecules", done + 1, len(scorer.inputs), "")
+        return mask, np.zeros(0, np.int32)
 
     def permits(self, graph: Graph, batch: GraphBatch, origin: npt.NDArray[np.int32]) -> BoolArray:
         """Which molecules made of one count.
