@@ -44,7 +44,9 @@ def headline(explanation: Explanation) -> str:
     what, covers = ("rule", "turn") if explanation.recourse == "rules" else ("common recourse", "cover")
     num = len(explanation.recourses)
     said = f"1 {what} {covers}s" if num == 1 else f"{num} {what}s {covers}"
-    return f"{explanation.schema.dataset}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
+    goal = explanation.schema.class_names[1]
+    aim = "" if goal == "accept" else f" to {goal}"
+    return f"{explanation.schema.dataset}{aim and ','}{aim}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
 
 
 def _reach(explanation: Explanation) -> str:

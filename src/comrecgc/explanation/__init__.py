@@ -3,7 +3,7 @@
 from comrecgc.explanation.assembly import explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.folder import csv_text
+from comrecgc.explanation.folder import csv_text, molecule_rows
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, json_values
 from comrecgc.explanation.rules import catalogue_of, choose_rules, count_chosen, explain_rules, failures_of, table_notes
 from comrecgc.explanation.stored import (

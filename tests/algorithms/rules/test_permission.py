@@ -6,6 +6,7 @@ Also tests comrecgc.algorithms.rules.vocabulary.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -23,6 +24,7 @@ from comrecgc.explanation import load_explanation
 from comrecgc.graphs import Graph, Rung
 from comrecgc.molecules import BOND_NAMES, MolecularChemistry, SmartsWishes, parse_molecule, read_smiles, sanitise
 from comrecgc.molecules.atoms import atom_of
+from comrecgc.runs import open_run
 from comrecgc.scoring import change_kernels
 from tests.molecules.druglike import drug_like
 from tests.stubs import Always, AvoidsLabel, explainer_of
@@ -181,3 +183,19 @@ def test_groups_that_are_alerts() -> None:
     assert not is_alert(Group((5,), (), (), 0), names, on_aromatic=True)
     assert is_alert(Group((5,), (), (), 0), names)
     assert not is_alert(Group((3,), (), (), 0), names)
+
+
+def test_applied_to_other_molecules(tmp_path: Path) -> None:
+    chains = ["C" * length for length in range(1, 12)]
+    data = replace(dataset_of([f"{chain}c1ccc({other})cc1" for chain in chains for other in ("Cl", "OC")]), class_names=("bad", "good"))  # fmt: skip
+    model = AvoidsLabel(label=data.label_names.index("Cl"), num_labels=data.num_labels)
+    options: dict[str, Any] = {"max_changes": 1, "theta": 0.2, "panel": False, "jury": False}
+    explainer_of(model, **options).fit(data).save(tmp_path)
+    run = open_run(tmp_path, classifier=model)
+    parsed = parse_molecule(read_smiles("Clc1ccc(C(C)(C)OC(C)(C)C)cc1"))
+    graph = Graph([data.label_names.index(atom) for atom in parsed.atoms], parsed.bonds, parsed.bond_labels)
+    other = replace(data, graphs=(graph,), classes=np.zeros(1, np.int8), class_names=("reject", "accept"))
+    same, unlike = run.apply(data), run.apply(other)
+    assert same.schema.class_names == unlike.schema.class_names == ("bad", "good")
+    assert not any("unlike" in warning for warning in same.warnings)
+    assert any("unlike" in warning for warning in unlike.warnings)

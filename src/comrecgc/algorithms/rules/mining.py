@@ -474,6 +474,7 @@ class Oracle:
         inputs: IntArray,
         changes: IntArray,
         *,
+        permit: bool = True,
         deadline: float | None = None,
         progress: Progress | None = None,
     ) -> Judgement:
@@ -483,13 +484,14 @@ class Oracle:
             scorer: Makes changes.
             inputs: Whom each row changes, `[V]`.
             changes: The changes, `[V, k, 4]`.
+            permit: Whether rows that are not permitted are told apart already.
             deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts.
             progress: Called as work proceeds.
         """
         margin = scorer.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
         self.tally.graphs += int(np.isfinite(margin).sum())
         late = np.zeros(0, np.int32)
-        if self.permission is not None:
+        if permit and self.permission is not None:
             likely = np.flatnonzero(margin > ACCEPTED)
             permitted, late = self.permission.allowed(
                 scorer, inputs[likely], changes[likely], deadline=deadline, progress=progress
