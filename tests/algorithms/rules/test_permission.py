@@ -22,7 +22,17 @@ from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.explanation import load_explanation
 from comrecgc.graphs import Graph, Rung
-from comrecgc.molecules import BOND_NAMES, MolecularChemistry, SmartsWishes, parse_molecule, read_smiles, sanitise
+from comrecgc.molecules import (
+    BOND_NAMES,
+    REACTIVE,
+    MolecularChemistry,
+    SmartsWishes,
+    alerts_of,
+    ladder_of,
+    parse_molecule,
+    read_smiles,
+    sanitise,
+)
 from comrecgc.molecules.atoms import atom_of
 from comrecgc.runs import open_run
 from comrecgc.scoring import change_kernels
@@ -199,3 +209,36 @@ def test_applied_to_other_molecules(tmp_path: Path) -> None:
     assert same.schema.class_names == unlike.schema.class_names == ("bad", "good")
     assert not any("unlike" in warning for warning in same.warnings)
     assert any("unlike" in warning for warning in unlike.warnings)
+
+
+def test_alerts_are_looked_at_on_the_result() -> None:
+    """A hydroxy is none on benzene, and makes a catechol beside another."""
+    smiles = [
+        f"{chain}c1cccc({group})c1"
+        for chain in ("C", "CC", "CC(C)", "CC(C)(C)")
+        for group in ("O", "OC", "N(C)C", "CO", "n2cccc2")
+    ]
+    data = dataset_of([*smiles, "Cc1c[nH]cc1", "CCc1c[nH]cc1", "COc1ccccc1O", "OCc1ccccc1OC"])
+    some = ChangeScorer(inputs=data.graphs, vocabulary=Vocabulary.of(data, rung=Rung.CONNECTED, theta=0.3, min_seen=2))
+    chemistry = ladder_of(data.graphs, data.label_names).chemistry
+    assert isinstance(chemistry, MolecularChemistry)
+    singles = some.changes(Oracle(classifier=Always(1.0, data.num_labels)))
+    rows = np.flatnonzero(np.isin(singles.change[:, 0, 0], (change_kernels.ATTACH, change_kernels.DETACH)))
+    inputs, changes = singles.input[rows], singles.change[rows]
+    allowed, _ = MolecularPermission(chemistry=chemistry).allowed(some, inputs, changes)
+    met = set()
+    for k, graph in enumerate(some.built(inputs, changes)[0]):
+        before, after = sanitise(some.inputs[inputs[k]], data.label_names), sanitise(graph, data.label_names)
+        if before is not None and after is not None and allowed[k]:
+            assert set(alerts_of(after, REACTIVE)) <= set(alerts_of(before, REACTIVE))
+        met |= (
+            set()
+            if after is None or before is None
+            else set(alerts_of(after, REACTIVE)) - set(alerts_of(before, REACTIVE))
+        )
+    assert {"catechol", "hemiacetal_or_hemiaminal"} <= met
+
+
+@pytest.mark.parametrize("smiles", ["OCn1cccc1", "NCn1cccc1", "C12C=CC1C=C2", "C1CC2CCC12"])
+def test_what_falls_apart_is_an_alert(smiles: str) -> None:
+    assert set(alerts_of(read_smiles(smiles), ("unstable",)))

@@ -80,6 +80,7 @@ class MolecularPermission:
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(scorer.inputs) + 1))
         unusual = self._unusual(scorer.vocabulary.groups)
+        hetero = np.array([not self.chemistry.carbons[group.labels[0]] for group in scorer.vocabulary.groups] + [False])
         trying = np.random.default_rng(0).permutation(len(scorer.inputs)).astype(np.int32)
         for done, i in enumerate(trying.tolist()):
             if deadline is not None and time.monotonic() > deadline:
@@ -92,7 +93,7 @@ class MolecularPermission:
                 mask[rows] = self._keeps_bonds(graph, changes[rows], scorer.vocabulary.groups)
                 rows = rows[mask[rows]]
             if not self.wishes:
-                rows = rows[self._in_doubt(graph, changes[rows], unusual)]
+                rows = rows[self._in_doubt(graph, changes[rows], unusual, hetero)]
             if len(rows):
                 batch, origin = scorer.changed(i, changes[rows])
                 mask[rows] = self.permits(graph, batch, origin)
@@ -162,8 +163,8 @@ class MolecularPermission:
         mask: BoolArray = (~swaps | (bonds[first, second] == hangs_on[value])).all(axis=1)
         return mask
 
-    def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray) -> BoolArray:
-        """Rows to look at, `[V]`."""
+    def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray, hetero: BoolArray) -> BoolArray:
+        """Rows to look at, `[V]`; groups that are unusual, or begin with a heteroatom, are known."""
         changing = change_kernels
         if self.chemistry.charges[graph.labels].any():
             return np.ones(len(changes), bool)
@@ -179,17 +180,19 @@ class MolecularPermission:
         aromatic = self.chemistry.aromatic[graph.labels[np.maximum(first, 0)]].astype(np.int64)
         doubt |= gives & unusual[aromatic, np.where(gives, value, -1)]
         if self.avoid_alerts:
-            doubt |= gives & self._beside_heteroatoms(graph)[np.maximum(first, 0)]
+            doubt |= (gives | takes) & self._beside_heteroatoms(graph)[np.maximum(first, 0)]
+            # On a ring, one heteroatom may make an alert with another: a hydroxy beside a hydroxy is a catechol.
+            doubt |= gives & (aromatic > 0) & hetero[np.where(gives, value, -1)]
         mask: BoolArray = doubt.any(axis=1)
         return mask
 
     def _beside_heteroatoms(self, graph: Graph) -> BoolArray:
-        """Aliphatic atoms that are no carbon, or have a neighbour that is none, `[n]`."""
+        """Atoms that are no carbon, and aliphatic ones that have a neighbour that is none, `[n]`."""
         other = ~self.chemistry.carbons[graph.labels]
         mask = other.copy()
         for side in range(2):
             mask[graph.edges[other[graph.edges[:, 1 - side]], side]] = True
-        return mask & ~self.chemistry.aromatic[graph.labels]
+        return other | (mask & ~self.chemistry.aromatic[graph.labels])
 
 
 def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, label_names: Sequence[str]) -> bool:
