@@ -64,13 +64,17 @@ class Task:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-root", type=Path, required=True)
+    parser.add_argument("--data-root", type=Path)
     parser.add_argument("--tasks", nargs="+", default=list(TASKS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[1600])
     parser.add_argument("--explainers", action="store_true", help="run vectors and baselines on the same models too")
     parser.add_argument("--max-changes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("truth.csv"))
+    parser.add_argument("--chart", type=Path, help="draw the rows of the CSV, and measure nothing")
     options = parser.parse_args()
+    if options.chart is not None:
+        draw(read(options.out), options.chart)
+        return
     done = {(row["task"], int(row["size"]), row["chosen"]) for row in read(options.out)}
     print(" ".join(f"{name:>12}" for name in COLUMNS))
     for size in options.sizes:
@@ -104,6 +108,41 @@ def keep(path: Path, row: dict[str, Any]) -> None:
 
 def shown(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def draw(rows: Sequence[dict[str, str]], path: Path) -> None:
+    """What is promised and what comes true, task by task, as bars."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "truth"
+    from matplotlib import pyplot as plt
+
+    rows = [row for row in rows if row["size"] == "1600"]
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    known = {(row["task"], row["chosen"]): row for row in rows}
+    figure, axes = plt.subplots(figsize=(8, 0.55 * len(tasks) + 1.2))
+    for chosen, shift, colour in (("coverage", 0.2, "#c96a4b"), ("truth", -0.2, "#3b7a57")):
+        places = [len(tasks) - k + shift for k in range(len(tasks))]
+        claimed = [100 * float(known[task, chosen]["claimed"]) for task in tasks]
+        true = [100 * float(known[task, chosen]["truly_covered"]) for task in tasks]
+        axes.barh(places, claimed, 0.36, color=colour, alpha=0.3, label=f"chosen for {chosen}: promised")
+        axes.barh(places, true, 0.36, color=colour, label=f"chosen for {chosen}: true")
+    most = [100 * float(known[task, "oracle"]["truly_covered"]) for task in tasks]
+    axes.scatter(
+        most,
+        [len(tasks) - k for k in range(len(tasks))],
+        marker="|",
+        s=320,
+        color="black",
+        label="the most that the table can do",
+    )
+    axes.set_yticks([len(tasks) - k for k in range(len(tasks))], tasks)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("% of the graphs that are truly rejected")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.08), ncols=2, frameon=False, fontsize=8)
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
 
 
 def measure(name: str, size: int, options: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import (
     Explanation,
+    Origin,
     RuleChooser,
     Verified,
     apply_recourses,
@@ -28,6 +29,7 @@ from comrecgc.explanation import (
     explain_recourses,
     explain_rules,
     stamped,
+    wishes_of,
 )
 from comrecgc.models import (
     Agreement,
@@ -38,9 +40,11 @@ from comrecgc.models import (
     PanelTraining,
     as_classifier,
     as_embedder,
+    check_own_data,
     load_classifier,
     load_embedder,
     obtain_embedder,
+    over_dataset,
     predict,
     train_embedder,
 )
@@ -78,6 +82,8 @@ class CommonRecourseExplainer:
         agree: Further classifiers, or files of them, that are explained at the same time: inputs are the graphs that all of them and the
             model reject, and counterfactuals must be accepted by all. They take the place of the panel, and changes are "confirmed".
         random_state: Seed of everything random.
+        strict: Stop where the model answers otherwise about the graphs as they are held here than about the user's own `Data`, or where it is random;
+            False goes on with a warning.
         context: How the run goes: time budget, cores, progress, checkpoints.
 
     Attributes:
@@ -105,6 +111,7 @@ class CommonRecourseExplainer:
     jury: Sequence[Classifier | Callable[..., Any] | str | Path] | bool | None = None
     agree: Sequence[Classifier | Callable[..., Any] | str | Path] = ()
     random_state: int = 0
+    strict: bool = True
     context: RunContext = RunContext()  # noqa: RUF009  # frozen
 
     def fit(self, graphs: Graphs) -> Self:
@@ -122,9 +129,11 @@ class CommonRecourseExplainer:
             self.classifier_ = self._classifier(self.dataset_)
             if not has_classes and self.threshold is None and getattr(self.classifier_, "num_scores", None) == 1:
                 self.dataset_ = replace(self.dataset_, notes=(*self.dataset_.notes, _ONE_NUMBER))
+            doubts = check_own_data(self.classifier_, self.dataset_, strict=self.strict)
             population = self._population(task)
             study = self.dataset_ if population is None else population.study
             inputs = _Inputs.of(study, self.classifier_, population, has_classes=has_classes)
+            inputs.warnings += doubts
             context.tell("rejected graphs", len(inputs.rejects), len(study), *inputs.warnings[:1])
             clock.lap("inputs")
             self.plausibility_ = self._plausibility(inputs, population, context, has_classes=has_classes)
@@ -140,7 +149,8 @@ class CommonRecourseExplainer:
                 found = self._fit_rules(task, inputs, population, context)
             else:
                 found = self._fit_vectors(task, inputs, context)
-            self.explanation_ = stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
+            found = stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
+            self.explanation_ = found.with_origin(Origin(self.classifier_, self.dataset_.attributes))
         return self
 
     def _fit_rules(
@@ -159,7 +169,7 @@ class CommonRecourseExplainer:
             task, mined, self.plausibility_, classifier=self.classifier_, warnings=inputs.warnings, notes=inputs.notes
         )
         chooser = RuleChooser(
-            task=task, mined=mined, plausibility=self.plausibility_, wishes=task.algorithm.wishes(),
+            task=task, mined=mined, plausibility=self.plausibility_, wishes=wishes_of(task, mined),
             warnings=tuple(inputs.warnings), notes=tuple(inputs.notes),
         )  # fmt: skip
         context.clock.lap("choice")
@@ -178,7 +188,7 @@ class CommonRecourseExplainer:
             context.before_search()
         candidates = task.algorithm.find(resolved, scorer, rejects, self.plausibility_, context)
         context.clock.lap("search")
-        candidates = self.plausibility_.confirmed(candidates, resolved)
+        candidates = self.plausibility_.confirmed(candidates, resolved, rejects.graphs)
         chosen = choose_recourses(resolved, candidates, context.num_jobs)
         context.clock.lap("selection")
         if isinstance(task.algorithm.delta, str):
@@ -206,12 +216,13 @@ class CommonRecourseExplainer:
         """
         if not hasattr(self, "explanation_"):
             raise InputError("explain needs recourses: call fit first")
-        dataset = over_labels_of(as_dataset(graphs)[0], self.dataset_)
+        dataset = over_labels_of(as_dataset(graphs, like=self.dataset_)[0], self.dataset_)
         with self.context.begun() as context, reproducible():
             if self.embedder_ is None and self.task_.recourse == "vectors":  # fit had nothing to embed
                 self.embedder_ = self._embedder(self.dataset_, context)
-            models = ModelPair(self.classifier_, self.embedder_)
-            return apply_recourses(self.explanation_, dataset, models, self.task_, self.plausibility_, context)
+            models = ModelPair(over_dataset(self.classifier_, dataset), self.embedder_)
+            found = apply_recourses(self.explanation_, dataset, models, self.task_, self.plausibility_, context)
+            return found.with_origin(Origin(models.classifier, dataset.attributes))
 
     def save(self, folder: str | Path) -> None:
         """Write what `fit` found to a run folder; `comrecgc.open_run` goes on with it, given the model.
@@ -226,6 +237,8 @@ class CommonRecourseExplainer:
             "ladder": ladder_facts(self.plausibility_.ladder),
             "features": self.dataset_.features.tolist(),
         }
+        if self.dataset_.attributes is not None and not self.dataset_.attributes.by_label:
+            facts["own_features"] = True
         if self.dataset_.edge_features is not None:
             facts["edge_features"] = self.dataset_.edge_features.tolist()
         self.explanation_.with_facts(replace(self.explanation_.facts, facts=facts)).save(folder)
@@ -257,12 +270,18 @@ class CommonRecourseExplainer:
         if isinstance(model, str | Path):
             model = load_classifier(Path(model), label_names=dataset.label_names)
         if isinstance(model, torch.nn.Module):
-            model.to(self.context.device)
+            try:
+                model.to(self.context.device)
+            except (AssertionError, RuntimeError) as error:  # torch asserts that it was compiled with CUDA
+                reason = str(error).partition("\n")[0]
+                raise InputError(
+                    f"device must be one that torch can use here (got {self.context.device}: {reason})"
+                ) from error
         given = {name: getattr(self, name) for name in ("accept", "reject", "threshold")}
         if isinstance(model, Classifier) and any(value is not None for value in given.values()):
             name = next(name for name, value in given.items() if value is not None)
             raise InputError(f"{name} is for models that are not a Classifier yet: give it to as_classifier (got both)")
-        return as_classifier(model, dataset, **given)
+        return over_dataset(as_classifier(model, dataset, **given), dataset)
 
     def _population(self, task: Task[Any]) -> FullDataset | None:
         """All graphs, where there are so many that rules are mined on a sample."""
@@ -275,7 +294,7 @@ class CommonRecourseExplainer:
     ) -> Plausibility:
         """The ladder of changes of the data, the panel and the jury; only with an agreement do others decide what is rejected."""
         study = inputs.rejects.dataset
-        plausibility = Plausibility(ladder=ladder_of(study.graphs, study.label_names))
+        plausibility = Plausibility(ladder=ladder_of(study.graphs, study.label_names, study.edge_label_names))
         if inputs.rejects and self.jury is not False and self.algorithm.recourse == "rules":
             guests = () if self.jury is None or self.jury is True else self.jury
             jury, sentence = find_jury(guests, study, context, has_classes=has_classes, seed=self.random_state)

@@ -108,3 +108,17 @@ def test_why_there_is_no_jury(dataset: GraphDataset, has_classes: bool, reason: 
     found, sentence = train_jury(dataset, has_classes=has_classes)
     assert found is None
     assert reason in sentence
+
+
+def test_wrong_labels_do_not_make_sure_answers_doubtful() -> None:
+    clean, noisy = (train_jury(paths(num=600, noise=noise))[0] for noise in (0.0, 0.1))
+    assert clean is not None
+    assert noisy is not None
+    assert clean._choosing_stack.noise < 0.02
+    assert 0.05 < noisy._choosing_stack.noise < 0.16
+    new = paths(num=300, seed=7)
+    truth = noisy.truth(GraphBatch.from_graphs(new.graphs), np.zeros(len(new), np.int64))
+    sure = truth > 0.9
+    assert sure.mean() > 0.2
+    assert new.classes[sure].mean() > 0.9
+    assert abs(truth[sure].mean() - new.classes[sure].mean()) < 0.1

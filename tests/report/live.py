@@ -1,4 +1,4 @@
-"""An explanation whose page is alive: rules mined from planted molecules, with a panel's votes made up."""
+"""An explanation whose page is alive: rules mined from planted molecules, with the votes of a panel and the estimates of a jury made up."""
 
 from __future__ import annotations
 
@@ -20,17 +20,22 @@ NITROGEN = 2
 
 @cache
 def live_explanation() -> Explanation:
-    """Rules that rid molecules of nitrogen, each result with up to four made-up votes."""
+    """Rules that rid molecules of nitrogen, each result with up to four made-up votes, and made-up odds of coming true."""
     dataset = load_planted(0, num_graphs=160)
     model = AvoidsLabel(NITROGEN, dataset.num_labels)
     found = (
-        CommonRecourseExplainer(model, panel=False, num_recourses=5, context=RunContext(jobs=1))
+        CommonRecourseExplainer(model, panel=False, jury=False, num_recourses=5, context=RunContext(jobs=1))
         .fit(dataset)
         .explanation_
     )
     chooser = chooser_of(found)
-    votes = np.random.default_rng(0).integers(0, 5, len(chooser.mined.table.entries.input)).astype(np.int8)
-    table = replace(chooser.mined.table, entries=replace(chooser.mined.table.entries, votes=votes), majority=3)
+    rng, before = np.random.default_rng(0), chooser.mined.table
+    entries = replace(
+        before.entries,
+        votes=rng.integers(0, 5, len(before.entries)).astype(np.int8),
+        truth=rng.integers(0, 101, len(before.entries)).astype(np.int8),
+    )
+    table = replace(before, entries=entries, needed=rng.integers(1, 4, before.num_inputs).astype(np.int8))
     return replace(chooser, mined=replace(chooser.mined, table=table)).chosen()
 
 
@@ -62,7 +67,7 @@ def roofed_explanation() -> Explanation:
     classes = np.array([(graph.labels == 2).sum() > 3 for graph in graphs], np.int8)
     dataset = GraphDataset(name="roofs", graphs=tuple(graphs), classes=classes, label_names=("A", "B", "C"))
     explainer = CommonRecourseExplainer(
-        WantsRoofs(), panel=False, num_recourses=5, theta=0.3, context=RunContext(jobs=1)
+        WantsRoofs(), panel=False, jury=False, num_recourses=5, theta=0.3, context=RunContext(jobs=1)
     )
     return explainer.fit(dataset).explanation_
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.matched_pairs import MatchedPairs
-from comrecgc.algorithms.rules.choice import KINDS, RuleFilter, choose, held_out
+from comrecgc.algorithms.rules.choice import KINDS, LEAST_TRUTH, RuleFilter, choose, held_out
 from comrecgc.evidence import Evidence, RecourseEvidence
 from comrecgc.evidence.verdict import Finding, Verdict
 from comrecgc.explanation import Explanation
@@ -28,7 +28,7 @@ from tests.report.browsing import NARROW, Open, browser, open_page
 from tests.report.live import chooser_of, live_explanation, roofed_explanation
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 __all__ = ["browser", "open_page"]  # fixtures
 
@@ -67,6 +67,14 @@ def chosen(page: Page) -> list[int]:
     return [int(row.get_attribute("data-rule") or -1) for row in page.locator("#table .row").all()]
 
 
+def browsed(page: Page) -> Locator:
+    """The rules that were not chosen, which are shown when asked for."""
+    if not page.locator("#more-table").is_visible():
+        page.locator("#more-holder > summary").click()
+    page.locator("#more-table .row").first.wait_for()
+    return page.locator("#more-table .row")
+
+
 def slide(page: Page, control: str, value: float) -> None:
     """Move a slider as its user does, and wait for the answer."""
     page.locator(control).fill(str(value))
@@ -94,6 +102,7 @@ def random_wishes(rng: np.random.Generator, explanation: Explanation) -> Iterato
                 forbidden_kinds=tuple(KINDS[k] for k in some(len(KINDS), 2)),
                 protected_labels=some(num_labels, 1),
                 confirmed=bool(rng.random() < 0.4),
+                min_truth=float(rng.choice([0.0, 0.5, 0.6, 0.77, 0.9, 1.0])),
             ),
         )
 
@@ -105,6 +114,7 @@ def asked(num: int, wishes: RuleFilter) -> dict[str, Any]:
         "maxChanges": wishes.max_changes, "radii": list(wishes.radii), "labels": list(wishes.forbidden_labels),
         "protected": list(wishes.protected_labels), "groups": list(wishes.forbidden_groups),
         "kinds": [KINDS.index(kind) for kind in wishes.forbidden_kinds], "confirmed": wishes.confirmed,
+        "minTruth": wishes.min_truth,
     }  # fmt: skip
 
 
@@ -124,6 +134,7 @@ def address(num: int, wishes: RuleFilter, explanation: Explanation) -> str:
     parts += [
         f"rules={num}", f"success={wishes.min_success}", f"support={wishes.min_support}",
         f"edits={wishes.max_cost or 'any'}", f"changes={wishes.max_changes}", f"confirmed={int(wishes.confirmed)}",
+        f"truth={wishes.min_truth}",
     ]  # fmt: skip
     return "#" + "&".join(parts)
 
@@ -171,7 +182,7 @@ def test_wishes_in_the_address_are_answered_and_kept(live: Explanation, page: Pa
         wanted = choose(table, num, wish)
         assert chosen(page) == wanted.rules.tolist()
         share = f"{wanted.coverage:.1%}"
-        assert page.locator("#title-share").inner_text() == share
+        assert page.locator("#title-count").inner_text() == f"{wanted.gains.sum():,}"
         if len(wanted.rules):
             assert share in page.locator("#answer").inner_text()
 
@@ -217,12 +228,12 @@ def test_every_wish_has_a_control(live: Explanation, page: Page) -> None:
 
     def answers(num: int = 5, **wishes: Any) -> bool:
         settled(page)
-        wanted: list[int] = choose(table, num, RuleFilter(**wishes)).rules.tolist()
+        wanted: list[int] = choose(table, num, RuleFilter(**{"min_truth": LEAST_TRUTH, **wishes})).rules.tolist()
         return chosen(page) == wanted
 
     slide(page, "#wish-num-range", 8)
     assert answers(8)
-    assert page.locator("#curve .dot").count() == len(choose(table, 8).rules)
+    assert page.locator("#curve .dot").count() == len(choose(table, 8, RuleFilter(min_truth=LEAST_TRUTH)).rules)
     slide(page, "#wish-num", 5)
     slide(page, "#wish-success", 50)
     assert answers(min_success=0.5)
@@ -238,8 +249,13 @@ def test_every_wish_has_a_control(live: Explanation, page: Page) -> None:
     page.locator("#wish-changes").select_option("1")
     assert answers(max_changes=1)
     page.locator("#reset").click()
-    page.locator("input[value=confirmed]").check()
+    page.locator("#wish-confirmed").check()
     assert answers(confirmed=True)
+    slide(page, "#wish-truth", 80)
+    assert answers(confirmed=True, min_truth=0.8)
+    page.locator("#wish-true").uncheck()
+    assert answers(confirmed=True, min_truth=0.0)
+    assert not page.locator("#wish-truth").is_visible()
     page.locator("#reset").click()
     page.locator("#wish-kinds [data-value='0']").click()
     assert answers(forbidden_kinds=("relabel",))
@@ -261,21 +277,23 @@ def test_every_wish_has_a_control(live: Explanation, page: Page) -> None:
         assert answers()
 
 
-def test_the_same_choice_on_the_command_line_is_shown(page: Page) -> None:
+def test_the_same_choice_on_the_command_line_is_shown(page: Page, report: Path) -> None:
     slide(page, "#wish-success", 50)
     page.locator("#wish-adds [data-value='0']").click()
-    command = "comrecgc choose RUN --recourses 5 --min-success 0.5 --forbid-label C"
+    command = f"comrecgc choose {report.parent} --recourses 5 --min-success 0.5 --forbid-label C"
     assert page.locator("#command code").inner_text() == command
-    page.locator("#more-table .row").first.get_by_role("button", name="Pick").click()
+    browsed(page).first.get_by_role("button", name="Pick").click()
     assert not page.locator("#command").is_visible()  # which has no such option
     page.locator("#reset").click()
+    page.locator("#wish-true").uncheck()
+    assert page.locator("#command code").inner_text().endswith("--recourses 5 --min-truth 0")
     page.locator("#wish-group").select_option(label="acetyl (–CO–CH3)")
-    assert page.locator("#command code").inner_text().endswith("--forbid-group 'acetyl (–CO–CH3)'")
+    assert "--forbid-group 'acetyl (–CO–CH3)'" in page.locator("#command code").inner_text()
 
 
 def test_a_rule_picked_by_hand_is_kept_and_the_others_follow(page: Page) -> None:
     before = chosen(page)
-    row = page.locator("#more-table .row").nth(4)
+    row = browsed(page).nth(4)
     picked = int(row.get_attribute("data-rule") or -1)
     row.get_by_role("button", name="Pick").click()
     settled(page)
@@ -297,13 +315,18 @@ def test_a_rule_picked_by_hand_is_kept_and_the_others_follow(page: Page) -> None
 
 def test_what_remains_is_what_rules_would_add(live: Explanation, page: Page) -> None:
     table = chooser_of(live).mined.table
-    covered = set[int]()
-    for rule in chosen(page):
-        covered |= set(table.inputs_of(rule).tolist())
+    likely = RuleFilter(min_truth=LEAST_TRUTH).counts(table)
+
+    def turned(rule: int) -> set[int]:
+        entries = table.entries_of(rule)
+        return set(table.entries.input[entries[likely[entries]]].tolist())
+
+    covered = set[int]().union(*map(turned, chosen(page)))
+    browsed(page)
+    page.locator("#more-sort").select_option("adds")
     adds = []
-    for row in page.locator("#more-table .row").all():
-        rule = int(row.get_attribute("data-rule") or -1)
-        left = set(table.inputs_of(rule).tolist()) - covered
+    for row in browsed(page).all():
+        left = turned(int(row.get_attribute("data-rule") or -1)) - covered
         assert int(row.locator("[data-name='would add']").inner_text()) == len(left)
         adds.append(len(left))
     assert adds == sorted(adds, reverse=True)
@@ -311,7 +334,7 @@ def test_what_remains_is_what_rules_would_add(live: Explanation, page: Page) -> 
 
 def test_rules_are_searched_and_sorted(live: Explanation, page: Page) -> None:
     table = chooser_of(live).mined.table
-    word = max(page.locator("#more-table .row th bdi").first.inner_text().split(), key=len)
+    word = max(browsed(page).locator("th bdi").first.inner_text().split(), key=len)
     page.locator("#more-search").fill(word)
     texts = [bdi.inner_text() for bdi in page.locator("#more-table .row th bdi").all()]
     assert any(word in text for text in texts)
@@ -425,7 +448,7 @@ def test_nothing_scrolls_sideways_on_a_phone(report: Path, open_page: Open, sche
     page = settled(open_page(report, NARROW, scheme))
     for button in page.locator("#table th button[aria-expanded=false]").all()[::-1]:
         button.click()
-    page.locator("#more-table th button").first.click()
+    browsed(page).locator("th button").first.click()
     for summary in page.locator(".reason:visible summary").all():
         summary.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW
@@ -451,7 +474,7 @@ def test_a_link_to_a_rule_opens_it(report: Path, open_page: Open) -> None:
 
 def test_controls_have_names_and_answers_are_announced(live: Explanation, page: Page) -> None:
     assert page.get_by_role("slider", name="Success of each").count() == 1
-    assert page.get_by_role("radio", name="most of the panel accept it too").count() == 1
+    assert page.get_by_role("checkbox", name="most of the panel accept it too").count() == 1
     assert page.get_by_role("button", name="replace an atom", pressed=False).count() == 1
     assert page.locator("#answer[role=status]").inner_text().startswith(f"{len(live.recourses)} rules cover")
     unnamed = page.evaluate(
@@ -522,8 +545,8 @@ def large_table(num_rules: int = 3000, num_inputs: int = 2500) -> bytes:
     rule = ["words", "more words", "", [[0], [], []], [[1], [], []], [0, 0], [0], [0, -1]]
     facts: dict[str, Any] = {
         "chosen": list(range(10)), "labels": ["C", "O"], "edgeLabels": None, "classes": ["reject", "accept"], "isMolecular": True, "dataset": "large", "names": [], "atoms": [["C", "", None, [4]], ["O", "", None, [2]]],
-        "kinds": list(KINDS), "theta": 0.1, "changes": "plausible", "majority": 0, "panel": 0, "slack": 0.05, "mostParts": 3, "splits": 5,
-        "maxChanges": 1, "complete": True, "numRecourses": 10, "wishes": {}, "bound": None, "rules": [rule] * num_rules,
+        "kinds": list(KINDS), "theta": 0.1, "changes": "plausible", "hasPanel": False, "hasJury": True, "slack": 0.05, "doubt": 2, "mostParts": 3, "splits": 5,
+        "maxChanges": 1, "complete": True, "numRecourses": 10, "wishes": {"min_truth": 0.6}, "bound": None, "rules": [rule] * num_rules,
         "known": {}, "groups": [], "failures": {}, "evidence": {},
     }  # fmt: skip
     arrays: dict[str, Any] = {
@@ -533,7 +556,7 @@ def large_table(num_rules: int = 3000, num_inputs: int = 2500) -> bytes:
         "removes": np.zeros(2 * num_rules, np.uint8), "attached": np.full(3 * num_rules, -1, np.int16),
         "applicable": np.packbits(np.ones_like(turned), axis=1), "turned": np.packbits(turned, axis=1),
         "random": np.full(num_rules, -1, np.float32), "afterwards": np.full(entries, 200, np.uint8),
-        "votes": np.zeros(entries, np.uint8), "places": np.zeros(2 * num_rules, np.uint8),
+        "votes": np.zeros(entries, np.uint8), "truth": rng.integers(0, 101, entries).astype(np.uint8), "needed": np.zeros(num_inputs, np.uint8), "places": np.zeros(2 * num_rules, np.uint8),
         "numPlaces": np.ones(num_rules, np.int32), "index": np.arange(num_inputs, dtype=np.int32),
         "beforehand": np.full(num_inputs, 0.1, np.float32), "nodePtr": np.arange(num_inputs + 1, dtype=np.int32),
         "edgePtr": np.zeros(num_inputs + 1, np.int32), "nodeLabels": np.zeros(num_inputs, np.uint16),

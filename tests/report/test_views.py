@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,17 @@ from comrecgc.explanation.records import RunFacts
 from comrecgc.graphs import Pattern, Rule
 from comrecgc.report import write_report
 from comrecgc.report.pages import render_report
-from comrecgc.report.views import REASONS, property_words, rule_facts, rule_figures, rule_kinds, rung_sentence
+from comrecgc.report.views import (
+    REASONS,
+    agreement,
+    badges,
+    listed_pairs,
+    property_words,
+    rule_facts,
+    rule_figures,
+    rule_kinds,
+    rung_sentence,
+)
 from tests.explanations import (
     DOUBLE_BOND_TO_SINGLE,
     explain_by_rules,
@@ -43,14 +54,16 @@ def words_of(html: str) -> str:
 
 def test_the_top_says_what_the_rules_are_worth(rules: Explanation, html: str) -> None:
     words = words_of(html)
-    assert f"3 rules turn {rules.coverage:.1%} of 60 molecules from toxic to harmless" in words
+    num_covered = sum(recourse.gain for recourse in rules.recourses)
+    assert f"3 rules flip this model’s verdict for {num_covered} of the 60 molecules it rejects" in words
+    assert "which says toxic of it, says harmless of the result" in words
     assert "All changes are plausible: every atom" in words
     assert "rdkit reads the result as" in words
     assert "of 60 rejected molecules" in words
     for part in (
         "On unseen molecules77.1%",
         "Best possible99.4%",
-        "Confirmed12.3%",
+        "Panel agrees12.3%",
         "A warning for rules.",
         "given classifiers",
     ):
@@ -58,6 +71,53 @@ def test_the_top_says_what_the_rules_are_worth(rules: Explanation, html: str) ->
     assert "no 3 of the 4000 rules" in words
     assert "one change each40.0%" in words
     assert "up to two changes55.2%" in words
+
+
+PAIRS = {
+    "as_said": 12, "against": 1, "stays_reject": 2, "stays_accept": 5,
+    "listed": [{"before": {"name": "=A1", "label": "toxic", "smiles": "CN"}, "after": {"name": "B2", "label": "harmless", "smiles": "CO"}}],
+}  # fmt: skip
+
+
+def trusted(rules: Explanation) -> Explanation:
+    """The same after a jury was asked, and pairs were found for the first rule."""
+    first, *others = rules.recourses
+    figures = {"expected_true": 0.93, "expected_interval": [0.78, 0.99], "jury_confirmed": 7, "pairs": PAIRS}
+    first = replace(first, statistics={**(first.statistics or {}), **figures})
+    doubted = replace(others[0], statistics={**(others[0].statistics or {}), "mean_truth": 0.31})
+    metrics = {**rules.metrics, "jury_confirmed": 0.5, "expected_true": 0.79}
+    return replace(rules, recourses=(first, *others), metrics=metrics, shortcuts=(doubted,))
+
+
+def test_the_top_says_who_agrees_and_every_rule_what_speaks_for_it(rules: Explanation) -> None:
+    found = trusted(rules)
+    assert "agree for 30 of them; 79% are expected to come true" in agreement(found)
+    assert badges(found.recourses[0]) == [
+        ("strong", "expected to come true: 93% (78–99%)"),
+        ("strong", "12 of 14 real pairs agree"),
+    ]
+    assert listed_pairs(found.recourses[0]) == [[("=A1", "toxic"), ("B2", "harmless")]]
+    words = words_of(render_report(found))
+    assert "expected to come true: 93% (78–99%)" in words
+    assert "Models of other kinds that took no part" in words
+    assert badges(rules.recourses[0]) == []
+    assert "Most of a panel" in agreement(rules)
+
+
+def test_shortcuts_have_a_section_of_their_own(rules: Explanation, html: str) -> None:
+    page = render_report(trusted(rules))
+    assert 'id="shortcuts-title"' in page
+    assert "expected to come true: 31%" in words_of(page)
+    assert 'id="shortcuts-title"' not in html
+
+
+def test_pairs_are_rows_of_a_file(rules: Explanation, tmp_path: Path) -> None:
+    trusted(rules).save(tmp_path)
+    rows = list(csv.reader((tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()))
+    assert rows[0] == ["recourse", "before", "before_label", "after", "after_label", "before_smiles", "after_smiles"]
+    assert rows[1:] == [["1", "'=A1", "toxic", "B2", "harmless", "CN", "CO"]]
+    rules.save(tmp_path / "none")
+    assert not (tmp_path / "none" / "pairs.csv").exists()
 
 
 def test_a_rule_says_how_often_it_works(rules: Explanation, html: str) -> None:
@@ -75,7 +135,7 @@ def test_a_rule_says_how_often_it_works(rules: Explanation, html: str) -> None:
     assert facts["Random changes"].startswith(
         "20% of all changes of the same kind work on these molecules; this rule works"
     )
-    assert facts["Confirmed"].startswith(f"{known['confirmed'] / known['accepted']:.0%}: most of the panel accept")
+    assert facts["Panel"].startswith(f"{known['confirmed'] / known['accepted']:.0%}: most of the panel accept")
     assert data[0]["smirks"] == "[C:1][N](=[O])[O]>>[C:1][F]"
     assert data[0]["inputs"] == [member.input for member in first.covered]
     assert data[2]["also"] == list(rules.recourses[2].also_covers) != []
@@ -120,7 +180,7 @@ def test_without_panel_held_out_and_statistics_nothing_is_made_up() -> None:
         bare, metrics={}, facts=RunFacts(), recourses=tuple(replace(it, statistics=None) for it in bare.recourses)
     )
     page = Page(render_report(bare))
-    for words in ("Confirmed", "unseen", "Best possible", "None"):
+    for words in ("Panel", "unseen", "Best possible", "None"):
         assert words not in page.words
     assert [name for name, _ in rule_facts(bare.recourses[0])] == ["Valid molecules"]
 

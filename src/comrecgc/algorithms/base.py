@@ -129,6 +129,8 @@ class Task(Generic[A_co]):
         if not isinstance(cast("object", self.algorithm), Algorithm):
             raise InputError(f"algorithm must be one of comrecgc's, as comrecgc.Rules() (got {self.algorithm!r:.80})")
         check_positive("theta", self.theta)
+        if self.theta > 1:
+            raise InputError(f"theta is a share of the nodes and edges of two graphs, at most 1 (got {self.theta:g})")
         if cast("int | None", self.num_recourses) is None:
             object.__setattr__(self, "num_recourses", self.algorithm.default_recourses)
         check_count("num_recourses", self.num_recourses, least=1)
@@ -177,6 +179,12 @@ class VectorAlgorithm(Algorithm, ABC):
         choices=("fcr", "fc"),
         panel="Vectors",
     )
+    num_counterfactuals: int | None = option(
+        None,
+        "T of fc: most graphs that counterfactuals come from; by default one per reject.",
+        least=1,
+        panel="Vectors",
+    )
     selection: str = option(
         "ball", "How recourses are chosen: balls or clusters.", choices=("ball", "dbscan"), panel="Vectors"
     )
@@ -196,6 +204,8 @@ class VectorAlgorithm(Algorithm, ABC):
         super().__post_init__()
         if isinstance(self.constraint, str) and self.constraint != "valence":
             raise InputError(f"constraint must be 'valence' or a Constraint (got {self.constraint!r})")
+        if self.num_counterfactuals is not None and self.problem != "fc":
+            raise InputError(f"num_counterfactuals is T of problem='fc' (got problem={self.problem!r})")
 
     @abstractmethod
     def find(

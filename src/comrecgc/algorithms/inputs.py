@@ -126,8 +126,7 @@ def as_dataset(
     label_names: Iterable[str] | None = None,
     *,
     target: int | None = None,
-    bins: int | None = None,
-    alphabet: npt.NDArray[np.float32] | None = None,
+    like: GraphDataset | None = None,
 ) -> tuple[GraphDataset, bool]:
     """The graphs as a dataset, and whether their true classes are known.
 
@@ -135,8 +134,7 @@ def as_dataset(
         graphs: A `GraphDataset`, a PyG dataset or a list of PyG `Data`; classes are not needed.
         label_names: Name of each node label, where the graphs do not bring names.
         target: The value of `y` that means accept; None for the larger of two.
-        bins: Cut columns of `x` with more values than this into so many ranges.
-        alphabet: Feature rows of known labels: every node gets the nearest.
+        like: A dataset whose labels the graphs are over.
     """
     names = None if label_names is None else tuple(label_names)
     if isinstance(graphs, GraphDataset):
@@ -148,7 +146,7 @@ def as_dataset(
     listed = list(graphs) if not hasattr(graphs, "edge_index") and hasattr(graphs, "__iter__") else graphs
     name = getattr(graphs, "name", None)
     if not isinstance(listed, list):
-        return from_pyg(listed, name=name, label_names=names, bins=bins, alphabet=alphabet), False
+        return from_pyg(listed, name=name, label_names=names, like=like), False
     values = _classes_of(listed)
     if values is not None and target is not None and target in values:
         classes: list[int] | None = [int(value == target) for value in values]
@@ -156,7 +154,7 @@ def as_dataset(
         classes = None if values is not None and _are_two(values) else [0] * len(listed)
         target = None
     known = classes is None or target is not None
-    return from_pyg(listed, name=name, classes=classes, label_names=names, bins=bins, alphabet=alphabet), known
+    return from_pyg(listed, name=name, classes=classes, label_names=names, like=like), known
 
 
 def _classes_of(graphs: list[Any]) -> list[float] | None:
@@ -175,6 +173,16 @@ def _are_two(values: Iterable[float]) -> bool:
 
 def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
     """Unseen graphs over the labels of the graphs an explanation was found on, matched by their features."""
+    own, ours = dataset.attributes, known.attributes
+    if own is not None and ours is not None:
+        if own.alphabet is ours.alphabet:
+            return dataset
+        originals = [own.originals[graph.source] for graph in dataset.graphs]
+        read = from_pyg(
+            originals, name=dataset.name, classes=dataset.classes.tolist(), class_names=dataset.class_names,
+            transform=own.transform, like=known,
+        )  # fmt: skip
+        return replace(read, names=dataset.names)
     dataset = _over_edge_labels_of(dataset, known)
     if dataset.label_names == known.label_names and np.array_equal(dataset.features, known.features):
         return dataset
@@ -205,7 +213,7 @@ def _over_edge_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDat
         if (new < 0).any():
             row = theirs[graph.edge_labels[new < 0][0]].tolist()
             raise InputError(f"Unseen graphs must have edge features seen in fit (got {row} in graph {index})")
-        graphs.append(Graph(graph.labels, graph.edges, new))
+        graphs.append(Graph(graph.labels, graph.edges, new).of_source(graph.source))
     return replace(dataset, graphs=tuple(graphs), edge_label_names=known.edge_label_names, edge_features=ours)
 
 
@@ -235,4 +243,6 @@ def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> Graph
 
 
 def _relabelled(dataset: GraphDataset, labels: npt.NDArray[np.int32]) -> tuple[Graph, ...]:
-    return tuple(Graph(labels[graph.labels], graph.edges, graph.edge_labels) for graph in dataset.graphs)
+    return tuple(
+        Graph(labels[graph.labels], graph.edges, graph.edge_labels).of_source(graph.source) for graph in dataset.graphs
+    )

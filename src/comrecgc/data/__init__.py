@@ -1,5 +1,6 @@
 """Datasets: the paper's benchmarks, TU archives, PyG graphs, tables of molecules, and the planted set."""
 
+from comrecgc.data.attributes import Attributes
 from comrecgc.data.dataset import DatasetIndex, GraphDataset, GraphReading
 from comrecgc.data.loading import BENCHMARKS, from_tu_folder, load_benchmark, load_dataset, paper_theta
 from comrecgc.data.planted import PlantedDataset, find_toxicophores, load_planted

@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, LongArray, PackedGraphs, Schema, to_data
-from comrecgc.molecules import are_atoms
+from comrecgc.molecules import are_atoms, are_bonds
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+    from comrecgc.data.attributes import Attributes
 
 
 ClassArray = npt.NDArray[np.int8]
@@ -42,6 +44,7 @@ class GraphDataset(Sequence[Graph]):
         edge_features: Feature row a model sees for each edge label, `[num_edge_labels, width]`; one-hot unless given.
         notes: One sentence on each way in which reading changed the data (graphs dropped, duplicates merged …).
         names: Name of each graph; empty if they have none.
+        attributes: The graphs' own tensors, where they come from PyG; None where labels are all there is.
     """
 
     name: str
@@ -54,6 +57,7 @@ class GraphDataset(Sequence[Graph]):
     notes: tuple[str, ...] = field(default=())
     names: tuple[str, ...] = ()
     edge_features: npt.NDArray[np.float32] | None = None
+    attributes: Attributes | None = None
 
     def __post_init__(self) -> None:
         classes = np.asarray(self.classes)
@@ -97,8 +101,8 @@ class GraphDataset(Sequence[Graph]):
 
     @property
     def is_molecular(self) -> bool:
-        """Whether every label is an atom, so that graphs can be drawn and checked as molecules."""
-        return are_atoms(self.label_names)
+        """Whether every label is an atom and every edge label a bond, so that graphs can be drawn and checked as molecules."""
+        return are_atoms(self.label_names) and are_bonds(self.edge_label_names)
 
     @property
     def schema(self) -> Schema:

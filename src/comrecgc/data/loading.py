@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from comrecgc.data.alphabet import Ranges, find_columns
 from comrecgc.data.archive import find_archive
 from comrecgc.data.dataset import (
     MAX_LABELS,
@@ -23,7 +24,7 @@ from comrecgc.data.dataset import (
     classes_by_threshold,
 )
 from comrecgc.data.planted import load_planted
-from comrecgc.data.pyg import Ranges, find_columns, from_pyg_file
+from comrecgc.data.pyg import from_pyg_file
 from comrecgc.data.smiles import TableReading, from_smiles_table
 from comrecgc.data.tables import TABLES, is_table
 from comrecgc.data.tu import TUData, read_tu

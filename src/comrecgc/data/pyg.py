@@ -1,9 +1,9 @@
-"""PyG datasets and lists of `Data` as graphs over one finite alphabet of labels; numbers at the nodes may be cut into ranges."""
+"""PyG datasets and lists of `Data` as graphs over one finite alphabet of labels; their own tensors are kept beside (`Attributes`)."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,77 +11,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.data.alphabet import Alphabet, KnownNames, is_numeric, known_names
+from comrecgc.data.attributes import Attributes, medoids
 from comrecgc.data.dataset import MAX_LABELS, ChosenClasses, GraphDataset, choose_classes, merge_directions
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, IntArray, LongArray, pointers
+from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, are_atoms
 from comrecgc.run import reason_of
 
-ALL = "all"
-"""The name that means every attribute."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Ranges:
-    """One attribute cut into ranges that hold about as many nodes each.
-
-    Args:
-        range_of: Range of every node, `[N]`, the lowest first.
-        names: Name of each range.
-        middle: Median of the values in each range.
-    """
-
-    range_of: LongArray
-    names: tuple[str, ...]
-    middle: npt.NDArray[np.float64]
-
-    @classmethod
-    def of(cls, values: npt.NDArray[Any], count: int, name: str) -> Ranges:
-        """Cut values at their quantiles; empty ranges are left out.
-
-        Args:
-            values: The attribute of every node, `[N]`.
-            count: Most ranges.
-            name: Name of the attribute.
-        """
-        cuts = np.unique(np.quantile(values, np.linspace(0, 1, count + 1)[1:-1], method="inverted_cdf"))
-        range_of = np.searchsorted(cuts, values, side="left")
-        used, range_of = np.unique(range_of, return_inverse=True)
-        parts = [values[range_of == place] for place in range(len(used))]
-        names = [
-            f"{name} {part.min():.4g}" if part.min() == part.max() else f"{name} {part.min():.4g}…{part.max():.4g}"
-            for part in parts
-        ]
-        return cls(range_of=range_of, names=tuple(names), middle=np.array([np.median(part) for part in parts]))
-
-
-def find_columns(bins: Mapping[str, int], names: Sequence[str], where: str) -> dict[int, int]:
-    """The number of ranges of each column that is to be cut.
-
-    Args:
-        bins: Number of ranges by the attribute's name, its number counted from 1, or `ALL`.
-        names: Names of the attributes.
-        where: Name of the data for errors.
-    """
-    found: dict[int, int] = {}
-    for wanted, count in bins.items():
-        numbers = {str(place + 1): place for place in range(len(names))}
-        if wanted == ALL:
-            found = dict.fromkeys(range(len(names)), count) | found
-        elif wanted in names:
-            found[list(names).index(wanted)] = count
-        elif wanted in numbers:
-            found[numbers[wanted]] = count
-        else:
-            shown = ", ".join(names) or "none"
-            raise InputError(f"bins must name node attributes of {where}: {shown} (got {wanted!r})")
-    return found
-
-
-_NAMED_COLUMNS = 4  # longest row that is named by its numbers
 _EXACT = 1 << 24  # largest range of integers that float32 holds exactly
-_EDGE_KEYS = ("edge_attr", "edge_label", "edge_weight")  # where PyG graphs keep edge attributes
+_EDGE_KEYS = ("edge_attr", "edge_label", "edge_type", "edge_weight")  # where PyG graphs keep what may be edge labels
 _LARGEST = float(np.finfo(np.float32).max)
 FloatArray = npt.NDArray[np.float32]
+_NO_ROW = -1  # stands for a bond that does not occur, and equals no row of the data
+_NO_X = "The graphs have no x: the model is given a column of ones."
 
 
 def from_pyg(
@@ -93,14 +36,17 @@ def from_pyg(
     reject: int | str | None = None,
     label_names: Sequence[str] | None = None,
     class_names: tuple[str, str] | None = None,
+    edge_label_names: Sequence[str] | None = None,
+    labels: Sequence[int] | str | None = None,
     bins: int | None = None,
-    alphabet: FloatArray | None = None,
+    transform: Callable[[Any], Any] | None = None,
+    like: GraphDataset | None = None,
 ) -> GraphDataset:
     """Make a dataset from PyG graphs, which are not changed.
 
-    The labels are the columns of `x` where it is one-hot, else its distinct rows, else (no `x`) one label for all.
-    In every case `features[labels]` is `x` again, as float32, unless `bins` is given. Edges are taken as undirected; edge
-    attributes with few distinct rows become edge labels, whose rows are `edge_features`.
+    Labels are what rules speak of: the columns of `x` where it is one-hot, else its distinct rows, else those of its columns of categories, else clusters of its
+    numbers. A model sees the graphs' own tensors: nodes and edges that a change does not touch keep their rows of `x`, `edge_attr`,
+    `edge_weight` and all others, and new or relabelled ones get those of a typical node or edge of their label. Edges are taken as undirected.
 
     Args:
         data: A PyG dataset or list of `Data`, each with `edge_index`, and `x` and `y` as described.
@@ -110,34 +56,55 @@ def from_pyg(
         reject: The value of `y` that means reject; all others by default. With both, graphs of further classes are left out.
         label_names: Name of each label.
         class_names: Names of reject and accept.
-        bins: Cut every column of `x` with more values than this into this many ranges; nodes get the median of their range.
-        alphabet: Feature rows of known labels, `[num_labels, width]`: every node gets the nearest, measured in units of each column's spread.
+        edge_label_names: Name of each edge label. Bonds of molecules are "single", "double", "triple" and "aromatic", in the order of the data.
+        labels: Columns of `x` to read labels from, or the name of another tensor with a row per node.
+        bins: Group columns of numbers into so many clusters, as labels.
+        transform: A transform of PyG, applied to every changed graph before a model sees it, as for positional encodings or virtual nodes. The data
+            must come without it. New or relabelled nodes are those of the mask `data.changed`.
+        like: A dataset whose labels these graphs are over.
 
     Raises:
         InputError: Naming the first graph that cannot be used, and why.
     """
     if bins is not None and bins < 2:
-        raise InputError(f"bins must be at least 2 ranges (got {bins})")
+        raise InputError(f"bins must be at least 2 clusters (got {bins})")
     graphs = _graphs(data)
+    name = name or str(getattr(data, "name", None) or "custom")
+    known = known_names(name, graphs[0])
     counts = [_num_nodes(graph, index) for index, graph in enumerate(graphs)]
     node_ptr = pointers(counts)
-    labels, features, names, notes = _alphabet(graphs, counts, bins, alphabet)
-    edges, edge_kinds, more = _edges(graphs, node_ptr)
-    if label_names is not None and len(label_names) != len(names):
-        raise InputError(f"label_names must name each of the {len(names)} labels (got {len(label_names)} names)")
-    edge_labels = None if edge_kinds is None else edge_kinds.labels
-    batch = GraphBatch(labels, edges, node_ptr, np.searchsorted(edges[:, 0], node_ptr), edge_labels)
+    rows, what = _node_rows(graphs, counts, labels)
+    if like is not None and like.attributes is not None:
+        alphabet, transform = like.attributes.alphabet, transform or like.attributes.transform
+    else:
+        alphabet = _alphabet(rows, labels, bins, label_names, known, what)
+    node_labels = _labels_over(alphabet, rows, node_ptr)
+    found = _edges(graphs, node_ptr, edge_label_names, known, alphabet, like)
+    typical = medoids(node_labels, rows, len(alphabet.names))
+    features = _typical_rows(rows, typical, node_labels, alphabet)
+    edge_ptr = np.searchsorted(found.edges[:, 0], node_ptr)
+    source = np.arange(len(graphs), dtype=np.int32)
+    ids = (np.arange(node_ptr[-1]) - np.repeat(node_ptr[:-1], counts)).astype(np.int32)
+    batch = GraphBatch(node_labels, found.edges, node_ptr, edge_ptr, found.labels, ids, source)
+    attributes = Attributes.of(
+        graphs, alphabet=alphabet, edge_alphabet=found.alphabet, labels=node_labels, node_ptr=node_ptr, typical=typical, features=features,
+        pairs=found.pairs, edge_labels=found.row_labels, typical_edges=found.typical, edge_features=found.features, transform=transform,
+    )  # fmt: skip
+    if like is not None and like.attributes is not None:
+        attributes, features = attributes.with_typical_of(like.attributes), like.features
     chosen = _classes(graphs, classes, accept, reject)
+    no_x = (_NO_X,) if "x" not in attributes.nodes and transform is None else ()
     return GraphDataset(
-        name=name or str(getattr(data, "name", None) or "custom"),
+        name=name,
         graphs=tuple(batch[graph] for graph in chosen.kept.tolist()),
         classes=chosen.classes,
-        label_names=tuple(names if label_names is None else label_names),
+        label_names=alphabet.names,
         class_names=class_names or (("reject", "accept") if accept is None and reject is None else chosen.class_names),
-        edge_label_names=None if edge_kinds is None else edge_kinds.names,
+        edge_label_names=None if found.alphabet is None else found.alphabet.names,
         features=features,
-        notes=notes + more + chosen.notes,
-        edge_features=None if edge_kinds is None else edge_kinds.features,
+        notes=alphabet.notes + no_x + found.notes + attributes.notes + chosen.notes,
+        edge_features=None if found.alphabet is None else found.features,
+        attributes=attributes,
     )
 
 
@@ -230,78 +197,80 @@ def _array(tensor: Any) -> npt.NDArray[Any]:
     return (dense.float() if dense.dtype == torch.bfloat16 else dense).numpy()
 
 
-def _alphabet(
-    graphs: list[Any], counts: list[int], bins: int | None, known: FloatArray | None
-) -> tuple[IntArray, FloatArray, list[str], tuple[str, ...]]:
-    """Label of every node, feature row of each label, their names, and a note where rows were made coarser."""
-    if all(graph.x is None for graph in graphs):
-        return np.zeros(sum(counts), dtype=np.int32), np.eye(1, dtype=np.float32), ["node"], ()
+def _node_rows(graphs: list[Any], counts: list[int], labels: Sequence[int] | str | None) -> tuple[FloatArray, str]:
+    """What labels are read from, `[N, width]`, and its name; a column of ones where there is no `x`."""
+    key = labels if isinstance(labels, str) else "x"
+    if key == "x" and all(graph.x is None for graph in graphs):
+        return np.ones((sum(counts), 1), dtype=np.float32), "x"
     for index, graph in enumerate(graphs):
-        if (graph.x is None) != (graphs[0].x is None):
-            raise InputError(f"Graph {index} must have x exactly if graph 0 has (got {_none_or_one(graph.x)})")
-    rows = np.concatenate([_features(graph, index, graphs[0]) for index, graph in enumerate(graphs)])
-    if known is not None:
-        if known.shape[1] != rows.shape[1]:
-            raise InputError(f"Graphs must have x of width {known.shape[1]}, as known ones (got {rows.shape[1]})")
-        return _nearest(rows, known), known, _row_names(known), ()
-    if ((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all():
-        width = rows.shape[1]
-        return rows.argmax(axis=1).astype(np.int32), np.eye(width, dtype=np.float32), list(map(str, range(width))), ()
-    rows, notes = (rows, ()) if bins is None else _bin_columns(rows, bins)
-    labels, features = _distinct_rows(rows)
-    if len(features) > MAX_LABELS:
-        rule = f"x must be one-hot or have at most {MAX_LABELS} distinct rows in all, as labels are a finite alphabet"
-        advice = "bins=4 (--bin 4) cuts numbers into ranges" if bins is None else "fewer bins give fewer rows"
-        raise InputError(f"{rule}; {advice} (got {len(features)})")
-    return labels, features, _row_names(features), notes
+        if (graph.get(key) is None) != (graphs[0].get(key) is None) or graph.get(key) is None:
+            raise InputError(
+                f"Graph {index} must have {key} exactly if graph 0 has (got {_none_or_one(graph.get(key))})"
+                if key == "x"
+                else f"labels must name a tensor of every graph (got {key!r}, which graph {index} lacks)"
+            )
+    return np.concatenate([_features(graph, index, graphs[0], key) for index, graph in enumerate(graphs)]), key
 
 
-def _bin_columns(rows: FloatArray, bins: int) -> tuple[FloatArray, tuple[str, ...]]:
-    """The rows with every column of many values cut into ranges, each node at the median of its range."""
-    rows, cut = rows.copy(), []
-    for column in range(rows.shape[1]):
-        if len(np.unique(rows[:, column])) > bins:
-            ranges = Ranges.of(rows[:, column], bins, str(column))
-            rows[:, column] = ranges.middle[ranges.range_of]
-            cut.append(str(column))
-    if not cut:
-        return rows, ()
-    shown = ", ".join(cut[:8]) + (", …" if len(cut) > 8 else "")
-    what = (
-        f"Column{'s' if len(cut) > 1 else ''} {shown} of x {'were' if len(cut) > 1 else 'was'} cut into {bins} ranges"
-    )
-    return rows, (f"{what}; the model sees the median of a node's range.",)
+def _alphabet(
+    rows: FloatArray,
+    labels: Sequence[int] | str | None,
+    bins: int | None,
+    names: Sequence[str] | None,
+    known: KnownNames | None,
+    what: str,
+) -> Alphabet:
+    """The labels of the nodes, with the names that are given or known."""
+    columns = None if isinstance(labels, str) else labels
+    is_known = known is not None and labels is None and bins is None and bool(known.nodes)
+    if is_known and known is not None and known.columns:
+        columns = [0]
+    alphabet = Alphabet.of(rows, columns, bins, what)
+    if names is not None:
+        if len(names) != len(alphabet.names):
+            raise InputError(f"label_names must name each of the {len(alphabet.names)} labels (got {len(names)} names)")
+        return replace(alphabet, names=tuple(names))
+    if known is None or not is_known:
+        return alphabet
+    values = alphabet.rows[:, 0].astype(int) if known.columns else alphabet.columns
+    elements = [known.nodes.get(int(value), "") for value in values]
+    if not all(elements) or (not known.columns and len(elements) != len(known.nodes)):
+        return alphabet
+    more: tuple[str, ...] = ()
+    if rows.shape[1] > len(alphabet.columns):
+        words = (
+            "Labels are the elements; the other columns of x stay as they are where a node is kept, and do not follow what is joined or cut: "
+            "transform= or featurise= can compute them anew."
+        )
+        more = (words,)
+    return replace(alphabet, names=tuple(elements), notes=more)
 
 
-def _nearest(rows: FloatArray, known: FloatArray) -> IntArray:
-    """The known row nearest to each row."""
-    from scipy.spatial import cKDTree
-
-    spread = known.std(axis=0)
-    unit = np.where(spread > 0, spread, 1)
-    return np.asarray(cKDTree(known / unit).query(rows / unit)[1], dtype=np.int32)
-
-
-def _row_names(features: FloatArray) -> list[str]:
-    """Names of rows that are not one-hot: their numbers if these are few, with as few digits as keep them distinct."""
-    if features.shape[1] > _NAMED_COLUMNS:
-        return [f"row {row}" for row in range(len(features))]
-    names: list[str] = []
-    for digits in (2, 3, 4):
-        names = [_tuple_name(row, digits) for row in features.tolist()]
-        if len(set(names)) == len(names):
-            break
-    return names
+def _labels_over(alphabet: Alphabet, rows: FloatArray, node_ptr: LongArray) -> IntArray:
+    if rows.shape[1] <= int(alphabet.columns.max(initial=0)):
+        raise InputError(
+            f"Unseen graphs must have node features of width {int(alphabet.columns.max()) + 1} or more, as those of fit (got {rows.shape[1]})"
+        )
+    labels = alphabet.labels_of(rows)
+    for node in np.flatnonzero(labels < 0)[:1].tolist():
+        graph = int(np.searchsorted(node_ptr, node, side="right")) - 1
+        got = rows[node, alphabet.columns].tolist()[:4]
+        raise InputError(f"Unseen graphs must have node features seen in fit (got {got} in graph {graph})")
+    return labels
 
 
-def _tuple_name(row: list[float], digits: int) -> str:
-    numbers = ", ".join(f"{value:.{digits}g}" for value in row)
-    return numbers if len(row) == 1 else f"({numbers})"
+def _typical_rows(rows: FloatArray, typical: LongArray, labels: IntArray, alphabet: Alphabet) -> FloatArray:
+    """The row of features of each label, `[L, width]`: that of its typical node, or what is known of a label that no node carries."""
+    features = rows[typical].copy()
+    unused = np.setdiff1d(np.arange(len(alphabet.names)), labels)
+    unused = unused[(alphabet.rows[unused] != _NO_ROW).all(axis=1)]
+    features[np.ix_(unused, alphabet.columns)] = alphabet.rows[unused]
+    return features
 
 
-def _features(graph: Any, index: int, first: Any) -> FloatArray:
+def _features(graph: Any, index: int, first: Any, key: str) -> FloatArray:
     """Feature rows of one graph, `[n, width]`, checked."""
-    x, first_x = _array(graph.x), _array(first.x)
+    x, first_x = _array(graph.get(key)), _array(first.get(key))
     x = x[:, None] if x.ndim == 1 else x
     width = 1 if first_x.ndim == 1 else first_x.shape[-1]
     if x.ndim != 2 or x.shape[1] != width or width == 0:
@@ -320,18 +289,6 @@ def _none_or_one(value: object) -> str:
     return "none" if value is None else "one"
 
 
-def _distinct_rows(rows: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Each row as an index into the distinct rows, and those in lexicographic order."""
-    rows = np.ascontiguousarray(rows)
-    as_bytes = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]  # far faster than unique by axis
-    _, first, index = np.unique(as_bytes, return_index=True, return_inverse=True)
-    distinct = rows[first]
-    order = np.lexsort(distinct.T[::-1])
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank[index.reshape(-1)], distinct[order]
-
-
 @dataclass(frozen=True, eq=False)
 class _Rows:
     """Edge rows of all graphs end to end: node pairs `[E, 2]` and where each graph's rows start `[B+1]`."""
@@ -343,17 +300,29 @@ class _Rows:
         return int(np.searchsorted(self.ptr, row, side="right")) - 1
 
 
-@dataclass(frozen=True, eq=False)
-class _EdgeKinds:
-    """Label of each edge (or edge row), feature row of each label, and their names."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Edges:
+    """Undirected edges of all graphs `[M, 2]` with their labels `[M]`, and the rows `[E, 2]` that they come from with theirs `[E]`."""
 
-    labels: IntArray
+    edges: LongArray
+    pairs: LongArray
+    labels: IntArray | None = None
+    row_labels: IntArray | None = None
+    alphabet: Alphabet | None = None
+    typical: LongArray
     features: FloatArray
-    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
-def _edges(graphs: list[Any], node_ptr: LongArray) -> tuple[LongArray, _EdgeKinds | None, tuple[str, ...]]:
-    """Undirected edges of all graphs `[M, 2]`, their labels if they have any, and notes on repairs."""
+def _edges(
+    graphs: list[Any],
+    node_ptr: LongArray,
+    names: Sequence[str] | None,
+    known: KnownNames | None,
+    nodes: Alphabet,
+    like: GraphDataset | None,
+) -> _Edges:
+    """The edges of all graphs, what may be their labels, and notes on repairs."""
     parts = [_edge_rows(graph, index) for index, graph in enumerate(graphs)]
     rows = _Rows(np.concatenate(parts), pointers([len(part) for part in parts]))
     counts = np.repeat(np.diff(node_ptr), np.diff(rows.ptr))  # nodes of the graph of each row
@@ -361,17 +330,51 @@ def _edges(graphs: list[Any], node_ptr: LongArray) -> tuple[LongArray, _EdgeKind
         rule = f"Graph {rows.graph_of(row)} must have nodes 0…{counts[row] - 1} in edge_index"
         raise InputError(f"{rule} (got {rows.pairs[row].tolist()})")
     for row in np.flatnonzero(rows.pairs[:, 0] == rows.pairs[:, 1])[:1].tolist():
-        raise InputError(f"Graph {rows.graph_of(row)} must not have self-loops (got one at node {rows.pairs[row, 0]})")
+        raise InputError(
+            f"Graph {rows.graph_of(row)} must not have self-loops: take them out with T.RemoveSelfLoops(), and give "
+            f"from_pyg transform=T.AddSelfLoops() if the model needs them (got one at node {rows.pairs[row, 0]})"
+        )
     offsets = np.repeat(node_ptr[:-1], np.diff(rows.ptr))[:, None]
-    edges, first_row, edge_of_row, repairs = merge_directions(rows.pairs + offsets, int(node_ptr[-1]))
-    kinds, why_not = _edge_kinds(graphs, rows)
-    if kinds is not None:
-        clashes = np.flatnonzero(kinds.labels != kinds.labels[first_row][edge_of_row])
+    pairs = rows.pairs + offsets
+    edges, first_row, edge_of_row, repairs = merge_directions(pairs, int(node_ptr[-1]))
+    table, why_not = _edge_table(graphs, rows)
+    alphabet = None
+    if table is not None and like is not None and like.attributes is not None:
+        alphabet = like.attributes.edge_alphabet
+    elif table is not None:
+        alphabet, why_not = _edge_alphabet(table, names, known, nodes)
+    labels = None if alphabet is None or table is None else alphabet.labels_of(table)
+    if labels is not None and (labels < 0).any():
+        row = int(np.flatnonzero(labels < 0)[0])
+        got = f"{table[row].tolist()[:4]} in graph {rows.graph_of(row)}"  # type: ignore[index]
+        raise InputError(f"Unseen graphs must have edge features seen in fit (got {got})")
+    if labels is not None:
+        clashes = np.flatnonzero(labels != labels[first_row][edge_of_row])
         if len(clashes):
             why_not = f"graph {rows.graph_of(int(clashes[0]))} has an edge with two different ones"
-    if kinds is None or why_not:
-        return edges, None, repairs.notes + ((f"Edge attributes were left out: {why_not}.",) if why_not else ())
-    return edges, replace(kinds, labels=kinds.labels[first_row]), repairs.notes
+            labels = alphabet = None
+    if names is not None and alphabet is None:
+        raise InputError(f"edge_label_names needs edge labels ({why_not or 'the graphs have no edge attributes'})")
+    notes = repairs.notes + ((f"Edge attributes are no labels: {why_not}.",) if why_not else ())
+    if alphabet is not None and are_atoms(nodes.names) and not set(alphabet.names) <= set(BOND_NAMES):
+        words = (
+            f"Labels are elements, but edges are called {', '.join(alphabet.names[:4])}: edge_label_names names the bonds ({', '.join(BOND_NAMES)}). "
+            "Without, the graphs are not treated as molecules."
+        )
+        notes += (words,)
+    kinds = np.zeros(len(pairs), np.int32) if labels is None else labels
+    values = np.zeros((len(pairs), 1), np.float32) if table is None else table
+    typical = medoids(kinds, values, 1 if alphabet is None else len(alphabet.names))
+    return _Edges(
+        edges=edges,
+        pairs=pairs,
+        labels=None if labels is None else labels[first_row],
+        row_labels=labels,
+        alphabet=alphabet,
+        typical=typical,
+        features=values[typical] if alphabet is None else _typical_rows(values, typical, kinds, alphabet),
+        notes=notes,
+    )
 
 
 def _edge_rows(graph: Any, index: int) -> LongArray:
@@ -382,8 +385,8 @@ def _edge_rows(graph: Any, index: int) -> LongArray:
     return edge_index.T.astype(np.int64)
 
 
-def _edge_kinds(graphs: list[Any], rows: _Rows) -> tuple[_EdgeKinds | None, str]:
-    """Labels of the edge rows, or None and, if there are attributes that cannot be labels, why."""
+def _edge_table(graphs: list[Any], rows: _Rows) -> tuple[FloatArray | None, str]:
+    """What may be labels of the edge rows, `[E, width]`, or None and, if there are attributes that cannot be, why."""
     values = [next((graph.get(key) for key in _EDGE_KEYS if graph.get(key) is not None), None) for graph in graphs]
     if all(value is None for value in values):
         return None, ""
@@ -398,18 +401,64 @@ def _edge_kinds(graphs: list[Any], rows: _Rows) -> tuple[_EdgeKinds | None, str]
     table = np.concatenate(arrays)
     if table.dtype.kind not in "fiub" or not np.isfinite(table).all():
         return None, "they are not all finite numbers"
-    if table.shape[1] > 1 and ((table == 0) | (table == 1)).all() and (table.sum(axis=1) == 1).all():
-        width = table.shape[1]
-        names = tuple(map(str, range(width)))
-        return _EdgeKinds(table.argmax(axis=1).astype(np.int32), np.eye(width, dtype=np.float32), names), ""
-    if table.shape[1] == 1 and ((table >= 0) & (table < MAX_LABELS) & (table == np.floor(table))).all():
-        labels = table[:, 0].astype(np.int32)
-        count = int(labels.max(initial=0)) + 1
-        return _EdgeKinds(labels, np.arange(count, dtype=np.float32)[:, None], tuple(map(str, range(count)))), ""
-    labels, features = _distinct_rows(table.astype(np.float32) + np.float32(0))
-    if len(features) > MAX_LABELS:
-        return None, f"they have {len(features)} distinct rows, more than {MAX_LABELS}"
-    return _EdgeKinds(labels, features, tuple(_row_names(features))), ""
+    if not len(table):
+        return None, ""
+    return table.astype(np.float32) + np.float32(0), ""
+
+
+def _edge_alphabet(
+    table: FloatArray, names: Sequence[str] | None, known: KnownNames | None, nodes: Alphabet
+) -> tuple[Alphabet | None, str]:
+    """Labels of edges: columns of categories, with the names that are given or known; bonds are put into the order of chemistry."""
+    width = table.shape[1]
+    kinds = [column for column in range(width) if not is_numeric(table[:, column])]
+    if not kinds:
+        return None, "they are numbers, which stay with their edges, and rules do not speak of them"
+    if known is not None and known.columns and known.edges:
+        kinds = [0]
+    whole = width == 1 and bool(((table >= 0) & (table < MAX_LABELS) & (table == np.floor(table))).all())
+    if whole:
+        count = int(table.max()) + 1
+        values = np.arange(count, dtype=np.float32)[:, None]
+        alphabet = Alphabet(columns=np.array([0]), rows=values, names=tuple(map(str, range(count))))
+    else:
+        alphabet = Alphabet.of(table, kinds, None, "edge_attr")
+    if len(alphabet.names) > MAX_LABELS:
+        return None, f"they have {len(alphabet.names)} distinct rows, more than {MAX_LABELS}"
+    if names is not None:
+        if len(names) != len(alphabet.names) and whole and len(names) == len(np.unique(table)):
+            values = np.unique(table)[:, None]
+            alphabet = replace(alphabet, rows=values, names=tuple(f"{value:g}" for value in values[:, 0]))
+        if len(names) != len(alphabet.names):
+            raise InputError(
+                f"edge_label_names must name each of the {len(alphabet.names)} edge labels, {', '.join(alphabet.names[:6])} (got {len(names)} names)"
+            )
+        alphabet = replace(alphabet, names=tuple(names))
+    elif known is not None and known.edges:
+        alphabet = _with_known_bonds(alphabet, known, by_value=known.columns or width == 1)
+    elif width == 1 and 1.5 in table and set(np.unique(table).tolist()) <= set(BOND_ORDERS):
+        alphabet = replace(alphabet, names=tuple(BOND_NAMES[BOND_ORDERS.index(value)] for value in alphabet.rows[:, 0]))
+    if are_atoms(nodes.names) and set(alphabet.names) <= set(BOND_NAMES):
+        alphabet = _as_bonds(alphabet)
+    return alphabet, ""
+
+
+def _with_known_bonds(alphabet: Alphabet, known: KnownNames, *, by_value: bool) -> Alphabet:
+    used = np.flatnonzero([int(value) in known.edges for value in alphabet.rows[:, 0]]) if by_value else None
+    if used is None:
+        names = [known.edges.get(int(column), "") for column in alphabet.columns]
+        return replace(alphabet, names=tuple(names)) if all(names) and len(names) == len(known.edges) else alphabet
+    names = [known.edges[int(alphabet.rows[place, 0])] for place in used.tolist()]
+    return replace(alphabet, rows=alphabet.rows[used], names=tuple(names))
+
+
+def _as_bonds(alphabet: Alphabet) -> Alphabet:
+    """The same labels in the order of `BOND_NAMES`, which chemistry takes them in; bonds that do not occur have the row of the first."""
+    count = 1 + max(BOND_NAMES.index(name) for name in alphabet.names)
+    place = [alphabet.names.index(name) if name in alphabet.names else -1 for name in BOND_NAMES[:count]]
+    rows = alphabet.rows[[max(one, 0) for one in place]].copy()
+    rows[np.array(place) < 0] = _NO_ROW
+    return replace(alphabet, rows=rows, names=BOND_NAMES[:count])
 
 
 def _classes(

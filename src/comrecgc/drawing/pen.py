@@ -36,7 +36,7 @@ _ROUNDS = 60
 _GAP = 1.6  # between parts that are not connected
 _CLEARANCE = 0.72
 _RDKIT_BOND = 1.5
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def layout(graph: Graph) -> dict[int, Point]:
@@ -177,7 +177,7 @@ def _symbol(name: str, hydrogens: int) -> str:
     element = element_of(name)
     if atom is None or element == "C":
         hydrogens = 0
-    count = "" if not hydrogens else "H" if hydrogens == 1 else f"H{hydrogens}".translate(_SUBSCRIPTS)
+    count = "" if not hydrogens else "H" if hydrogens == 1 else f"H{hydrogens}".translate(SUBSCRIPTS)
     return f"{element}{count}{charge_sign(atom.charge) if atom else ''}"
 
 
@@ -231,6 +231,12 @@ STYLE = """
 .rule .pill.come{stroke:var(--come);stroke-opacity:1;stroke-width:1.8}
 .rule .pill.other{stroke:var(--other);stroke-opacity:1;stroke-width:1.8}
 .rule.net text{font-weight:400;font-size:11px}
+.rule text{font-size:13px}
+.drawing text.start{text-anchor:start}
+.drawing text.end{text-anchor:end}
+.rule .rest{font-style:italic}
+.rule .plus{font-size:18px;font-weight:400}
+.rule path.gone,.rule path.come{stroke-width:2.2}
 """
 
 _EDGE = 30.0  # length of an edge on paper

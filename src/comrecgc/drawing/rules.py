@@ -1,28 +1,30 @@
-"""A rule as one SVG picture: what it finds, an arrow, what it makes of it.
+"""A rule as one SVG picture: what it finds, an arrow, what it makes of it; a plus between changes at different places.
 
-Atoms and nodes of both sides stand in the same places. What goes, comes and changes is marked as in the drawings of graphs; light dotted
-lines say that a node may have further neighbours.
+Molecules are skeletal: carbons are corners, R is the rest of the molecule, Ar that of an aromatic ring; the whole group that leaves has one
+colour, and the whole group that enters the other. Other graphs have what goes, comes and changes marked node by node. Dotted lines say that a
+node may have further neighbours.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from html import escape
 
 from comrecgc.drawing.pen import (
     STYLE,
+    SUBSCRIPTS,
     Point,
     atom_text,
     bond_lines,
     class_attribute,
     coordinate,
     depict,
-    halo_of,
     layout_change,
 )
 from comrecgc.graphs import Graph, Pattern, Rule, Schema, components, ordered_edge
-from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, read_atom
+from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, count_hydrogens, read_atom
 
 Pair = tuple[int, int]
 
@@ -58,51 +60,62 @@ def draw_rule(
     names = [atom_text(name) for name in label_names] if is_molecular else label_names
     before = _Side(rule.before, {node: node for node in range(len(rule.before.labels))}, names, edge_label_names)
     after = _Side(rule.after, after_number, names, edge_label_names)
-    positions = _positions(before, after, label_names, is_molecular=is_molecular)
+    _mark(before, after, rule, is_molecular=is_molecular)
     open_nodes = [node for node in range(len(rule.before.labels)) if not rule.closed[node]]
     if is_molecular:
-        open_nodes = [node for node in open_nodes if not _is_full(before, node)]
-    hydrogens = {node for node in open_nodes if is_molecular and before.names[node] == "H"}
-    stubs = _stubs([node for node in open_nodes if node not in hydrogens], before, after, positions)
-    both = before.names.keys() & after.names.keys()
-    changed = {node: "other" for node in both if before.labels[node] != after.labels[node]}
-    kept_edges = before.edges.keys() & after.edges.keys()
-    rebonded = {edge for edge in kept_edges if before.edges[edge] != after.edges[edge]}
-    draw_names = is_molecular or len(label_names) > 1
-    halves = {
-        node: 9.0 if is_molecular or not draw_names else _width(name) / 2
-        for node, name in {**before.names, **after.names}.items()
-    }
-    ys = [y for _, y in (*positions.values(), *(end for ends in stubs.values() for end in ends))]
-    top, height = min(ys) - _MARGIN, max(ys) - min(ys) + 2 * _MARGIN
-    drawn, left = [], _MARGIN
-    for side, mark, other in ((before, "gone", after), (after, "come", before)):
-        marks = changed | {node: mark for node in side.names if node not in other.names}
-        edge_marks = {edge: mark for edge in side.edges if edge not in kept_edges or edge in rebonded}
-        for part in components([*before.names, *after.names], _around(before, after)):
+        for side in (before, after):
+            side.fold_hydrogens()
+        open_nodes = [node for node in open_nodes if not _is_full(before, node) and before.names[node] != "H"]
+        rests = _rests(before, after, rule.closed)
+        open_nodes = [node for node in open_nodes if node in before.names and node not in rests]
+    positions = _positions(before, after, label_names, is_molecular=is_molecular)
+    stubs = _stubs(open_nodes, before, after, positions)
+    if is_molecular:
+        with_hydrogens = "H" in label_names or edge_label_names is None
+        for side in (before, after):
+            side.write(stubs, rule.closed, has_hydrogens=with_hydrogens)
+            side.rests = {
+                node: text if with_hydrogens or side.neighbours(node) else f"{text}–H" for node, text in rests.items()
+            }
+            side.texts |= side.rests
+    elif len(label_names) == 1:
+        before.texts = after.texts = {}
+    drawn: list[Callable[[float], str]] = []  # pieces, given the middle of the picture
+    left, height = _MARGIN, 0.0
+    for number, part in enumerate(components([*before.names, *after.names], _around(before, after))):
+        if number:
+            drawn.append(partial(_plus, left + 4))
+            left += 2 * _PART_GAP
+        for side in (before, after):
             here = [node for node in side.names if node in part]
             if here:
-                low, high = _extent(here, positions, stubs, halves)
-                content = _draw_side(
-                    side, here, positions, stubs, marks, edge_marks, is_molecular=is_molecular, named=draw_names
-                )
-                drawn.append(f'<g transform="translate({coordinate(left - low)} {coordinate(-top)})">{content}</g>')
-                left += high - low + _PART_GAP
-        if side is before:
-            drawn.append(_arrow(left, height / 2))
-            left += _ARROW + _PART_GAP
+                low, high, top, bottom = side.extent(here, positions, stubs, is_molecular=is_molecular)
+                content = _draw_side(side, here, positions, stubs, is_molecular=is_molecular)
+                drawn.append(partial(_moved, content, left - low, -(top + bottom) / 2))
+                left, height = left + high - low + _PART_GAP, max(height, bottom - top + 2 * _MARGIN)
+            if side is before:
+                drawn.append(partial(_arrow, left))
+                left += _ARROW + _PART_GAP
     left += _MARGIN - _PART_GAP
     style = f"<style>{STYLE}</style>" if standalone else ""
     kind = "drawing rule" if is_molecular else "drawing rule net"
     return (
         f'<svg class="{kind}" role="img" aria-label="{escape(" ".join(title.split()) or "rule")}" '
         f'viewBox="0 0 {coordinate(left)} {coordinate(height)}" width="{coordinate(left)}" height="{coordinate(height)}" '
-        f'xmlns="http://www.w3.org/2000/svg">{style}{"".join(drawn)}</svg>'
+        f'xmlns="http://www.w3.org/2000/svg">{style}{"".join(piece(height / 2) for piece in drawn)}</svg>'
     )
 
 
+def _plus(x: float, middle: float) -> str:
+    return f'<text class="plus" x="{coordinate(x)}" y="{coordinate(middle)}">+</text>'
+
+
+def _moved(content: str, x: float, y: float, middle: float) -> str:
+    return f'<g transform="translate({coordinate(x)} {coordinate(y + middle)})">{content}</g>'
+
+
 class _Side:
-    """One side of a rule, nodes numbered alike on both."""
+    """One side of a rule, nodes numbered alike on both: what is there, what happens to it, and what is written."""
 
     def __init__(
         self, pattern: Pattern, number: Mapping[int, int], names: Sequence[str], edge_names: Sequence[str] | None
@@ -114,9 +127,127 @@ class _Side:
         self.edges = {
             edge: edge_names[label] if edge_names and labelled else "" for edge, label in self.edge_labels.items()
         }
+        self.marks: dict[int, str] = {}
+        self.edge_marks: dict[Pair, str] = {}
+        self.folded: dict[int, int] = {}  # hydrogens that are written with another atom
+        self.texts = dict(self.names)  # empty for a corner
+        self.rests: dict[int, str] = {}  # what stands for the rest of a molecule
 
     def neighbours(self, node: int) -> list[int]:
         return [sum(edge) - node for edge in self.edges if node in edge]
+
+    def hide(self, nodes: Iterable[int]) -> None:
+        """Leave nodes out of the picture."""
+        for node in nodes:
+            del self.names[node], self.labels[node]
+            for edge in [edge for edge in self.edges if node in edge]:
+                del self.edges[edge], self.edge_labels[edge]
+
+    def fold_hydrogens(self) -> None:
+        """Take out the hydrogens that share the fate of their only neighbour, and count them with it."""
+        hidden = []
+        for node in [node for node, name in self.names.items() if name == "H"]:
+            beside = self.neighbours(node)
+            if len(beside) == 1 and self.names[beside[0]] != "H" and self.marks.get(node) == self.marks.get(beside[0]):
+                self.folded[beside[0]] = self.folded.get(beside[0], 0) + 1
+                hidden.append(node)
+        self.hide(hidden)
+
+    def write(self, stubs: Mapping[int, Sequence[Point]], closed: Sequence[bool], *, has_hydrogens: bool) -> None:
+        """Decide what is written for each atom: its element and hydrogens, nothing at a corner."""
+        hydrogens: Mapping[int, int] = self.folded
+        if not has_hydrogens and set(self.edges.values()) <= set(BOND_NAMES):
+            bonds: dict[Pair, str | None] = dict(self.edges)
+            filled = count_hydrogens(self.names, bonds, {}, fill=True)
+            hydrogens = {node: num for node, num in filled.items() if node >= len(closed) or closed[node]}
+        for node, name in self.names.items():
+            beside = self.neighbours(node)
+            alone = node in self.marks and not any(other in self.marks for other in beside)
+            triple = any(kind == "triple" for edge, kind in self.edges.items() if node in edge)
+            is_corner = name == "C" and len(beside) + len(stubs.get(node, ())) > 1 and not alone and not triple
+            num = hydrogens.get(node, 0) if name != "C" or node in self.marks else 0
+            count = "H" if num == 1 else f"H{num}".translate(SUBSCRIPTS) if num else ""
+            self.texts[node] = "" if is_corner else f"{name}{count}"
+
+    def extent(
+        self,
+        nodes: Sequence[int],
+        positions: Mapping[int, Point],
+        stubs: Mapping[int, Sequence[Point]],
+        *,
+        is_molecular: bool,
+    ) -> tuple[float, float, float, float]:
+        """How far some nodes reach to the left and right, up and down."""
+        ends = [point for node in nodes for point in stubs.get(node, ())]
+        halves = {
+            node: 7.0 + 4.2 * len(self.texts[node]) if is_molecular else _width(self.texts.get(node, "")) / 2
+            for node in nodes
+        }
+        xs = [x for x, _ in ends] + [positions[node][0] + sign * halves[node] for node in nodes for sign in (-1, 1)]
+        ys = [y for _, y in ends] + [positions[node][1] for node in nodes]
+        return min(xs), max(xs), min(ys), max(ys)
+
+
+def _mark(before: _Side, after: _Side, rule: Rule, *, is_molecular: bool) -> None:
+    """What goes, comes and changes; of molecules whole groups go and come."""
+    both = before.labels.keys() & after.labels.keys()
+    changed = {node for node in both if before.labels[node] != after.labels[node]}
+    group = _group(before, after, rule.closed, changed) if is_molecular else set()
+    kept = {edge for edge in before.edges if before.edges[edge] == after.edges.get(edge)}
+    for side, mark in ((before, "gone"), (after, "come")):
+        side.marks = {node: mark for node in side.names if node not in both or node in group}
+        if not is_molecular:
+            side.marks |= dict.fromkeys(changed, "other")
+        side.edge_marks = {edge: mark for edge in side.edges if edge not in kept or group & set(edge)}
+
+
+def _group(before: _Side, after: _Side, closed: Sequence[bool], changed: set[int]) -> set[int]:
+    """Atoms of the groups that leave or enter: those that change, and what hangs on nothing else."""
+    core = changed | (before.labels.keys() - after.labels.keys())
+    rest = [node for node in before.labels if node not in core]
+    group = set(core)
+    for part in components(rest, {node: [it for it in before.neighbours(node) if it not in core] for node in rest}):
+        if all(closed[node] for node in part) and any(core & set(before.neighbours(node)) for node in part):
+            group |= part
+    group |= {
+        node
+        for node in rest
+        if closed[node] and len(core & set(before.neighbours(node))) > 1
+        and len([other for other in before.neighbours(node) if other not in group]) <= 1
+    }  # fmt: skip  # the middle of a group, as the nitrogen of nitro that becomes amino
+    return group if len(group) < len(before.labels) else core
+
+
+def _rests(before: _Side, after: _Side, closed: Sequence[bool]) -> dict[int, str]:
+    """Carbons that stand for the rest of the molecule, and what is written for them; the neighbours that Ar stands for are taken out."""
+    carbons = [
+        node for node, name in before.names.items() if name == "C" and node in after.names and node not in before.marks
+    ]
+    rests = {}
+    for node in carbons:
+        ring = [
+            other
+            for other in before.neighbours(node)
+            if before.edges[edge := ordered_edge(node, other)] == after.edges.get(edge) == "aromatic"
+            and other in carbons and not closed[other] and len(before.neighbours(other)) == 1 == len(after.neighbours(other))
+        ]  # fmt: skip
+        is_aromatic = closed[node] and len(ring) == 2
+        if closed[node] and not is_aromatic:
+            continue
+        bonds = [
+            [edge for edge in side.edges if node in edge and not (is_aromatic and sum(edge) - node in ring)]
+            for side in (before, after)
+        ]
+        plain = all(
+            len(edges) <= 1
+            and all(side.edges[edge] in ("single", "") and (edge not in side.edge_marks or sum(edge) - node in side.marks) for edge in edges)
+            for side, edges in zip((before, after), bonds, strict=True)
+        )  # fmt: skip
+        if plain and any(bonds):
+            rests[node] = "Ar" if is_aromatic else "R"
+            for side in (before, after):
+                side.hide(ring if is_aromatic else ())
+    return {node: text for node, text in rests.items() if node in before.names}
 
 
 def _positions(before: _Side, after: _Side, label_names: Sequence[str], *, is_molecular: bool) -> dict[int, Point]:
@@ -219,18 +350,6 @@ def _typical_edge(before: _Side, after: _Side, positions: Mapping[int, Point]) -
     return sorted(lengths)[len(lengths) // 2] if lengths else 0.0
 
 
-def _extent(
-    nodes: Sequence[int],
-    positions: Mapping[int, Point],
-    stubs: Mapping[int, Sequence[Point]],
-    halves: Mapping[int, float],
-) -> tuple[float, float]:
-    """How far some nodes reach to the left and right."""
-    ends = [x for node in nodes for x, _ in stubs.get(node, ())]
-    low = min(*ends, *(positions[node][0] - halves[node] for node in nodes), math.inf)
-    return low, max(*ends, *(positions[node][0] + halves[node] for node in nodes), -math.inf)
-
-
 def _around(before: _Side, after: _Side) -> dict[int, list[int]]:
     """Neighbours of every node on either side."""
     nodes = {*before.names, *after.names}
@@ -245,14 +364,13 @@ def _draw_side(
     nodes: Sequence[int],
     positions: Mapping[int, Point],
     stubs: Mapping[int, Sequence[Point]],
-    marks: Mapping[int, str],
-    edge_marks: Mapping[Pair, str],
     *,
     is_molecular: bool,
-    named: bool,
 ) -> str:
     """Some nodes of one side: dotted lines, edges, then the nodes on top."""
-    radii = {node: 7.5 if is_molecular and name == "H" else 9.0 for node, name in side.names.items()}
+    radii = dict.fromkeys(side.names, 9.0)
+    if is_molecular:
+        radii = {node: 3.0 + 5.0 * min(len(text), 2) if text else 0.0 for node, text in side.texts.items()}
     neighbours = {node: side.neighbours(node) for node in side.names}
     lines: dict[str, list[str]] = {}
     for node in nodes:
@@ -266,7 +384,7 @@ def _draw_side(
     for edge, kind in sorted(side.edges.items()):
         if edge[0] not in nodes:
             continue
-        mark = edge_marks.get(edge, "")
+        mark = side.edge_marks.get(edge, "")
         for segment, dashed in bond_lines(edge, kind if is_molecular else "", positions, radii, neighbours):
             lines.setdefault(f"{mark} dash".strip() if dashed else mark, []).append(segment)
     paths = [
@@ -274,18 +392,27 @@ def _draw_side(
         for style, segments in sorted(lines.items(), key=lambda item: (item[0] != "open", item[0]))
     ]
     shapes = [
-        _atom(side.names[node], positions[node], radii[node], marks.get(node))
-        if is_molecular
-        else _pill(side.names[node] if named else "", positions[node], marks.get(node))
+        _atom(side, node, positions) if is_molecular else _pill(side.texts.get(node, ""), positions[node], side.marks.get(node))
         for node in nodes
-    ]
+    ]  # fmt: skip
     return "".join([*paths, *shapes])
 
 
-def _atom(name: str, at: Point, radius: float, mark: str | None) -> str:
-    style = " ".join(filter(None, ["h" if name == "H" and not mark else "", mark or ""]))
-    halo = halo_of(at, radius, mark) if mark else ""
-    return f'{halo}<text x="{coordinate(at[0])}" y="{coordinate(at[1])}"{class_attribute(style)}>{escape(name)}</text>'
+def _atom(side: _Side, node: int, positions: Mapping[int, Point]) -> str:
+    """An atom as it is written; its hydrogens stand on the side away from its bond, and leave it in its place."""
+    text, name, (x, y) = side.texts[node], side.names[node], positions[node]
+    if not text:
+        return ""
+    style = [side.marks.get(node, ""), "rest" if node in side.rests else ""]
+    if len(text) > len(name) and node not in side.rests:
+        beside = [positions[other][0] - x for other in side.neighbours(node)]
+        to_left = len(beside) == 1 and beside[0] > _MOLECULE_EDGE / 3
+        if to_left:
+            text = f"{text[len(name) :]}{name}"
+        style.append("end" if to_left else "start")
+        x += 4.6 * len(name) * (1 if to_left else -1)
+    classes = class_attribute(" ".join(filter(None, style)))
+    return f'<text x="{coordinate(x)}" y="{coordinate(y)}"{classes}>{escape(text)}</text>'
 
 
 def _pill(name: str, at: Point, mark: str | None) -> str:

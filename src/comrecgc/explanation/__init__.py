@@ -1,11 +1,19 @@
 """comrecgc.explanation."""
 
-from comrecgc.explanation.assembly import explain_nothing, stamped
+from comrecgc.explanation.assembly import VerifiedCounterfactual, explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
-from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.explanation import Explanation, Origin
 from comrecgc.explanation.folder import csv_text, molecule_rows
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, json_values
-from comrecgc.explanation.rules import catalogue_of, choose_rules, count_chosen, explain_rules, failures_of, table_notes
+from comrecgc.explanation.rules import (
+    catalogue_of,
+    choose_rules,
+    count_chosen,
+    explain_rules,
+    failures_of,
+    table_notes,
+    wishes_of,
+)
 from comrecgc.explanation.stored import (
     RULES,
     RuleChooser,
@@ -16,4 +24,5 @@ from comrecgc.explanation.stored import (
     stored_task,
     stored_wishes,
 )
+from comrecgc.explanation.trust import trust_in
 from comrecgc.explanation.vectors import Verified, distances, explain_recourses, run_figures

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from comrecgc.algorithms.base import CHANGES, RECOURSES
+from comrecgc.data import Attributes
 from comrecgc.errors import InputError
 from comrecgc.explanation.records import (
     CommonRecourse,
@@ -24,10 +25,12 @@ from comrecgc.explanation.records import (
     json_values,
 )
 from comrecgc.graphs import Graph, Rule, Schema, apply_path, carry_out, is_site
+from comrecgc.models import Classifier
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+    from torch_geometric.data import Data
 
 
 Metric = float | int | None
@@ -47,6 +50,19 @@ class Chooser(Protocol):
     def in_memory(self) -> Chooser:
         """The same with its table in memory."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What an explanation is of, as it was at hand in the run; no file holds it.
+
+    Args:
+        classifier: The model.
+        attributes: The tensors of the user's graphs; None where labels are all there is.
+    """
+
+    classifier: Classifier
+    attributes: Attributes | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +86,7 @@ class Explanation:
         changes: Which changes the counterfactuals were found with: "any", "connected", "plausible" or "confirmed".
         facts: Versions, seconds and memory of the run; two explanations are equal whatever these are.
         chooser: Rules: chooses again; None where the table of rules is not at hand.
+        origin: The model and the tensors of the user's graphs; None where they are not at hand.
     """
 
     schema: Schema
@@ -85,6 +102,7 @@ class Explanation:
     changes: str = "any"
     facts: RunFacts = field(default_factory=RunFacts, compare=False)
     chooser: Chooser | None = field(default=None, compare=False, repr=False)
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("parameters", "metrics"):
@@ -112,6 +130,12 @@ class Explanation:
         object.__setattr__(able, "chooser", chooser)
         return able
 
+    def with_origin(self, origin: Origin | None) -> Explanation:
+        """The same explanation with the model and the data that it is of at hand."""
+        able = copy.copy(self)
+        object.__setattr__(able, "origin", origin)
+        return able
+
     def choose(
         self,
         *,
@@ -126,6 +150,7 @@ class Explanation:
         protected_labels: Sequence[str] | None = None,
         radii: Sequence[int] | None = None,
         confirmed: bool | None = None,
+        min_truth: float | None = None,
     ) -> Explanation:
         """Choose rules again under other wishes, from the table the run made; nothing is searched. None is as it was.
 
@@ -141,16 +166,19 @@ class Explanation:
             protected_labels: Names of node labels that it must not remove or relabel.
             radii: Radii its context may have: 0 for what changes and what it hangs on, 1 for the exact neighbours of that too, 2 for theirs.
             confirmed: Count only results that most of the panel accept.
+            min_truth: Count only results that come true at least this likely, according to the jury, and prefer the likeliest; 0 counts all.
         """
         if self.recourse != "rules":
             raise InputError("Only rules can be chosen again (got an explanation by vectors)")
         if self.chooser is None:
             raise InputError("choose needs the table of rules: take the result of fit, or comrecgc.load_explanation")
-        return self.chooser(
+        chosen = self.chooser(
             num_recourses=num_recourses, min_success=min_success, min_support=min_support, max_cost=max_cost,
             max_changes=max_changes, forbidden_labels=forbidden_labels, forbidden_groups=forbidden_groups,
             forbidden_kinds=forbidden_kinds, protected_labels=protected_labels, radii=radii, confirmed=confirmed,
+            min_truth=min_truth,
         )  # fmt: skip
+        return chosen.with_origin(self.origin)
 
     @property
     def coverage(self) -> float:
@@ -184,12 +212,25 @@ class Explanation:
         header, *rows = recourse_rows(self)
         return pd.DataFrame(rows, columns=header).set_index("recourse")
 
+    def counterfactual(self, index: int) -> Data:
+        """What comes of an input, as PyG `Data` in the features of the user's own graphs: kept edges in their order, new ones behind.
+
+        Nodes and edges that do not change have their own rows of every tensor, others those of a typical node or edge of their label. An explanation
+        from a file has no features, so `x` is one-hot in the labels.
+
+        Args:
+            index: Index in the dataset of an input that is covered.
+        """
+        from comrecgc.explanation.folder import pyg_counterfactual
+
+        return pyg_counterfactual(self, index)
+
     def to_pyg(self, index: int) -> Any:
         """What the recourse of one input changes, as a `torch_geometric.explain.Explanation`, for PyG's metrics and drawings.
 
-        `node_mask` `[n, 1]` is 1 for nodes that go, change their label, or lose or gain an edge; `edge_mask` `[2m]` for edges that go or
-        change their label. `x` is one-hot in the labels; `counterfactual` is what comes of it, as `Data`; `recourse` is the place of
-        the recourse, and `prediction` the probabilities of reject and accept.
+        It has the graph's own tensors, and edges in their order. `node_mask` `[n, 1]` is 1 for nodes that go, change their label, or lose or gain an edge;
+        `edge_mask` for edges that go or change their label. `prediction` and `target` are the model's scores and class. `counterfactual` is what comes of
+        the graph, and `recourse` the place of the recourse.
 
         Args:
             index: Index in the dataset of an input that is covered.

@@ -17,11 +17,14 @@ from comrecgc.errors import InputError
 from comrecgc.explanation.document import FORMAT, Integer, check_format, decode_explanation, encode_explanation, parse
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse, RunFacts
-from comrecgc.graphs import Change, GraphBatch, edge_labels_by_id, to_data
+from comrecgc.graphs import Change, Graph, edge_labels_by_id, ordered_edge, to_data
+from comrecgc.models import AdaptedClassifier
 from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, sanitise, to_smiles
 from comrecgc.run import reason_of, write_json, write_text
 
 if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
     from comrecgc.explanation.explanation import Explanation
     from comrecgc.explanation.records import CommonRecourse, CoveredInput
 
@@ -103,36 +106,67 @@ def _facts(molecule: Any, when: str) -> dict[str, Any]:
     return facts | {f"alerts_{when}": "; ".join(alerts_of(molecule))}
 
 
+def pyg_counterfactual(explanation: Explanation, index: int) -> Data:
+    """What comes of an input, as PyG `Data`; see `Explanation.counterfactual`."""
+    _, member = _covering(explanation, index)
+    data = _data(explanation, member.counterfactual)
+    if "y" in data:  # the class of the graph before
+        del data["y"]
+    return data
+
+
+def _covering(explanation: Explanation, index: int) -> tuple[int, CoveredInput]:
+    found = explanation.covering(index)
+    if found is None:
+        reason = next(entry.reason for entry in explanation.uncovered if entry.input == index)
+        raise InputError(f"No recourse covers input {index}: {reason.value}")
+    return found
+
+
+def _data(explanation: Explanation, graph: Graph) -> Data:
+    """A graph in the features of the user's data where they are at hand, else one-hot in its labels."""
+    own = None if explanation.origin is None else explanation.origin.attributes
+    if own is None or graph.source < 0:
+        return to_data(graph, np.eye(len(explanation.schema.label_names), dtype=np.float32))
+    data = own.data(graph)
+    if "changed" in data:
+        del data["changed"]
+    return data
+
+
 def pyg_explanation(explanation: Explanation, index: int) -> Any:
     """The input with masks of what its recourse changes; see `Explanation.to_pyg`."""
     import torch
     from torch_geometric.explain import Explanation as PygExplanation
 
-    found = explanation.covering(index)
-    if found is None:
-        reason = next(entry.reason for entry in explanation.uncovered if entry.input == index)
-        raise InputError(f"No recourse covers input {index}: {reason.value}")
-    place, member = found
+    place, member = _covering(explanation, index)
     graph, after = explanation.inputs[index].graph, member.counterfactual
     change = Change.between(graph, after)
     old, new = edge_labels_by_id(graph), edge_labels_by_id(after)
     edges = change.cut | {edge for edge in old.keys() & new.keys() if old[edge] != new[edge]}
     touched = change.touched | {node for edge in edges for node in edge}
-    ids = graph.ids.tolist()
-    named = [tuple(sorted((ids[i], ids[j]))) for i, j in GraphBatch.from_graphs([graph]).edge_index().T.tolist()]
-    features = np.eye(len(explanation.schema.label_names), dtype=np.float32)
-    data, counterfactual = (to_data(one, features) for one in (graph, after))
+    data, origin = _data(explanation, graph), explanation.origin
+    if origin is not None and origin.attributes is not None and graph.source >= 0:
+        data = origin.attributes.original(graph.source)
+    known, rejected = dict(data.to_dict()), explanation.inputs[index].reject_probability
+    prediction, target = torch.tensor([[rejected, 1 - rejected]]), 0
+    if origin is not None and isinstance(origin.classifier, AdaptedClassifier):
+        prediction, target = origin.classifier.prediction(graph)
+        known |= (arguments := origin.classifier.further_arguments(data))
+    else:
+        arguments = {}
     masked = PygExplanation(
-        node_mask=torch.tensor([[float(node in touched)] for node in ids]),
-        edge_mask=torch.tensor([float(edge in edges) for edge in named]),
-        x=data.x,
-        edge_index=data.edge_index,
-        counterfactual=counterfactual,
-        recourse=place,
-        prediction=torch.tensor([explanation.inputs[index].reject_probability, 1 - explanation.inputs[index].reject_probability]),
-    )  # fmt: skip
-    if data.get("edge_label") is not None:
-        masked.edge_label = data.edge_label
+        **known
+        | {
+            "node_mask": torch.tensor([[float(node in touched)] for node in range(int(data.num_nodes or 0))]),
+            "edge_mask": torch.tensor([float(ordered_edge(i, j) in edges) for i, j in data.edge_index.T.tolist()]),
+            "counterfactual": pyg_counterfactual(explanation, index),
+            "recourse": place,
+            "prediction": prediction,
+            "target": torch.tensor([target]),
+        }
+    )
+    masked._model_args = list(arguments)  # PyG's metrics read it
     masked.validate()
     return masked
 
@@ -144,6 +178,7 @@ MANIFEST = "manifest.json"
 EXPLANATION = "explanation.json"
 RECOURSES = "recourses.csv"
 CURVE = "coverage_curve.csv"
+PAIRS = "pairs.csv"
 
 Cell = str | int | float | None
 
@@ -152,6 +187,7 @@ _RULE_COLUMNS = "applicable accepted success success_low success_high held_out_s
 _MOLECULE_COLUMNS = (
     "example_name example_before example_after logp tpsa weight sa_score lose_alerts gain_alerts".split()
 )
+_PAIR_COLUMNS: list[Cell] = [*"recourse before before_label after after_label before_smiles after_smiles".split()]
 # A spreadsheet runs a cell that begins so as a formula; some take the full-width signs of East Asian text for the same.
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
@@ -171,6 +207,8 @@ def save_explanation(explanation: Explanation, folder: Path) -> None:
     molecules = molecule_rows(explanation)
     if molecules is not None:
         texts[MOLECULES] = csv_text(molecules)
+    if len(pairs := pair_rows(explanation)) > 1:
+        texts[PAIRS] = csv_text(pairs)
     for name, text in texts.items():
         write_text(folder / name, text)
     facts = vars(explanation.facts)
@@ -276,6 +314,19 @@ def _molecule_cells(explanation: Explanation, recourse: CommonRecourse) -> list[
             example = [before.name, None, None]
     cells = [known.get(name) for name in _MOLECULE_COLUMNS[len(example) :]]
     return [*example, *(cell if isinstance(cell, str | int | float) else None for cell in cells)]
+
+
+def pair_rows(explanation: Explanation) -> list[list[Cell]]:
+    """A header, then the pairs of real graphs that differ by exactly a recourse, with their labels; molecules with their SMILES."""
+    rows: list[list[Cell]] = [_PAIR_COLUMNS]
+    for place, recourse in enumerate(explanation.recourses):
+        pairs = (recourse.statistics or {}).get("pairs")
+        listed = pairs.get("listed") if isinstance(pairs, dict) else None
+        for pair in listed if isinstance(listed, list) else ():
+            before, after = ({} if not isinstance(it := pair.get(side), dict) else it for side in ("before", "after"))
+            names = [before.get("name"), before.get("label"), after.get("name"), after.get("label")]
+            rows.append([place + 1, *names, before.get("smiles"), after.get("smiles")])
+    return rows
 
 
 def curve_rows(explanation: Explanation) -> list[list[Cell]]:

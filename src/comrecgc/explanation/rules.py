@@ -11,10 +11,12 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.base import DISPLAY_MARGIN, Task, accepted
 from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.matched_pairs import LabelledGraphs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import (
     LEAST_TRUTH,
+    SKELETON_KINDS,
     RuleChoice,
     RuleFilter,
     choose,
@@ -32,7 +34,7 @@ from comrecgc.data import GraphDataset
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse
-from comrecgc.explanation.trust import shortcuts, trust_in, trust_warnings
+from comrecgc.explanation.trust import shortcuts, trust_in, trust_warnings, weigh_pairs
 from comrecgc.graphs import (
     ChangedGraphs,
     Graph,
@@ -102,9 +104,9 @@ def count_chosen(
     classifier: Classifier,
     context: RunContext,
 ) -> MinedRules:
-    """The same table in which the rules that are chosen are counted at all of their sites.
+    """The same table in which the rules that are chosen are counted at all of their sites, and real pairs are weighed in what is expected of them.
 
-    What a rule gains there may change the choice; so rules are chosen and counted until all that are chosen are exact.
+    That may change the choice; so rules are chosen and counted until nothing new is chosen.
 
     Args:
         task: What is asked.
@@ -114,20 +116,27 @@ def count_chosen(
         context: Time and progress.
     """
     deadline = context.clock.search_deadline(len(mined.rejects))
-    oracle, wishes = oracle_of(task, mined.rejects, classifier, plausibility), task.algorithm.wishes()
+    oracle, wishes = oracle_of(task, mined.rejects, classifier, plausibility), wishes_of(task, mined)
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
-    counted: set[int] = set()
+    graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()
     for _ in range(_MOST_ROUNDS):
-        rows = set(choose_rules(task, mined, wishes).rows) - counted
-        if mined.table.rules.exact[list(rows)].all():
+        rows = sorted(set(choose_rules(task, mined, wishes).rows) - counted)
+        if not rows:
             break
-        before, counted = mined, counted | rows
+        counted |= set(rows)
         mined = count_rules_exactly(
-            mined, sorted(rows), oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
+            mined, rows, oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
         )
-        if mined is before:
-            break
+        if mined.table.has_jury:
+            mined = weigh_pairs(mined, rows, graphs)
     return mined
+
+
+def wishes_of(task: Task[Rules], mined: MinedRules) -> RuleFilter:
+    """What the task wishes rules to be like; rules of molecules that are to come true exchange atoms and groups, and leave single bonds of the skeleton alone."""
+    wishes = task.algorithm.wishes()
+    is_chemistry = mined.rejects.dataset.is_molecular and mined.table.has_jury
+    return replace(wishes, forbidden_kinds=SKELETON_KINDS) if wishes.min_truth and is_chemistry else wishes
 
 
 def explain_rules(
@@ -154,7 +163,7 @@ def explain_rules(
         notes: What the run did, one sentence each.
     """
     table, rejects = mined.table, mined.rejects
-    wishes = task.algorithm.wishes() if wishes is None else wishes
+    wishes = wishes_of(task, mined) if wishes is None else wishes
     chosen = choose_rules(task, mined, wishes, seconds=seconds)
     records = mined.rules(chosen.rows)
     shown = _first_counterfactuals(mined, records, wishes)
@@ -165,7 +174,7 @@ def explain_rules(
         statistics = [
             one | {"population": all_} for one, all_ in zip(statistics, chosen.whole.statistics(), strict=True)
         ]
-    trust = trust_in(task, mined, plausibility, [record.rule for record in records], shown)
+    trust = trust_in(task, mined, plausibility, records, shown)
     trusted = [trust.statistics(k, rejects.dataset) for k in range(len(records))]
     recourses = [
         CommonRecourse(
@@ -189,7 +198,7 @@ def explain_rules(
         figures if chosen.whole is None else figures | chosen.whole.figures(),
         parameters=task.parameters() | {"wishes": wishes.stated()},
         warnings=(*trust_warnings(mined, figures, len(shown) / max(len(rejects), 1), wishes), *warnings),
-        shortcuts=_shortcut_recourses(task, mined, wishes),
+        shortcuts=_shortcut_recourses(task, mined, wishes, chosen.rows),
         notes=(*notes, *table_notes(mined), *_count_notes(mined, chosen.rows)),
     )  # fmt: skip
 
@@ -288,9 +297,11 @@ def _truth_figures(table: RuleTable, entries: npt.NDArray[np.int64]) -> dict[str
     return {"mean_truth": float(truth.mean()) / 100, "likely_true": int((truth >= round(100 * LEAST_TRUTH)).sum())}
 
 
-def _shortcut_recourses(task: Task[Rules], mined: MinedRules, wishes: RuleFilter) -> list[CommonRecourse]:
+def _shortcut_recourses(
+    task: Task[Rules], mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]
+) -> list[CommonRecourse]:
     """Rules that move the model alone, with their words and statistics, without inputs."""
-    records = mined.rules(shortcuts(mined, wishes))
+    records = mined.rules(shortcuts(mined, wishes, chosen))
     known = {
         record.row: recourse
         for record, recourse in zip(records, catalogue_of(mined, rows=[record.row for record in records]), strict=True)

@@ -84,6 +84,8 @@ class RuleChooser:
                 given[name] = tuple(given[name])
         if given.get("confirmed") and not self.mined.table.has_panel:
             raise InputError("confirmed needs a panel, and the run asked none")
+        if given.get("min_truth") and not self.mined.table.has_jury:
+            raise InputError("min_truth needs a jury, and the run asked none")
         algorithm = replace(self.task.algorithm, **{name: given[name] for name in _LIMITS if name in given})
         num_recourses = given.pop("num_recourses", self.task.num_recourses)
         task = replace(self.task, algorithm=algorithm, num_recourses=num_recourses)

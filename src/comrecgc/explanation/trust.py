@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleFilter, choose
 from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.data import GraphDataset
 from comrecgc.explanation.assembly import VerifiedCounterfactual
-from comrecgc.graphs import GraphBatch, Rule, Rung
+from comrecgc.graphs import GraphBatch, Rung
 from comrecgc.models import JuryReport
 from comrecgc.molecules import has_rdkit, to_smiles
 
@@ -85,7 +86,7 @@ def trust_in(
     task: Task[Rules],
     mined: MinedRules,
     plausibility: Plausibility,
-    rules: Sequence[Rule],
+    records: Sequence[MinedRule],
     shown: Sequence[VerifiedCounterfactual],
 ) -> Trust:
     """Ask members that took no part in the choice, and look for pairs of real graphs.
@@ -94,7 +95,7 @@ def trust_in(
         task: What was asked.
         mined: The table and what it was mined from.
         plausibility: The ladder, the panel and the jury.
-        rules: The chosen rules.
+        records: The chosen rules.
         shown: The results shown.
     """
     jury, rejects = plausibility.jury, mined.rejects
@@ -107,7 +108,8 @@ def trust_in(
         after = GraphBatch.from_graphs(it.graph for it in shown)
         report = jury.report(before, after, jury.folds[rejects.indices[places]], _relatives(task, plausibility))
     graphs = LabelledGraphs(rejects.dataset)
-    return Trust(report=report, pairs=[graphs.pairs(rule) for rule in rules], shown=shown, num_inputs=len(rejects))
+    pairs = [mined.pairs[it.row] if it.row in mined.pairs else graphs.pairs(it.rule) for it in records]
+    return Trust(report=report, pairs=pairs, shown=shown, num_inputs=len(rejects))
 
 
 def _relatives(task: Task[Rules], plausibility: Plausibility) -> list[Any]:
@@ -130,6 +132,28 @@ def expected_share(estimate: float, pairs: MatchedPairs) -> tuple[float, tuple[f
     return turned / (turned + stayed), (low, high)
 
 
+def weigh_pairs(mined: MinedRules, rows: Sequence[int], graphs: LabelledGraphs) -> MinedRules:
+    """The same table in which what is expected of some rules follows real pairs too.
+
+    Args:
+        mined: The table and what it was mined from.
+        rows: Rules whose pairs are looked for.
+        graphs: The data.
+    """
+    table, truth, pairs = mined.table, mined.table.entries.truth.astype(np.float64), dict(mined.pairs)
+    for record in mined.rules([row for row in rows if row not in pairs]):
+        entries, found = table.entries_of(record.row), graphs.pairs(record.rule)
+        pairs[record.row] = found
+        mean = float(truth[entries].mean()) / 100
+        share = expected_share(mean, found)[0]
+        if share < mean:  # each doubt or hope grows by the same factor, so that the mean is the share
+            truth[entries] *= share / mean
+        elif mean < 1:
+            truth[entries] = 100 - (100 - truth[entries]) * (1 - share) / (1 - mean)
+    estimates = np.clip(np.rint(truth), 0, 100).astype(np.int8)
+    return replace(mined, table=replace(table, entries=replace(table.entries, truth=estimates)), pairs=pairs)
+
+
 def _listed(pairs: MatchedPairs, dataset: GraphDataset) -> list[dict[str, Any]]:
     """The pairs by name, with their labels; molecules with their SMILES."""
     is_table = dataset.is_molecular and bool(dataset.edge_label_names) and has_rdkit()
@@ -142,17 +166,18 @@ def _listed(pairs: MatchedPairs, dataset: GraphDataset) -> list[dict[str, Any]]:
     return [{"before": one(first), "after": one(second)} for first, second in pairs.listed[:_MOST_LISTED]]
 
 
-def shortcuts(mined: MinedRules, wishes: RuleFilter) -> list[int]:
+def shortcuts(mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]) -> list[int]:
     """Rows of rules that move the explained model for many inputs, and that the jury does not believe.
 
     Args:
         mined: The table and what it was mined from.
         wishes: What chosen rules must be like.
+        chosen: Rows that were chosen, for those of their results that are believed.
     """
     table = mined.table
     if not table.has_jury or not len(table):
         return []
-    rows = np.flatnonzero(table.mean_truth < BELIEVED)
+    rows = np.setdiff1d(np.flatnonzero(table.mean_truth < BELIEVED), chosen)
     doubted = table.of_rules(rows)
     plain = RuleFilter(max_changes=wishes.max_changes, min_support=wishes.min_support)
     return rows[choose(doubted, NUM_SHORTCUTS, plain).rules].tolist() if len(rows) else []
@@ -165,11 +190,11 @@ def trust_warnings(
     expected = figures.get("expected_true")
     if not wishes.min_truth or not mined.table.has_jury:
         return []
-    true = coverage * (expected or 0.0)
-    if true >= HARDLY:
+    believed = figures.get("jury_confirmed")
+    if min(coverage * (expected or 0.0), 1.0 if believed is None else believed) >= HARDLY:
         return []
     sentence = (
-        f"Hardly any change is expected to come true: rules whose results models of other kinds believe reach {coverage:.1%} of the rejects. "
+        f"Hardly any change is expected to come true: models of other kinds that took no part accept results for {believed or 0.0:.1%} of the rejects. "
         "What else moves this model is listed as its shortcuts."
     )
     return [sentence]

@@ -40,6 +40,8 @@ class GraphBatch:
         node_ptr: Graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`.
         edge_ptr: Graph `g` owns edges `edge_ptr[g] … edge_ptr[g+1]`, `[B+1]`.
         edge_labels: Label of each edge, `[M]`, or None.
+        ids: Id of each node, `[N]`; None where no graph has a source.
+        source: `Graph.source` of each graph, `[B]`, or of all of them.
     """
 
     labels: IntArray
@@ -47,6 +49,8 @@ class GraphBatch:
     node_ptr: LongArray
     edge_ptr: LongArray
     edge_labels: IntArray | None = None
+    ids: IntArray | None = None
+    source: IntArray | int = -1
 
     @classmethod
     def from_graphs(cls, graphs: Iterable[Graph]) -> GraphBatch:
@@ -66,22 +70,35 @@ class GraphBatch:
             node_ptr,
             edge_ptr,
             np.concatenate(labelled) if len(labelled) == len(graphs) else None,
+            *cls._origins(graphs),
         )
 
     @classmethod
-    def concatenate(cls, parts: Sequence[GraphBatch]) -> GraphBatch:
-        """The graphs of all parts, part after part."""
-        if not parts:
+    def concatenate(cls, batches: Sequence[GraphBatch]) -> GraphBatch:
+        """The graphs of several batches end to end; either all of them have edge labels and ids or none has."""
+        if not batches:
             return cls.from_graphs([])
-        nodes, edges = (np.cumsum([0, *(len(getattr(part, name)) for part in parts)]) for name in ("labels", "edges"))
-        bonds = [part.edge_labels for part in parts if part.edge_labels is not None]
+        first = pointers([len(batch.labels) for batch in batches])
+        labelled = [batch.edge_labels for batch in batches if batch.edge_labels is not None]
+        named = [batch.ids for batch in batches if batch.ids is not None]
         return cls(
-            np.concatenate([part.labels for part in parts]),
-            np.concatenate([part.edges + start for part, start in zip(parts, nodes, strict=False)]),
-            np.concatenate([[0], *(part.node_ptr[1:] + start for part, start in zip(parts, nodes, strict=False))]),
-            np.concatenate([[0], *(part.edge_ptr[1:] + start for part, start in zip(parts, edges, strict=False))]),
-            np.concatenate(bonds) if len(bonds) == len(parts) else None,
+            np.concatenate([batch.labels for batch in batches]),
+            np.concatenate([batch.edges + start for batch, start in zip(batches, first[:-1].tolist(), strict=True)]),
+            pointers(np.concatenate([batch.node_counts() for batch in batches])),
+            pointers(np.concatenate([batch.edge_counts() for batch in batches])),
+            np.concatenate(labelled) if labelled else None,
+            np.concatenate(named) if named else None,
+            np.concatenate([batch.sources() for batch in batches]).astype(np.int32) if named else -1,
         )
+
+    @staticmethod
+    def _origins(graphs: list[Graph]) -> tuple[IntArray | None, IntArray | int]:
+        source = np.array([graph.source for graph in graphs], np.int32)
+        return (None, -1) if source.max() < 0 else (np.concatenate([graph.ids for graph in graphs]), source)
+
+    def sources(self) -> LongArray:
+        """The source of each graph, `[B]`."""
+        return np.broadcast_to(np.asarray(self.source, np.int64), len(self))
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
@@ -92,7 +109,10 @@ class GraphBatch:
         nodes = slice(self.node_ptr[index], self.node_ptr[index + 1])
         edges = slice(self.edge_ptr[index], self.edge_ptr[index + 1])
         edge_labels = None if self.edge_labels is None else self.edge_labels[edges]
-        return Graph(self.labels[nodes], self.edges[edges] - self.node_ptr[index], edge_labels)
+        graph = Graph(self.labels[nodes], self.edges[edges] - self.node_ptr[index], edge_labels)
+        source = int(self.sources()[index])
+        is_as_read = self.ids is not None and np.array_equal(self.ids[nodes], graph.ids)
+        return graph.of_source(source) if is_as_read else graph
 
     def __iter__(self) -> Iterator[Graph]:
         return (self[index] for index in range(len(self)))
@@ -124,6 +144,8 @@ class GraphBatch:
             node_ptr,
             edge_ptr,
             None if self.edge_labels is None else self.edge_labels[edges],
+            None if self.ids is None else self.ids[nodes],
+            -1 if self.ids is None else self.sources()[chosen].astype(np.int32),
         )
 
     def chunks(self, max_nodes: int) -> Iterator[GraphBatch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise, takewhile
 from operator import eq
@@ -155,7 +155,7 @@ def apply_edit(graph: Graph, edit: Edit) -> Graph:
     # What an edit leaves as it is, the two graphs share.
     labels = graph.labels if kind.joins_nodes else labels
     edges = graph.edges if kind == EditKind.RELABEL else edges
-    return Graph.assemble(labels, edges, _edge_labels(graph, source), ids, next_id)
+    return Graph.assemble(labels, edges, _edge_labels(graph, source), ids, next_id, graph.source)
 
 
 def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = False) -> GraphBatch:
@@ -174,7 +174,17 @@ def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = Fal
     )
     if misfit >= 0:
         raise InputError(f"The edits must be of this graph: {table[misfit]} does not fit it")
-    return GraphBatch(labels, edges, node_ptr, edge_ptr, _edge_labels(graph, source) if with_edge_labels else None)
+    edge_labels = _edge_labels(graph, source) if with_edge_labels else None
+    batch = GraphBatch(labels, edges, node_ptr, edge_ptr, edge_labels)
+    return batch if graph.source < 0 else replace(batch, ids=_edited_ids(graph, table, batch), source=graph.source)
+
+
+def _edited_ids(graph: Graph, table: EditTable, batch: GraphBatch) -> IntArray:
+    """Ids of the nodes of edited graphs, `[N]`: an added node comes last, and those behind a removed one move up."""
+    position = np.arange(len(batch.labels)) - np.repeat(batch.node_ptr[:-1], batch.node_counts())
+    removed = np.where(table.kind == EditKind.REMOVE_NODE, table.first, graph.num_nodes + 1)
+    position += position >= np.repeat(removed, batch.node_counts())
+    return np.append(graph.ids, np.int32(graph.next_id))[position]
 
 
 def _edge_labels(graph: Graph, source: IntArray) -> IntArray | None:
@@ -358,7 +368,7 @@ def _merge_twins(start: Graph, end: Graph) -> Graph:
     names = np.array([ids[node] for node in new], dtype=np.int32)
     order = np.argsort(names)
     plain = end.permute(order)
-    return Graph.assemble(plain.labels, plain.edges, plain.edge_labels, names[order], end.next_id)
+    return Graph.assemble(plain.labels, plain.edges, plain.edge_labels, names[order], end.next_id, end.source)
 
 
 def path_arrays(name: str, paths: Sequence[EditPath]) -> dict[str, npt.NDArray[Any]]:

@@ -55,6 +55,8 @@ class Graph:
     Attributes:
         ids: Stable id of each node, `[n]`, increasing.
         next_id: Id the next added node will take.
+        source: The graph of the data that it was before any edit, by its place in the dataset's `Attributes`; -1 if it comes from none.
+            Ids below that graph's number of nodes are its nodes.
     """
 
     labels: IntArray
@@ -62,6 +64,7 @@ class Graph:
     edge_labels: IntArray | None
     ids: IntArray
     next_id: int
+    source: int
 
     def __init__(self, labels: npt.ArrayLike, edges: npt.ArrayLike, edge_labels: npt.ArrayLike | None = None) -> None:
         labels = _integers(labels, "labels")
@@ -80,15 +83,21 @@ class Graph:
             if edge_labels.size and edge_labels.min() < 0:
                 raise InputError(f"Edge labels must be non-negative (got {edge_labels.min()})")
             edge_labels = edge_labels[order]
-        _store(self, labels, edges, edge_labels, np.arange(len(labels), dtype=np.int32), len(labels))
+        _store(self, labels, edges, edge_labels, np.arange(len(labels), dtype=np.int32), len(labels), -1)
 
     @classmethod
     def assemble(
-        cls, labels: IntArray, edges: IntArray, edge_labels: IntArray | None, ids: IntArray, next_id: int
+        cls,
+        labels: IntArray,
+        edges: IntArray,
+        edge_labels: IntArray | None,
+        ids: IntArray,
+        next_id: int,
+        source: int = -1,
     ) -> Graph:
         """A graph from arrays that are already canonical (int32, `i < j`, sorted, simple); nothing is checked."""
         graph = object.__new__(cls)
-        _store(graph, labels, edges, edge_labels, ids, next_id)
+        _store(graph, labels, edges, edge_labels, ids, next_id, source)
         return graph
 
     @property
@@ -122,10 +131,14 @@ class Graph:
         return np.searchsorted(codes, np.minimum(first, second) * n + np.maximum(first, second))
 
     def fresh(self) -> Graph:
-        """The same graph with its positions as ids, as if read from data."""
-        return Graph.assemble(
-            self.labels, self.edges, self.edge_labels, np.arange(self.num_nodes, dtype=np.int32), self.num_nodes
-        )
+        """The same graph with its positions as ids, as if read from data; its source is kept where ids are positions already."""
+        ids = np.arange(self.num_nodes, dtype=np.int32)
+        source = self.source if np.array_equal(ids, self.ids) else -1
+        return Graph.assemble(self.labels, self.edges, self.edge_labels, ids, self.num_nodes, source)
+
+    def of_source(self, source: int) -> Graph:
+        """The same graph with another source."""
+        return Graph.assemble(self.labels, self.edges, self.edge_labels, self.ids, self.next_id, source)
 
     def permute(self, order: npt.ArrayLike) -> Graph:
         """The isomorphic graph whose node `i` is this graph's node `order[i]`."""
@@ -147,7 +160,7 @@ class Graph:
         return hash((self.labels.tobytes(), self.edges.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Graph.assemble, (self.labels, self.edges, self.edge_labels, self.ids, self.next_id)
+        return Graph.assemble, (self.labels, self.edges, self.edge_labels, self.ids, self.next_id, self.source)
 
     def __repr__(self) -> str:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
@@ -201,7 +214,13 @@ def edge_labels_by_id(graph: Graph) -> dict[EdgeIds, int]:
 
 
 def _store(
-    graph: Graph, labels: IntArray, edges: IntArray, edge_labels: IntArray | None, ids: IntArray, next_id: int
+    graph: Graph,
+    labels: IntArray,
+    edges: IntArray,
+    edge_labels: IntArray | None,
+    ids: IntArray,
+    next_id: int,
+    source: int,
 ) -> None:
     for array in (labels, edges, edge_labels, ids):
         if array is not None:
@@ -212,6 +231,7 @@ def _store(
         ("edge_labels", edge_labels),
         ("ids", ids),
         ("next_id", next_id),
+        ("source", source),
     ):
         object.__setattr__(graph, name, value)
 

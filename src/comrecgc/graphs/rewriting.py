@@ -224,6 +224,7 @@ def carry_out(rule: Rule, graph: Graph, site: Site) -> Graph:
         None if graph.edge_labels is None else np.array([row[2] for row in rows], np.int32),
         np.array(ids, np.int32),
         graph.next_id + len(after.labels) - len(image),
+        graph.source,
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from comrecgc.data import GraphDataset
+from comrecgc.data import Attributes, GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, to_data
 from comrecgc.models.classifier import (
-    CHUNK_NODES,
     RETURN_TYPES,
     Classifier,
     FloatArray,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
 _TRIAL_GRAPHS = 256
+_CHUNK_NODES = 16_384  # nodes of a batch: three times as many leave the processor's cache
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,8 +44,9 @@ class AdaptedClassifier:
         model: A torch module or a function.
         call: How it is called, one of `CALLS`.
         features: Feature row of each node label, `[num_labels, width]`; `[num_labels]` where the model takes integers.
-        edge_features: Feature row of each edge label, for models that take `edge_attr`.
-        edge_weights: Weight of each edge label, for models that must be given `edge_weight`.
+        edge_features: Feature row of each edge label, for models that take `edge_attr`; beside `attributes` only where they have none.
+        edge_weights: Weight of each edge label, for models that must be given `edge_weight`; not beside `attributes`.
+        attributes: The data's own tensors, which the model gets; None where labels and these tables are all there is.
         output: Which of several outputs holds the scores.
         kwargs: Further keyword arguments of every call.
         num_scores: Scores per graph.
@@ -57,6 +59,7 @@ class AdaptedClassifier:
     features: npt.NDArray[Any]
     edge_features: npt.NDArray[Any] | None
     edge_weights: npt.NDArray[np.float32] | None = None
+    attributes: Attributes | None = None
     output: int | str | None = None
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     num_scores: int | None = None
@@ -70,20 +73,65 @@ class AdaptedClassifier:
     def accept_probability(self, batch: GraphBatch) -> FloatArray:
         """Probability of the target class of every graph, `[B]`, computed in parts of bounded size."""
         check_labels(batch, self.num_labels)
-        parts = [self.reading.probability(self.scores(part)) for part in batch.chunks(CHUNK_NODES)]
+        parts = [self.reading.probability(self.scores(part)) for part in batch.chunks(_CHUNK_NODES)]
         return np.concatenate([np.zeros(0), *parts])
 
     def explained(self, batch: GraphBatch) -> BoolArray | None:
         """Mask of the graphs of the source class, `[B]`; None if that is every class but the target."""
         if self.reading.source_class is None:
             return None
-        parts = [self.reading.explained(self.scores(part)) for part in batch.chunks(CHUNK_NODES)]
+        parts = [self.reading.explained(self.scores(part)) for part in batch.chunks(_CHUNK_NODES)]
         return np.concatenate([np.zeros(0, dtype=bool), *parts])
 
     def scores(self, batch: GraphBatch) -> FloatArray:
         """The scores in the model's answer, `[B, K]`."""
         chosen = choose_output(self.answer(batch), self.output)
         return as_scores(chosen, len(batch), len(batch.labels), self.num_scores)
+
+    @property
+    def by_label(self) -> bool:
+        """Whether the model sees nothing of a graph but its labels and edges."""
+        return self.attributes is None or self.attributes.by_label
+
+    def over(self, dataset: GraphDataset) -> AdaptedClassifier:
+        """The same model for graphs of another dataset over the same labels."""
+        return self if self.attributes is None else replace(self, attributes=dataset.attributes or self.attributes)
+
+    def own_scores(self, data: Sequence[Data]) -> FloatArray:
+        """The scores in the model's answer on PyG graphs as they are, `[B, K]`."""
+        from torch_geometric.data import Batch
+
+        device = model_device(self.model)
+        context = evaluation_mode(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
+        try:
+            if self.call == "data_list":
+                arguments: list[Any] = [[copy.copy(one).to(device) for one in data]]
+                named: dict[str, Any] = {}
+            else:
+                arguments, named = self._pass(_with_x(Batch.from_data_list(list(data)).to(device)))
+            with context:
+                answer = self.model(*arguments, **named, **self.kwargs)
+        except Exception as error:  # a model may fail in any way
+            raise InputError(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}") from error
+        num_nodes = sum(int(one.num_nodes or 0) for one in data)
+        return as_scores(choose_output(answer, self.output), len(data), num_nodes, self.num_scores)
+
+    def prediction(self, graph: Graph) -> tuple[torch.Tensor, int]:
+        """The scores of one graph, `[1, K]`, and the model's own class for it."""
+        scores = torch.from_numpy(self.scores(GraphBatch.from_graphs([graph]))).float()
+        if scores.shape[1] > 1:
+            return scores, int(scores.argmax())
+        return scores, int(scores[0, 0] > (0.5 if self.reading.return_type == "probs" else 0))
+
+    def further_arguments(self, data: Data) -> dict[str, Any]:
+        """What the model is given of one graph beside `x` and `edge_index`, by name."""
+        from torch_geometric.data import Batch
+
+        if self.call != "tensors":
+            return {}
+        positional, named = self._pass(_with_x(Batch.from_data_list([data])))
+        kept = named.items() if positional else list(named.items())[2:]
+        return dict(kept) | dict(self.kwargs)
 
     def answer(self, batch: GraphBatch) -> Any:
         """The model's answer as it is; a module is called in evaluation mode, without gradients."""
@@ -113,26 +161,33 @@ class AdaptedClassifier:
         return scores.reshape(len(batch), -1)
 
     def _call(self, batch: GraphBatch, edge_weight: torch.Tensor | None = None) -> Any:
-        arguments, named = self._arguments(batch)
-        if edge_weight is not None and self.call == "data":
-            arguments[0].edge_weight = edge_weight
-        elif edge_weight is not None:
-            named["edge_weight"] = edge_weight
+        arguments, named = self._arguments(batch, edge_weight)
         try:
             return self.model(*arguments, **named, **self.kwargs)
         except Exception as error:  # a model may fail in any way; its message becomes one line
             raise InputError(self._failure(error, batch)) from error
 
-    def _arguments(self, batch: GraphBatch) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, batch: GraphBatch, edge_weight: torch.Tensor | None) -> tuple[list[Any], dict[str, Any]]:
         if self.call == "graphs":
             return [list(batch)], {}
         if self.call == "data_list":
             return [[self._data(batch.select([place])) for place in range(len(batch))]], {}
         data = self._batch(batch)
+        if edge_weight is not None:
+            own = data.get("edge_weight")
+            data.edge_weight = edge_weight if own is None else edge_weight * own
+        return self._pass(data)
+
+    def _pass(self, data: Batch) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a call: the batch, or those of its tensors that the model's parameters name."""
         if self.call == "data":
             return [data], {}
-        named = {name: data[name] for name in ("edge_attr", "edge_weight") if data.get(name) is not None}
         parameters = model_parameters(self.model)
+        wanted = [name for name in parameters if name not in ("x", "edge_index", "batch", "y", *self.kwargs)]
+        named = {name: data[name] for name in wanted if data.get(name) is not None}
+        weight = parameters.get("edge_weight")
+        if weight is not None and weight.default is weight.empty and "edge_weight" not in {*named, *self.kwargs}:
+            named["edge_weight"] = _only_column(data)
         if "batch" in parameters:
             named["batch"] = data.batch
         nodes = _node_parameter(parameters, {*named, *self.kwargs})
@@ -144,18 +199,27 @@ class AdaptedClassifier:
         """The graphs as one PyG `Batch` of new tensors, on the model's device."""
         from torch_geometric.data import Batch
 
-        result = Batch(
-            x=torch.from_numpy(self.features[batch.labels]),
-            edge_index=torch.from_numpy(batch.edge_index()),
-            batch=torch.from_numpy(batch.graph_of_node()),
-            ptr=torch.from_numpy(batch.node_ptr.copy()),
-            **self._of_edges(batch),
-        )
-        return result.to(model_device(self.model))
+        own = self.attributes
+        if own is not None and own.transform is not None:
+            graphs = [own.transformed(own.data(batch.select([place]))) for place in range(len(batch))]
+            result = Batch.from_data_list(graphs)
+        elif own is not None:
+            result = Batch(**own.tensors(batch) | self._of_edges(batch))
+        else:
+            result = Batch(
+                x=torch.from_numpy(self.features[batch.labels]),
+                edge_index=torch.from_numpy(batch.edge_index()),
+                batch=torch.from_numpy(batch.graph_of_node()),
+                ptr=torch.from_numpy(batch.node_ptr.copy()),
+                **self._of_edges(batch),
+            )
+        return _with_x(result.to(model_device(self.model)))
 
     def _data(self, batch: GraphBatch) -> Data:
         """A batch of one graph as PyG `Data`."""
-        return to_data(batch[0], self.features).update(self._of_edges(batch)).to(model_device(self.model))
+        own = self.attributes
+        data = to_data(batch[0], self.features) if own is None else own.transformed(own.data(batch))
+        return _with_x(data.update(self._of_edges(batch)).to(model_device(self.model)))
 
     def _of_edges(self, batch: GraphBatch) -> dict[str, torch.Tensor]:
         """What the model sees of the edges, a row or a number for either direction of each."""
@@ -225,6 +289,10 @@ def as_classifier(
     """
     if isinstance(model, Classifier) and not kwargs:
         return _check_alphabet(model, dataset)
+    if isinstance(model, type):
+        raise InputError(
+            f"The model must be an instance, as {model.__name__}(…) makes it (got the class {model.__name__})"
+        )
     if not callable(model):
         raise InputError(f"The model must be a torch module, a function or a Classifier (got {type(model).__name__})")
     for name, value, allowed in (("return_type", return_type, RETURN_TYPES), ("call", call, CALLS)):
@@ -244,23 +312,37 @@ def as_classifier(
             model, dataset, call=call or _detect_call(model), featurise=featurise, how=how, output=output, kwargs=kwargs
         )
     call = call or _detect_call(model)
+    own = dataset.attributes
+    has_bonds = own is not None and ("edge_attr" in own.edges or own.transform is not None)
     adapted = AdaptedClassifier(
         model=model,
         call=call,
         features=np.array(dataset.features, dtype=np.float32),
-        edge_features=_edge_features(model, call, dataset, edge_features, kwargs),
-        edge_weights=_edge_weights(model, call, dataset, kwargs),
+        edge_features=None
+        if has_bonds and edge_features is None
+        else _edge_features(model, call, dataset, edge_features, kwargs),
+        attributes=own,
         output=output,
         kwargs=kwargs,
     )
+    if own is None:
+        adapted = replace(adapted, edge_weights=_edge_weights(model, call, dataset, kwargs))
     trial = _trial(dataset)
     if isinstance(model, torch.jit.ScriptModule):
         adapted = replace(adapted, traced_graphs=_traced_graphs(adapted, trial))
-    adapted, answer = _first_answer(adapted, trial)
+    try:
+        answer = adapted.answer(trial)
+    except InputError:
+        adapted, answer = _in_another_form(adapted, dataset, trial)
     output = find_output(answer, len(trial)) if output is None else output
     scores = as_scores(choose_output(answer, output), len(trial), len(trial.labels))
     reading = ScoreReading.of(scores, **how)  # type: ignore[arg-type]
     return replace(adapted, output=output, num_scores=scores.shape[1], reading=reading)
+
+
+def over_dataset(classifier: Classifier, dataset: GraphDataset) -> Classifier:
+    """The classifier for graphs of a dataset: a model that sees the data's own tensors must see those of this one."""
+    return classifier.over(dataset) if isinstance(classifier, AdaptedClassifier) else classifier
 
 
 def _traced_graphs(adapted: AdaptedClassifier, trial: GraphBatch) -> int | None:
@@ -280,23 +362,30 @@ def _traced_graphs(adapted: AdaptedClassifier, trial: GraphBatch) -> int | None:
     return None
 
 
-def _first_answer(adapted: AdaptedClassifier, trial: GraphBatch) -> tuple[AdaptedClassifier, Any]:
-    """The answer on the trial, and the classifier with features in the form that the model takes.
+def _in_another_form(
+    adapted: AdaptedClassifier, dataset: GraphDataset, trial: GraphBatch
+) -> tuple[AdaptedClassifier, Any]:
+    """The classifier with features in a form that the model takes, and its answer on the trial; the first error if there is none.
 
     Whole numbers may be meant for an `Embedding`, which takes integers, as columns or one per node.
     """
-    try:
-        return adapted, adapted.answer(trial)
-    except InputError:
-        for nodes, edges in itertools.product(_forms(adapted.features), _forms(adapted.edge_features)):
-            try:
-                formed = replace(adapted, features=nodes, edge_features=edges)
-                answer = formed.answer(trial)
-                as_scores(choose_output(answer, find_output(answer, len(trial))), len(trial), len(trial.labels))
-            except InputError:
-                continue
-            return formed, answer
-        raise
+    first = adapted
+    if adapted.attributes is not None and adapted.attributes.by_label:
+        edges = adapted.edge_features
+        if edges is None:
+            edges = _edge_features(adapted.model, adapted.call, dataset, None, adapted.kwargs)
+        weights = _edge_weights(adapted.model, adapted.call, dataset, adapted.kwargs)
+        adapted = replace(adapted, attributes=None, edge_features=edges, edge_weights=weights)
+    forms = itertools.product(_forms(adapted.features), _forms(adapted.edge_features))
+    for nodes, edges in forms if adapted.attributes is None else ():
+        try:
+            formed = replace(adapted, features=nodes, edge_features=edges)
+            answer = formed.answer(trial)
+            as_scores(choose_output(answer, find_output(answer, len(trial))), len(trial), len(trial.labels))
+        except InputError:
+            continue
+        return formed, answer
+    return first, first.answer(trial)
 
 
 def _forms(table: npt.NDArray[Any] | None) -> list[Any]:
@@ -398,6 +487,22 @@ def _scripted_parameters(model: torch.jit.ScriptModule) -> Mapping[str, inspect.
         argument.name: inspect.Parameter(argument.name, kind, default=default)
         for argument, default in zip(arguments, defaults, strict=True)
     }
+
+
+def _with_x(data: Any) -> Any:
+    """The graphs with a column of ones where nodes have no features."""
+    if data.get("x") is None:
+        data.x = torch.ones(int(data.num_nodes), 1, device=data.edge_index.device)
+    return data
+
+
+def _only_column(data: Any) -> torch.Tensor:
+    """Weights for a model that must be given some: the only column of the edges' attributes, or ones."""
+    own = data.get("edge_attr")
+    if own is not None and own.numel() == data.edge_index.shape[1]:
+        weights: torch.Tensor = own.reshape(-1).float()
+        return weights
+    return torch.ones(data.edge_index.shape[1], device=data.edge_index.device)
 
 
 def _node_parameter(parameters: Mapping[str, inspect.Parameter], others: set[str]) -> str | None:

@@ -37,6 +37,8 @@ LEAST_BALANCED = 0.55
 _LEAST_GRAPHS = 5  # of each class in every part
 _FIRMEST = 0.99  # no member is taken for surer than this
 _SHRINKAGE = 0.01  # of the stack towards the plain mean of log-odds
+_FEWEST_SURE = 20  # answers by which noise is judged
+_MOST_NOISE = 0.2
 _ASKED_AT_ONCE = 4096  # graphs whose counts are in memory
 _TREES = 100
 
@@ -156,8 +158,8 @@ class Jury:
         return Stack.of([member.unseen for member in self.choosing], self.accepted)
 
     @cached_property
-    def _whole_stack(self) -> Stack:
-        return Stack.of([member.unseen for member in (*self.choosing, *self.reporting)], self.accepted)
+    def _reporting_stack(self) -> Stack:
+        return Stack.of([member.unseen for member in self.reporting], self.accepted)
 
     def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
         """How likely each graph truly is of the class accept, according to the members that choose, `[B]`.
@@ -182,13 +184,13 @@ class Jury:
         """
         said = _asked((*self.choosing, *self.reporting), after, folds)
         earlier = _asked(self.reporting, before, folds)
-        later = said[:, len(self.choosing) :]
+        chose, later = said[:, : len(self.choosing)], said[:, len(self.choosing) :]
+        # The estimate that chose is too high for what it chose; that of the others is not.
+        expected = (self._choosing_stack.probability(chose) + self._reporting_stack.probability(later)) / 2
         for model in (*self.guests, *others):
             earlier = np.c_[earlier, model.accept_probability(before)]
             later = np.c_[later, model.accept_probability(after)]
-        return JuryReport(
-            self._whole_stack.probability(said), heard=earlier < 0.5, agree=(earlier < 0.5) & (later > 0.5)
-        )
+        return JuryReport(expected, heard=earlier <= 0.5, agree=(earlier <= 0.5) & (later > 0.5))
 
     @property
     def sentence(self) -> str:
@@ -208,7 +210,7 @@ class JuryReport:
     """What a jury says of some results.
 
     Args:
-        expected: How likely each truly is of the class accept, according to all members, `[B]`.
+        expected: How likely each truly is of the class accept: the mean of what members that chose and members that did not say, `[B]`.
         heard: Which reporting members reject the input, so that their word counts, `[B, m]`.
         agree: Which of those accept the result, `[B, m]`.
     """
@@ -230,10 +232,12 @@ class Stack:
     Args:
         weights: Weight of each member, none negative, `[m]`.
         offset: What is added.
+        noise: Share of labels that are wrong, as far as can be told: how often the surest answers disagree with them.
     """
 
     weights: FloatArray
     offset: float
+    noise: float = 0.0
 
     @classmethod
     def of(cls, unseen: Sequence[FloatArray], accepted: npt.NDArray[np.bool_]) -> Stack:
@@ -254,11 +258,16 @@ class Stack:
 
         bounds = [(0, None)] * said.shape[1] + [(None, None)]
         found = minimize(loss, plain, jac=True, bounds=bounds, method="L-BFGS-B").x
-        return cls(found[:-1], float(found[-1]))
+        stack = cls(found[:-1], float(found[-1]))
+        together = stack.probability(np.stack(unseen, axis=1))
+        surest = np.argsort(-np.abs(together - 0.5), kind="stable")[: max(_FEWEST_SURE, len(together) // 4)]
+        wrong = float(((together > 0.5) != accepted)[surest].mean())
+        return replace(stack, noise=min(wrong, _MOST_NOISE))
 
     def probability(self, said: FloatArray) -> FloatArray:
-        """One probability from those of all members, `[B, m]` to `[B]`."""
-        return np.asarray(1 / (1 + np.exp(-(_log_odds(said) @ self.weights + self.offset))))
+        """One probability from those of all members, `[B, m]` to `[B]`: of the true label, not of one that may be wrong."""
+        labelled = 1 / (1 + np.exp(-(_log_odds(said) @ self.weights + self.offset)))
+        return np.clip((labelled - self.noise) / (1 - 2 * self.noise), 0, 1)
 
 
 def train_jury(

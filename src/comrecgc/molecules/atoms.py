@@ -21,7 +21,7 @@ from comrecgc.graphs import BoolArray, EditKind, EditTable, Graph, GraphBatch
 
 BOND_NAMES = ("single", "double", "triple", "aromatic")
 
-_ELEMENTS = tuple(
+ELEMENTS = tuple(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
     "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
     "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn "
@@ -122,7 +122,7 @@ def read_atom(name: str) -> Atom | None:
         return None
     is_aromatic = symbol[0].islower()
     element = symbol.capitalize()
-    if element not in (_AROMATIC_ELEMENTS if is_aromatic else (*_ELEMENTS, ANY_ELEMENT)):
+    if element not in (_AROMATIC_ELEMENTS if is_aromatic else (*ELEMENTS, ANY_ELEMENT)):
         return None
     count = None if hydrogens is None else int(hydrogens or 1)
     size = int(charge[1:] or 1) if charge else 0
@@ -155,12 +155,17 @@ def element_of(name: str) -> str:
 
 def are_elements(names: Iterable[str]) -> bool:
     """Whether every name is a chemical element's symbol (or `*`, an atom of unknown element)."""
-    return all(name in _ELEMENTS or name == ANY_ELEMENT for name in names)
+    return all(name in ELEMENTS or name == ANY_ELEMENT for name in names)
 
 
 def are_atoms(names: Iterable[str]) -> bool:
     """Whether every name is an atom: an element, or one with its charge, aromaticity or hydrogens."""
     return all(read_atom(name) is not None for name in names)
+
+
+def are_bonds(names: Sequence[str] | None) -> bool:
+    """Whether edge labels are bonds in the order of `BOND_NAMES`; graphs without edge labels are bonded somehow."""
+    return names is None or tuple(names) == BOND_NAMES[: len(names)]
 
 
 def are_types(names: Iterable[str]) -> bool:
@@ -171,7 +176,7 @@ def are_types(names: Iterable[str]) -> bool:
 
 def atomic_number(name: str) -> int:
     """Number of protons of an element."""
-    return _ELEMENTS.index(name) + 1
+    return ELEMENTS.index(name) + 1
 
 
 def atomic_numbers_as_names(names: Sequence[str], batch: GraphBatch) -> tuple[str, ...] | None:
@@ -185,9 +190,9 @@ def atomic_numbers_as_names(names: Sequence[str], batch: GraphBatch) -> tuple[st
         batch: The graphs.
     """
     numbers = [int(name) if re.fullmatch(r"[1-9]\d{0,2}", name) else 0 for name in names]
-    if not all(0 < number <= len(_ELEMENTS) for number in numbers) or atomic_number("C") not in numbers:
+    if not all(0 < number <= len(ELEMENTS) for number in numbers) or atomic_number("C") not in numbers:
         return None
-    elements = tuple(_ELEMENTS[number - 1] for number in numbers)
+    elements = tuple(ELEMENTS[number - 1] for number in numbers)
     counts = np.bincount(batch.labels, minlength=len(names))
     if elements[int(counts.argmax())] not in ("C", "H"):
         return None

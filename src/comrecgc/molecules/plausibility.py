@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, ChangedGraphs, Familiarity, Graph, GraphBatch, Ladder, graphs_with
-from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, CHARGED_NITROGEN, are_atoms, are_types, atom_of
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, CHARGED_NITROGEN, are_atoms, are_bonds, are_types, atom_of
 from comrecgc.molecules.smiles import is_valid_molecule, sanitise, without_logs
 
 if TYPE_CHECKING:
@@ -181,16 +181,24 @@ def aromatic_atoms(batch: GraphBatch) -> BoolArray:
     return mask
 
 
-def ladder_of(graphs: Iterable[Graph], label_names: Sequence[str], *, min_seen: int = 5) -> Ladder:
+def ladder_of(
+    graphs: Iterable[Graph],
+    label_names: Sequence[str],
+    edge_label_names: Sequence[str] | None = None,
+    *,
+    min_seen: int = 5,
+) -> Ladder:
     """The ladder of changes for some data; labels that are atoms bring the rules of molecules.
 
     Args:
         graphs: The data, of all classes.
         label_names: Name of each node label.
+        edge_label_names: Name of each edge label; None takes them for bonds, in the order of `BOND_NAMES`.
         min_seen: How often surroundings must occur to be familiar.
     """
     graphs = list(graphs)
-    chemistry = MolecularChemistry.of(graphs, label_names) if are_molecules(graphs, label_names) else None
+    is_molecular = are_molecules(graphs, label_names) and are_bonds(edge_label_names)
+    chemistry = MolecularChemistry.of(graphs, label_names) if is_molecular else None
     return Ladder(familiarity=Familiarity.of(graphs, min_seen=min_seen), chemistry=chemistry)
 
 
@@ -341,7 +349,7 @@ _UNSTABLE = {
 
 _CATALOGS = ("BRENK", "PAINS")
 _DIGITS = {"logp": 2, "tpsa": 1, "weight": 1, "sa_score": 2}
-_MOST = 200  # molecules that a median is of
+_MOST = 50  # molecules that a median is of
 
 
 def properties_of(molecule: Mol) -> dict[str, float]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.rules.choice import KINDS, MOST_PARTS, NUM_SPLITS, SLACK, choose
+from comrecgc.algorithms.rules.choice import DOUBT, KINDS, MOST_PARTS, NUM_SPLITS, SLACK, choose
 from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.algorithms.rules.vocabulary import Group
@@ -28,7 +28,7 @@ from comrecgc.evidence import Evidence
 from comrecgc.explanation import CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
 from comrecgc.molecules import charge_sign, read_atom
-from comrecgc.report.views import clipped, property_words
+from comrecgc.report.views import badges, clipped, listed_pairs, property_words, thing_of, trust_facts
 from comrecgc.wording import describe_group
 
 MOST_PLACES = 1_500_000
@@ -64,7 +64,7 @@ def packed_table(explanation: Explanation, chooser: RuleChooser, evidence: Evide
         **_names(explanation, chooser),
         "chosen": list(rows),
         "rules": [_rule(record, rule) for record, rule in zip(records, rules, strict=True)],
-        "known": {row: _exact(recourse) for row, recourse in rows.items()},
+        "known": {row: _exact(recourse, explanation) for row, recourse in rows.items()},
         "groups": _groups(table, explanation),
         "failures": _failures(chooser, records, list(rows)),
         "evidence": {} if evidence is None else _evidence(list(rows), evidence),
@@ -105,8 +105,8 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "changes": explanation.changes,
         "hasPanel": table.has_panel,
         "hasJury": table.has_jury,
-        "panel": _panel_size(explanation, chooser),
         "slack": SLACK,
+        "doubt": DOUBT,
         "mostParts": MOST_PARTS,
         "splits": NUM_SPLITS,
         "maxChanges": task.algorithm.max_changes,
@@ -115,14 +115,6 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "wishes": chooser.wishes.stated(),
         "bound": explanation.metrics.get("coverage_bound"),
     }
-
-
-def _panel_size(explanation: Explanation, chooser: RuleChooser) -> int:
-    """How many were asked: as many as the run folder keeps, as are at hand, or as agree at most."""
-    kept, panel, table = explanation.facts.facts.get("panel"), chooser.plausibility.panel, chooser.mined.table
-    if isinstance(kept, list) and kept:
-        return len(kept)
-    return len(panel) if panel is not None else int(table.entries.votes.max(initial=0))
 
 
 def _atom(name: str) -> list[Any]:
@@ -258,13 +250,16 @@ def _side(pattern: Pattern) -> list[Any]:
     return [list(pattern.labels), [node for edge in sorted(pattern.edges) for node in edge], bonds]
 
 
-def _exact(recourse: CommonRecourse) -> dict[str, Any]:
-    """What the run found out about a rule it chose, beyond what the table says: the inputs that all of a composite rule fits."""
+def _exact(recourse: CommonRecourse, explanation: Explanation) -> dict[str, Any]:
+    """What the run found out about a rule it chose, beyond what the table says: the inputs that all of a composite rule fits, who believes it."""
     statistics = recourse.statistics or {}
     return {
         "applicable": statistics.get("applicable"),
         "valid": recourse.share_valid,
         "properties": property_words(statistics),
+        "badges": badges(recourse),
+        "facts": trust_facts(recourse, f"{thing_of(explanation)}s", explanation.schema.class_names),
+        "pairs": listed_pairs(recourse),
     }
 
 

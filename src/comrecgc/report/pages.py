@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -22,15 +23,17 @@ from comrecgc.explanation import Explanation
 from comrecgc.report.comparison import ComparedRecourse, Comparison, Standing, standing_words
 from comrecgc.report.explorer import loaded_chooser, packed_table
 from comrecgc.report.views import (
+    agreement,
     clipped,
     covered_extent,
     figures,
     frontier,
     recourse_views,
+    rule_cells,
+    rule_columns,
     rule_picture,
     rule_warnings,
     rung_sentence,
-    tables,
     thing_of,
     uncovered_views,
 )
@@ -50,6 +53,8 @@ VERBS = ("remove", "relabel", "add", "cut", "join")
 COMMAND = "comrecgc evaluate DIR --evidence"
 
 _SHOWN = 100
+_INTERNAL = ("ladder", "rules.npz")  # in the manifest for programs
+_LONGEST_VALUE = 120
 _COLUMNS = {
     "coverage": ("Covered", "Share of rejects that the recourses turn"),
     "confirmed_coverage": ("Panel accepts", "Share of rejects whose counterfactual most of the panel accept"),
@@ -109,8 +114,9 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         thing=thing_of(explanation),
         rung=rung_sentence(explanation),
         frontier=frontier(explanation) if is_rules else [],
-        has_panel=any(view.row.get("confirmed", "–") != "–" for view in recourses),
-        has_unseen=any(view.row.get("unseen", "–") != "–" for view in recourses),
+        agreement=agreement(explanation) if is_rules else "",
+        columns=rule_columns(explanation) if is_rules else [],
+        shortcuts=[rule_cells(explanation, it) for it in explanation.shortcuts],
         warnings=[*explanation.warnings, *(rule_warnings(explanation) if is_rules else ())],
         notes=explanation.notes,
         verbs=VERBS,
@@ -119,7 +125,7 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         has_validity=any(recourse.share_valid is not None for recourse in explanation.recourses),
         has_short_names=not explanation.schema.is_molecular and len(explanation.schema.label_names) > 1,
         uncovered=[view.group for view in uncovered],
-        tables=tables(explanation),
+        tables=_tables(explanation),
         evidence=_evidence_section(evidence),
         num_rules=0 if chooser is None else len(chooser.mined.table),
         packed=None if chooser is None else packed_table(explanation, chooser, evidence),
@@ -181,6 +187,50 @@ def _json_for_html(value: Any) -> Markup:
     for char in _UNSAFE:
         text = text.replace(char, f"\\u{ord(char):04x}")
     return Markup(text)
+
+
+def _tables(explanation: Explanation) -> list[dict[str, Any]]:
+    """What is needed to repeat the run, and every figure."""
+    facts = explanation.facts
+    run: list[tuple[str, str]] = [("seed", "–" if facts.seed is None else str(facts.seed))]
+    if facts.peak_memory is not None:
+        run.append(("peak memory", f"{facts.peak_memory / 2**20:.0f} MiB"))
+    run += _rows({name: value for name, value in facts.facts.items() if name not in _INTERNAL})
+    return [
+        {"name": "Parameters", "rows": _rows(explanation.parameters)},
+        {"name": "Figures", "rows": _rows(explanation.metrics)},
+        {"name": "Seconds", "rows": [(stage, f"{seconds:.1f}") for stage, seconds in facts.seconds.items()]},
+        {"name": "Versions", "rows": list(facts.versions.items())},
+        {"name": "Run", "rows": run},
+    ]
+
+
+def _rows(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
+    """Names and values; what is in an object within gets the object's name before its own."""
+    rows: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            rows += _rows(value, f"{above}{name}: ")
+        else:
+            rows.append((f"{above}{name}", _value(value)))
+    return rows
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return str(value.get("path", "…"))  # of a file
+    text = (
+        ", ".join(_value(item) for item in value)
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else str(value)
+    )
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 
 def _evidence_section(evidence: Evidence | None) -> Markup:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from comrecgc.cover import Reason
 from comrecgc.drawing import Pen, Picture, draw_rule
@@ -82,6 +83,104 @@ def thing_of(explanation: Explanation) -> str:
     return "molecule" if explanation.schema.is_molecular else "graph"
 
 
+def agreement(explanation: Explanation) -> str:
+    """Who else believes the results, in a sentence that follows the headline."""
+    metrics, num = explanation.metrics, len(explanation.inputs)
+    jury, expected = _number(metrics, "jury_confirmed"), _number(metrics, "expected_true")
+    if not explanation.recourses:
+        return ""
+    if jury is not None and expected is not None:
+        return (
+            f"Models of other kinds that took no part agree for {round(jury * num):,} of them; "
+            f"{expected:.0%} are expected to come true."
+        )
+    if (panel := _number(metrics, "confirmed_coverage")) is not None:
+        return f"Most of a panel of networks trained on the same data agree for {round(panel * num):,} of them."
+    return "No other model was asked whether these changes are true of the data."
+
+
+def badges(recourse: CommonRecourse) -> list[tuple[str, str]]:
+    """What speaks for a rule, each with how strongly: strong, mixed or weak."""
+    known = recourse.statistics or {}
+    found = []
+    if (expected := _number(known, "expected_true")) is not None:
+        words = f"expected to come true: {expected:.0%}{_range(known, 'expected_interval')}"
+        found.append((_level(expected), words))
+    elif (expected := _number(known, "mean_truth")) is not None:
+        found.append((_level(expected), f"expected to come true: {expected:.0%}"))
+    turned, tried = _pairs(known)
+    if tried:
+        pairs = "real pair agrees" if tried == 1 else "real pairs agree"
+        found.append((_level(turned / tried), f"{turned} of {tried} {pairs}"))
+    return found
+
+
+def trust_facts(recourse: CommonRecourse, things: str, class_names: Sequence[str]) -> list[tuple[str, str]]:
+    """Why to believe a rule or not, as names and sentences."""
+    known, facts = recourse.statistics or {}, []
+    if (expected := _number(known, "expected_true")) is not None:
+        interval = _range(known, "expected_interval").strip(" ()")
+        confidence = f"; with 95% confidence {interval}" if interval else ""
+        facts.append(("Expected to come true", f"{expected:.0%} of the results shown{confidence}"))
+    if (confirmed := _number(known, "jury_confirmed")) is not None:
+        words = f"most of those that took no part accept {confirmed:.0f} of the {recourse.gain} results shown"
+        facts.append(("Models of other kinds", words))
+    turned, tried = _pairs(known)
+    if tried:
+        reject, accept = class_names
+        words = f"of {tried} pairs that differ by exactly this change and begin as {reject}, {turned} end as {accept}"
+        facts.append((f"Real {things}", words))
+    return facts
+
+
+def listed_pairs(recourse: CommonRecourse) -> list[list[tuple[str, str]]]:
+    """Name and label of the graphs of each pair that differs by a rule."""
+    pairs = (recourse.statistics or {}).get("pairs")
+    listed = pairs.get("listed") if isinstance(pairs, Mapping) else None
+    if not isinstance(listed, list):
+        return []
+    return [
+        [(str(one["name"]), str(one["label"])) for one in (pair["before"], pair["after"])]
+        for pair in listed
+        if isinstance(pair, Mapping) and all("name" in (pair.get(side) or ()) for side in ("before", "after"))
+    ]
+
+
+def _pairs(known: Mapping[str, Any]) -> tuple[int, int]:
+    """Pairs of real graphs that begin as rejects: those that turn, and all."""
+    pairs = known.get("pairs")
+    if not isinstance(pairs, Mapping):
+        return 0, 0
+    turned, stayed = _number(pairs, "as_said") or 0, _number(pairs, "stays_reject") or 0
+    return int(turned), int(turned + stayed)
+
+
+def _level(share: float) -> str:
+    return "strong" if share >= 0.8 else "mixed" if share >= 0.6 else "weak"
+
+
+def _range(known: Mapping[str, Any], name: str) -> str:
+    ends = _interval(known, name)
+    return "" if ends is None else f" ({ends[0]:.0%}–{ends[1]:.0%})".replace("%–", "–")
+
+
+def rule_columns(explanation: Explanation) -> list[tuple[str, str, str]]:
+    """Columns of the table of rules: what a row calls each, its head and what it means."""
+    thing = thing_of(explanation)
+    elements = "Atoms and bonds" if explanation.schema.is_molecular else "Nodes and edges"
+    rows = [rule_row(recourse) for recourse in explanation.recourses]
+    columns = [
+        ("works", "Works for", f"{thing.capitalize()}s that it makes this model accept, of those it can be carried out on; below, the 95% interval of that share"),
+        ("unseen", "Unseen", f"The same share on {thing}s that took no part in the choice, mean of five splits"),
+        ("confirmed", "Panel", "Of the results that this model accepts, the share that most of the panel accept too: other networks, trained on the same data"),
+        ("cost", "Edits", f"{elements} that it adds, removes or changes"),
+        ("gain", "Adds", f"{thing.capitalize()}s covered by this rule and by none before it"),
+        ("coverage", "Covered so far", f"Share of all {thing}s covered by this rule and those before it"),
+    ]  # fmt: skip
+    optional = ("unseen", "confirmed")
+    return [it for it in columns if it[0] not in optional or not rows or any(row[it[0]] != "–" for row in rows)]
+
+
 def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
     """The headline of a rule run: what the page's script calls the figure, name, value and what it means."""
     metrics, facts = explanation.metrics, explanation.facts
@@ -99,8 +198,8 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
         hint = f"no {of} cover more{best}" if num != 1 else f"no other rule covers more{best}"
         shown.append(("bound", "Best possible", f"{bound:.1%}", hint))
     if (confirmed := _number(metrics, "confirmed_coverage")) is not None:
-        hint = f"of the rejected {things}: most of a panel of other models accept the result too"
-        shown.append(("confirmed", "Confirmed", f"{confirmed:.1%}", hint))
+        hint = f"of the rejected {things}: most of a panel of other networks accept the result too"
+        shown.append(("confirmed", "Panel agrees", f"{confirmed:.1%}", hint))
     if (cost := _number(metrics, "mean_cost")) is not None:
         shown.append(
             (
@@ -173,7 +272,9 @@ def confirmed_share(recourse: CommonRecourse) -> float | None:
     return _number(known, "share_confirmed")
 
 
-def rule_facts(recourse: CommonRecourse, things: str = "graphs") -> list[tuple[str, str]]:
+def rule_facts(
+    recourse: CommonRecourse, things: str = "graphs", class_names: Sequence[str] = ("reject", "accept")
+) -> list[tuple[str, str]]:
     """Everything known of a rule, as names and sentences."""
     known = recourse.statistics or {}
     row = rule_row(recourse)
@@ -185,10 +286,11 @@ def rule_facts(recourse: CommonRecourse, things: str = "graphs") -> list[tuple[s
         )
     if row["unseen"] != "–":
         facts.append((f"On unseen {things}", f"{row['unseen']}, mean of five splits"))
+    facts += trust_facts(recourse, things, class_names)
     if row["confirmed"] != "–":
         count = _number(known, "confirmed")
         counted = f"{count:.0f} of {known['accepted']:.0f} results" if count is not None else "of the results shown"
-        facts.append(("Confirmed", f"{row['confirmed']}: most of the panel accept {counted} too"))
+        facts.append(("Panel", f"{row['confirmed']}: most of the panel accept {counted} too"))
     if (usual := _number(known, "random_success")) is not None and (success := _number(known, "success")) is not None:
         facts.append(
             (
@@ -256,8 +358,8 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
 
 
-def _interval(known: Mapping[str, Any]) -> tuple[float, float] | None:
-    found = known.get("interval")
+def _interval(known: Mapping[str, Any], name: str = "interval") -> tuple[float, float] | None:
+    found = known.get(name)
     if isinstance(found, list) and len(found) == 2 and all(isinstance(end, int | float) for end in found):
         return float(found[0]), float(found[1])
     return None
@@ -277,8 +379,6 @@ _DRAWN_UNCOVERED = 24  # per reason
 _LONGEST_NAME = 60
 _NARROW = 230  # two such pictures and an arrow fit in half the page
 _MAP_SIDE = 1000
-_INTERNAL = ("ladder", "rules.npz")  # in the manifest for programs
-_LONGEST_VALUE = 120
 
 _ADVICE = {
     Reason.NO_COUNTERFACTUAL: "The search met no accepted graph close enough to these inputs. A larger theta, a longer "
@@ -322,7 +422,7 @@ def recourse_views(explanation: Explanation) -> list[RecourseView]:
                 "norm": "–" if recourse.norm is None else f"{recourse.norm:.3g}",
                 "edits": "–" if recourse.median_edits is None else f"{recourse.median_edits:g}",
                 "valid": "–" if recourse.share_valid is None else f"{recourse.share_valid:.0%}",
-                **({"picture": rule_picture(explanation, recourse), **rule_row(recourse)} if recourse.rule else {}),
+                **(rule_cells(explanation, recourse) if recourse.rule else {}),
             },
             data=_rule_data(explanation, recourse, pen)
             if recourse.rule
@@ -368,6 +468,19 @@ def rule_picture(explanation: Explanation, recourse: CommonRecourse) -> Markup |
     return Markup(picture)  # names in it are escaped
 
 
+def rule_cells(explanation: Explanation, recourse: CommonRecourse) -> dict[str, Any]:
+    """What the row of a rule shows; formulas in its words have their subscripts."""
+    words = escape(recourse.summary)
+    if explanation.schema.is_molecular:
+        words = Markup(re.sub(r"([A-Z][a-z]?|\))(\d+)", r"\1<sub>\2</sub>", str(words)))  # escaped before
+    return {
+        "words": words,
+        "picture": rule_picture(explanation, recourse),
+        "badges": badges(recourse),
+        **rule_row(recourse),
+    }
+
+
 def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> dict[str, Any]:
     assert recourse.rule is not None
     thing = thing_of(explanation)
@@ -378,7 +491,7 @@ def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> 
         "description": recourse.description,
         "text": f"{recourse.summary} {recourse.description}".lower(),
         "kinds": rule_kinds(recourse.rule),
-        "facts": rule_facts(recourse, f"{thing}s"),
+        "facts": rule_facts(recourse, f"{thing}s", explanation.schema.class_names),
         "smirks": recourse.smirks or "",
         "examples": [_example(explanation, member, "", pen) for member in by_size[::step][:_EXAMPLES]],
         "reach": f"The {_counted(recourse.gain, thing)} that it covers and no rule before it does",
@@ -399,9 +512,8 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
     )
     edits = f"{member.num_edits} edit" + ("" if member.num_edits == 1 else "s")
     words = (
-        f"{input_words(explanation, member.input)}: {clipped(explanation.schema.class_names[0])} "
-        f"{explanation.inputs[member.input].reject_probability:.0%} becomes "
-        f"{clipped(explanation.schema.class_names[1])} {member.probability:.0%}, {edits}, distance {member.distance:.3f}"
+        f"{input_words(explanation, member.input)}: {_probability(explanation, member.input)} → {1 - member.probability:.0%}, "
+        f"{edits}, distance {member.distance:.3f}"
     )
     if picture.num_hidden:
         words += f". {picture.num_hidden} nodes far from the change are not drawn"
@@ -413,6 +525,11 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
         "words": words,
         "steps": describe_path(graph, member.edits, [clipped(name) for name in explanation.schema.label_names]),
     }
+
+
+def _probability(explanation: Explanation, index: int) -> str:
+    """How sure the model is of the class that it gives an input."""
+    return f"P({clipped(explanation.schema.class_names[0])}) {explanation.inputs[index].reject_probability:.0%}"
 
 
 def input_words(explanation: Explanation, index: int) -> str:
@@ -444,7 +561,7 @@ def uncovered_views(explanation: Explanation) -> list[UncoveredView]:
 
 def _card(explanation: Explanation, index: int, pen: Pen) -> dict[str, str]:
     rejected = explanation.inputs[index]
-    words = f"{input_words(explanation, index)}, {clipped(explanation.schema.class_names[0])} {rejected.reject_probability:.0%}"
+    words = f"{input_words(explanation, index)}, {_probability(explanation, index)}"
     return {"svg": pen.draw(rejected.graph, (), f"Input {index}").before, "words": words}
 
 
@@ -477,22 +594,6 @@ def _figure(name: str, value: str, hint: str, id_: str = "") -> dict[str, str]:
     return {"id": id_, "name": name, "value": value, "hint": hint}
 
 
-def tables(explanation: Explanation) -> list[dict[str, Any]]:
-    """What is needed to repeat the run, and every figure."""
-    facts = explanation.facts
-    run: list[tuple[str, str]] = [("seed", "–" if facts.seed is None else str(facts.seed))]
-    if facts.peak_memory is not None:
-        run.append(("peak memory", f"{facts.peak_memory / 2**20:.0f} MiB"))
-    run += _rows({name: value for name, value in facts.facts.items() if name not in _INTERNAL})
-    return [
-        {"name": "Parameters", "rows": _rows(explanation.parameters)},
-        {"name": "Figures", "rows": _rows(explanation.metrics)},
-        {"name": "Seconds", "rows": [(stage, f"{seconds:.1f}") for stage, seconds in facts.seconds.items()]},
-        {"name": "Versions", "rows": list(facts.versions.items())},
-        {"name": "Run", "rows": run},
-    ]
-
-
 def covered_extent(explanation: Explanation) -> list[int]:
     """Width and height of the map."""
     return _MapScale(explanation).extent
@@ -521,31 +622,3 @@ def _pen(explanation: Explanation) -> Pen:
 def clipped(name: str) -> str:
     """A name short enough for a line."""
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-def _rows(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
-    """Names and values; what is in an object within gets the object's name before its own."""
-    rows: list[tuple[str, str]] = []
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            rows += _rows(value, f"{above}{name}: ")
-        else:
-            rows.append((f"{above}{name}", _value(value)))
-    return rows
-
-
-def _value(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, Mapping):
-        return str(value.get("path", "…"))  # of a file
-    text = (
-        ", ".join(_value(item) for item in value)
-        if isinstance(value, Sequence) and not isinstance(value, str)
-        else str(value)
-    )
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

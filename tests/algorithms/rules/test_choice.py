@@ -345,3 +345,10 @@ def test_results_that_do_not_count_cover_nothing() -> None:
     assert choose(table, 1, RuleFilter(min_truth=1.0)).rules.tolist() == []
     with pytest.raises(InputError, match="min_truth"):
         RuleFilter(min_truth=1.5)
+
+
+def test_a_further_change_costs_a_tenth() -> None:
+    kinds = np.array([[0, 4, -1], [0, -1, -1]], np.int8)
+    table = table_of([[1, 1, 1], [1, 1, 1]], truth=[90, 90, 90, 88, 88, 61], kinds=kinds)
+    assert RuleFilter(min_truth=0.6).worth(table).tolist() == [7, 7, 7, 8, 8, 2]
+    assert RuleFilter().worth(table).tolist() == [1] * 6

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -125,7 +125,7 @@ def without_edges(batch: GraphBatch, removed: BoolArray) -> GraphBatch:
     kept = ~removed
     ptr = np.concatenate([[0], np.cumsum(kept)])[batch.edge_ptr]
     labels = None if batch.edge_labels is None else batch.edge_labels[kept]
-    return GraphBatch(batch.labels, batch.edges[kept], batch.node_ptr, ptr, labels)
+    return replace(batch, edges=batch.edges[kept], edge_ptr=ptr, edge_labels=labels)
 
 
 def sum_by_graph(values: Tensor, graph_of: Tensor, num_graphs: int) -> Tensor:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 KINDS = ("relabel", "attach", "detach", "swap", "join", "cut", "rebond", "tie")
 """Kinds of change, by their number in `change_kernels`."""
 
+SKELETON_KINDS = ("join", "cut", "rebond")
+"""Kinds of change that alter single bonds; a chemist exchanges atoms and groups, and does not open or fuse rings bond by bond."""
+
 NUM_SPLITS = 5
 
 SLACK = 0.05
@@ -27,7 +30,8 @@ SLACK = 0.05
 LEAST_TRUTH = 0.6
 """Results that are less likely to come true do not count, where rules are chosen for truth."""
 
-_DOUBT = 2  # results that fail, added to those of every rule when rules are ordered by trust: few results say little
+DOUBT = 2
+"""Results that fail, added to those of every rule when rules are ordered by trust: few results say little."""
 
 MOST_PARTS = 3
 """Rules that may take the place of a more general one, at most."""
@@ -95,12 +99,14 @@ class RuleFilter:
         return mask
 
     def worth(self, table: RuleTable) -> npt.NDArray[np.int64]:
-        """What each entry is worth, `[E]`: 1, or for truth the likelihood that it comes true less that it does not, in tenths; 0 where it does not count."""
+        """What each entry is worth, `[E]`: 1, or for truth the likelihood that it comes true less that it does not, in tenths, less one for every further change
+        that is made; 0 where it does not count."""
         counts = self.counts(table)
         if not (self.min_truth and table.has_jury):
             return counts.astype(np.int64)
         surplus = (2 * table.entries.truth.astype(np.int64) - 95) // 10  # rounded
-        return np.where(counts, np.maximum(surplus, 1), 0)
+        further = table.rules.num_changes[table.entries.rule] - 1
+        return np.where(counts, np.maximum(surplus - further, 1), 0)
 
     def limited(self, max_changes: int) -> RuleFilter:
         """The same with fewer changes."""
@@ -214,7 +220,7 @@ def by_trust(table: RuleTable, rules: npt.NDArray[np.int64], worth: npt.NDArray[
     """
     total = np.bincount(table.entries.rule, worth, minlength=len(table))
     count = np.bincount(table.entries.rule, worth > 0, minlength=len(table))
-    return rules[np.argsort(-(total / (count + _DOUBT))[rules], kind="stable")]
+    return rules[np.argsort(-(total / (count + DOUBT))[rules], kind="stable")]
 
 
 def _layers(table: RuleTable, worth: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.int64]]:

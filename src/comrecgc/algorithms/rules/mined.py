@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.files import load_table
@@ -60,6 +61,7 @@ class MinedRules:
         complete: Whether there was time for all that was to be tried.
         census: What the rules do to all inputs, where those here are a sample; None where they are all.
         records: Rules that were read off the table already, by their rows.
+        pairs: Pairs of real graphs that differ by a rule, by its row, where they were looked for; estimates of the table know of them.
     """
 
     table: RuleTable
@@ -68,6 +70,7 @@ class MinedRules:
     complete: bool = True
     census: Census | None = None
     records: dict[int, MinedRule] = field(default_factory=dict)
+    pairs: Mapping[int, MatchedPairs] = field(default_factory=dict)
 
     def rules(self, rows: Sequence[int] | None = None) -> list[MinedRule]:
         """Rules of the table by their rows; None for all."""

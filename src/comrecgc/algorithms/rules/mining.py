@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
 from comrecgc.algorithms.rules.permission import MolecularPermission
-from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, room_for
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.models import Classifier, Jury
+from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, merged_nodes, room_for
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex
+from comrecgc.models import AdaptedClassifier, Classifier, Jury
 from comrecgc.run import Progress
 from comrecgc.scoring import change_kernels, compiled_network, incremental_kernels
 
@@ -37,7 +37,9 @@ _TOO_MANY = (
 )
 _BLOCK = 32  # inputs a thread takes at once
 _JUDGED = 20_000  # changed graphs the jury is shown at once
-_BUILT_NODES = 200_000  # nodes of changed graphs built at once for models that see graphs
+_BUILT_NODES = (
+    12_000  # nodes of changed graphs that a model is asked about at once; larger batches leave the processor's cache
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -275,9 +277,19 @@ class ChangeScorer:
             stage: What it is told.
         """
         network = compiled_network(classifier)
+        with_ids = isinstance(classifier, AdaptedClassifier) and not classifier.by_label
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
         margins = np.full(len(inputs), np.nan)
+        waiting: list[tuple[IntArray, GraphBatch]] = []  # rows and their changed graphs, of one input or several
+
+        def ask(least: int) -> None:
+            """Ask about all that waits, if it has so many nodes."""
+            if waiting and sum(len(batch.labels) for _, batch in waiting) >= least:
+                asked = np.concatenate([rows for rows, _ in waiting])
+                batch = GraphBatch.concatenate([batch for _, batch in waiting])
+                margins[asked] = log_odds(classifier.accept_probability(batch))
+                waiting.clear()
 
         def score_block(start: int, stop: int, work: Any) -> list[None]:
             states = None if network is None else incremental_kernels.new_states(work, network)
@@ -294,11 +306,12 @@ class ChangeScorer:
                 most = max(1, _BUILT_NODES // (self.inputs[i].num_nodes + 8))
                 for first in range(0, len(fits), most):
                     part = fits[first : first + most]
-                    batch, _ = self._built(i, changes[part], work)
-                    margins[part] = log_odds(classifier.accept_probability(batch))
+                    waiting.append((part, self._built(i, changes[part], work, with_ids=with_ids)[0]))
+                    ask(_BUILT_NODES // 2)
             return []
 
         self._map(score_block, stage, progress, jobs=1 if network is None else None)
+        ask(0)
         return margins
 
     def exact_keys(
@@ -348,12 +361,8 @@ class ChangeScorer:
     def built(self, inputs: IntArray, changes: IntArray) -> tuple[GraphBatch, list[IntArray]]:
         """The graphs after each row of changes, and which node each of their nodes was (-1 for new ones)."""
         work = room_for([self.inputs[i] for i in np.unique(inputs).tolist()])
-        graphs, origins = [], []
-        for i, row in zip(inputs.tolist(), changes, strict=True):
-            batch, origin = self._built(i, row[None], work)
-            graphs.append(batch[0])
-            origins.append(origin)
-        return GraphBatch.from_graphs(graphs), origins
+        made = [self._built(i, row[None], work) for i, row in zip(inputs.tolist(), changes, strict=True)]
+        return GraphBatch.concatenate([batch for batch, _ in made]), [origin for _, origin in made]
 
     def changed_inputs(self, inputs: IntArray, changes: IntArray) -> GraphBatch:
         """The graphs after each row of changes; `inputs` must not decrease."""
@@ -361,18 +370,34 @@ class ChangeScorer:
         work = room_for([self.inputs[i] for i in places.tolist()])
         bounds = [*starts.tolist(), len(inputs)]
         parts = [
-            self._built(i, changes[first:last], work)[0]
+            self._built(i, changes[first:last], work, with_ids=False)[0]
             for i, first, last in zip(places.tolist(), bounds, bounds[1:], strict=False)
         ]
         return GraphBatch.concatenate(parts)
 
-    def _built(self, i: int, changes: IntArray, work: Any) -> tuple[GraphBatch, IntArray]:
+    def _built(self, i: int, changes: IntArray, work: Any, *, with_ids: bool = True) -> tuple[GraphBatch, IntArray]:
         labels, edges, bonds, node_ptr, edge_ptr, origin = incremental_kernels.build_changed(
             *self._arrays[i], work, changes, *self._groups
         )
-        return GraphBatch(
-            labels, edges, node_ptr, edge_ptr, None if self.inputs[i].edge_labels is None else bonds
-        ), origin
+        graph = self.inputs[i]
+        batch = GraphBatch(labels, edges, node_ptr, edge_ptr, None if graph.edge_labels is None else bonds)
+        if with_ids and graph.source >= 0:
+            batch = replace(batch, ids=self._ids(graph, changes, batch, origin), source=graph.source)
+        return batch, origin
+
+    def _ids(self, graph: Graph, changes: IntArray, batch: GraphBatch, origin: IntArray) -> IntArray:
+        """Ids of the nodes of changed graphs, as those of the rules that the changes carry out: where a group takes the place of another, nodes stay."""
+        ids = np.where(origin < 0, graph.next_id + np.arange(len(origin)), origin).astype(np.int32)
+        swaps = np.flatnonzero((changes[:, :, 0] == change_kernels.SWAP).any(axis=1))
+        if len(swaps):
+            where = NeighbourIndex(graph)
+            for row in swaps.tolist():
+                start, stop = batch.node_ptr[row : row + 2].tolist()
+                first_new = int((origin[start:stop] >= 0).sum())
+                merged = merged_nodes(where, changes[row].tolist(), self.vocabulary.groups, first_new)
+                for old, new in merged.items():
+                    ids[start + new] = old
+        return ids
 
     def _map(
         self,
@@ -519,7 +544,9 @@ class Oracle:
     def heard(self, graphs: Sequence[Graph]) -> npt.NDArray[np.bool_]:
         """Which members reject each input, `[members, N]`: the word of one that accepts an input as it is says nothing about its change."""
         batch = GraphBatch.from_graphs(graphs)
-        return np.array([member.accept_probability(batch) < 0.5 for member in self.panel], bool).reshape(-1, len(batch))
+        return np.array([member.accept_probability(batch) <= 0.5 for member in self.panel], bool).reshape(
+            -1, len(batch)
+        )
 
     def votes_needed(self, graphs: Sequence[Graph]) -> npt.NDArray[np.int8]:
         """Votes that confirm a change of each input: most of the members that are heard, or as many as were asked for, `[N]`; 0 without a panel."""

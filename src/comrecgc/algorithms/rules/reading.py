@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.rules.vocabulary import Group, common_nodes
+from comrecgc.algorithms.rules.vocabulary import Group, merged_nodes
 from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Pattern, Rule, Site, matching_kernels, ordered_edge
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Edge = tuple[int, int]
 IntArray = npt.NDArray[np.int32]
 
-_ATTACH, _SWAP, _JOIN, _TIE = 1, 3, 4, 7
+_JOIN = 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,7 +101,7 @@ def read_rule(
     old_bonds, new_bonds = _bonds(graph), _bonds(changed)
     back = {j: i for j, i in enumerate(origin) if i >= 0}
     stays = {i: j for j, i in back.items()}
-    merged = _merged(graph, old_bonds, rows, groups, first_new=len(back))
+    merged = merged_nodes(NeighbourIndex(graph), rows, groups, first_new=len(back))
     replaced = {new: old for old, new in merged.items()}
 
     def before_of(j: int) -> int | None:
@@ -217,38 +217,6 @@ def _glued(rule: Rule) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
             for i, colour in enumerate(colours)
         ]
     return colours, around
-
-
-def _merged(
-    graph: Graph,
-    bonds: dict[Edge, int],
-    rows: Sequence[Sequence[int]],
-    groups: Sequence[Group],
-    first_new: int,
-) -> dict[int, int]:
-    """Nodes of a group that stay in place when another takes it: nodes before, by those after."""
-    where = NeighbourIndex(graph)
-    merged: dict[int, int] = {}
-    start = first_new
-    for kind, anchor, root, value in rows:
-        if kind not in (_ATTACH, _SWAP, _TIE):
-            continue
-        new = groups[value]
-        if kind == _SWAP:
-            nodes = where.beyond(anchor, root)
-            place = {node: k for k, node in enumerate(nodes)}
-            inner = sorted(
-                (*sorted((place[i], place[j])), bond) for (i, j), bond in bonds.items() if i in place and j in place
-            )
-            old = Group(
-                tuple(where.labels[node] for node in nodes),
-                tuple((row[0], row[1]) for row in inner),
-                tuple(row[2] for row in inner),
-                where.around[anchor][root],
-            )
-            merged |= {nodes[i]: start + j for i, j in common_nodes(old, new)}
-        start += len(new.labels)
-    return merged
 
 
 def _anchors(rows: Sequence[Sequence[int]]) -> list[int]:

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules import enumeration_kernels
 from comrecgc.data import GraphDataset
-from comrecgc.graphs import Graph, GraphBatch, Ladder, Rung
+from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rung
 from comrecgc.molecules import Bonding, are_types, bonding_of, ladder_of
 from comrecgc.scoring import change_kernels
 
@@ -63,6 +63,44 @@ class Group:
         return dict(zip(self.edges, self.edge_labels, strict=True))
 
 
+def merged_nodes(
+    where: NeighbourIndex, rows: Sequence[Sequence[int]], groups: Sequence[Group], first_new: int
+) -> dict[int, int]:
+    """Nodes of a group that stay in place when another takes it: nodes before, by those after.
+
+    Args:
+        where: The graph before.
+        rows: Changes made together, four numbers each (`change_kernels`).
+        groups: The groups that they speak of.
+        first_new: Place of the first new node after the changes.
+    """
+    merged: dict[int, int] = {}
+    start = first_new
+    for kind, anchor, root, value in rows:
+        if kind not in (change_kernels.ATTACH, change_kernels.SWAP, change_kernels.TIE):
+            continue
+        new = groups[value]
+        if kind == change_kernels.SWAP:
+            nodes = where.beyond(anchor, root)
+            place = {node: k for k, node in enumerate(nodes)}
+            inner = sorted(
+                (place[i], place[j], bond)
+                for i in nodes
+                for j, bond in where.around[i].items()
+                if j in place and place[i] < place[j]
+            )
+            old = Group(
+                tuple(where.labels[node] for node in nodes),
+                tuple((row[0], row[1]) for row in inner),
+                tuple(row[2] for row in inner),
+                where.around[anchor][root],
+            )
+            merged |= {nodes[i]: start + j for i, j in common_nodes(old, new)}
+        start += len(new.labels)
+    return merged
+
+
+@lru_cache(maxsize=1 << 16)
 def common_nodes(old: Group, new: Group) -> tuple[tuple[int, int], ...]:
     """Pairs (node of `old`, node of `new`) that stay in place when one group becomes the other, root with root.
 
@@ -310,10 +348,11 @@ class Vocabulary:
             ladder: The ladder of the dataset, where it is known.
         """
         batch = GraphBatch.from_graphs(dataset.graphs)
-        ladder = ladder or ladder_of(dataset.graphs, dataset.label_names, min_seen=min_seen)
+        ladder = ladder or ladder_of(dataset.graphs, dataset.label_names, dataset.edge_label_names, min_seen=min_seen)
         num_edge_labels = len(dataset.edge_label_names or "-")
         groups, names, counts = find_groups(batch, min_seen)
-        bonding = bonding_of(dataset.graphs, dataset.label_names) if rung >= Rung.PLAUSIBLE else None
+        plain = rung < Rung.PLAUSIBLE or not dataset.is_molecular
+        bonding = None if plain else bonding_of(dataset.graphs, dataset.label_names)
         num_places = int((batch.labels != (-1 if bonding is None else bonding.hydrogen)).sum())
         num_offered = min(max(MOST_ATTACHED // max(num_places, 1), OFFERED[0]), OFFERED[1])
         rare = names[np.argsort(-counts, kind="stable")[num_offered:]]

@@ -1,4 +1,4 @@
-// The choice: the same rules, in the same order, as `comrecgc.rules.choose` takes; and what is known of a rule.
+// The choice: the same rules, in the same order, as `algorithms.rules.choice.choose` takes; and what is known of a rule.
 function isAllowed(table, wishes, rule) {
   const labels = table.labels.length;
   if (wishes.drops.includes(rule)) return false;
@@ -29,50 +29,48 @@ function sumOfLargest(gains, rules, count, most) {
   }
   return sum;
 }
-// What each entry is worth: 1, or for truth the likelihood that it comes true less that it does not, in tenths; 0 where it does not count.
+// What each entry is worth: 1, or for truth the likelihood that it comes true less that it does not, in tenths, less one for every further
+// change that is made; 0 where it does not count.
 function worthOf(table, wishes) {
   const worth = new Uint8Array(table.input.length);
-  const forTruth = wishes.minTruth > 0 && table.hasJury;
+  const least = Math.round(100 * wishes.minTruth);
+  const forTruth = least > 0 && table.hasJury;
   for (let at = 0; at < worth.length; at += 1) {
     if (wishes.confirmed && !table.confirmed[at]) continue;
-    if (forTruth && table.truth[at] < wishes.minTruth) continue;
-    worth[at] = forTruth ? Math.max(1, table.surplus[at]) : 1;
+    if (!forTruth) worth[at] = 1;
+    else if (table.truth[at] >= least) worth[at] = Math.max(1, Math.floor((2 * table.truth[at] - 95) / 10) - (table.numChanges[table.ruleOf[at]] - 1));
   }
   return worth;
 }
-// Greedy cover. `open` says which inputs count, `have` what is reached for each already, `gains` what every rule would add; the last two are changed.
-function cover(table, order, num, worth, have, { open = null, picks = [], slack = table.slack } = {}) {
+const hasLevels = (worth) => {
+  const one = worth.find((value) => value > 0);
+  return worth.some((value) => value > 0 && value !== one);
+};
+const asCounts = (worth) => worth.map((value) => (value > 0 ? 1 : 0));
+// Greedy cover: `order` are the rules by preference, `open` the inputs that count. A rule gains what its results are worth beyond the best that is
+// reached already; where all are worth 1, no choice of as many rules covers more than `bound`.
+function cover(table, order, num, worth, { open = null, picks = [], slack = table.slack, bounded = false } = {}) {
+  const { ptr, input, columnPtr, column, ruleOf } = table;
+  const gains = new Int32Array(table.K);
+  const have = new Uint8Array(table.N);
   const rules = [];
-  const added = [];
   let covered = 0;
+  for (let at = 0; at < worth.length; at += 1) if (worth[at] && (!open || open[input[at]])) gains[ruleOf[at]] += worth[at];
   const take = (rule) => {
-    let gain = 0;
-    for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) {
-      const item = table.input[at];
-      if (!left[item] || (onlyConfirmed && !table.confirmed[at])) continue;
-      left[item] = 0;
-      gain += 1;
-      for (let k = table.columnPtr[item]; k < table.columnPtr[item + 1]; k += 1) {
-        const other = table.column[k];
-        if (!onlyConfirmed || table.confirmed[other]) gains[table.ruleOf[other]] -= 1;
+    for (let at = ptr[rule]; at < ptr[rule + 1]; at += 1) {
+      const item = input[at];
+      const now = have[item];
+      if (worth[at] <= now || (open && !open[item])) continue;
+      have[item] = worth[at];
+      covered += worth[at] - now;
+      for (let k = columnPtr[item]; k < columnPtr[item + 1]; k += 1) {
+        const other = Math.min(worth[column[k]], worth[at]);
+        if (other > now) gains[ruleOf[column[k]]] -= other - now;
       }
     }
     rules.push(rule);
-    added.push(gain);
-    covered += gain;
   };
-  let coverable = 0;
-  const seen = new Uint8Array(table.N);
-  for (const rule of order) {
-    for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) {
-      const item = table.input[at];
-      if (left[item] && !seen[item] && (!onlyConfirmed || table.confirmed[at])) {
-        seen[item] = 1;
-        coverable += 1;
-      }
-    }
-  }
-  let bound = Math.min(coverable, sumOfLargest(gains, order, num, table.N));
+  let bound = bounded ? Math.min(coverableBy(table, order, worth), sumOfLargest(gains, order, num, table.N)) : Infinity;
   for (const rule of picks) take(rule);
   while (rules.length < num) {
     let best = 0;
@@ -80,9 +78,14 @@ function cover(table, order, num, worth, have, { open = null, picks = [], slack 
     if (best <= 0) break;
     const least = (1 - slack) * best;
     take(order.find((rule) => gains[rule] >= least));
-    bound = Math.min(bound, covered + sumOfLargest(gains, order, num, table.N));
+    if (bounded) bound = Math.min(bound, covered + sumOfLargest(gains, order, num, table.N));
   }
-  return { rules, added, covered, bound: Math.max(bound, covered) };
+  return { rules, covered, bound: Math.max(bound, covered) };
+}
+function coverableBy(table, rules, worth) {
+  const reached = new Uint8Array(table.N);
+  for (const rule of rules) for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) if (worth[at]) reached[table.input[at]] = 1;
+  return reached.reduce((sum, one) => sum + one, 0);
 }
 function chooseRules(table, wishes) {
   const allowed = [];
@@ -91,43 +94,64 @@ function chooseRules(table, wishes) {
       allowed.push(rule);
     }
   }
+  const { picks } = wishes;
   const order = byPreference(table, allowed.slice(), table.success);
-  const choose = (rules, picks) => {
-    const gains = (wishes.confirmed ? table.numConfirmed : table.numTurned).slice();
-    const left = new Uint8Array(table.N).fill(1);
-    return { ...cover(table, rules, wishes.num, left, gains, wishes.confirmed, { picks }), left, gains, allowed };
-  };
-  const found = choose(order, wishes.picks);
-  const spelt = wishes.picks.length ? found.rules : spellOut(table, order, found.rules, wishes);
-  if (spelt.length === found.rules.length) return found;
-  return { ...choose(byPreference(table, spelt, table.success), []), bound: found.bound };
+  const worth = worthOf(table, wishes);
+  const forTruth = hasLevels(worth);
+  let { rules } = cover(table, order, wishes.num, worth, { picks });
+  const spelt = picks.length ? rules : spellOut(table, order, rules, worth, wishes.num);
+  if (spelt.length > rules.length) rules = cover(table, byPreference(table, spelt, table.success), wishes.num, worth).rules;
+  if (forTruth) rules = [...picks, ...byTrust(table, rules.filter((rule) => !picks.includes(rule)), worth)];
+  // No choice of as many rules turns more inputs than this; it takes as long as the choice, and is asked for later.
+  const boundOf = () => cover(table, order, wishes.num, asCounts(worth), { picks, bounded: true }).bound;
+  return { ...reachOf(table, rules, worth), boundOf, allowed, worth };
+}
+// The rules whose results are the most likely to come true first; two results that fail are added to those of every rule, as few say little.
+function byTrust(table, rules, worth) {
+  const trust = new Map(rules.map((rule) => {
+    let [total, count] = [0, 0];
+    for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) [total, count] = [total + worth[at], count + (worth[at] ? 1 : 0)];
+    return [rule, total / (count + table.doubt)];
+  }));
+  return rules.sort((a, b) => trust.get(b) - trust.get(a));
+}
+// What rules do one after the other: inputs that each adds, those left, and how many of them every other rule would add.
+function reachOf(table, rules, worth) {
+  const left = new Uint8Array(table.N).fill(1);
+  const added = rules.map((rule) => {
+    let gain = 0;
+    for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) {
+      if (!worth[at] || !left[table.input[at]]) continue;
+      left[table.input[at]] = 0;
+      gain += 1;
+    }
+    return gain;
+  });
+  const gains = new Int32Array(table.K);
+  for (let at = 0; at < worth.length; at += 1) if (worth[at] && left[table.input[at]]) gains[table.ruleOf[at]] += 1;
+  return { rules, added, covered: added.reduce((sum, gain) => sum + gain, 0), left, gains };
 }
 // The rules that the run itself chose; with a census it chose them for more inputs than the page has.
 function ownChoice(table, wishes) {
   return chooseRules(table, { ...wishes, picks: table.chosen, num: table.chosen.length });
 }
 // Where fewer rules are enough, a general one gives way to a few of the same changes that say where, if these turn all that it adds.
-function spellOut(table, allowed, chosen, wishes) {
+function spellOut(table, allowed, chosen, worth, num) {
   const left = new Uint8Array(table.N).fill(1);
+  const counts = asCounts(worth);
   const result = [];
-  let room = wishes.num - chosen.length;
+  let room = num - chosen.length;
   for (const rule of chosen) {
     const added = new Uint8Array(table.N);
     let need = 0;
     for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) {
       const item = table.input[at];
-      if (!left[item] || (wishes.confirmed && !table.confirmed[at])) continue;
+      if (!left[item] || !counts[at]) continue;
       [left[item], added[item], need] = [0, 1, need + 1];
     }
     const least = (1 - table.slack) * table.success[rule];
-    const parts = allowed.filter((other) => table.generalOf[other] === rule && table.success[other] >= least);
-    const gains = new Int32Array(table.K);
-    for (const part of parts) {
-      for (let at = table.ptr[part]; at < table.ptr[part + 1]; at += 1) {
-        gains[part] += added[table.input[at]] && (!wishes.confirmed || table.confirmed[at]) ? 1 : 0;
-      }
-    }
-    const found = cover(table, parts, Math.min(room + 1, table.mostParts), added, gains, wishes.confirmed, { slack: 0 });
+    const parts = room > 0 ? allowed.filter((other) => table.generalOf[other] === rule && table.success[other] >= least) : [];
+    const found = parts.length > 1 ? cover(table, parts, Math.min(room + 1, table.mostParts), counts, { open: added, slack: 0 }) : { rules: [] };
     const isSplit = found.rules.length > 1 && found.covered === need;
     result.push(...(isSplit ? found.rules : [rule]));
     room -= isSplit ? found.rules.length - 1 : 0;
@@ -137,35 +161,21 @@ function spellOut(table, allowed, chosen, wishes) {
 // Chosen on four fifths of the inputs, measured on one fifth, five times; null for fewer than ten inputs.
 function heldOutCoverage(table, wishes) {
   if (table.N < 2 * table.splits) return null;
-  const counts = wishes.confirmed ? table.inFold.confirmed : table.inFold.turned;
-  const totals = wishes.confirmed ? table.numConfirmed : table.numTurned;
+  const worth = worthOf(table, wishes);
   const free = [];
   for (let rule = 0; rule < table.K; rule += 1) if (isAllowed(table, wishes, rule)) free.push(rule);
   let sum = 0;
   for (let fold = 0; fold < table.splits; fold += 1) {
-    const gains = new Int32Array(table.K);
+    const seen = Uint8Array.from(table.foldOf, (one) => (one === fold ? 0 : 1));
+    const turned = new Int32Array(table.K);
+    for (let at = 0; at < worth.length; at += 1) if (worth[at] && seen[table.input[at]]) turned[table.ruleOf[at]] += 1;
     const rate = new Float64Array(table.K);
-    for (let rule = 0; rule < table.K; rule += 1) {
-      gains[rule] = totals[rule] - counts[fold][rule];
-      rate[rule] = gains[rule] / Math.max(table.numApplicable[rule] - table.inFold.applicable[fold][rule], 1);
-    }
-    const allowed = free.filter((rule) => rate[rule] >= wishes.minSuccess && gains[rule] >= wishes.minSupport);
-    const left = new Uint8Array(table.N);
-    for (let item = 0; item < table.N; item += 1) left[item] = table.foldOf[item] !== fold ? 1 : 0;
-    const chosen = cover(table, byPreference(table, allowed, rate), wishes.num, left, gains, wishes.confirmed, { picks: wishes.picks }).rules;
-    const reached = new Uint8Array(table.N);
-    for (const rule of chosen) {
-      for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) {
-        if (!wishes.confirmed || table.confirmed[at]) reached[table.input[at]] = 1;
-      }
-    }
-    let hit = 0;
-    let all = 0;
-    for (let item = 0; item < table.N; item += 1) {
-      if (table.foldOf[item] !== fold) continue;
-      all += 1;
-      hit += reached[item];
-    }
+    for (const rule of free) rate[rule] = turned[rule] / Math.max(table.numApplicable[rule] - table.inFold[fold][rule], 1);
+    const allowed = free.filter((rule) => rate[rule] >= wishes.minSuccess && turned[rule] >= wishes.minSupport);
+    const chosen = cover(table, byPreference(table, allowed, rate), wishes.num, worth, { open: seen, picks: wishes.picks }).rules;
+    const { left } = reachOf(table, chosen, worth);
+    let [hit, all] = [0, 0];
+    for (let item = 0; item < table.N; item += 1) if (!seen[item]) [hit, all] = [hit + 1 - left[item], all + 1];
     sum += hit / all;
   }
   return sum / table.splits;
@@ -207,7 +217,8 @@ function statistics(table, rule) {
   const middle = rises.length >> 1;
   return {
     applicable, turned, success: turned / Math.max(applicable, 1), interval: wilson(turned, applicable),
-    unseen: unseenSuccess(table, rule), confirmed: table.majority ? table.numConfirmed[rule] / Math.max(turned, 1) : null,
+    unseen: unseenSuccess(table, rule), confirmed: table.hasPanel ? table.numConfirmed[rule] / Math.max(turned, 1) : null,
+    truth: table.hasJury ? table.meanTruth[rule] : null,
     random: table.random[rule] < 0 ? null : table.random[rule],
     rise: rises.length ? (rises.length % 2 ? rises[middle] : (rises[middle - 1] + rises[middle]) / 2) : 0,
   };

@@ -80,7 +80,11 @@ function placed(size, around, known, hints = new Map()) {
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 const subscript = (count) => String(count).replace(/\d/g, (digit) => SUBSCRIPTS[Number(digit)]);
 const at1 = (value) => String(Math.round(value * 10) / 10);
-const markOf = (one) => (one.before === one.after ? "" : one.before < 0 ? "come" : one.after < 0 ? "gone" : "other");
+// What happens to a node or an edge; one of a group that leaves, or enters, does so on either side.
+const markOf = (one, side) => {
+  if (one.grouped && one[side] >= 0) return side === "before" ? "gone" : "come";
+  return one.before === one.after ? "" : one.before < 0 ? "come" : one.after < 0 ? "gone" : "other";
+};
 const MOST_DRAWN = 70;
 
 // Lines of an edge, each with whether it is dashed; the second line of a double bond lies inside its ring.
@@ -113,8 +117,8 @@ function foldedHydrogens(table, change, side, isKnown) {
   change.nodes.forEach((node, number) => {
     const beside = ties.get(number) || [];
     if (node[side] !== hydrogen || beside.length !== 1 || change.nodes[beside[0]][side] === hydrogen) return;
-    const mark = markOf(node);
-    if (mark && mark !== markOf(change.nodes[beside[0]])) return;
+    const mark = markOf(node, side);
+    if (mark && mark !== markOf(change.nodes[beside[0]], side)) return;
     hidden.add(number);
     folded.set(beside[0], (folded.get(beside[0]) || 0) + 1);
   });
@@ -143,7 +147,7 @@ function impliedHydrogens(table, change, side, isKnown) {
     const charged = nameOf(number) === "O" && ties[number].some((other) => nameOf(other) === "N" && orders[other] >= 4);
     const room = valences.find((valence) => valence >= orders[number]);
     const count = fixed ?? (charged || room === undefined ? 0 : Math.floor(room - orders[number]));
-    if (count > 0 && (element !== "C" || markOf(node))) counts.set(number, count);
+    if (count > 0 && (element !== "C" || markOf(node, side))) counts.set(number, count);
   });
   return counts;
 }
@@ -200,9 +204,10 @@ function drawSide(table, change, side, at, { folded, hidden }, frame, title) {
     class: table.isMolecular ? "drawing" : "drawing net", role: "img", "aria-label": title,
     viewBox: frame.map(at1).join(" "), width: at1(frame[2]), height: at1(frame[3]),
   });
-  paint(picture, table, change, side, at, folded, hidden, false);
+  paint(picture, table, change, side, at, folded, hidden, null);
   return picture;
 }
+// `asPattern` holds what a rule writes for some atoms, and the dotted lines of others.
 function paint(picture, table, change, side, at, folded, hidden, asPattern) {
   const here = (node) => at.has(node) && !hidden.has(node) && change.nodes[node][side] >= 0;
   const edges = change.edges.filter((edge) => edge[side] >= 0 && here(edge.i) && here(edge.j));
@@ -212,14 +217,22 @@ function paint(picture, table, change, side, at, folded, hidden, asPattern) {
     ties.set(j, [...(ties.get(j) || []), i]);
   }
   const nameOf = (node) => (table.isMolecular ? table.atoms[change.nodes[node][side]].slice(0, 2).join("") : table.labels[change.nodes[node][side]]);
+  const hasTriple = (node) => table.edgeLabels && edges.some((edge) => (edge.i === node || edge.j === node) && table.edgeLabels[edge[side]] === "triple");
+  // A rule writes the carbons at the end of a chain, of a triple bond and those that are a group of their own; others are corners.
+  const isCorner = (node) => {
+    if (!asPattern) return !markOf(change.nodes[node], side) && ties.has(node);
+    const beside = ties.get(node) || [];
+    const alone = markOf(change.nodes[node], side) && beside.every((other) => !markOf(change.nodes[other], side));
+    return !asPattern.texts.has(node) && beside.length + (asPattern.stubs.get(node) || []).length > 1 && !alone && !hasTriple(node);
+  };
   const gap = (node) => {
     if (!table.isMolecular) return asPattern ? 0 : 9;
-    const bare = nameOf(node) === "C" && !markOf(change.nodes[node]) && ties.has(node) && !asPattern;
-    return bare ? 0 : nameOf(node) === "H" ? 6.5 : 8.5;
+    if (asPattern && asPattern.texts.has(node)) return 4 + 4.2 * asPattern.texts.get(node).length;
+    return nameOf(node) === "C" && isCorner(node) ? 0 : nameOf(node) === "H" ? 6.5 : 8.5;
   };
   const lines = new Map();
   for (const edge of edges) {
-    const mark = markOf(edge);
+    const mark = markOf(edge, side);
     const kind = table.isMolecular && table.edgeLabels ? table.edgeLabels[edge[side]] : "single";
     const leaning = [edge.i, edge.j].flatMap((node) => ties.get(node).filter((other) => other !== edge.i && other !== edge.j).map((other) => at.get(other)));
     const isEnd = Math.min(ties.get(edge.i).length, ties.get(edge.j).length) === 1;
@@ -231,11 +244,13 @@ function paint(picture, table, change, side, at, folded, hidden, asPattern) {
   for (const [style, path] of [...lines].sort()) picture.append(svg("path", { ...(style ? { class: style } : {}), d: path }));
   for (const node of at.keys()) {
     if (!here(node)) continue;
-    const mark = markOf(change.nodes[node]);
+    const mark = markOf(change.nodes[node], side);
     if (!table.isMolecular) drawNode(picture, table, nameOf(node), at.get(node), mark, asPattern);
     else if (gap(node) > 0) {
       const beside = (ties.get(node) || []).map((other) => at.get(other)[0] - at.get(node)[0]);
-      drawAtom(picture, table.atoms[change.nodes[node][side]], folded.get(node) || 0, at.get(node), mark, beside.length === 1 && beside[0] > 12);
+      const text = asPattern && asPattern.texts.get(node);
+      if (text) picture.append(svg("text", { class: "rest", x: at1(at.get(node)[0]), y: at1(at.get(node)[1]) }, text));
+      else drawAtom(picture, table.atoms[change.nodes[node][side]], folded.get(node) || 0, at.get(node), mark, beside.length === 1 && beside[0] > 12, !asPattern);
     }
   }
 }
@@ -246,9 +261,9 @@ function halo(picture, [x, y], mark, { reach = 10, left = 0, right = 0 } = {}) {
   if (mark && (mark === "other" || left || right)) picture.append(svg("rect", { class: `halo ${mark}`, ...box }));
   else if (mark) picture.append(svg("circle", { class: `halo ${mark}`, cx: at1(x), cy: at1(y), r: reach }));
 }
-function drawAtom(picture, [name, charge], hydrogens, [x, y], mark, toTheLeft) {
+function drawAtom(picture, [name, charge], hydrogens, [x, y], mark, toTheLeft, withHalo) {
   const wider = hydrogens > 1 ? 12 : hydrogens ? 8 : 0;
-  halo(picture, [x, y], mark, { [toTheLeft ? "left" : "right"]: wider });
+  if (withHalo) halo(picture, [x, y], mark, { [toTheLeft ? "left" : "right"]: wider });
   const style = [name === "H" && !mark ? "h" : "", mark].filter(Boolean).join(" ");
   const text = svg("text", { x: at1(x), y: at1(y), ...(style ? { class: style } : {}) }, name + charge);
   // Hydrogens stand on the side away from the bond, and leave the atom in its place.

@@ -2,15 +2,17 @@
 const SHOWN_AT_ONCE = 20;
 const DRAWN_UNCOVERED = 24;
 const SORTS = {
+  trust: ["most likely to come true", (t) => (a, b) => t.meanTruth[b] - t.meanTruth[a]],
   adds: ["adds most to the choice above", (t, c) => (a, b) => c.gains[b] - c.gains[a]],
   works: ["works for most", (t) => (a, b) => t.numTurned[b] - t.numTurned[a]],
   success: ["highest success", (t) => (a, b) => t.success[b] - t.success[a] || t.numTurned[b] - t.numTurned[a]],
   confirmed: ["most often confirmed", (t) => (a, b) => t.numConfirmed[b] - t.numConfirmed[a]],
   edits: ["fewest edits", (t) => (a, b) => t.cost[a] - t.cost[b] || t.numTurned[b] - t.numTurned[a]],
 };
-const browse = { sort: "adds", words: "", allowedOnly: true, shown: SHOWN_AT_ONCE };
+const browse = { sort: "trust", words: "", allowedOnly: true, shown: SHOWN_AT_ONCE };
 
 function showBrowser() {
+  if (!byId("more-holder").open) return;
   const words = browse.words.trim().toLowerCase().split(/\s+/).filter(Boolean);
   const number = /^#?\d+$/.test(browse.words.trim()) ? table.placeOf.get(Number(browse.words.trim().replace("#", ""))) : undefined;
   const chosen = new Set(choice.rules);
@@ -31,7 +33,7 @@ function showBrowser() {
     picked.setAttribute("aria-label", `Pick: ${patternOf(table, rule).summary}`);
     actions.append(picked);
     const row = rowOf([
-      titleCell(rule, `b${rule}`), worksCell(known), ...(table.majority ? [cell("confirmed", percent(known.confirmed, 0))] : []),
+      titleCell(rule, `b${rule}`), worksCell(known), ...(table.hasPanel ? [cell("panel", percent(known.confirmed, 0))] : []),
       cell("edits", table.cost[rule]), cell("would add", Math.max(choice.gains[rule], 0)), actions,
     ]);
     row.dataset.rule = rule;
@@ -43,8 +45,10 @@ function showBrowser() {
   byId("more-rows").hidden = found.length <= browse.shown;
 }
 function buildBrowser() {
-  byId("more-sort").append(...Object.entries(SORTS).filter(([name]) => name !== "confirmed" || table.majority)
+  byId("more-sort").append(...Object.entries(SORTS).filter(([name]) => (name !== "confirmed" || table.hasPanel) && (name !== "trust" || table.hasJury))
     .map(([name, [words]]) => Object.assign(element("option", words), { value: name })));
+  browse.sort = byId("more-sort").value;
+  byId("more-holder").addEventListener("toggle", showBrowser);
   byId("more-sort").addEventListener("change", () => { browse.sort = byId("more-sort").value; showBrowser(); });
   byId("more-search").addEventListener("input", () => { browse.words = byId("more-search").value; browse.shown = SHOWN_AT_ONCE; showBrowser(); });
   byId("more-allowed").addEventListener("change", () => { browse.allowedOnly = byId("more-allowed").checked; showBrowser(); });
@@ -89,9 +93,8 @@ function graphRule(item, at) {
   const entry = element("li");
   const details = element("details");
   const summary = element("summary");
-  summary.append(element("bdi", patternOf(table, rule).summary), " ");
-  const votes = table.majority ? `, ${table.votes[at]} of ${table.panel} of the panel agree` : "";
-  summary.append(element("span", `${counted(table.cost[rule], "edit")}, then ${accept} ${percent(table.afterwards[at] / 255, 0)}${votes}`, "muted"));
+  summary.append(summaryOf(rule), " ");
+  summary.append(element("span", `${counted(table.cost[rule], "edit")}, ${rejectWords(item, at)}${votesWords(at)}`, "muted"));
   if (place >= 0) summary.append(" ", element("span", `chosen, no. ${place + 1}`, "badge"));
   details.append(summary);
   details.addEventListener("toggle", () => {

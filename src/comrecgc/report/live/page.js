@@ -1,9 +1,10 @@
 // What follows from a wish: figures, curve, files to save. And the beginning.
 
 let pending = 0;
+let ownAgreement = "";
 function update(keepAddress = false) {
   const begin = performance.now();
-  choice = addressOf(wishes) === "#" ? ownChoice(table, wishes) : chooseRules(table, wishes);
+  choice = isOwn() ? ownChoice(table, wishes) : chooseRules(table, wishes);
   document.documentElement.dataset.milliseconds = (performance.now() - begin).toFixed(1);
   if (!keepAddress) window.history.replaceState(null, "", addressOf(wishes));
   browse.shown = SHOWN_AT_ONCE;
@@ -27,22 +28,26 @@ const setFigure = (name, value, hint) => {
 function showFigures() {
   const num = choice.rules.length;
   const share = choice.covered / Math.max(table.N, 1);
-  byId("title-rules").textContent = `${counted(num, "rule")} turn${num === 1 ? "s" : ""}`;
-  byId("title-share").textContent = percent(share);
+  byId("title-rules").textContent = `${counted(num, "rule")} flip${num === 1 ? "s" : ""}`;
+  byId("title-count").textContent = grouped(choice.covered);
   setFigure("covered", percent(share));
-  // The run itself looked longer for a bound on its own choice.
-  const isOwn = addressOf(wishes) === "#" && typeof table.bound === "number";
-  const bound = isOwn ? table.bound : choice.bound / Math.max(table.N, 1);
-  const best = bound - share < 5e-4 && !wishes.picks.length;
-  setFigure("bound", percent(bound), num === 0 ? "no rule is like that" : `no ${num === 1 ? "other rule covers" : `${num} of the ${table.K} rules kept cover`} more${best ? ": this choice is the best" : ""}`);
-  const first = firstEntries();
-  setFigure("confirmed", percent(first.filter((at) => at >= 0 && table.confirmed[at]).length / Math.max(table.N, 1)));
+  const first = firstEntries().filter((at) => at >= 0);
+  const confirmed = first.filter((at) => table.confirmed[at]).length;
+  setFigure("confirmed", percent(confirmed / Math.max(table.N, 1)));
+  byId("agreement").textContent = isOwn() ? ownAgreement : agreementOf(first, confirmed);
   const cost = choice.rules.reduce((sum, rule, k) => sum + table.cost[rule] * choice.added[k], 0) / Math.max(choice.covered, 1);
   setFigure("cost", cost.toFixed(1));
   const left = table.N - choice.covered;
   const words = num ? `${counted(num, "rule")} cover${num === 1 ? "s" : ""} ${percent(share)} of ${table.N} ${thing}s; ${left} remain.` : "No rule is as you wish. Allow more.";
   byId("answer").textContent = words;
   byId("picked").textContent = pickedWords();
+}
+// Members of the jury that took no part were asked about the run's own results alone; of others there is the estimate that the table keeps.
+function agreementOf(first, confirmed) {
+  if (!first.length) return "";
+  const truth = first.reduce((sum, at) => sum + table.truth[at], 0) / (100 * first.length);
+  if (table.hasJury) return `Models of other kinds expect ${percent(truth, 0)} of these results to come true.`;
+  return table.hasPanel ? `Most of a panel of networks trained on the same data agree for ${grouped(confirmed)} of them.` : "";
 }
 function pickedWords() {
   const parts = [];
@@ -55,12 +60,18 @@ function firstEntries() {
   const first = new Array(table.N).fill(-1);
   for (const rule of choice.rules) {
     for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) {
-      if (first[table.input[at]] < 0 && (!wishes.confirmed || table.confirmed[at])) first[table.input[at]] = at;
+      if (first[table.input[at]] < 0 && choice.worth[at]) first[table.input[at]] = at;
     }
   }
   return first;
 }
 function showSlowFigures() {
+  const num = choice.rules.length;
+  const share = choice.covered / Math.max(table.N, 1);
+  // The run itself looked longer for a bound on its own choice.
+  const bound = isOwn() && typeof table.bound === "number" ? table.bound : choice.boundOf() / Math.max(table.N, 1);
+  const best = bound - share < 5e-4 && !wishes.picks.length;
+  setFigure("bound", percent(bound), num === 0 ? "no rule is like that" : `no ${num === 1 ? "other rule covers" : `${num} of the ${table.K} rules kept cover`} more${best ? ": this choice is the best" : ""}`);
   const unseen = heldOutCoverage(table, wishes);
   if (unseen !== null) setFigure("unseen", percent(unseen));
   for (const [k, row] of [...document.querySelectorAll("#frontier > div")].entries()) {
@@ -83,13 +94,10 @@ function drawCurve() {
   const height = Math.round(clamp(width * 0.42, 200, 300));
   const edge = { left: 44, right: 16, top: 26, bottom: 34 };
   const end = shares[total];
-  const step = end > 0.5 ? 0.2 : end > 0.2 ? 0.1 : 0.05;
-  const top = step * Math.max(1, Math.ceil(end / step - 1e-9));
   const x = (count) => edge.left + (count / Math.max(total, 1)) * (width - edge.left - edge.right);
-  const y = (share) => height - edge.bottom - (share / top) * (height - edge.top - edge.bottom);
+  const y = (share) => height - edge.bottom - share * (height - edge.top - edge.bottom);
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
-  for (let tick = 0; tick <= Math.round(top / step); tick += 1) {
-    const share = step * tick;
+  for (const share of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
     picture.append(svg("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(share), y2: y(share) }));
     picture.append(svg("text", { x: edge.left - 8, y: y(share) + 4, "text-anchor": "end" }, `${Math.round(100 * share)}%`));
   }
@@ -126,10 +134,10 @@ function asCsv() {
     const text = STARTS.test(words) ? `'${words}` : words;
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  const rows = [["recourse", "summary", "description", "gain", "coverage", "applicable", "accepted", "success", "success_low", "success_high", "held_out_success", "confirmed", "cost", "changes", "smirks", "inputs"]];
+  const rows = [["recourse", "summary", "description", "gain", "coverage", "applicable", "accepted", "success", "success_low", "success_high", "held_out_success", "confirmed", "mean_truth", "cost", "changes", "smirks", "inputs"]];
   exported().forEach(({ rule, pattern, known, inputs, adds, coverage }, k) => rows.push([
     k + 1, pattern.summary, pattern.description, adds, coverage, known.applicable, known.turned, known.success, known.interval[0], known.interval[1],
-    known.unseen, table.majority ? table.numConfirmed[rule] : "", table.cost[rule], table.numChanges[rule], pattern.smirks, inputs.join(" "),
+    known.unseen, table.hasPanel ? table.numConfirmed[rule] : "", known.truth, table.cost[rule], table.numChanges[rule], pattern.smirks, inputs.join(" "),
   ]));
   return `${rows.map((row) => row.map(safe).join(",")).join("\n")}\n`;
 }
@@ -141,7 +149,7 @@ function asJson() {
     num_recourses: wishes.num, min_success: wishes.minSuccess, min_support: wishes.minSupport, max_cost: wishes.maxCost, max_changes: wishes.maxChanges,
     forbidden_labels: [...wishes.forbiddenLabels].map((label) => table.labels[label]), protected_labels: [...wishes.protectedLabels].map((label) => table.labels[label]),
     forbidden_kinds: [...wishes.forbiddenKinds].map((kind) => table.kinds[kind]), forbidden_groups: forbiddenNames(wishes),
-    confirmed: wishes.confirmed, picked: wishes.picks, dropped: wishes.drops,
+    confirmed: wishes.confirmed, min_truth: wishes.minTruth, picked: wishes.picks, dropped: wishes.drops,
   };
   return JSON.stringify({
     dataset: table.dataset, recourse: "rules", changes: table.changes, wishes: now, coverage: choice.covered / table.N, num_inputs: table.N,
@@ -149,7 +157,7 @@ function asJson() {
     recourses: exported().map(({ rule, pattern, known, inputs, adds, coverage }) => ({
       summary: pattern.summary, description: pattern.description, gain: adds, coverage,
       rule: { before: side(pattern.before, { closed: pattern.closed.map(Boolean) }), after: side(pattern.after), kept: [...pattern.image], radius: table.radius[rule], smirks: pattern.smirks || null },
-      statistics: { applicable: known.applicable, accepted: known.turned, success: known.success, interval: known.interval, held_out: { success: known.unseen }, confirmed: table.majority ? table.numConfirmed[rule] : null, cost: table.cost[rule], num_changes: table.numChanges[rule], median_rise: known.rise },
+      statistics: { applicable: known.applicable, accepted: known.turned, success: known.success, interval: known.interval, held_out: { success: known.unseen }, confirmed: table.hasPanel ? table.numConfirmed[rule] : null, mean_truth: known.truth, cost: table.cost[rule], num_changes: table.numChanges[rule], median_rise: known.rise },
       inputs,
     })),
   }, null, 1);
@@ -182,6 +190,8 @@ function start(unpacked) {
   buildLookup();
   buildSaving();
   for (const node of document.querySelectorAll("[data-live]")) node.hidden = false;
+  for (const node of document.querySelectorAll("[data-folder]")) node.textContent = node.textContent.replace("DIR", quoted(runFolder));
+  ownAgreement = byId("agreement").textContent;
   const named = /^#recourse-(\d+)$/.exec(window.location.hash);
   if (!named && window.location.hash.length > 1) wishes = wishesOf(window.location.hash);
   window.addEventListener("hashchange", () => {
@@ -189,7 +199,7 @@ function start(unpacked) {
     wishes = wishesOf(window.location.hash);
     update(true);
   });
-  choice = addressOf(wishes) === "#" ? ownChoice(table, wishes) : chooseRules(table, wishes);
+  choice = isOwn() ? ownChoice(table, wishes) : chooseRules(table, wishes);
   const asked = named ? choice.rules[Number(named[1]) - 1] : undefined;
   if (asked !== undefined) opened.add(`c${asked}`);
   update(true);
@@ -202,7 +212,10 @@ function start(unpacked) {
   // For those who want to ask the table themselves, in the browser's console.
   window.comrecgc = Object.freeze({
     table,
-    choose: (asked) => chooseRules(table, { ...initial(), ...asked }),
+    choose: (asked) => {
+      const found = chooseRules(table, { ...initial(), ...asked });
+      return { ...found, bound: found.boundOf() };
+    },
     heldOut: (asked) => heldOutCoverage(table, { ...initial(), ...asked }),
     result: (rule, index) => {
       const item = table.placeOf.get(index);

@@ -12,18 +12,47 @@ function showFirstRules() {
     const known = statistics(table, rule);
     const card = element("li");
     const words = element("p", undefined, "muted");
-    words.append("works for ", element("b", `${known.turned} of ${known.applicable}`), ` ${thing}s (${percent(known.success, 0)})`);
+    words.append("works for ", element("b", `${grouped(known.turned)} of ${grouped(known.applicable)}`), ` ${thing}s (${percent(known.success, 0)})`);
+    if (table.hasJury && wishes.minTruth) words.append(", likely true for ", element("b", grouped(numLikely(rule))), " of them");
     const open = button(undefined, "", () => {
       opened.add(`c${rule}`);
       showDetail(byId(`recourse-${k + 1}`), rule, `c${rule}`);
       byId(`recourse-${k + 1}`).scrollIntoView({ block: "start" });
     });
-    open.append(element("bdi", patternOf(table, rule).summary));
+    open.append(summaryOf(rule));
     const picture = element("div");
     picture.append(enlarged(drawRuleWithin(table, rule, 330, 190), 1.5));
-    card.append(picture, open, words);
+    card.append(picture, open, badges(rule), words);
     return card;
   }));
+}
+
+// Results of a rule that count, which are those that are likely to come true where this is wished for.
+function numLikely(rule) {
+  let count = 0;
+  for (let at = table.ptr[rule]; at < table.ptr[rule + 1]; at += 1) count += choice.worth[at] ? 1 : 0;
+  return count;
+}
+// What speaks for a rule: the run's own were judged by models that took no part, of others there is the estimate that the table keeps.
+function badges(rule) {
+  const holder = element("p", undefined, "badges");
+  const known = isOwn() ? (table.known[rule] || {}).badges || [] : [];
+  holder.append(...known.map(([level, words]) => element("span", words, `verdict ${level}`)));
+  if (!known.length && table.hasJury) {
+    const truth = table.meanTruth[rule];
+    holder.append(element("span", `expected to come true: ${percent(truth, 0)}`, `verdict ${truth >= 0.8 ? "strong" : truth >= 0.6 ? "mixed" : "weak"}`));
+  }
+  return holder;
+}
+// The words of a rule: formulas have their subscripts, and the name of a group stays on one line.
+const summaryOf = (rule) => written(patternOf(table, rule).summary, "bdi");
+function written(text, tag) {
+  const holder = element(tag);
+  for (const part of text.split(/(\S+ \([–=≡][^\s()]*(?:\([^\s()]*\)[^\s()]*)*\)|[–=≡]\S+)/)) {
+    const name = /[–=≡]/.test(part) && part.length < 40 ? holder.appendChild(element("span", undefined, "whole-name")) : holder;
+    part.split(/((?<=[A-Z][a-z]?|\))\d+)/).forEach((piece, k) => name.append(k % 2 && table.isMolecular ? element("sub", piece) : piece));
+  }
+  return holder;
 }
 
 const rowOf = (cells) => {
@@ -47,7 +76,7 @@ function worksCell(known) {
     svg("rect", { x: 100 * known.interval[0], y: 1, width: 100 * (known.interval[1] - known.interval[0]), height: 4 }),
     svg("rect", { class: "dot", x: 100 * known.success - 0.75, width: 1.5, height: 6 }),
   );
-  return cell("works for", `${known.turned} of ${known.applicable} `, small, bar);
+  return cell("works for", `${grouped(known.turned)} of ${grouped(known.applicable)} `, small, bar);
 }
 function titleCell(rule, key) {
   const title = element("th");
@@ -58,11 +87,11 @@ function titleCell(rule, key) {
     else opened.add(key);
     showDetail(title.closest("tr"), rule, key);
   });
-  toggle.append(element("bdi", patternOf(table, rule).summary));
+  toggle.append(summaryOf(rule));
   toggle.setAttribute("aria-expanded", String(isOpen));
   const picture = element("span", undefined, "pattern");
   picture.append(enlarged(drawRule(table, rule), 1.3));
-  title.append(toggle, picture);
+  title.append(toggle, badges(rule), picture);
   if (table.evidence[rule]) toggle.append(verdictBadge(table.evidence[rule]));
   return title;
 }
@@ -79,6 +108,7 @@ function showDetail(row, rule, key) {
   row.after(detail);
 }
 function showRules() {
+  const columns = [...byId("table").tHead.querySelectorAll("[data-column]")].map((head) => head.dataset.column);
   const rows = [];
   let covered = 0;
   choice.rules.forEach((rule, k) => {
@@ -93,12 +123,12 @@ function showRules() {
     );
     actions.lastElementChild.title = "Never choose this rule";
     actions.lastElementChild.setAttribute("aria-label", `Drop rule ${k + 1}`);
-    const row = rowOf([
-      element("td", k + 1, "n"), titleCell(rule, `c${rule}`), worksCell(known),
-      ...(table.N >= 2 * table.splits ? [cell("unseen", known.unseen === null ? "–" : percent(known.unseen, 0))] : []),
-      ...(table.majority ? [cell("confirmed", percent(known.confirmed, 0))] : []),
-      cell("edits", table.cost[rule]), cell("adds", choice.added[k]), cell("so far", percent(covered / table.N)), actions,
-    ]);
+    const cells = {
+      works: () => worksCell(known), unseen: () => cell("unseen", known.unseen === null ? "–" : percent(known.unseen, 0)),
+      confirmed: () => cell("panel", known.confirmed === null ? "–" : percent(known.confirmed, 0)), cost: () => cell("edits", table.cost[rule]),
+      gain: () => cell("adds", choice.added[k]), coverage: () => cell("so far", percent(covered / table.N)),
+    };
+    const row = rowOf([element("td", k + 1, "n"), titleCell(rule, `c${rule}`), ...columns.map((name) => cells[name]()), actions]);
     row.id = `recourse-${k + 1}`;
     row.dataset.rule = rule;
     row.dataset.adds = choice.added[k];
@@ -133,7 +163,7 @@ function pick(rule, wanted) {
 function ruleDetail(rule) {
   const pattern = patternOf(table, rule);
   const known = statistics(table, rule);
-  const parts = [element("p", pattern.description), factList(rule, pattern, known)];
+  const parts = [written(pattern.description, "p"), factList(rule, pattern, known)];
   if (table.evidence[rule]) parts.push(evidenceList(table.evidence[rule]));
   const works = examplesOf(rule, true);
   const fails = failuresOf(rule);
@@ -146,7 +176,17 @@ function ruleDetail(rule) {
   list.append(element("summary", `All ${counted(covered.length, thing)} that it turns`), numbers);
   list.addEventListener("toggle", () => { if (list.open && !numbers.childElementCount) numbers.append(...links(covered)); });
   parts.push(list);
+  const { pairs } = table.known[rule] || {};
+  if (pairs && pairs.length) parts.push(pairList(pairs));
   return parts;
+}
+function pairList(pairs) {
+  const holder = element("details");
+  const list = element("ul", undefined, "pairs");
+  const words = ([name, label]) => `${name} (${label})`;
+  list.append(...pairs.map(([before, after]) => element("li", `${words(before)} → ${words(after)}`)));
+  holder.append(element("summary", `${counted(pairs.length, "pair")} of real ${thing}s that differ by exactly this change, with their labels`), list);
+  return holder;
 }
 const links = (items) => items.flatMap((item, k) => [...(k ? [", "] : []), button(table.index[item], "link", () => openGraph(item))]);
 function factList(rule, pattern, known) {
@@ -155,13 +195,14 @@ function factList(rule, pattern, known) {
   const range = `${percent(known.interval[0], 0)}–${percent(known.interval[1], 0)}`.replace("%–", "–");
   put("Works for", `${known.turned} of ${known.applicable} ${thing}s that it can be carried out on (${percent(known.success, 0)}; with 95% confidence ${range})`);
   if (known.unseen !== null && table.N >= 2 * table.splits) put(`On unseen ${thing}s`, `${percent(known.unseen, 0)}, mean of ${table.splits} splits`);
-  if (table.majority) put("Confirmed", `${percent(known.confirmed, 0)}: most of the panel accept ${table.numConfirmed[rule]} of ${known.turned} results too`);
+  for (const [name, words] of isOwn() ? (table.known[rule] || {}).facts || [] : []) put(name, words);
+  if (table.hasPanel) put("Panel", `most of it accept ${table.numConfirmed[rule]} of ${known.turned} results too (${percent(known.confirmed, 0)})`);
   if (known.random !== null) {
     const ratio = known.random > 0 ? known.success / known.random : Infinity;
     const better = ratio >= 1.15 ? `; this rule works ${Number.isFinite(ratio) ? `${Number(ratio.toPrecision(2))} times` : "infinitely"} as often` : ratio >= 0.9 ? "; this rule is hardly better" : "; this rule works less often";
     put("Random changes", `${percent(known.random, 0)} of all changes of the same kind work on these ${thing}s${known.random > 0 ? better : ""}`);
   }
-  put("Probability", `rises by ${Math.round(100 * known.rise)} points where it works (median)`);
+  put("Probability", `P(${reject}) falls by ${Math.round(100 * known.rise)} points where it works (median)`);
   const { valid, properties } = table.known[rule] || {};
   if (valid !== undefined && valid !== null) put("Valid molecules", `${percent(valid, 0)} of the results`);
   if (properties) put("Properties", properties);
@@ -254,15 +295,16 @@ function changeFigure(change, item, words, reason) {
   figure.append(pair, caption);
   return figure;
 }
-const rejectWords = (item) => `${reject} ${percent(1 - table.beforehand[item], 0)}`;
+const rejectWords = (item, entry = -1) => `P(${reject}) ${percent(1 - table.beforehand[item], 0)}${entry < 0 ? "" : ` → ${percent(1 - table.afterwards[entry] / 255, 0)}`}`;
+// Members of the panel that reject the input and accept the result, and what the jury expects.
+const votesWords = (at) => (table.hasPanel ? `, ${table.votes[at]} of the panel agree` : "") + (table.hasJury ? `, expected to come true: ${table.truth[at]}%` : "");
 function workingExample(rule, item) {
   const entry = entryOf(rule, item);
   const graph = inputGraph(table, item);
   const site = siteOfEntry(table, rule, entry, graph);
   if (!site) return null;
   const change = carryOut(patternOf(table, rule), graph, site);
-  const votes = table.majority ? `, ${table.votes[entry]} of ${table.panel} of the panel agree` : "";
-  return changeFigure(change, item, `${rejectWords(item)} becomes ${accept} ${percent(table.afterwards[entry] / 255, 0)}, ${counted(change.cost, "edit")}, distance ${change.distance.toFixed(3)}${votes}.`);
+  return changeFigure(change, item, `${rejectWords(item, entry)}, ${counted(change.cost, "edit")}, distance ${change.distance.toFixed(3)}${votesWords(entry)}.`);
 }
 function failingExample(rule, item) {
   const graph = inputGraph(table, item);

@@ -28,28 +28,21 @@ function indexed(table) {
   const ruleOf = new Int32Array(E);
   const confirmed = new Uint8Array(E);
   const columnPtr = new Int32Array(N + 1);
-  const splits = table.splits;
   const count = () => new Int32Array(K);
-  const perFold = () => Array.from({ length: splits }, count);
-  const inFold = { turned: perFold(), confirmed: perFold(), applicable: perFold() };
+  const inFold = Array.from({ length: table.splits }, count); // inputs of each fifth that a rule can be carried out on
   const applicable = count();
   let entry = 0;
   for (let rule = 0; rule < K; rule += 1) {
     for (let item = 0; item < N; item += 1) {
-      const fold = table.foldOf[item];
       if (hasBit(table.applicable, rule, width, item)) {
         applicable[rule] += 1;
-        inFold.applicable[fold][rule] += 1;
+        inFold[table.foldOf[item]][rule] += 1;
       }
       if (!hasBit(table.turned, rule, width, item)) continue;
       input[entry] = item;
       ruleOf[entry] = rule;
       columnPtr[item + 1] += 1;
-      inFold.turned[fold][rule] += 1;
-      if (table.majority > 0 && table.votes[entry] >= table.majority) {
-        confirmed[entry] = 1;
-        inFold.confirmed[fold][rule] += 1;
-      }
+      confirmed[entry] = table.needed[item] > 0 && table.votes[entry] >= table.needed[item] ? 1 : 0;
       entry += 1;
     }
     ptr[rule + 1] = entry;
@@ -60,12 +53,16 @@ function indexed(table) {
   for (let at = 0; at < E; at += 1) column[next[input[at]]++] = at;
   const turned = count();
   const numConfirmed = count();
+  const meanTruth = new Float64Array(K);
   const numChanges = new Uint8Array(K);
   const success = new Float64Array(K);
   const placeStart = new Int32Array(K + 1);
   for (let rule = 0; rule < K; rule += 1) {
     turned[rule] = ptr[rule + 1] - ptr[rule];
-    for (let at = ptr[rule]; at < ptr[rule + 1]; at += 1) numConfirmed[rule] += confirmed[at];
+    for (let at = ptr[rule]; at < ptr[rule + 1]; at += 1) {
+      numConfirmed[rule] += confirmed[at];
+      meanTruth[rule] += table.truth[at] / (100 * turned[rule]);
+    }
     for (let change = 0; change < 3; change += 1) numChanges[rule] += table.kindOf[3 * rule + change] >= 0 ? 1 : 0;
     success[rule] = turned[rule] / Math.max(applicable[rule], 1);
     placeStart[rule + 1] = placeStart[rule] + 2 * numChanges[rule] * table.numPlaces[rule];
@@ -73,6 +70,6 @@ function indexed(table) {
   const placeOf = new Map(Array.from(table.index, (index, place) => [index, place]));
   return {
     ...table, K, N, width, ptr, input, ruleOf, confirmed, columnPtr, column, inFold, numApplicable: applicable, numTurned: turned,
-    numConfirmed, numChanges, success, placeStart, placeOf,
+    numConfirmed, meanTruth, numChanges, success, placeStart, placeOf,
   };
 }

@@ -10,6 +10,7 @@ let accept = "accepted";
 let wishes = null;
 let choice = null;
 const opened = new Set();
+const USUAL_TRUTH = 0.6;
 
 const KIND_WORDS = {
   relabel: ["replace an atom", "relabel a node"], attach: ["attach a group", "attach a group"], detach: ["remove a group", "remove a group"],
@@ -26,7 +27,7 @@ function initial() {
     maxChanges: asked.max_changes ?? 3, radii: asked.radii ?? [0, 1, 2], forbiddenLabels: new Set(asked.forbidden_labels ?? []),
     forbiddenGroups: new Set(asked.forbidden_groups ?? []), protectedLabels: new Set(asked.protected_labels ?? []),
     forbiddenKinds: new Set((asked.forbidden_kinds ?? []).map((kind) => table.kinds.indexOf(kind))),
-    confirmed: asked.confirmed ?? false, picks: [], drops: [],
+    confirmed: asked.confirmed ?? false, minTruth: table.hasJury ? asked.min_truth ?? 0 : 0, picks: [], drops: [],
   };
 }
 
@@ -43,12 +44,14 @@ function addressOf(now) {
   put("changes", now.maxChanges, own.maxChanges);
   put("radii", now.radii.join("."), own.radii.join("."));
   put("confirmed", Number(now.confirmed), Number(own.confirmed));
+  put("truth", now.minTruth, own.minTruth);
   for (const [name, [field]] of Object.entries(LISTS)) put(name, [...now[field]].sort((a, b) => a - b).join("."), [...own[field]].sort((a, b) => a - b).join("."));
   put("no-group", [...now.forbiddenGroups].sort((a, b) => a - b).join("."), [...own.forbiddenGroups].sort((a, b) => a - b).join("."));
   put("pick", now.picks.join("."), "");
   put("drop", now.drops.join("."), "");
   return parts.length ? `#${parts.join("&")}` : "#";
 }
+const isOwn = () => addressOf(wishes) === "#";
 function wishesOf(address) {
   const now = initial();
   const numbers = (text, most) => [...new Set(text.split(".").filter((part) => /^\d+$/.test(part)).map(Number).filter((value) => value < most))];
@@ -61,7 +64,8 @@ function wishesOf(address) {
     if (name === "edits") now.maxCost = value >= 1 ? Math.floor(value) : null;
     if (name === "changes" && [1, 2, 3].includes(value)) now.maxChanges = value;
     if (name === "radii") now.radii = numbers(text, 3);
-    if (name === "confirmed") now.confirmed = value === 1 && table.majority > 0;
+    if (name === "confirmed") now.confirmed = value === 1 && table.hasPanel;
+    if (name === "truth" && value >= 0 && value <= 1 && table.hasJury) now.minTruth = Math.round(100 * value) / 100;
     if (LISTS[name]) now[LISTS[name][0]] = new Set(numbers(text, table[LISTS[name][1]].length));
     if (name === "no-group") now.forbiddenGroups = new Set(numbers(text, 65536).filter((group) => groupNames.has(group)));
     if (name === "pick") now.picks = numbers(text, table.K);
@@ -76,10 +80,10 @@ const forbiddenNames = (now) => [...new Set([...now.forbiddenGroups].map((group)
 function commandOf(now) {
   if (now.picks.length || now.drops.length || now.radii.join() !== "0,1,2") return null;
   const own = initial();
+  if (own.confirmed && !now.confirmed) return null;
   const names = new Set(forbiddenNames(now));
   if (table.groups.some(([group, name]) => names.has(name) && !now.forbiddenGroups.has(group))) return null;
-  const quoted = (name) => (/^[\w.+-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
-  const words = ["comrecgc choose RUN", `--recourses ${now.num}`];
+  const words = [`comrecgc choose ${quoted(runFolder)}`, `--recourses ${now.num}`];
   if (now.minSuccess !== own.minSuccess) words.push(`--min-success ${now.minSuccess}`);
   if (now.minSupport !== own.minSupport) words.push(`--min-support ${now.minSupport}`);
   if (now.maxCost !== null) words.push(`--max-cost ${now.maxCost}`);
@@ -88,7 +92,8 @@ function commandOf(now) {
   for (const label of now.forbiddenLabels) words.push(`--forbid-label ${quoted(table.labels[label])}`);
   for (const name of names) words.push(`--forbid-group ${quoted(name)}`);
   for (const label of now.protectedLabels) words.push(`--protect-label ${quoted(table.labels[label])}`);
-  if (now.confirmed) words.push("--confirmed");
+  if (now.confirmed && !own.confirmed) words.push("--confirmed");
+  if (now.minTruth !== own.minTruth) words.push(`--min-truth ${now.minTruth}`);
   return words.join(" ");
 }
 
@@ -135,7 +140,9 @@ function buildControls() {
   field("changes").append(...["one change", "one or two changes", "up to three changes"].slice(0, maxChanges)
     .map((words, k) => Object.assign(element("option", words), { value: k + 1 })));
   field("changes").closest(".wish").hidden = maxChanges < 2;
-  field("panel").hidden = !table.majority;
+  field("panel").hidden = !table.hasPanel && !table.hasJury;
+  field("confirmed").parentElement.hidden = !table.hasPanel;
+  field("true").parentElement.hidden = !table.hasJury;
   const on = (id, event, action) => field(id).addEventListener(event, () => { action(field(id)); update(); });
   on("num-range", "input", (it) => { wishes.num = Number(it.value); });
   on("num", "input", (it) => { if (it.value >= 1) wishes.num = Math.floor(Math.min(Number(it.value), table.K)); });
@@ -143,9 +150,9 @@ function buildControls() {
   on("support", "input", (it) => { if (it.value >= 1) wishes.minSupport = Math.floor(Number(it.value)); });
   on("edits", "input", (it) => { wishes.maxCost = Number(it.value) >= maxCost ? null : Number(it.value); });
   on("changes", "change", (it) => { wishes.maxChanges = Number(it.value) >= maxChanges ? Math.max(initial().maxChanges, maxChanges) : Number(it.value); });
-  for (const radio of document.getElementsByName("counts")) {
-    radio.addEventListener("change", () => { wishes.confirmed = radio.value === "confirmed" && radio.checked; update(); });
-  }
+  on("confirmed", "change", (it) => { wishes.confirmed = it.checked; });
+  on("true", "change", (it) => { wishes.minTruth = it.checked ? initial().minTruth || USUAL_TRUTH : 0; });
+  on("truth", "input", (it) => { wishes.minTruth = Number(it.value) / 100; });
   byId("wishes").addEventListener("submit", (event) => event.preventDefault());
   byId("reset").addEventListener("click", () => { wishes = initial(); update(); });
 }
@@ -164,7 +171,12 @@ function showWishes() {
   byId("wish-edits-words").textContent = edits;
   field("edits").setAttribute("aria-valuetext", edits);
   field("changes").value = Math.min(wishes.maxChanges, maxChanges);
-  for (const radio of document.getElementsByName("counts")) radio.checked = (radio.value === "confirmed") === wishes.confirmed;
+  field("confirmed").checked = wishes.confirmed;
+  field("true").checked = wishes.minTruth > 0;
+  field("truth").hidden = !table.hasJury || !wishes.minTruth;
+  field("truth").value = Math.round(100 * (wishes.minTruth || USUAL_TRUTH));
+  byId("wish-truth-words").textContent = wishes.minTruth ? `at least ${percent(wishes.minTruth, 0)} likely` : "";
+  field("truth").setAttribute("aria-valuetext", byId("wish-truth-words").textContent);
   pressChips(field("kinds"), wishes.forbiddenKinds);
   pressChips(field("adds"), wishes.forbiddenLabels);
   pressChips(field("protects"), wishes.protectedLabels);
@@ -180,5 +192,5 @@ function showWishes() {
   const command = commandOf(wishes);
   byId("command").hidden = command === null;
   byId("command").querySelector("code").textContent = command ?? "";
-  byId("reset").disabled = addressOf(wishes) === "#";
+  byId("reset").disabled = isOwn();
 }
