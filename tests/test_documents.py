@@ -179,7 +179,7 @@ def test_the_example_of_a_scaffold_keeps_it(capsys: pytest.CaptureFixture[str]) 
     for recourse in kept.recourses:
         for member in recourse.covered:
             before, after = (
-                Chem.MolFromSmiles(to_smiles(graph, kept.label_names))
+                Chem.MolFromSmiles(to_smiles(graph, kept.schema.label_names))
                 for graph in (kept.inputs[member.input].graph, member.counterfactual)
             )
             assert len(after.GetSubstructMatches(nitro)) >= len(before.GetSubstructMatches(nitro))

@@ -21,7 +21,7 @@ from comrecgc.data import GraphDataset, from_pyg
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
-from comrecgc.graphs import EditKind, Graph, GraphBatch, apply_path
+from comrecgc.graphs import EditKind, Graph, GraphBatch, apply_path, graph_key
 from comrecgc.graphs.constraints import AllowKinds
 from comrecgc.models import EmbedderTraining, ModelFile
 from comrecgc.run import RunContext
@@ -238,6 +238,11 @@ def test_fc_takes_its_counterfactuals_from_a_small_set(selection: str) -> None:
     assert 0 < len(np.unique(used)) <= len(REJECTS)
     if selection == "ball":
         assert found.explanation_.coverage == explainer(delta=0.02).fit(DATASET).explanation_.coverage
+    few = explainer(problem="fc", selection=selection, delta=0.02, num_counterfactuals=2).fit(DATASET).explanation_
+    targets = {graph_key(member.counterfactual) for recourse in few.recourses for member in recourse.covered}
+    assert 0 < len(targets) <= 2
+    with pytest.raises(InputError, match="T of problem='fc'"):
+        explainer(num_counterfactuals=2).fit(DATASET)
 
 
 def test_an_automatic_delta_is_half_a_typical_edit_and_excludes_doing_nothing(explanation: Explanation) -> None:

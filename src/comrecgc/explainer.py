@@ -187,7 +187,7 @@ class CommonRecourseExplainer:
             context.before_search()
         candidates = task.algorithm.find(resolved, scorer, rejects, self.plausibility_, context)
         context.clock.lap("search")
-        candidates = self.plausibility_.confirmed(candidates, resolved)
+        candidates = self.plausibility_.confirmed(candidates, resolved, rejects.graphs)
         chosen = choose_recourses(resolved, candidates, context.num_jobs)
         context.clock.lap("selection")
         if isinstance(task.algorithm.delta, str):
@@ -236,6 +236,8 @@ class CommonRecourseExplainer:
             "ladder": ladder_facts(self.plausibility_.ladder),
             "features": self.dataset_.features.tolist(),
         }
+        if self.dataset_.attributes is not None and not self.dataset_.attributes.by_label:
+            facts["own_features"] = True
         if self.dataset_.edge_features is not None:
             facts["edge_features"] = self.dataset_.edge_features.tolist()
         self.explanation_.with_facts(replace(self.explanation_.facts, facts=facts)).save(folder)

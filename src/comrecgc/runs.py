@@ -319,6 +319,10 @@ class Run:
     @cached_property
     def models(self) -> ModelPair:
         """The classifier, and the embedder where recourses are vectors."""
+        if self.explanation.facts.facts.get("own_features"):
+            raise InputError(
+                "The model saw features of the graphs that the folder does not hold: go on with the explainer that was fitted"
+            )
         given: dict[str, Any] = {"classifier": self.classifier, "embedder": self.embedder}
         files = {what: model for what, model in given.items() if model is None or isinstance(model, str | Path)}
         if "classifier" in files:
@@ -340,9 +344,14 @@ class Run:
         panel = self.panel if isinstance(self.panel, Panel) else load_panel(self.panel, label_names=names)
         return replace(plausibility, panel=panel)
 
-    def evaluate(self) -> list[Figure]:
-        """Recompute every figure from the stored graphs and the models, from scratch."""
-        return evaluate_run(self.path, self.models)
+    def evaluate(self, graphs: Graphs | None = None) -> list[Figure]:
+        """Recompute every figure from the stored graphs and the models, from scratch.
+
+        Args:
+            graphs: The data that the run explained, with its classes: the jury is trained on them again. Without it, what the jury says is
+                not recomputed.
+        """
+        return evaluate_run(self.path, self.models, None if graphs is None else as_dataset(graphs)[0])
 
     def evidence(
         self,

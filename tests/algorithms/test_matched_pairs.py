@@ -30,14 +30,14 @@ def test_each_kind_of_pair_is_counted() -> None:
         (path(0, 0, 2, 2), 0), (path(0, 1, 2, 2), 0),  # stays, one of two places
     )  # fmt: skip
     found = LabelledGraphs(dataset).pairs(RELABEL)
-    assert found == MatchedPairs(as_said=1, against=1, stays_reject=1)
+    assert found == MatchedPairs(as_said=1, against=1, stays_reject=1, listed=((0, 1), (2, 3), (4, 5)))
     assert (len(found), found.changed, found.share_of_changes, found.share_of_rejects) == (3, 2, 0.5, 0.5)
     assert found.interval[0] < 0.5 < found.interval[1]
 
 
 def test_graphs_alike_count_once_and_not_at_all_where_they_disagree() -> None:
     twice = data((path(0, 2), 0), (path(2, 0), 0), (path(1, 2), 1), (path(2, 1), 1))
-    assert LabelledGraphs(twice).pairs(RELABEL) == MatchedPairs(as_said=1)
+    assert LabelledGraphs(twice).pairs(RELABEL) == MatchedPairs(as_said=1, listed=((0, 2),))
     unsure = data((path(0, 2), 0), (path(1, 2), 1), (path(2, 1), 0))
     assert len(LabelledGraphs(unsure).pairs(RELABEL)) == 0
 
@@ -46,7 +46,7 @@ def test_bonds_tell_graphs_apart() -> None:
     single, double = path(1, 2, bonds=(0,)), path(1, 2, bonds=(1,))
     before = path(0, 2, bonds=(1,))
     rule = Rule(Pattern((0,), (), ()), Pattern((1,), (), ()), ((0, 0),), (False,))
-    assert LabelledGraphs(data((before, 0), (double, 1))).pairs(rule) == MatchedPairs(as_said=1)
+    assert LabelledGraphs(data((before, 0), (double, 1))).pairs(rule) == MatchedPairs(as_said=1, listed=((0, 1),))
     assert len(LabelledGraphs(data((before, 0), (single, 1))).pairs(rule)) == 0
 
 

@@ -307,3 +307,52 @@ def test_a_file_of_graphs(tmp_path: Path) -> None:
         load_dataset(str(tmp_path / "code.pt"))
     with pytest.raises(InputError, match="Cannot read"):
         load_dataset(str(tmp_path / "none.pt"))
+
+
+def bonded(kinds: list[int], **more: Any) -> Data:
+    """Three carbons in a path; `kinds` are the columns of their two bonds."""
+    labels = torch.tensor([kinds[0], kinds[0], kinds[1], kinds[1]])
+    return data(x=torch.eye(7)[[0, 0, 0]], edge_attr=torch.eye(4)[labels], **more)
+
+
+def test_molecules_of_pyg_have_the_names_that_are_known() -> None:
+    mutag = from_pyg([bonded([0, 1]), bonded([2, 3], y=torch.tensor([0]))], name="MUTAG")
+    assert mutag.label_names == ("C", "N", "O", "F", "I", "Cl", "Br")
+    assert mutag.edge_label_names == ("single", "double", "triple", "aromatic")
+    assert mutag.is_molecular
+    assert [graph.edge_labels.tolist() for graph in mutag] == [[3, 0], [1, 2]]  # type: ignore[union-attr]
+    assert mutag.edge_features is not None
+    assert mutag.edge_features.argmax(axis=1).tolist() == [1, 2, 3, 0]  # the column of each bond
+
+
+def test_bonds_are_never_taken_by_their_position() -> None:
+    elements = ["C", "N", "O", "F", "I", "Cl", "Br"]
+    unknown = from_pyg([bonded([0, 1])], label_names=elements)
+    assert not unknown.is_molecular
+    assert any("edge_label_names" in note for note in unknown.notes)
+    named = from_pyg(
+        [bonded([0, 1])], label_names=elements, edge_label_names=["aromatic", "single", "double", "triple"]
+    )
+    assert named.is_molecular
+    assert named[0].edge_labels is not None
+    assert named[0].edge_labels.tolist() == [3, 0]
+    orders = from_pyg([data(edge_attr=torch.tensor([1.5, 1.5, 2.0, 2.0]))], label_names=["C", "N", "O"])
+    assert orders[0].edge_labels is not None
+    assert orders[0].edge_labels.tolist() == [3, 1]  # bond orders say themselves
+    with pytest.raises(InputError, match="edge_label_names must name each of the 4"):
+        from_pyg([bonded([0, 1])], edge_label_names=["single"])
+    with pytest.raises(InputError, match="edge_label_names needs edge labels"):
+        from_pyg([data()], edge_label_names=["single"])
+
+
+def test_graphs_made_of_smiles_are_molecules() -> None:
+    pytest.importorskip("rdkit")
+    from torch_geometric.utils import from_smiles
+
+    graphs = [from_smiles(smiles) for smiles in ("c1ccccc1O", "CC(=O)N", "C#N")]
+    dataset = from_pyg(graphs, classes=[0, 1, 1])
+    assert dataset.label_names == ("C", "N", "O")
+    assert dataset.is_molecular
+    assert dataset[0].edge_labels is not None
+    assert sorted(dataset[0].edge_labels.tolist()) == [0, 3, 3, 3, 3, 3, 3]
+    assert sorted(dataset[1].edge_labels.tolist()) == [0, 0, 1]  # type: ignore[union-attr]

@@ -11,15 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from comrecgc.errors import InputError
 from comrecgc.evidence import evaluate_run
 from comrecgc.evidence.rule_evaluation import all_places, as_networkx, carried_out, is_place, is_same
 from comrecgc.explanation import load_explanation
 from comrecgc.graphs import Graph, Pattern, Rule
 from comrecgc.models import ClassifierTraining, train_classifier
-from comrecgc.runs import explain_dataset
+from comrecgc.runs import explain_dataset, open_run
 from tests.stubs import explainer_of, small_dataset
 
-DATASET = small_dataset(60)
+DATASET = small_dataset(90)
 # Take a leaf B off an A that has another neighbour A, which must not be closed.
 RULE = Rule(
     before=Pattern((0, 1, 0), ((0, 1), (0, 2)), None),
@@ -58,6 +59,31 @@ def test_an_honest_run_agrees(run: Path) -> None:
     names = [figure.name for figure in figures]
     assert any("that it turns" in name for name in names)
     assert any("can be carried out on" in name for name in names)
+
+
+def test_what_the_jury_says_needs_the_classes(run: Path, tmp_path: Path) -> None:
+    stated = load_explanation(run).metrics
+    names = {"expected_true", "jury_confirmed", "jury_share"}
+    assert names <= set(stated)
+    without = {figure.name: figure for figure in evaluate_run(run)}
+    assert all(without[name].recomputed is None for name in names)
+    assert all("--dataset" in without[name].why for name in names)
+    again = {figure.name: figure for figure in evaluate_run(run, dataset=DATASET)}
+    assert all(figure.agrees for figure in again.values())
+    assert all(again[name].recomputed == pytest.approx(stated[name]) for name in names)
+    lie = replace(load_explanation(run), metrics={**stated, "expected_true": 1.0})
+    lie.save(tmp_path)
+    assert not all(figure.agrees for figure in evaluate_run(tmp_path, dataset=DATASET))
+    with pytest.raises(InputError, match="--dataset must be the data"):
+        evaluate_run(run, dataset=DATASET[1:])
+
+
+def test_rules_chosen_without_the_jury_keep_its_estimates(run: Path, tmp_path: Path) -> None:
+    open_run(run).choose(tmp_path / "other", num_recourses=2)
+    figures = {figure.name: figure for figure in evaluate_run(tmp_path / "other")}
+    assert "jury_confirmed" not in figures
+    assert figures["expected_true"].recomputed is not None
+    assert all(figure.agrees for figure in figures.values())
 
 
 def test_dishonest_runs_do_not(run: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch_geometric.nn import GINEConv, global_add_pool
 from torch_geometric.transforms import AddRandomWalkPE
 from torch_geometric.utils import to_undirected
 
-from comrecgc import CommonRecourseExplainer, Rules, RunContext, from_pyg
+from comrecgc import CommonRecourseExplainer, Rules, RunContext, from_pyg, open_run
 from comrecgc.errors import InputError
 
 
@@ -155,6 +156,14 @@ def test_a_transform_runs_on_every_counterfactual() -> None:
             b = Batch.from_data_list([encode(explanation.counterfactual(member.input))])
             with torch.no_grad():
                 assert model(b.x, b.pe, b.edge_index, b.edge_attr, b.batch).argmax() == 1
+
+
+def test_a_folder_without_the_features_says_so(fitted: CommonRecourseExplainer, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "run")
+    run = open_run(tmp_path / "run", classifier=fitted.model)
+    assert run.explanation == fitted.explanation_
+    with pytest.raises(InputError, match="features of the graphs that the folder does not hold"):
+        run.apply(GRAPHS)
 
 
 @pytest.mark.parametrize(

@@ -375,3 +375,23 @@ def test_neighbours_of_neighbours_are_named_where_they_are_known() -> None:
     found = rule(HEAVY, *swap, radius=2)
     words = describe_rule(found, Schema(HEAVY, BOND_NAMES, is_molecular=True))
     assert words.summary == "replace amino (–NH2) on a CH bound to CH2 and CH–O by –F"
+
+
+def test_rings_that_all_places_have_are_named() -> None:
+    def ring(size: int) -> Graph:
+        """A ring with a tail."""
+        return Graph([0] * (size + 1), [(i, (i + 1) % size) for i in range(size)] + [(0, size)])
+
+    def said(rule: Rule, places: Sequence[tuple[Graph, Site]]) -> str:
+        return describe_rules([RuleAt(rule, places)], Schema(("node",)))[0].summary
+
+    two = Pattern((0, 0), ((0, 1),), None)
+    apart = Pattern((0, 0), (), None)
+    cut = Rule(two, apart, ((0, 0), (1, 1)), (False, False))
+    join = Rule(apart, two, ((0, 0), (1, 1)), (False, False))
+    assert "5-cycle in all 3 graphs" in said(cut, [(ring(5), (0, 1)), (ring(5), (2, 1)), (ring(5), (0, 4))])
+    assert "triangle" in said(cut, [(ring(3), (0, 1))] * 3)
+    assert "bridge" in said(cut, [(ring(5), (0, 5))] * 3)
+    assert "closes a 4-cycle" in said(join, [(ring(6), (0, 3))] * 3)
+    for mixed in ([(ring(5), (0, 1)), (ring(4), (0, 1)), (ring(5), (0, 1))], [(ring(5), (0, 1))] * 2):
+        assert "cycle" not in said(cut, mixed)  # several kinds, or too few places to tell

@@ -179,6 +179,12 @@ class VectorAlgorithm(Algorithm, ABC):
         choices=("fcr", "fc"),
         panel="Vectors",
     )
+    num_counterfactuals: int | None = option(
+        None,
+        "T of fc: most graphs that counterfactuals come from; by default one per reject.",
+        least=1,
+        panel="Vectors",
+    )
     selection: str = option(
         "ball", "How recourses are chosen: balls or clusters.", choices=("ball", "dbscan"), panel="Vectors"
     )
@@ -198,6 +204,8 @@ class VectorAlgorithm(Algorithm, ABC):
         super().__post_init__()
         if isinstance(self.constraint, str) and self.constraint != "valence":
             raise InputError(f"constraint must be 'valence' or a Constraint (got {self.constraint!r})")
+        if self.num_counterfactuals is not None and self.problem != "fc":
+            raise InputError(f"num_counterfactuals is T of problem='fc' (got problem={self.problem!r})")
 
     @abstractmethod
     def find(

@@ -75,8 +75,8 @@ class Plausibility:
             num_threads=context.num_jobs,
         )
 
-    def confirmed(self, candidates: Candidates, task: VectorTask) -> Candidates:
-        """The candidates the task allows: all, or on the highest rung those that most of the panel accept."""
+    def confirmed(self, candidates: Candidates, task: VectorTask, inputs: Sequence[Graph]) -> Candidates:
+        """The candidates the task allows: all, or on the highest rung the pairs with their inputs that the panel confirms."""
         if task.changes != str(Rung.CONFIRMED):
             return candidates
         panel = self.panel
@@ -84,9 +84,13 @@ class Plausibility:
             raise InputError(f"changes='confirmed' needs a panel. {self.why_no_panel}")
         used, place = np.unique(candidates.pairs.candidates, return_inverse=True)
         parts = [used[start : start + _GRAPHS_AT_ONCE].tolist() for start in range(0, len(used), _GRAPHS_AT_ONCE)]
-        votes = [panel.confirms(GraphBatch.from_graphs(map(candidates.graph, part))) for part in parts]
-        accepted: BoolArray = np.concatenate([np.zeros(0, dtype=bool), *votes])
-        pairs, centres = candidates.pairs.subset(accepted[place]), candidates.centres
+        nobody = np.zeros((len(panel), 0), bool)
+        after = [panel.accepts(GraphBatch.from_graphs(map(candidates.graph, part))) for part in parts]
+        before = panel.accepts(GraphBatch.from_graphs(inputs))
+        confirmed = panel.confirmed(
+            before[:, candidates.pairs.inputs], np.concatenate([nobody, *after], axis=1)[:, place]
+        )
+        pairs, centres = candidates.pairs.subset(confirmed), candidates.centres
         if centres is not None:
             centres = ball_cover(task).centres(pairs, np.random.default_rng([task.random_state, 2]), previous=centres)
         return replace(candidates, pairs=pairs, centres=centres)

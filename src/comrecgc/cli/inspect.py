@@ -172,7 +172,10 @@ def evaluate(
     ] = False,
     dataset: Annotated[
         str | None,
-        typer.Option(help="With --evidence: the data of the run, by name or path.", show_default="the run's own name"),
+        typer.Option(
+            help="The data of the run, by name or path: the jury is trained on it again, and --evidence needs it.",
+            show_default="with --evidence the run's own name",
+        ),
     ] = None,
     no_controls: Annotated[
         bool, typer.Option("--no-controls", help="With --evidence: explain no classifiers that know nothing.")
@@ -187,11 +190,11 @@ def evaluate(
     from comrecgc.run import RunContext
     from comrecgc.runs import open_run
 
-    if not evidence and (dataset is not None or no_controls or cluster is not None):
-        raise InputError("--dataset, --no-controls and --cluster go with --evidence")
+    if not evidence and (no_controls or cluster is not None):
+        raise InputError("--no-controls and --cluster go with --evidence")
     run = open_run(folder, classifier=classifier, embedder=embedder)
-    figures, gathered = run.evaluate(), None
-    if evidence:
+    loaded, gathered = None, None
+    if evidence or dataset is not None:
         name = dataset or run.explanation.schema.dataset
         try:
             loaded = read_data(name, data_root, reading)
@@ -199,6 +202,8 @@ def evaluate(
             if dataset is not None:
                 raise
             raise InputError(f"{folder} explains {name!r}; give its data with --dataset. {error}") from error
+    figures = run.evaluate(loaded)
+    if evidence and loaded is not None:
         with bars() as bar:
             context = RunContext(jobs=jobs, cluster=cluster, progress=bar)
             gathered = run.evidence(loaded, with_controls=not no_controls, context=context)
@@ -209,10 +214,10 @@ def evaluate(
         raise typer.Exit(0 if all(figure.agrees for figure in figures) else 1)
     table = Table("figure", "stored", "recomputed", "")
     for figure in figures:
-        recomputed = "cannot be told" if figure.recomputed is None else f"{figure.recomputed:.6g}"
-        stored, verdict = "", ""
-        if figure.stored is not None:
-            stored, verdict = f"{figure.stored:.6g}", "same" if figure.agrees else "DIFFERS"
+        recomputed = "not recomputed" if figure.recomputed is None else f"{figure.recomputed:.6g}"
+        stored, verdict = "" if figure.stored is None else f"{figure.stored:.6g}", figure.why
+        if figure.stored is not None and figure.recomputed is not None:
+            verdict = "same" if figure.agrees else "DIFFERS"
         table.add_row(figure.name, stored, recomputed, verdict)
     out.print(table)
     if gathered is not None:

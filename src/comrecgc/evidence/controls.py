@@ -133,7 +133,7 @@ def shuffled_labels(
 
 
 def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | None = None) -> Subject:
-    """The same pipeline on another classifier, on some of its rejects.
+    """The same pipeline on another classifier, on some of its rejects. There is no jury: it knows the labels, which a control must not.
 
     Args:
         ignorant: The classifier.
@@ -154,7 +154,7 @@ def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | No
         algorithm = replace(algorithm, sample=len(explained_on))
     found = CommonRecourseExplainer(
         ignorant.classifier, algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
-        panel=False if panel is None else panel, context=RunContext(time_budget=seconds),
+        panel=False if panel is None else panel, jury=False, context=RunContext(time_budget=seconds),
     ).fit(explained_on)  # fmt: skip
     return replace(
         subject,

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import VectorTask
-from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
+from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores, with_label_names
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.cover import Cover, recourse_vectors
+from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import (
     RULES,
@@ -60,16 +61,18 @@ class Figure:
     Args:
         name: What it is.
         stored: What the run says; None where it says nothing.
-        recomputed: What its graphs and models say; None where they cannot tell.
+        recomputed: What its graphs and models say; None where it is not recomputed.
+        why: Why it is not, in a few words.
     """
 
     name: str
     stored: float | None
     recomputed: float | None
+    why: str = ""
 
     @property
     def agrees(self) -> bool:
-        """Whether the two are the same up to rounding; what is not said or cannot be told is not held against the run."""
+        """Whether the two are the same up to rounding; what is not said or not recomputed is not held against the run."""
         if self.stored is None or self.recomputed is None:
             return True
         return math.isclose(self.stored, self.recomputed, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
@@ -85,25 +88,33 @@ _NAMES = ("labels", "edges", "node_ptr", "edge_ptr")
 _KINDS = {"claims": "i2", "labels": "i1", "edges": "i2", "node_ptr": "i1", "edge_ptr": "i1"}
 
 
-def evaluate_run(folder: str | Path, models: ModelPair | None = None) -> list[Figure]:
+def evaluate_run(
+    folder: str | Path, models: ModelPair | None = None, dataset: GraphDataset | None = None
+) -> list[Figure]:
     """Check a run folder.
 
     Args:
         folder: The run folder.
         models: Classifier and embedder; None for those the manifest names, whose checksums must fit.
+        dataset: The data of the run with its classes, to train the jury again; None leaves out what the jury says.
     """
     folder = Path(folder)
     explanation = Explanation.load(folder)
+    dataset = None if dataset is None else data_of_run(folder, explanation, dataset)
     models = run_models(folder, explanation) if models is None else models
     with reproducible():
         plausibility = run_plausibility(folder, explanation) if "ladder" in explanation.facts.facts else None
         if explanation.recourse == "rules":
-            return _evaluate_rules(folder, explanation, models, plausibility)
+            return _evaluate_rules(folder, explanation, models, plausibility, dataset)
         return recheck(explanation, models, _witnesses(folder, explanation), plausibility)
 
 
 def _evaluate_rules(
-    folder: Path, explanation: Explanation, models: ModelPair, plausibility: Plausibility | None
+    folder: Path,
+    explanation: Explanation,
+    models: ModelPair,
+    plausibility: Plausibility | None,
+    dataset: GraphDataset | None,
 ) -> list[Figure]:
     from comrecgc.evidence.rule_evaluation import recheck_rules
 
@@ -111,7 +122,16 @@ def _evaluate_rules(
         raise InputError(f"{folder} does not keep the ladder of changes its rules were found with")
     task, wishes = stored_task(explanation), stored_wishes(explanation)
     mined = rule_chooser(folder, explanation).mined if RULES in explanation.facts.facts else None
-    return recheck_rules(explanation, models.classifier, plausibility, task, wishes, mined)
+    return recheck_rules(explanation, models.classifier, plausibility, task, wishes, mined, dataset)
+
+
+def data_of_run(folder: Path, explanation: Explanation, dataset: GraphDataset) -> GraphDataset:
+    """A dataset over the labels of a run; an error where its graphs are not those of the run."""
+    dataset = with_label_names(dataset, explanation.schema.label_names)
+    for index, it in explanation.inputs.items():
+        if index >= len(dataset) or it.graph != dataset.graphs[index]:
+            raise InputError(f"--dataset must be the data that {folder} explains (graph {index} differs)")
+    return dataset
 
 
 def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:

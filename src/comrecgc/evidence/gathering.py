@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.algorithms.inputs import ModelPair, with_label_names
+from comrecgc.algorithms.inputs import ModelPair
 from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.data import GraphDataset
@@ -23,7 +23,7 @@ from comrecgc.evidence.controls import (
     random_weights,
     shuffled_labels,
 )
-from comrecgc.evidence.evaluation import WITNESSES, load_witnesses, run_plausibility
+from comrecgc.evidence.evaluation import WITNESSES, data_of_run, load_witnesses, run_plausibility
 from comrecgc.evidence.measures import plausibility, reviewers_figures, unseen
 from comrecgc.evidence.other_models import Answer, answers, compared, confirmed_share
 from comrecgc.evidence.records import EVIDENCE, LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
@@ -162,7 +162,9 @@ def _examined(
                 random=like,
             )
         )
-    shown = [member.counterfactual for recourse in explanation.recourses for member in recourse.covered]
+    members = [member for recourse in explanation.recourses for member in recourse.covered]
+    before = [explanation.inputs[member.input].graph for member in members]
+    after = [member.counterfactual for member in members]
     num = len(explanation.inputs)
     turned: dict[str, set[int]] = {level: set() for level in LEVELS}
     for evidence, recourse in zip(found, explanation.recourses, strict=True):
@@ -170,8 +172,8 @@ def _examined(
     figures: dict[str, float | int | None] = {
         "num_inputs": num,
         "coverage": explanation.coverage,
-        "confirmed_coverage": None if first is None else confirmed_share(first, shown, num),
-        "second_panel_coverage": None if second is None else confirmed_share(second, shown, num),
+        "confirmed_coverage": None if first is None else confirmed_share(first, before, after, num),
+        "second_panel_coverage": None if second is None else confirmed_share(second, before, after, num),
         "strong_coverage": len(turned["strong"]) / max(num, 1),
         "backed_coverage": len(turned["strong"] | turned["mixed"]) / max(num, 1),
         **{f"held_out_coverage_{split.split}": split.coverage for split in splits},
@@ -184,7 +186,8 @@ def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPair
     graphs = LabelledGraphs(subject.dataset)
     recourses = subject.explanation.recourses
     rules = [recourse.rule for recourse in recourses if recourse.rule is not None]
-    known = {part: graphs.pairs(part) for rule in rules for part in (rule, *single_changes(rule))}
+    parts = [part for rule in rules for part in (rule, *single_changes(rule))]
+    known = {part: replace(graphs.pairs(part), listed=()) for part in parts}  # the explanation lists them
     return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]
 
 
@@ -264,8 +267,7 @@ def run_evidence(
     """
     folder = Path(folder)
     explanation = Explanation.load(folder)
-    dataset = with_label_names(dataset, explanation.schema.label_names)
-    _check_same_data(folder, explanation, dataset)
+    dataset = data_of_run(folder, explanation, dataset)
     if explanation.facts.facts.get("ladder") is None:
         raise InputError(f"{folder} does not keep the ladder of changes it was found with")
     mined, task = None, stored_task(explanation)
@@ -309,13 +311,6 @@ def load_evidence(folder: str | Path) -> Evidence | None:
 
 def _checksum(folder: Path) -> str:
     return hashlib.sha256((folder / "explanation.json").read_bytes()).hexdigest()
-
-
-def _check_same_data(folder: Path, explanation: Explanation, dataset: GraphDataset) -> None:
-    """Raise an error for graphs that are not those of the run."""
-    for index, it in explanation.inputs.items():
-        if index >= len(dataset) or it.graph != dataset.graphs[index]:
-            raise InputError(f"--dataset must be the data that {folder} explains (graph {index} differs)")
 
 
 def _witnessed(folder: Path, explanation: Explanation) -> list[list[tuple[Graph, Graph]]]:

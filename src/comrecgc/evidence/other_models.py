@@ -206,10 +206,10 @@ def answers(
     return [tuple(row) for row in found]
 
 
-def confirmed_share(panel: Panel, counterfactuals: Sequence[Graph], num_inputs: int) -> float:
-    """Share of all inputs whose counterfactual most of a panel accept."""
-    confirmed = [panel.confirms(GraphBatch.from_graphs(part)) for part in _parts(counterfactuals)]
-    return float(sum(int(mask.sum()) for mask in confirmed)) / max(num_inputs, 1)
+def confirmed_share(panel: Panel, before: Sequence[Graph], after: Sequence[Graph], num_inputs: int) -> float:
+    """Share of all inputs whose counterfactual a panel confirms."""
+    said = [np.array([_accepts(member.classifier, graphs) for member in panel.members]) for graphs in (before, after)]
+    return float(panel.confirmed(*said).sum()) / max(num_inputs, 1)
 
 
 def _accepts(classifier: Classifier, graphs: Sequence[Graph]) -> BoolArray:

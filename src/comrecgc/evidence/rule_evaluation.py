@@ -10,24 +10,34 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from comrecgc.algorithms.base import Task
+from comrecgc.algorithms.inputs import RejectPlace
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleFilter, choose, held_out, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.algorithms.rules.population import population_of
+from comrecgc.data import GraphDataset
 from comrecgc.evidence.evaluation import TOLERANCE, Figure
-from comrecgc.explanation import CoveredInput, Explanation, choose_rules
+from comrecgc.explanation import CoveredInput, Explanation, VerifiedCounterfactual, choose_rules, trust_in
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
-from comrecgc.models import Classifier
+from comrecgc.models import Classifier, Jury, train_jury
 
 if TYPE_CHECKING:
     import networkx as nx
 
+_NOT_RECOMPUTED = {
+    "coverage_bound": "the search for the best choice is not repeated",
+    **dict.fromkeys(
+        ("expected_true", "jury_confirmed", "jury_share"),
+        "a jury is trained on classes, which a run does not keep: give --dataset",
+    ),
+}
 
 SAMPLED_RULES = 3
 SAMPLED_INPUTS = 300
@@ -60,6 +70,7 @@ def recheck_rules(
     task: Task[Rules],
     wishes: RuleFilter,
     mined: MinedRules | None,
+    dataset: GraphDataset | None = None,
 ) -> list[Figure]:
     """The figures of a run by rules, as stated and as recomputed.
 
@@ -70,6 +81,7 @@ def recheck_rules(
         task: What was asked.
         wishes: What chosen rules had to be like.
         mined: The table of rules; without it what only the table knows is not told.
+        dataset: The data with its classes; without it what the jury says is not recomputed.
     """
     inputs = explanation.inputs
     if not inputs:
@@ -90,8 +102,10 @@ def recheck_rules(
     figures += _sampled(explanation, classifier, plausibility, task, mined, wishes)
     if mined is not None:
         recomputed |= _from_table(explanation, task, wishes, mined)
+        if entries and mined.table.has_jury:
+            recomputed |= _expected(explanation, classifier, plausibility, task, mined, dataset)
     figures += [
-        Figure(name, float(value), recomputed.get(name))
+        Figure(name, float(value), recomputed.get(name), "" if name in recomputed else _NOT_RECOMPUTED.get(name, ""))
         for name, value in explanation.metrics.items()
         if value is not None
     ]
@@ -239,6 +253,52 @@ def _from_table(
         if f"coverage_up_to_{name}_changes" in explanation.metrics:
             figures[f"coverage_up_to_{name}_changes"] = choose(table, num, wishes.limited(most)).coverage
     return figures
+
+
+def _expected(
+    explanation: Explanation,
+    classifier: Classifier,
+    plausibility: Plausibility,
+    task: Task[Rules],
+    mined: MinedRules,
+    dataset: GraphDataset | None,
+) -> dict[str, float | None]:
+    """What is expected to come true: by a jury that is trained again, or where rules were chosen without one by the estimates of the table."""
+    study = mined.rejects.dataset
+    if "jury_confirmed" in explanation.metrics:
+        jury, study = _trained_again(explanation, classifier, task, dataset) or (None, study)
+        if jury is None:
+            return {}
+        plausibility = replace(plausibility, jury=jury)
+    place, table = {index: RejectPlace(k) for k, index in enumerate(explanation.inputs)}, mined.table
+    shown = [
+        VerifiedCounterfactual(
+            place=place[it.input], recourse=number, graph=it.counterfactual, edits=it.edits, num_edits=it.num_edits,
+            probability=it.probability, distance=it.distance,
+            truth=None if recourse.row is None else table.entries.truth[table.entry(recourse.row, place[it.input])] / 100,
+        )
+        for number, recourse in enumerate(explanation.recourses)
+        for it in recourse.covered
+    ]  # fmt: skip
+    records = mined.rules([recourse.row for recourse in explanation.recourses if recourse.row is not None])
+    asked = replace(mined, rejects=replace(mined.rejects, dataset=study))
+    trust = trust_in(task, asked, plausibility, records, shown)
+    return dict(trust.figures([trust.statistics(number, study) for number in range(len(records))]))
+
+
+def _trained_again(
+    explanation: Explanation, classifier: Classifier, task: Task[Rules], dataset: GraphDataset | None
+) -> tuple[Jury, GraphDataset] | None:
+    """The jury of a run and the graphs it is trained on; None without classes, and where it had guests, which no run keeps."""
+    request = explanation.facts.facts.get("request")
+    if dataset is None or (isinstance(request, dict) and isinstance(request.get("jury"), list)):
+        return None
+    population = population_of(dataset, classifier, task.algorithm.sample, task.random_state)
+    study = dataset if population is None else population.study
+    jury, _ = train_jury(study, seed=task.random_state)
+    if jury is None:
+        return None
+    return jury if population is None else jury.spread(population.studied, len(dataset)), study
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -108,8 +108,7 @@ class Subject:
             return [pairs[k] for k in np.sort(rng.permutation(len(pairs))[:MOST_RESULTS]).tolist()]
         table, row = self.mined.table, int(self.rows[place])
         entries = table.entries_of(row)
-        if self.wishes.confirmed:
-            entries = entries[table.confirmed[entries]]
+        entries = entries[self.wishes.counts(table)[entries]]
         entries = entries[np.sort(rng.permutation(len(entries))[:MOST_RESULTS])]
         graphs = self.mined.rejects.graphs
         batch, _ = self.mined.scorer.built(table.entries.input[entries], table.entries.change[entries].astype(np.int32))

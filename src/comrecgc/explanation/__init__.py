@@ -1,6 +1,6 @@
 """comrecgc.explanation."""
 
-from comrecgc.explanation.assembly import explain_nothing, stamped
+from comrecgc.explanation.assembly import VerifiedCounterfactual, explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
 from comrecgc.explanation.explanation import Explanation, Origin
 from comrecgc.explanation.folder import csv_text
@@ -24,4 +24,5 @@ from comrecgc.explanation.stored import (
     stored_task,
     stored_wishes,
 )
+from comrecgc.explanation.trust import trust_in
 from comrecgc.explanation.vectors import Verified, distances, explain_recourses, run_figures

@@ -145,7 +145,11 @@ def weigh_pairs(mined: MinedRules, rows: Sequence[int], graphs: LabelledGraphs) 
         entries, found = table.entries_of(record.row), graphs.pairs(record.rule)
         pairs[record.row] = found
         mean = float(truth[entries].mean()) / 100
-        truth[entries] += 100 * (expected_share(mean, found)[0] - mean)
+        share = expected_share(mean, found)[0]
+        if share < mean:  # each doubt or hope grows by the same factor, so that the mean is the share
+            truth[entries] *= share / mean
+        elif mean < 1:
+            truth[entries] = 100 - (100 - truth[entries]) * (1 - share) / (1 - mean)
     estimates = np.clip(np.rint(truth), 0, 100).astype(np.int8)
     return replace(mined, table=replace(table, entries=replace(table.entries, truth=estimates)), pairs=pairs)
 

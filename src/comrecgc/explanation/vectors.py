@@ -391,7 +391,7 @@ def apply_vectors(
     scorer = plausibility.scorer(models, rejects.dataset, task.algorithm, context)
     candidates = search_candidates(task, scorer, rejects, context, given=centres)
     context.clock.lap("search")
-    candidates = plausibility.confirmed(candidates, task)
+    candidates = plausibility.confirmed(candidates, task, rejects.graphs)
     applied, _ = explain_recourses(
         task, rejects, candidates, Chosen(centres=centres, pairs=candidates.pairs), models, plausibility, context.clock,
         words=[Words(recourse.summary, recourse.description) for recourse in explanation.recourses],

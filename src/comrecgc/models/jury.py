@@ -190,7 +190,7 @@ class Jury:
         for model in (*self.guests, *others):
             earlier = np.c_[earlier, model.accept_probability(before)]
             later = np.c_[later, model.accept_probability(after)]
-        return JuryReport(expected, heard=earlier < 0.5, agree=(earlier < 0.5) & (later > 0.5))
+        return JuryReport(expected, heard=earlier <= 0.5, agree=(earlier <= 0.5) & (later > 0.5))
 
     @property
     def sentence(self) -> str:

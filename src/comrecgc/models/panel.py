@@ -106,18 +106,22 @@ class Panel:
 
     def votes(self, batch: GraphBatch) -> npt.NDArray[np.int8]:
         """How many members accept each graph, `[B]`."""
-        votes = np.zeros(len(batch), dtype=np.int8)
-        for member in self.members:
-            votes += member.classifier.accept_probability(batch) > 0.5
-        return votes
+        return np.asarray(self.accepts(batch).sum(axis=0), np.int8)
+
+    def accepts(self, batch: GraphBatch) -> BoolArray:
+        """Which members accept each graph, `[members, B]`."""
+        return np.array([member.classifier.accept_probability(batch) > 0.5 for member in self.members])
 
     def confirms_changes(self, before: GraphBatch, after: GraphBatch) -> BoolArray:
         """Whether most members that reject a graph accept what became of it, `[B]`; the word of others says nothing about the change."""
-        heard = np.array([member.classifier.accept_probability(before) < 0.5 for member in self.members])
-        agree = np.array([member.classifier.accept_probability(after) > 0.5 for member in self.members]) & heard
+        return self.confirmed(self.accepts(before), self.accepts(after))
+
+    def confirmed(self, before: BoolArray, after: BoolArray) -> BoolArray:
+        """The same from what the members accept, `[members, B]` each."""
+        heard = ~before
         num = heard.sum(axis=0)
         needed = len(self.members) if self.unanimous else num // 2 + 1
-        return np.asarray((agree.sum(axis=0) >= needed) & (num > 0))
+        return np.asarray(((after & heard).sum(axis=0) >= needed) & (num > 0))
 
     def confirms(self, batch: GraphBatch) -> BoolArray:
         """Whether most members accept each graph, `[B]`."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from comrecgc.graphs import Graph, Rule, Schema, Site, ordered_edge, write_pattern
+from comrecgc.graphs import Graph, Rule, Schema, Site, neighbours_by_id, ordered_edge, write_pattern
 from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_of
 from comrecgc.wording.difference import ChangedMolecule, Difference, Pair
 from comrecgc.wording.english import (
@@ -27,6 +27,7 @@ from comrecgc.wording.molecules import MoleculeSentences
 from comrecgc.wording.recourses import Words
 
 LONGEST_SUMMARY = 130
+_FEWEST_PLACES = 3  # fewer say nothing about where a rule works
 _AS_DRAWN = ", in the surroundings drawn"  # where these would take too many words
 _FURTHER = " Their neighbours must be bound as drawn, too."
 _ANYWHERE = ", whatever surrounds it"
@@ -86,7 +87,7 @@ def describe_rules(
         for rule, places in rules
     ]
     summaries = make_distinct(
-        [_summary(sentences, at.rule) for sentences, at in zip(found, rules, strict=True)],
+        [_with_motif(_summary(sentences, at.rule), at, schema) for sentences, at in zip(found, rules, strict=True)],
         [sentences.surroundings for sentences in found],
         [_write_rule(at.rule, names, kinds, is_molecular=schema.is_molecular) for at in rules],
         taken,
@@ -109,6 +110,45 @@ def _summary(sentences: Sentences, rule: Rule) -> str:
         if len(summary) + len(where) <= LONGEST_SUMMARY:
             return summary + where
     return f"{summary[: LONGEST_SUMMARY - len(where) - 1].rstrip(' ,–(')}…{where}"
+
+
+def _with_motif(summary: str, at: RuleAt, schema: Schema) -> str:
+    motif = "" if schema.is_molecular else _motif(at)
+    return summary + motif if len(summary) + len(motif) <= LONGEST_SUMMARY else summary
+
+
+def _motif(at: RuleAt) -> str:
+    """What a rule that cuts or joins one edge does to rings, where it does the same at all of several places: " (an edge of a 5-cycle in all 12 graphs)"."""
+    rule, image = at.rule, at.rule.image
+    kept = {ordered_edge(image[i], image[j]): (i, j) for i in image for j in image if i < j}
+    cut = [(i, j) for edge, (i, j) in kept.items() if (i, j) in rule.before.bonds and edge not in rule.after.bonds]
+    joined = [(i, j) for edge, (i, j) in kept.items() if (i, j) not in rule.before.bonds and edge in rule.after.bonds]
+    if len(at.places) < _FEWEST_PLACES or len(cut) + len(joined) != 1:
+        return ""
+    ((i, j),) = cut or joined
+    sizes = {_ring_size(graph, site[i], site[j]) for graph, site in at.places}
+    size = sizes.pop()
+    if sizes:
+        return ""
+    ring = "triangle" if size == 3 else f"{size}-cycle"
+    if joined:
+        return f" (which closes a {ring} in all {len(at.places)} graphs)" if size else ""
+    return f" ({f'an edge of a {ring}' if size else 'a bridge'} in all {len(at.places)} graphs)"
+
+
+def _ring_size(graph: Graph, start: int, goal: int) -> int:
+    """Nodes of the smallest ring that the edge between two nodes is part of, or would be; 0 if it is a bridge."""
+    around = neighbours_by_id(graph.fresh())
+    distance, front = {start: 0}, [start]
+    while front and goal not in distance:
+        reached = []
+        for node in front:
+            for other in around[node]:
+                if other not in distance and {node, other} != {start, goal}:
+                    distance[other] = distance[node] + 1
+                    reached.append(other)
+        front = reached
+    return distance[goal] + 1 if goal in distance else 0
 
 
 def _description(sentences: Sentences, rule: Rule) -> str:

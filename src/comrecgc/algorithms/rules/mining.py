@@ -37,7 +37,9 @@ _TOO_MANY = (
 )
 _BLOCK = 32  # inputs a thread takes at once
 _JUDGED = 20_000  # changed graphs the jury is shown at once
-_BUILT_NODES = 200_000  # nodes of changed graphs built at once for models that see graphs
+_BUILT_NODES = (
+    12_000  # nodes of changed graphs that a model is asked about at once; larger batches leave the processor's cache
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -265,6 +267,15 @@ class ChangeScorer:
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
         margins = np.full(len(inputs), np.nan)
+        waiting: list[tuple[IntArray, GraphBatch]] = []  # rows and their changed graphs, of one input or several
+
+        def ask(least: int) -> None:
+            """Ask about all that waits, if it has so many nodes."""
+            if waiting and sum(len(batch.labels) for _, batch in waiting) >= least:
+                asked = np.concatenate([rows for rows, _ in waiting])
+                batch = GraphBatch.concatenate([batch for _, batch in waiting])
+                margins[asked] = log_odds(classifier.accept_probability(batch))
+                waiting.clear()
 
         def score_block(start: int, stop: int, work: Any) -> list[None]:
             states = None if network is None else incremental_kernels.new_states(work, network)
@@ -281,11 +292,12 @@ class ChangeScorer:
                 most = max(1, _BUILT_NODES // (self.inputs[i].num_nodes + 8))
                 for first in range(0, len(fits), most):
                     part = fits[first : first + most]
-                    batch, _ = self._built(i, changes[part], work, with_ids=with_ids)
-                    margins[part] = log_odds(classifier.accept_probability(batch))
+                    waiting.append((part, self._built(i, changes[part], work, with_ids=with_ids)[0]))
+                    ask(_BUILT_NODES // 2)
             return []
 
         self._map(score_block, stage, progress, jobs=1 if network is None else None)
+        ask(0)
         return margins
 
     def exact_keys(
@@ -497,7 +509,9 @@ class Oracle:
     def heard(self, graphs: Sequence[Graph]) -> npt.NDArray[np.bool_]:
         """Which members reject each input, `[members, N]`: the word of one that accepts an input as it is says nothing about its change."""
         batch = GraphBatch.from_graphs(graphs)
-        return np.array([member.accept_probability(batch) < 0.5 for member in self.panel], bool).reshape(-1, len(batch))
+        return np.array([member.accept_probability(batch) <= 0.5 for member in self.panel], bool).reshape(
+            -1, len(batch)
+        )
 
     def votes_needed(self, graphs: Sequence[Graph]) -> npt.NDArray[np.int8]:
         """Votes that confirm a change of each input: most of the members that are heard, or as many as were asked for, `[N]`; 0 without a panel."""

@@ -260,14 +260,15 @@ class Chosen:
 
 def choose_recourses(task: VectorTask, candidates: Candidates, jobs: int = 1) -> Chosen:
     """The recourses, and the pairs that may be used to cover inputs."""
-    pairs = candidates.pairs
+    pairs, centres, most = candidates.pairs, candidates.centres, task.algorithm.num_counterfactuals
+    if most is not None:
+        pairs, centres = with_counterfactuals(pairs, nearest_counterfactuals(pairs, most)), None
     if task.algorithm.as_published and task.algorithm.selection == "dbscan":
         return _chosen_as_published(task, pairs, jobs)
     if task.algorithm.selection == "dbscan":
         if task.algorithm.problem == "fc":
             pairs = with_counterfactuals(pairs, nearest_counterfactuals(pairs))
         return Chosen(centres=_clustered(task, pairs, jobs), pairs=pairs)
-    centres = candidates.centres
     if centres is None:
         # Balls cover at least what the paper's clusters would.
         rng, clusters = np.random.default_rng([task.random_state, 2]), _clustered(task, pairs, jobs)
