@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -180,6 +180,7 @@ def explain_dataset(
     *,
     training: ClassifierTraining | None = None,
     overwrite: bool = False,
+    source: Mapping[str, Any] | None = None,
 ) -> Explanation:
     """Explain a classifier on a dataset and write the run folder; a finished run is returned as it is where the context resumes.
 
@@ -190,8 +191,10 @@ def explain_dataset(
             before.
         training: How to train a classifier.
         overwrite: Replace the run in the folder.
+        source: Where the data was read from and how, as JSON values; the manifest keeps it.
     """
-    task, training = explainer.task(), training or ClassifierTraining(balanced=_is_lopsided(dataset))
+    task = explainer.task()
+    training = training or ClassifierTraining(balanced=_is_lopsided(dataset), seed=task.random_state)
     request = _request(dataset, explainer, task, training)
     with (
         explainer.context.begun() as begun,
@@ -222,6 +225,7 @@ def explain_dataset(
             "agree": bool(explainer.agree),
             "ladder": ladder_facts(fitted.plausibility_.ladder),
             "search_curve": fitted.search_curve_,
+            "source": dict(source or {}),
         }
         if task.recourse == "vectors":
             save_witnesses(witnesses_of(fitted.verified_, fitted.rejects_), folder.path / WITNESSES)

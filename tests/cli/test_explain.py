@@ -6,6 +6,7 @@ Also tests comrecgc.cli.app, comrecgc.cli.summary, comrecgc.errors.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -187,6 +188,15 @@ def test_rules_are_the_default_on_a_table_and_an_archive(
     assert {"rules.npz", "classifier.safetensors", "report.html"} <= {file.name for file in folder.iterdir()}
     assert (folder / "molecules.csv").exists() == (make is molecules)
     assert run(monkeypatch, "evaluate", folder) == 0
+    read: list[str] = []
+
+    def refuse(name: str, *_: object) -> None:
+        read.append(name)
+        raise InputError("enough")
+
+    monkeypatch.setattr("comrecgc.cli.inspect.read_data", refuse)
+    assert run(monkeypatch, "evaluate", folder, "--evidence") == 2
+    assert read == [str(make(tmp_path))]  # the run knows its data
 
 
 def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(
@@ -359,6 +369,28 @@ def test_apply_uses_the_recourses_on_unseen_graphs(
     folder = finished.parent / "applied"
     assert run(monkeypatch, "apply", "--run", finished, "--dataset", "unseen", "--out", folder, "--jobs", 1) == 0
     assert json.loads((folder / "applied.json").read_text())["recourses"] == applied["recourses"]
+
+
+def test_a_terminal_without_greek_letters_is_no_error() -> None:
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    shown = subprocess.run(
+        [sys.executable, "-m", "comrecgc", "explain", "--help"], check=False, capture_output=True, env=plain
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert b"--theta" in shown.stdout
+
+
+def test_another_seed_trains_another_classifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def note(*_: object, training: ClassifierTraining, **__: object) -> None:
+        asked.append(training.seed)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("comrecgc.runs.obtain_classifier", note)
+    for seed in (0, 1):
+        run(monkeypatch, "explain", "--dataset", "planted", "--out", tmp_path / str(seed), "--seed", seed)
+    assert asked == [0, 1]
 
 
 def test_the_package_runs_as_a_module() -> None:

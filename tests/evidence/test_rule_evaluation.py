@@ -13,7 +13,14 @@ import pytest
 
 from comrecgc.errors import InputError
 from comrecgc.evidence import evaluate_run
-from comrecgc.evidence.rule_evaluation import all_places, as_networkx, carried_out, is_place, is_same
+from comrecgc.evidence.rule_evaluation import (
+    _interval_is_right,
+    all_places,
+    as_networkx,
+    carried_out,
+    is_place,
+    is_same,
+)
 from comrecgc.explanation import load_explanation
 from comrecgc.graphs import Graph, Pattern, Rule
 from comrecgc.models import ClassifierTraining, train_classifier
@@ -101,3 +108,8 @@ def test_dishonest_runs_do_not(run: Path, tmp_path: Path) -> None:
         folder.mkdir()
         replace(honest, recourses=(lie, *honest.recourses[1:])).save(folder)
         assert not all(figure.agrees for figure in evaluate_run(folder)), place
+
+
+@pytest.mark.parametrize("interval", [[0.1, []], "x", None, 3, [0.1]])
+def test_an_interval_that_is_none_is_wrong(interval: object) -> None:
+    assert not _interval_is_right({"applicable": 2, "accepted": 1, "success": 0.5, "interval": interval})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import functools
 import inspect
+import io
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -264,5 +266,8 @@ def root(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a terminal that lacks a sign, such as θ, shows another in its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()

@@ -222,7 +222,10 @@ def explain(
         explainer.task()  # what is wrong with it is said before data is read
         loaded = read_data(dataset, data_root, reading)
         folder = output or Path(f"comrecgc-{loaded.name}")
-        explanation = explain_dataset(loaded, folder, explainer, overwrite=overwrite)
+        explanation = explain_dataset(
+            loaded, folder, explainer, overwrite=overwrite,
+            source={"dataset": str(Path(dataset).resolve()) if Path(dataset).exists() else dataset, "reading": reading},
+        )  # fmt: skip
     print_summary(explanation, folder)
     if not explanation.recourses and any(entry.reason == Reason.OUT_OF_TIME for entry in explanation.uncovered):
         err.print(f"nothing was found: the time budget of {time_budget:g} s ended the search", soft_wrap=True)

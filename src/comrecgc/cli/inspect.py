@@ -207,6 +207,11 @@ def evaluate(
     loaded, gathered = None, None
     if evidence or dataset is not None:
         name = dataset or run.explanation.schema.dataset
+        source = run.explanation.facts.facts.get("source")
+        if dataset is None and isinstance(source, dict) and isinstance(source.get("dataset"), str):
+            name, stored = source["dataset"], source.get("reading")
+            known = stored if isinstance(stored, dict) else {}
+            reading = {key: known.get(key) if value in (None, False) else value for key, value in reading.items()}
         try:
             loaded = read_data(name, data_root, reading)
         except InputError as error:

@@ -45,7 +45,7 @@ def headline(explanation: Explanation) -> str:
     num = len(explanation.recourses)
     said = f"1 {what} {covers}s" if num == 1 else f"{num} {what}s {covers}"
     goal = explanation.schema.class_names[1]
-    aim = "" if goal == "accept" else f" to {goal}"
+    aim = "" if goal == "accept" else f" to reach {goal}"
     return f"{explanation.schema.dataset}{aim and ','}{aim}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
 
 

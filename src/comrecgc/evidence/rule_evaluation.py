@@ -229,7 +229,10 @@ def _interval_is_right(known: Mapping[str, Any]) -> bool:
     applicable, accepted = known.get("applicable"), known.get("accepted")
     if not isinstance(applicable, int) or not isinstance(accepted, int) or accepted > applicable:
         return False
-    stated = np.array([known.get("success", np.nan), *known.get("interval", (np.nan, np.nan))], np.float64)
+    try:
+        stated = np.array([known.get("success", np.nan), *known.get("interval", (np.nan, np.nan))], np.float64)
+    except (TypeError, ValueError):  # files may hold anything
+        return False
     wanted = np.array([accepted / max(applicable, 1), *wilson_interval(accepted, applicable)])
     return stated.shape == wanted.shape and bool(np.allclose(stated, wanted, atol=TOLERANCE))
 
