@@ -352,3 +352,11 @@ def test_a_further_change_costs_a_tenth() -> None:
     table = table_of([[1, 1, 1], [1, 1, 1]], truth=[90, 90, 90, 88, 88, 61], kinds=kinds)
     assert RuleFilter(min_truth=0.6).worth(table).tolist() == [7, 7, 7, 8, 8, 2]
     assert RuleFilter().worth(table).tolist() == [1] * 6
+
+
+def test_a_rule_that_surer_rules_leave_nothing_is_not_shown() -> None:
+    # The first rule is taken for many inputs; two surer ones then turn all of them.
+    table = table_of([[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]], truth=[70, 70, 70, 70, 99, 99, 99, 99])
+    chosen = choose(table, 3, RuleFilter(min_truth=0.6))
+    assert sorted(chosen.rules.tolist()) == [1, 2]
+    assert (chosen.gains > 0).all()

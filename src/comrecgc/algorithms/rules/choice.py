@@ -207,7 +207,10 @@ def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *
     chosen = RuleChoice(
         rules=rows[order], gains=np.zeros(0, np.int64), bound=bound, bound_by=by, num_inputs=table.num_inputs
     )
-    return chosen.of(by_trust(table, rows[order], worth) if len(weights) > 1 else rows[order], table, wishes)
+    if len(weights) == 1:
+        return chosen.of(rows[order], table, wishes)
+    found = chosen.of(by_trust(table, rows[order], worth), table, wishes)
+    return replace(found, rules=found.rules[found.gains > 0], gains=found.gains[found.gains > 0])
 
 
 def by_trust(table: RuleTable, rules: npt.NDArray[np.int64], worth: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -101,7 +101,11 @@ function chooseRules(table, wishes) {
   let { rules } = cover(table, order, wishes.num, worth, { picks });
   const spelt = picks.length ? rules : spellOut(table, order, rules, worth, wishes.num);
   if (spelt.length > rules.length) rules = cover(table, byPreference(table, spelt, table.success), wishes.num, worth).rules;
-  if (forTruth) rules = [...picks, ...byTrust(table, rules.filter((rule) => !picks.includes(rule)), worth)];
+  if (forTruth) {
+    rules = [...picks, ...byTrust(table, rules.filter((rule) => !picks.includes(rule)), worth)];
+    const { added } = reachOf(table, rules, worth);
+    rules = rules.filter((rule, k) => added[k] > 0 || picks.includes(rule)); // surer rules before it may leave it nothing
+  }
   // No choice of as many rules turns more inputs than this; it takes as long as the choice, and is asked for later.
   const boundOf = () => cover(table, order, wishes.num, asCounts(worth), { picks, bounded: true }).bound;
   return { ...reachOf(table, rules, worth), boundOf, allowed, worth };
