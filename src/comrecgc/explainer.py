@@ -160,6 +160,7 @@ class CommonRecourseExplainer:
         if context.before_search is not None:
             context.before_search()
         mined = task.algorithm.find(task, self.classifier_, inputs.rejects, self.plausibility_, context, population)
+        self.rejects_ = mined.rejects
         if not mined.complete:
             inputs.notes.append(_out_of_time(context, "the search for rules of several changes"))
         mined = count_chosen(task, mined, self.plausibility_, self.classifier_, context)

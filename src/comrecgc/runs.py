@@ -389,6 +389,7 @@ class Run:
             dataset = with_label_names(dataset, self.explanation.schema.label_names)
         else:
             dataset = over_labels_of(dataset, self.dataset)
+        dataset = replace(dataset, class_names=self.explanation.schema.class_names)
         constraint = self.explanation.parameters.get("constraint")
         if constraint not in (None, VALENCE):
             raise InputError(

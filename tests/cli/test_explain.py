@@ -356,8 +356,9 @@ def test_apply_uses_the_recourses_on_unseen_graphs(
     assert [recourse["vector"] for recourse in applied["recourses"]] == [list(r.vector or ()) for r in found.recourses]
     rejected = sum(len(recourse["covered"]) for recourse in applied["recourses"]) + len(applied["uncovered"])
     assert rejected == len(applied["inputs"]) > 0
-    assert run(monkeypatch, "apply", "--run", finished, "--dataset", "unseen", "--out", finished) == 2
-    assert "it is a folder" in capsys.readouterr().err
+    folder = finished.parent / "applied"
+    assert run(monkeypatch, "apply", "--run", finished, "--dataset", "unseen", "--out", folder, "--jobs", 1) == 0
+    assert json.loads((folder / "applied.json").read_text())["recourses"] == applied["recourses"]
 
 
 def test_the_package_runs_as_a_module() -> None:

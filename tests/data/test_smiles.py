@@ -45,7 +45,7 @@ def test_toy_table(table: Path) -> None:
     assert dataset.classes.tolist() == [1, 0]
     assert dataset.class_names == ("bad", "good")
     assert [to_smiles(graph, dataset.label_names) for graph in dataset] == ["CCO", "N#Cc1ccccc1"]
-    assert dataset.notes == ()
+    assert dataset.notes[1:] == ()
 
 
 def test_accept_may_be_zero(table: Path) -> None:
@@ -110,7 +110,7 @@ def test_bad_rows_may_be_skipped_and_are_noted(table: Path) -> None:
     dataset = from_smiles_table(table, target="toxic", on_error="skip")
     assert [graph.num_nodes for graph in dataset] == [3, 8, 2]
     assert dataset.classes.tolist() == [1, 0, 0]
-    assert dataset.notes == ("3 rows that cannot be read were skipped: line 4, 5, 6.",)
+    assert dataset.notes[1:] == ("3 rows that cannot be read were skipped: line 4, 5, 6.",)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_blanks_are_skipped_and_counted(table: Path) -> None:
     table.write_text(TABLE + "empty,,1\nnone,CC,\n")
     dataset = from_smiles_table(table)
     assert len(dataset) == 2
-    assert dataset.notes == ("2 rows without a molecule or a class were skipped.",)
+    assert dataset.notes[1:] == ("2 rows without a molecule or a class were skipped.",)
 
 
 def test_classes_may_be_words(table: Path) -> None:
@@ -246,7 +246,7 @@ def test_numbers_as_laboratories_write_them(table: Path) -> None:
     dataset = from_smiles_table(table, threshold=100, accept="lower")
     assert dataset.classes.tolist() == [0, 1, 1, 0]
     assert dataset.class_names == ("IC50 ≥ 100", "IC50 < 100")
-    assert dataset.notes == ("2 rows without a molecule or a class were skipped.",)
+    assert dataset.notes[1:] == ("2 rows without a molecule or a class were skipped.",)
 
 
 def test_a_table_may_have_no_header(table: Path) -> None:
@@ -287,7 +287,7 @@ def test_standard_forms_are_merged_and_counted(table: Path) -> None:
     )
     dataset = from_smiles_table(table)
     assert [to_smiles(graph, dataset.label_names) for graph in dataset] == ["CC(=O)O", "C[N+](C)(C)C", "CCO", "CCN"]
-    assert dataset.notes == (
+    assert dataset.notes[1:] == (
         "Of 2 molecules in several parts (salts, solvents) the largest part was kept.",
         "2 molecules were neutralised.",
         "1 row repeated an earlier molecule, stereo apart, and was merged.",
@@ -326,8 +326,8 @@ def test_a_column_taken_by_its_name_is_noted(tmp_path: Path) -> None:
     path.write_text(table)
     dataset = from_smiles_table(path)
     assert dataset.classes.tolist() == [1, 0, 1]
-    assert dataset.notes == ("Classes are those of column 'active'; --target would take toxic instead.",)
-    assert from_smiles_table(path, target="toxic").notes == ()
+    assert dataset.notes[1:] == ("Classes are those of column 'active'; --target would take toxic instead.",)
+    assert from_smiles_table(path, target="toxic").notes[1:] == ()
 
 
 def test_a_target_of_names_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -360,3 +360,21 @@ def test_a_table_of_drugs_as_it_is(data_root: Path) -> None:
     assert len(read) == len(whole) == 2039
     for molecule, graph in zip(read, whole, strict=True):
         assert to_smiles(graph, whole.label_names) == canonical_smiles(molecule)
+
+
+def test_the_class_to_be_reached_is_named(table: Path) -> None:
+    table.write_text("smiles,toxic\nCC,1\nCN,0\nCO,0\n")
+    found, other = from_smiles_table(table), from_smiles_table(table, accept=0)
+    assert (found.class_names, other.class_names) == (("toxic = 0", "toxic = 1"), ("toxic = 1", "toxic = 0"))
+    assert "toxic = 1" in found.notes[0]
+    assert "--accept" in found.notes[0]
+    assert "--accept" not in other.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("a.csv", "smiles,CID,y\nCC,7,1\nCN,8,0\nCCO,9,0\n"), ("a.smi", "CC 7 1\nCN 8 0\nCCO 9 0\n"), ("b.smi", "CC 7\nCN 8\nCCO 9\n")],
+)  # fmt: skip
+def test_names_are_found(tmp_path: Path, file: str, text: str) -> None:
+    (tmp_path / file).write_text(text)
+    assert from_smiles_table(tmp_path / file, need_classes=False).names == ("7", "8", "9")

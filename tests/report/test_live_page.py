@@ -18,6 +18,7 @@ import pytest
 
 from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.rules.choice import KINDS, LEAST_TRUTH, RuleFilter, choose, held_out
+from comrecgc.errors import InputError
 from comrecgc.evidence import Evidence, RecourseEvidence
 from comrecgc.evidence.verdict import Finding, Verdict
 from comrecgc.explanation import Explanation
@@ -171,6 +172,15 @@ def check_choices(live: Explanation, page: Page) -> int:
         assert unseen == pytest.approx(measured.coverage, abs=1e-12)
         empty += not rules
     return empty
+
+
+def test_python_asks_for_truth_as_the_page_does(live: Explanation) -> None:
+    table = chooser_of(live).mined.table
+    found = live.choose(min_truth=0.8)
+    assert [it.row for it in found.recourses] == choose(table, 5, RuleFilter(min_truth=0.8)).rules.tolist()
+    assert found.coverage < live.choose(min_truth=0.0).coverage
+    with pytest.raises(InputError, match="min_truth needs a jury"):
+        roofed_explanation().choose(min_truth=0.8)
 
 
 def test_wishes_in_the_address_are_answered_and_kept(live: Explanation, page: Page) -> None:

@@ -108,10 +108,13 @@ class Rejects:
     def rejected_by(self, panel: Panel) -> Rejects:
         """Those that every member of a panel rejects too."""
         batch = GraphBatch.from_graphs(self.graphs)
-        kept = np.flatnonzero(panel.votes(batch) == 0) if self else np.zeros(0, np.int64)
-        graphs = [self.graphs[i] for i in kept.tolist()]
-        names = tuple(self.names[i] for i in kept.tolist()) if self.names else ()
-        return replace(self, indices=self.indices[kept], graphs=graphs, scores=self.scores[kept], names=names)
+        return self.take(np.flatnonzero(panel.votes(batch) == 0) if self else np.zeros(0, np.int64))
+
+    def take(self, places: npt.NDArray[np.int64]) -> Rejects:
+        """Some of them, by their places."""
+        graphs = [self.graphs[i] for i in places.tolist()]
+        names = tuple(self.names[i] for i in places.tolist()) if self.names else ()
+        return replace(self, indices=self.indices[places], graphs=graphs, scores=self.scores[places], names=names)
 
     def index(self, place: RejectPlace) -> DatasetIndex:
         """The index in the dataset of the graph at a place."""

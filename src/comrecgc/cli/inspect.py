@@ -25,7 +25,7 @@ from comrecgc.cli.app import (
     reading_data,
 )
 from comrecgc.errors import InputError
-from comrecgc.terminal import bars, out
+from comrecgc.terminal import bars, err, out
 
 
 @app.command()
@@ -123,7 +123,10 @@ def apply(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="A .json file for the result.", show_default="only a summary", rich_help_panel="Output"
+            "--out",
+            help="A .json file for the result, or a folder for it; molecules come as CSV too.",
+            show_default="only a summary",
+            rich_help_panel="Output",
         ),
     ] = None,
     jobs: Jobs = None,
@@ -131,11 +134,13 @@ def apply(
 ) -> None:
     """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or why there is none."""
     from comrecgc.cli.summary import headline, print_reasons, recourse_table
+    from comrecgc.explanation import csv_text, molecule_rows
     from comrecgc.molecules import are_types
     from comrecgc.run import RunContext, check_writable, write_text
     from comrecgc.runs import open_run
 
     if output is not None:
+        output = output if output.suffix.lower() == ".json" else output / "applied.json"
         if output.is_dir():
             raise InputError(f"Cannot write {output}: it is a folder")
         check_writable(output.parent)
@@ -145,13 +150,19 @@ def apply(
     loaded = read_data(dataset, data_root, reading, need_classes=False, label_names=known)
     with bars() as bar:
         applied = opened.apply(loaded, RunContext(jobs=jobs, time_budget=time_budget, progress=bar))
+    for warning in applied.warnings:
+        err.print(f"warning: {warning}", markup=False, soft_wrap=True)
     out.print(headline(applied), markup=False, soft_wrap=True)
     if applied.recourses:
         out.print(recourse_table(applied))
     print_reasons(applied)
     if output is not None:
         write_text(output, applied.to_json())
-        out.print(f"saved to {output}", markup=False, soft_wrap=True)
+        rows = molecule_rows(applied)
+        if rows is not None:
+            write_text(output.with_suffix(".csv"), csv_text(rows))
+        also = "" if rows is None else f", molecules to {output.with_suffix('.csv')}"
+        out.print(f"saved to {output}{also}", markup=False, soft_wrap=True)
 
 
 @app.command()

@@ -44,12 +44,17 @@ def headline(explanation: Explanation) -> str:
     what, covers = ("rule", "turn") if explanation.recourse == "rules" else ("common recourse", "cover")
     num = len(explanation.recourses)
     said = f"1 {what} {covers}s" if num == 1 else f"{num} {what}s {covers}"
-    return f"{explanation.schema.dataset}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
+    goal = explanation.schema.class_names[1]
+    aim = "" if goal == "accept" else f" to {goal}"
+    return f"{explanation.schema.dataset}{aim and ','}{aim}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
 
 
 def _reach(explanation: Explanation) -> str:
     """The share covered: of all graphs, where those shown are a sample."""
     shown = f"{explanation.coverage:.1%} of {len(explanation.inputs)} rejected graphs"
+    late = explanation.metrics.get("num_out_of_time")
+    if isinstance(late, int):
+        shown += f" (those tried of {len(explanation.inputs) + late} before the time budget ended)"
     whole, num = (explanation.metrics.get(f"population_{name}") for name in ("coverage", "inputs"))
     return (
         shown

@@ -280,13 +280,17 @@ def _classes(
         accepted = ~np.isin(data.targets, list(meaning.reject))
         names = meaning.class_names or ("reject", "accept")
         return ChosenClasses(kept=np.arange(len(accepted)), classes=accepted.astype(np.int8), class_names=names)
-    return choose_classes(
+    chosen = choose_classes(
         data.targets,
         accept=reading.accept,
         reject=reading.reject,
         names=data.maps.classes,
         source=meaning.source or name,
     )
+    if reading.accept is None and reading.reject is None:
+        said = f"To be reached is {chosen.class_names[1]!r}, the larger of two; accept (--accept) would choose another."
+        return replace(chosen, notes=(said, *chosen.notes))
+    return chosen
 
 
 def _with_attributes(

@@ -150,6 +150,8 @@ def from_smiles_table(
     notes, kept = _row_notes(table, molecules, standardiser), np.arange(len(graphs))
     if others:
         notes.insert(0, f"Classes are those of column {target!r}; --target would take {_join(others, 5)} instead.")
+    if accepting is not None and need_classes:
+        notes.insert(0, accepting.note(is_given=reading.accept is not None))
     if standardiser is not None and accepting is not None and need_classes:
         kept, more = _merge_duplicates(molecules, table)
         notes += more

@@ -38,6 +38,8 @@ _ID_NAMES = (
     "chembl_id",
     "cmpd_chemblid",
     "drug_id",
+    "cid",
+    "pubchem_cid",
 )
 _COUNTERS = (
     "",
@@ -47,7 +49,6 @@ _COUNTERS = (
     "number",
     "index",
     "row",
-    "cid",
     "unnamed:_0",
 )  # with _ID_NAMES: columns that number rows
 _BLANKS = frozenset({"", "na", "n/a", "#n/a", "nan", "null"})
@@ -259,6 +260,8 @@ def _are_smiles(cells: Sequence[str], is_smiles: Callable[[str], bool]) -> bool:
 def find_names(table: Table, others: Sequence[int | None]) -> int | None:
     """Index of a column that names molecules, by its header; None if there is none."""
     named = [place for place, name in enumerate(table.header) if _normalise(name) in _ID_NAMES and place not in others]
+    if not named and _ending(table.path) == ".smi" and len(table.header) > 1 and 1 not in others:
+        return 1  # a SMILES, then the name
     return min(named, key=lambda place: _ID_NAMES.index(_normalise(table.header[place])), default=None)
 
 
@@ -479,8 +482,13 @@ class TargetColumn:
         if self.values:
             others = [value for value in self.values if value != self.accept]
             return (others[0] if len(others) == 1 else f"not {self.accept}", self.accept or "")
-        yes = _BINARY[self.accept or "1"]
-        return (f"{self.header} = {1 - yes}", f"{self.header} = {yes}")
+        good = self.accept or "1"
+        return (f"{self.header} = {1 - _BINARY[good]}", f"{self.header} = {_BINARY[good]}")
+
+    def note(self, *, is_given: bool) -> str:
+        """Which class is to be reached."""
+        advice = "" if is_given else "; accept (--accept) would choose another"
+        return f"To be reached is the class {self.class_names[1]!r} of column {self.header!r}{advice}."
 
     def class_of(self, cell: str) -> int:
         """The class of a cell.

@@ -270,7 +270,14 @@ def _positions(before: _Side, after: _Side, label_names: Sequence[str], *, is_mo
         first = min(x for x, _ in placed.values())
         positions |= {nodes[k]: ((x - first + left) * scale, y * scale) for k, (x, y) in placed.items()}
         left += max(x for x, _ in placed.values()) - first + _GAP
-    return positions | {node: positions[other] for node, other in place_of.items()}
+    positions |= {node: positions[other] for node, other in place_of.items()}
+    for side in (before, after):  # a triple bond is straight
+        for edge in [edge for edge, kind in side.edges.items() if kind == "triple"]:
+            for end, node in (edge, edge[::-1]):
+                if len(side.neighbours(end)) == 1 and len(beside := set(side.neighbours(node)) - {end}) == 1:
+                    (x, y), (from_x, from_y) = positions[node], positions[beside.pop()]
+                    positions[end] = (2 * x - from_x, 2 * y - from_y)
+    return positions
 
 
 def _part_positions(

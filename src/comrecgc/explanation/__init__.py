@@ -3,7 +3,7 @@
 from comrecgc.explanation.assembly import VerifiedCounterfactual, explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
 from comrecgc.explanation.explanation import Explanation, Origin
-from comrecgc.explanation.folder import csv_text
+from comrecgc.explanation.folder import csv_text, molecule_rows
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, json_values
 from comrecgc.explanation.rules import (
     catalogue_of,

@@ -345,6 +345,7 @@ def _figures(mined: MinedRules, chosen: RuleChoice, task: Task[Rules], wishes: R
         "mean_cost": float(np.average(costs, weights=chosen.gains)) if chosen.gains.any() else 0.0,
         "num_rules": len(table),
         "oracle_calls": table.counts.num_scored or None,
+        "num_out_of_time": table.counts.num_out_of_time or None,
     }
 
 
@@ -361,6 +362,10 @@ def table_notes(mined: MinedRules) -> list[str]:
     table, notes = mined.table, []
     if mined.census is not None:
         notes.append(sample_note(table, mined.census))
+    if late := table.counts.num_out_of_time:
+        notes.append(
+            f"{table.num_inputs} of {table.num_inputs + late} rejected molecules were tried before the time budget ended, in random order. All figures are about these."
+        )
     if table.counts.num_left_out:
         graphs = "graph" if table.counts.most_left_out == 1 else "graphs"
         notes.append(

@@ -30,7 +30,7 @@ from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse
 from comrecgc.explanation.rules import COUNT_NOTE, explain_rules, success_figures, table_notes
 from comrecgc.explanation.vectors import apply_vectors
-from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rule, Rung, Site, carry_out, distinct_sites
+from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rule, Rung, Site, carry_out, distinct_sites
 from comrecgc.models import Classifier, predict
 from comrecgc.molecules import ladder_facts, ladder_from_facts
 from comrecgc.run import RunContext, reason_of, refusing_damage
@@ -352,6 +352,25 @@ def _first_members(
     return Reason.OFF_RUNG
 
 
+_FOREIGN = 0.02  # least share of unfamiliar nodes that is worth a warning, where it is
+_TIMES = 2.0  # this many times as large as among the inputs of the run
+
+
+def _unlike(explanation: Explanation, graphs: Sequence[Graph], ladder: Ladder) -> str | None:
+    """A warning where other graphs are unlike those that recourses were found on."""
+    familiar = ladder.familiarity
+    ours, theirs = (
+        1 - float(familiar.is_familiar(familiar.hashes(GraphBatch.from_graphs(some))).mean()) if some else 0.0
+        for some in ([it.graph for it in explanation.inputs.values()], list(graphs))
+    )
+    if theirs < max(_FOREIGN, _TIMES * ours):
+        return None
+    return (
+        f"These graphs are unlike those of {explanation.schema.dataset}: {theirs:.1%} of their nodes have neighbours as hardly any node has there "
+        f"({ours:.1%}). Neither the model nor the recourses may hold for them."
+    )
+
+
 def apply_recourses(
     explanation: Explanation,
     dataset: GraphDataset,
@@ -365,6 +384,8 @@ def apply_recourses(
     warnings = [predictions.warning] if predictions.warning else []
     notes = [*dataset.notes, f"The recourses were found on {explanation.schema.dataset}."]
     rejects = Rejects.of(dataset, predictions)
+    if unlike := _unlike(explanation, rejects.graphs, plausibility.ladder):
+        warnings.append(unlike)
     if explanation.recourse == "rules":
         applied = apply_rules(
             explanation, rejects, models.classifier, plausibility, task, context, warnings=warnings, notes=notes

@@ -335,14 +335,15 @@ REACTIVE = ("BRENK", "unstable")
 # What Brenk's catalog does not have, as compounds in catalogs are never of this kind, but changed molecules may be.
 _UNSTABLE = {
     "carbonic_or_carbamic_acid": "[OX2,NX3][CX3](=O)[OX2H1]",
-    "hemiacetal_or_hemiaminal": "[OX2H1][CX4][OX2,NX3]",
-    "aminal_of_ammonia": "[NX3H2][CX4][OX2,NX3]",
+    "hemiacetal_or_hemiaminal": "[OX2H1][CX4][OX2,NX3,n]",
+    "aminal_of_ammonia": "[NX3H2][CX4][OX2,NX3,n]",
     "halogen_beside_heteroatom": "[OX2H1,$([OX2]([#6])[#6]),$([NX3]);!$(OC(F)F)][CX4][F,Cl,Br,I]",
     "halogen_on_heteroatom": "[#7,#8][F,Cl,Br,I]",
     "enol": "[OX2H1][CX3]=[CX3]",
     "enamine_of_ammonia": "[NX3H2][CX3]=[CX3;!$(C[C,S,N]=[O,N])]",
     "enamine_of_a_ketone": "[NX3][CX3]([#6])=[CX3H2]",
     "trifluoromethyl_ketone": "[#6][CX3](=O)C(F)(F)F",
+    "bond_across_a_ring_of_six": "[#6]1~[#6]~[#6]~2~[#6]~[#6]~[#6]~1~2",
     "acyl_cyanide": "[CX3](=O)C#N",
 }
 

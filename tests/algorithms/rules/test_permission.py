@@ -6,7 +6,12 @@ Also tests comrecgc.algorithms.rules.vocabulary.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +20,24 @@ from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary
 from comrecgc.data import GraphDataset
+from comrecgc.explanation import load_explanation
 from comrecgc.graphs import Graph, Rung
-from comrecgc.molecules import BOND_NAMES, MolecularChemistry, SmartsWishes, parse_molecule, read_smiles, sanitise
+from comrecgc.molecules import (
+    BOND_NAMES,
+    REACTIVE,
+    MolecularChemistry,
+    SmartsWishes,
+    alerts_of,
+    ladder_of,
+    parse_molecule,
+    read_smiles,
+    sanitise,
+)
 from comrecgc.molecules.atoms import atom_of
+from comrecgc.runs import open_run
 from comrecgc.scoring import change_kernels
 from tests.molecules.druglike import drug_like
-from tests.stubs import Always
+from tests.stubs import Always, AvoidsLabel, explainer_of
 
 pytest.importorskip("rdkit", reason="permission needs rdkit")
 
@@ -29,7 +46,11 @@ NUM_INPUTS, NUM_ROWS = 12, 600
 
 @cache
 def dataset() -> GraphDataset:
-    parsed = [parse_molecule(read_smiles(smiles)) for smiles in drug_like(150, seed=3) if "." not in smiles]
+    return dataset_of([smiles for smiles in drug_like(150, seed=3) if "." not in smiles])
+
+
+def dataset_of(smiles: list[str]) -> GraphDataset:
+    parsed = [parse_molecule(read_smiles(each)) for each in smiles]
     names = tuple(sorted({atom for each in parsed for atom in each.atoms}))
     graphs = [Graph([names.index(atom) for atom in atoms], bonds, kinds) for atoms, bonds, kinds in parsed]
     return GraphDataset(
@@ -72,7 +93,9 @@ def test_groups_take_the_place_of_others_on_the_same_bond() -> None:
         if not same_bond(graphs[singles.input[row]], singles.change[row, 0].tolist())
     ][:200]
     assert other  # "=O by propyl" can be made,
-    assert not permission().allowed(scorer(), singles.input[other], singles.change[other]).any()  # and does not count
+    assert (
+        not permission().allowed(scorer(), singles.input[other], singles.change[other])[0].any()
+    )  # and does not count
 
 
 def test_what_is_not_looked_at_is_right() -> None:
@@ -80,7 +103,7 @@ def test_what_is_not_looked_at_is_right() -> None:
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(len(singles))[:NUM_ROWS])
     inputs, changes = singles.input[rows], singles.change[rows]
-    allowed = permission().allowed(scorer(), inputs, changes)
+    allowed, _ = permission().allowed(scorer(), inputs, changes)
     batch, _ = scorer().built(inputs, changes)
     for k, graph in enumerate(batch):
         right = sanitise(graph, dataset().label_names) is not None
@@ -110,6 +133,30 @@ def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
     oracle = Oracle(classifier=always, permission=permission())
     assert some.changes(oracle, deadline=time.monotonic() + 1000).accepted.any()
     assert not some.changes(oracle, deadline=time.monotonic() - 1).accepted.any()
+
+
+def test_figures_speak_of_the_molecules_that_were_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    chains = [end + "C" * length for length in range(1, 8) for end in ("O", "N", "F", "CC(C)")]
+    data = dataset_of([f"{chain}c1ccc({other})cc1" for chain in chains for other in ("Cl", "OC")])
+    model = AvoidsLabel(label=data.label_names.index("Cl"), num_labels=data.num_labels)
+    options: dict[str, Any] = {"max_changes": 1, "theta": 0.2, "panel": False, "jury": False}
+    whole = explainer_of(model, **options).fit(data)
+    num_looks, num_inputs = count(), len(whole.explanation_.inputs)
+    late = SimpleNamespace(monotonic=lambda: time.monotonic() if next(num_looks) < 14 else float("inf"))
+    monkeypatch.setattr("comrecgc.algorithms.rules.permission.time", late)
+    found = explainer_of(model, **options, time_budget=1000).fit(data).explanation_
+    monkeypatch.undo()
+    assert len(found.inputs) == 14 < num_inputs
+    assert list(found.inputs) != list(whole.explanation_.inputs)[:14]
+    assert found.metrics["num_out_of_time"] == num_inputs - 14
+    assert any(f"14 of {num_inputs}" in note for note in found.notes)
+    assert whole.mined_ is not None
+    turned = set(whole.rejects_.indices[np.unique(whole.mined_.table.entries.input)].tolist())
+    assert found.metrics["coverable"] == len(turned & set(found.inputs)) / 14 > 0.5
+    found.save(tmp_path)
+    again = load_explanation(tmp_path).choose(num_recourses=2)
+    assert [note for note in again.notes if "14 of" in note] == [note for note in found.notes if "14 of" in note]
+    assert list(again.inputs) == list(found.inputs)
 
 
 def test_wishes_limit_what_is_mined() -> None:
@@ -146,3 +193,52 @@ def test_groups_that_are_alerts() -> None:
     assert not is_alert(Group((5,), (), (), 0), names, on_aromatic=True)
     assert is_alert(Group((5,), (), (), 0), names)
     assert not is_alert(Group((3,), (), (), 0), names)
+
+
+def test_applied_to_other_molecules(tmp_path: Path) -> None:
+    chains = ["C" * length for length in range(1, 12)]
+    data = replace(dataset_of([f"{chain}c1ccc({other})cc1" for chain in chains for other in ("Cl", "OC")]), class_names=("bad", "good"))  # fmt: skip
+    model = AvoidsLabel(label=data.label_names.index("Cl"), num_labels=data.num_labels)
+    options: dict[str, Any] = {"max_changes": 1, "theta": 0.2, "panel": False, "jury": False}
+    explainer_of(model, **options).fit(data).save(tmp_path)
+    run = open_run(tmp_path, classifier=model)
+    parsed = parse_molecule(read_smiles("Clc1ccc(C(C)(C)OC(C)(C)C)cc1"))
+    graph = Graph([data.label_names.index(atom) for atom in parsed.atoms], parsed.bonds, parsed.bond_labels)
+    other = replace(data, graphs=(graph,), classes=np.zeros(1, np.int8), class_names=("reject", "accept"))
+    same, unlike = run.apply(data), run.apply(other)
+    assert same.schema.class_names == unlike.schema.class_names == ("bad", "good")
+    assert not any("unlike" in warning for warning in same.warnings)
+    assert any("unlike" in warning for warning in unlike.warnings)
+
+
+def test_alerts_are_looked_at_on_the_result() -> None:
+    """A hydroxy is none on benzene, and makes a catechol beside another."""
+    smiles = [
+        f"{chain}c1cccc({group})c1"
+        for chain in ("C", "CC", "CC(C)", "CC(C)(C)")
+        for group in ("O", "OC", "N(C)C", "CO", "n2cccc2")
+    ]
+    data = dataset_of([*smiles, "Cc1c[nH]cc1", "CCc1c[nH]cc1", "COc1ccccc1O", "OCc1ccccc1OC"])
+    some = ChangeScorer(inputs=data.graphs, vocabulary=Vocabulary.of(data, rung=Rung.CONNECTED, theta=0.3, min_seen=2))
+    chemistry = ladder_of(data.graphs, data.label_names).chemistry
+    assert isinstance(chemistry, MolecularChemistry)
+    singles = some.changes(Oracle(classifier=Always(1.0, data.num_labels)))
+    rows = np.flatnonzero(np.isin(singles.change[:, 0, 0], (change_kernels.ATTACH, change_kernels.DETACH)))
+    inputs, changes = singles.input[rows], singles.change[rows]
+    allowed, _ = MolecularPermission(chemistry=chemistry).allowed(some, inputs, changes)
+    met = set()
+    for k, graph in enumerate(some.built(inputs, changes)[0]):
+        before, after = sanitise(some.inputs[inputs[k]], data.label_names), sanitise(graph, data.label_names)
+        if before is not None and after is not None and allowed[k]:
+            assert set(alerts_of(after, REACTIVE)) <= set(alerts_of(before, REACTIVE))
+        met |= (
+            set()
+            if after is None or before is None
+            else set(alerts_of(after, REACTIVE)) - set(alerts_of(before, REACTIVE))
+        )
+    assert {"catechol", "hemiacetal_or_hemiaminal"} <= met
+
+
+@pytest.mark.parametrize("smiles", ["OCn1cccc1", "NCn1cccc1", "C12C=CC1C=C2", "C1CC2CCC12"])
+def test_what_falls_apart_is_an_alert(smiles: str) -> None:
+    assert set(alerts_of(read_smiles(smiles), ("unstable",)))

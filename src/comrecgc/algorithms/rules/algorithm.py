@@ -99,16 +99,16 @@ class Rules(Algorithm):
         else:
             most_rules = MOST_RULES if population is None else COUNTED_RULES
             mined = mine_rules(task, rejects, classifier, plausibility, context, most_rules=most_rules)
-            if path is not None:
+            if path is not None and not mined.table.counts.num_out_of_time:
                 save_table(path, mined.table, rejects.graphs, complete=mined.complete)
         context.clock.lap("mining")
         if population is None:
             return mined
-        scorer = change_scorer_of(task, rejects, plausibility.ladder, context.num_jobs)
+        scorer = change_scorer_of(task, mined.rejects, plausibility.ladder, context.num_jobs)
         work = CensusWork(
             index=RuleIndex.of(mined.table, scorer),
             vocabulary=scorer.vocabulary,
-            oracle=oracle_of(task, rejects, classifier, plausibility),
+            oracle=oracle_of(task, mined.rejects, classifier, plausibility),
             unanimous=plausibility.panel is not None and plausibility.panel.unanimous,
         )
         census = take_census(work, population.dataset, context)

@@ -24,6 +24,7 @@ _PLACES, _MORE_PLACES = (
 )  # places of a pair of rules in an input that are tried, beyond the best; the second where there are few of both
 _MOST_PLACES = 12_000_000  # places of all pairs in all inputs up to which more are tried
 _MANY_CHANGES = 2_000_000  # single changes of all inputs from which on no more pairs are tried than asked for
+_MOST_CHECKED = 20_000  # molecules of two changes, or three, that are looked at one by one in a round: half a minute
 _CLOSEST = 3  # places of a rule that is not accepted in an input to which more changes may be added
 _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`change_kernels.JOIN`)
 
@@ -167,7 +168,7 @@ class CompositeSearch:
         deadline: float | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.deadline, self.out_of_time = deadline, False
+        self.deadline, self.out_of_time, self.cut_short = deadline, False, False
         self.config, self.singles, self.base = config, singles, base
         self.scorer, self.oracle, self.progress = scorer, oracle, progress
         self.watch: Progress | None = None
@@ -270,6 +271,9 @@ class CompositeSearch:
             tried[pairs[:, 0], pairs[:, 1]] = True
             self.watch = self._within(stage, round_)
             made = self._make_best(left, right, pairs, weight, same=same)
+            if self.cut_short:  # made on some of the inputs alone: how often a rule works would be wrong
+                self.out_of_time = True
+                break
             done.append(made)
             accepted = made.goal > ACCEPTED
             self.sets += _sets(made.key[accepted], made.input[accepted])
@@ -314,11 +318,35 @@ class CompositeSearch:
     ) -> ChangeRows:
         """What `make` makes of those pairs that turn the most at their best places."""
         turned = np.zeros((len(pairs), len(self.base)), bool)
-        made, pair = self._made_at(left, right, pairs, turned, same=same, further=False)
-        best = np.sort(np.argsort(-(turned @ weight), kind="stable")[: self.num_kept])
+        made, pair = self._made_at(left, right, pairs, turned, same=same, further=False, permit=False)
+        best = np.argsort(-(turned @ weight), kind="stable")[: self.num_kept]
+        if self.oracle.permission is not None:
+            best = best[
+                : max(1, int(np.searchsorted(np.cumsum(turned[best].sum(axis=1)), _MOST_CHECKED, side="right")))
+            ]
+        best = np.sort(best)
+        kept = np.flatnonzero(np.isin(pair, best))
+        made, pair = self._permitted(made.take(kept), pair[kept], turned)
         most = int(np.clip(_MOST_PLACES // max(turned[best].size, 1), _PLACES, _MORE_PLACES))
         more, _ = self._made_at(left, right, pairs[best], turned[best], same=same, further=True, most_places=most)
-        return _closest(ChangeRows.concatenate([made.take(np.flatnonzero(np.isin(pair, best))), more]))
+        return _closest(ChangeRows.concatenate([made, more]))
+
+    def _permitted(
+        self, made: ChangeRows, pair: npt.NDArray[np.int64], turned: npt.NDArray[np.bool_]
+    ) -> tuple[ChangeRows, npt.NDArray[np.int64]]:
+        """The rows that count, of those that the model was asked about alone; `turned` forgets the others."""
+        if self.oracle.permission is None:
+            return made, pair
+        likely = np.flatnonzero(made.margin > ACCEPTED)
+        allowed, late = self.oracle.permission.allowed(
+            self.scorer, made.input[likely], self.singles.change[made.part[likely], 0],
+            deadline=self.deadline, progress=self.watch,
+        )  # fmt: skip
+        self.cut_short |= bool(np.isin(made.input[likely], late).any())
+        refused = likely[~allowed]
+        turned[pair[refused], made.input[refused]] = False
+        kept = np.setdiff1d(np.arange(len(pair)), refused)
+        return made.take(kept), pair[kept]
 
     def _made_at(
         self,
@@ -330,6 +358,7 @@ class CompositeSearch:
         same: bool,
         further: bool,
         most_places: int = _PLACES,
+        permit: bool = True,
     ) -> tuple[ChangeRows, npt.NDArray[np.int64]]:
         """Pairs of rules made at their best places, or further ones, where they have not turned an input; notes those that they turn now."""
         least = self.need * np.float32(1 - (self.config.further_slack if further else self.config.slack))
@@ -346,7 +375,10 @@ class CompositeSearch:
             pair, one, other = pair[some], one[some], other[some]
         inputs, part = left.made.input[one], np.concatenate([left.made.part[one], right.made.part[other]], axis=1)
         change = self.singles.change[part, 0]
-        margin, goal = self.oracle.judge(self.scorer, inputs, change, deadline=self.deadline, progress=self.watch)
+        margin, goal, late = self.oracle.judge(
+            self.scorer, inputs, change, permit=permit, deadline=self.deadline, progress=self.watch
+        )
+        self.cut_short |= bool(np.isin(inputs, late).any())
         key = composite_keys(self.singles.rule[part, 0], change)
         made = ChangeRows(key=key, input=inputs, part=part, margin=margin, goal=goal)
         accepted = np.flatnonzero(goal > ACCEPTED)

@@ -99,7 +99,7 @@ def mine_rules(
     """Mine every change of every reject, and combinations of the promising ones.
 
     With a time budget, composite rules stop being tried when the search must end, and models that only a forward pass can score are asked about
-    as many single changes as there is time for.
+    as many single changes as there is time for. Inputs that there is no time for are left out: what was tried is a random sample of all.
 
     Args:
         task: What is asked.
@@ -116,6 +116,11 @@ def mine_rules(
     counting = oracle.log_odds(rejects.graphs, base)
     most_nodes = most_nodes_of(oracle, rejects, deadline)
     singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
+    late, total = singles.out_of_time, len(rejects)
+    if 0 < len(late) < total:
+        tried = np.setdiff1d(np.arange(total), late)
+        rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)
+        scorer, base, counting = replace(scorer, inputs=rejects.graphs), base[tried], counting[tried]
     composition = Composition(most_changes=task.algorithm.max_changes)
     composites, complete = CompositeSearch(
         composition, singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
@@ -125,7 +130,8 @@ def mine_rules(
         singles, composites, scorer, base, oracle=oracle, most_rules=most_rules,
         definite=None if chemistry is None else chemistry.aromatic, progress=progress,
     )  # fmt: skip
-    mined = MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete)
+    table = replace(table, counts=replace(table.counts, num_out_of_time=total - len(rejects)))
+    mined = MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete and not len(late))
     return _exactly_applicable(mined, context.num_jobs)
 
 
@@ -315,7 +321,9 @@ def _count(
         shown += float(sizes[inputs].sum()) if oracle.sees_graphs else 0.0
         if shown > most_nodes or (deadline is not None and time.monotonic() > deadline):
             return None
-        margin, goal = oracle.judge(scorer, inputs, changes, deadline=deadline)
+        margin, goal, late = oracle.judge(scorer, inputs, changes, deadline=deadline)
+        if np.isin(inputs, late).any():
+            return None
         best = _best(mined, record, inputs, changes, margin, goal)
         impossible = np.isnan(margin) & ~np.isin(inputs, [place for place, _, _ in best])
         is_exact &= not _turns_where_parts_touch(mined, record.rule, inputs[impossible], sites[impossible], oracle)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,7 @@ class Changes:
         goal: Log-odds of what counts: `margin`, or the least of it and of what most of the panel say, `[V]`.
         num_tried: Changes of each kind that were made of each input, `[kinds, N]`, those among them that are not kept here.
         num_untried: Changes that were not made, since the model can be asked about so many only.
+        out_of_time: Inputs that there was no time for.
     """
 
     input: IntArray
@@ -86,6 +87,7 @@ class Changes:
     goal: FloatArray
     num_tried: npt.NDArray[np.int64]
     num_untried: int = 0
+    out_of_time: IntArray = field(default_factory=lambda: np.zeros(0, np.int32))
 
     def __len__(self) -> int:
         return len(self.input)
@@ -95,6 +97,17 @@ class Changes:
         """Which changes count as accepted, `[V]`."""
         mask: npt.NDArray[np.bool_] = self.goal > ACCEPTED
         return mask
+
+    def of_inputs(self, places: npt.NDArray[np.int64]) -> Changes:
+        """The changes of some inputs alone, by their places, increasing."""
+        rows = np.flatnonzero(np.isin(self.input, places))
+        names = ("change", "cost", "grown", "rule", "found", "margin", "goal")
+        return Changes(
+            input=np.searchsorted(places, self.input[rows]).astype(np.int32),
+            **{name: getattr(self, name)[rows] for name in names},
+            num_tried=self.num_tried[:, places],
+            num_untried=self.num_untried,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,7 +178,7 @@ class ChangeScorer:
         num_untried = 0 if some is None else len(inputs) - len(some)
         if some is not None:
             inputs, change, size, keys = inputs[some], change[some], size[some], keys[some]
-        margin, goal = oracle.judge(self, inputs, change, deadline=deadline, progress=progress)
+        margin, goal, out_of_time = oracle.judge(self, inputs, change, deadline=deadline, progress=progress)
         num_tried = np.zeros((change_kernels.NUM_KINDS, len(self.inputs)), np.int64)
         np.add.at(num_tried, (change[:, 0, 0], inputs), 1)
         if base is not None and len(inputs) > _TOO_MANY:
@@ -183,6 +196,7 @@ class ChangeScorer:
             goal=goal,
             num_tried=num_tried,
             num_untried=num_untried,
+            out_of_time=out_of_time,
         )
 
     def some_places(
@@ -412,6 +426,20 @@ class ChangeScorer:
         return found
 
 
+class Judgement(NamedTuple):
+    """What models make of rows of changes.
+
+    Args:
+        margin: Log-odds of accept, `[V]`; NaN where a row does not count.
+        goal: Log-odds of what counts, `[V]`.
+        out_of_time: Inputs that there was no time for; their rows do not count.
+    """
+
+    margin: FloatArray
+    goal: FloatArray
+    out_of_time: IntArray
+
+
 @dataclass
 class Tally:
     """How many changed graphs the explained model was asked about: oracle calls, as others name them."""
@@ -453,6 +481,10 @@ class Oracle:
         """Votes of the panel that decide."""
         return len(self.panel) // 2 + 1 if self.needed is None else self.needed
 
+    def of_inputs(self, places: npt.NDArray[np.int64]) -> Oracle:
+        """The same for some of the inputs."""
+        return replace(self, folds=None if self.folds is None else self.folds[places])
+
     def log_odds(self, graphs: Sequence[Graph], base: FloatArray) -> FloatArray:
         """Log-odds of what counts, of graphs as they are; `base` are those of accept."""
         if not self.confirm:
@@ -467,33 +499,36 @@ class Oracle:
         inputs: IntArray,
         changes: IntArray,
         *,
+        permit: bool = True,
         deadline: float | None = None,
         progress: Progress | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Log-odds of accept, and of what counts, `[V]` each, after each row of changes; NaN where they do not count.
+    ) -> Judgement:
+        """Log-odds of accept, and of what counts, after each row of changes.
 
         Args:
             scorer: Makes changes.
             inputs: Whom each row changes, `[V]`.
             changes: The changes, `[V, k, 4]`.
-            deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts; the others do not count.
+            permit: Whether rows that are not permitted are told apart already.
+            deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts.
             progress: Called as work proceeds.
         """
         margin = scorer.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
         self.tally.graphs += int(np.isfinite(margin).sum())
-        if self.permission is not None:
+        late = np.zeros(0, np.int32)
+        if permit and self.permission is not None:
             likely = np.flatnonzero(margin > ACCEPTED)
-            permitted = self.permission.allowed(
+            permitted, late = self.permission.allowed(
                 scorer, inputs[likely], changes[likely], deadline=deadline, progress=progress
             )
             margin[likely[~permitted]] = np.nan
         if not self.confirm:
-            return margin, margin
+            return Judgement(margin, margin, late)
         rows = np.flatnonzero(np.isfinite(margin))
         said = np.sort([scorer.margins(member, inputs[rows], changes[rows]) for member in self.panel], axis=0)
         goal = margin.copy()
         goal[rows] = np.minimum(margin[rows], said[len(self.panel) - self.majority])
-        return margin, goal
+        return Judgement(margin, goal, late)
 
     def votes(self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray) -> npt.NDArray[np.int8]:
         """How many of the panel reject an input and accept what a row of changes makes of it, `[V]`; `NOT_ASKED` where there is no panel."""

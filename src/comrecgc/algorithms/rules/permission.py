@@ -64,37 +64,42 @@ class MolecularPermission:
         *,
         deadline: float | None = None,
         progress: Progress | None = None,
-    ) -> BoolArray:
-        """Which rows of changes count, whatever the model makes of them, `[V]`.
+    ) -> tuple[BoolArray, IntArray]:
+        """Which rows of changes count, whatever the model makes of them, `[V]`, and the inputs that there was no time for.
+
+        Inputs are looked at in a random order, so that those looked at by the deadline are a fair sample of all.
 
         Args:
             scorer: Carries out changes.
             inputs: Whom each row changes, `[V]`, not decreasing.
             changes: The changes, `[V, k, 4]`.
-            deadline: When to stop, as `time.monotonic()` counts; what was not looked at by then is not allowed.
+            deadline: When to stop, as `time.monotonic()` counts; rows of inputs that were not looked at by then do not count.
             progress: Called as work proceeds.
         """
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(scorer.inputs) + 1))
         unusual = self._unusual(scorer.vocabulary.groups)
-        for i in np.unique(inputs).tolist():
-            rows = order[bounds[i] : bounds[i + 1]]
+        hetero = np.array([not self.chemistry.carbons[group.labels[0]] for group in scorer.vocabulary.groups] + [False])
+        trying = np.random.default_rng(0).permutation(len(scorer.inputs)).astype(np.int32)
+        for done, i in enumerate(trying.tolist()):
             if deadline is not None and time.monotonic() > deadline:
-                mask[rows] = False
-                continue
+                untried = np.sort(trying[done:])
+                mask[np.isin(inputs, untried)] = False
+                return mask, untried
+            rows = order[bounds[i] : bounds[i + 1]]
             graph = scorer.inputs[i]
             if self.chemistry.has_types:
                 mask[rows] = self._keeps_bonds(graph, changes[rows], scorer.vocabulary.groups)
                 rows = rows[mask[rows]]
             if not self.wishes:
-                rows = rows[self._in_doubt(graph, changes[rows], unusual)]
+                rows = rows[self._in_doubt(graph, changes[rows], unusual, hetero)]
             if len(rows):
                 batch, origin = scorer.changed(i, changes[rows])
                 mask[rows] = self.permits(graph, batch, origin)
             if progress is not None:
-                progress("checking molecules", i + 1, len(scorer.inputs), "")
-        return mask
+                progress("checking molecules", done + 1, len(scorer.inputs), "")
+        return mask, np.zeros(0, np.int32)
 
     def permits(self, graph: Graph, batch: GraphBatch, origin: npt.NDArray[np.int32]) -> BoolArray:
         """Which molecules made of one count.
@@ -158,8 +163,8 @@ class MolecularPermission:
         mask: BoolArray = (~swaps | (bonds[first, second] == hangs_on[value])).all(axis=1)
         return mask
 
-    def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray) -> BoolArray:
-        """Rows to look at, `[V]`."""
+    def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray, hetero: BoolArray) -> BoolArray:
+        """Rows to look at, `[V]`; groups that are unusual, or begin with a heteroatom, are known."""
         changing = change_kernels
         if self.chemistry.charges[graph.labels].any():
             return np.ones(len(changes), bool)
@@ -175,17 +180,19 @@ class MolecularPermission:
         aromatic = self.chemistry.aromatic[graph.labels[np.maximum(first, 0)]].astype(np.int64)
         doubt |= gives & unusual[aromatic, np.where(gives, value, -1)]
         if self.avoid_alerts:
-            doubt |= gives & self._beside_heteroatoms(graph)[np.maximum(first, 0)]
+            doubt |= (gives | takes) & self._beside_heteroatoms(graph)[np.maximum(first, 0)]
+            # On a ring, one heteroatom may make an alert with another: a hydroxy beside a hydroxy is a catechol.
+            doubt |= gives & (aromatic > 0) & hetero[np.where(gives, value, -1)]
         mask: BoolArray = doubt.any(axis=1)
         return mask
 
     def _beside_heteroatoms(self, graph: Graph) -> BoolArray:
-        """Aliphatic atoms that are no carbon, or have a neighbour that is none, `[n]`."""
+        """Atoms that are no carbon, and aliphatic ones that have a neighbour that is none, `[n]`."""
         other = ~self.chemistry.carbons[graph.labels]
         mask = other.copy()
         for side in range(2):
             mask[graph.edges[other[graph.edges[:, 1 - side]], side]] = True
-        return mask & ~self.chemistry.aromatic[graph.labels]
+        return other | (mask & ~self.chemistry.aromatic[graph.labels])
 
 
 def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, label_names: Sequence[str]) -> bool:

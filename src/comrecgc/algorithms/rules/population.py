@@ -247,7 +247,7 @@ def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, se
         part = order[size : size + sample]
         rejected += len(predict(classifier, [dataset.graphs[i] for i in part.tolist()]).rejects)
         size += len(part)
-    return FullDataset(dataset=dataset, studied=np.sort(order[:size]))
+    return None if size == len(dataset) else FullDataset(dataset=dataset, studied=np.sort(order[:size]))
 
 
 def _shuffled(dataset: GraphDataset, seed: int) -> npt.NDArray[np.int64]:

@@ -112,12 +112,14 @@ class MiningCounts:
         most_left_out: Inputs that any of those turns at most.
         num_scored: Graphs that the explained model was asked about, inputs included; 0 where nobody counted.
         num_untried: Changes that it was not asked about, since there was no time for so many.
+        num_out_of_time: Inputs that there was no time for; the table does not speak of them.
     """
 
     num_left_out: int = 0
     most_left_out: int = 0
     num_scored: int = 0
     num_untried: int = 0
+    num_out_of_time: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
