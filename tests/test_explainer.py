@@ -308,7 +308,7 @@ def test_unseen_graphs_get_the_same_recourses() -> None:
 
 def test_models_explained_at_once_all_accept_what_all_rejected() -> None:
     dataset, first, second = trees(120), Shortcut(), Shortcut(unless=1)
-    options: dict[str, Any] = {"theta": 0.4, "num_recourses": 2, "max_changes": 1}
+    options: dict[str, Any] = {"theta": 0.4, "num_recourses": 2, "max_changes": 1, "jury": False}
     alone = explainer_of(first, panel=False, changes="connected", **options).fit(dataset).explanation_
     both = explainer_of(first, agree=[second], **options).fit(dataset).explanation_
     assert both.changes == "confirmed"
