@@ -50,12 +50,14 @@ def test_counts_are_those_of_a_counter(many: list[Graph]) -> None:
     names = [[(radius, name) for radius in (0, 1) for name in by_hand(graph, radius)] for graph in many]
     common = [name for name, num in Counter(name for one in names for name in set(one)).items() if num >= 2]
     wanted = sorted(tuple(Counter(one)[name] for one in names) for name in common)
-    assert sorted(map(tuple, table.T.astype(int).tolist())) == wanted
+    assert sorted(map(tuple, table[:, :-3].T.astype(int).tolist())) == wanted
+    sizes = [(graph.num_nodes, graph.num_edges, graph.num_edges - graph.num_nodes) for graph in many]
+    assert [tuple(row) for row in table[:, -3:].astype(int).tolist()] == sizes
 
 
 def test_unknown_neighbourhoods_are_not_counted() -> None:
     known = Graph(np.array([0, 0], np.int32), np.array([[0, 1]], np.int32))
     other = Graph(np.array([1, 1], np.int32), np.array([[0, 1]], np.int32))
     counts = NeighbourhoodCounts.of(GraphBatch.from_graphs([known, known]), 2)
-    assert counts.count(GraphBatch.from_graphs([other])).sum() == 0
-    assert counts.count(GraphBatch.from_graphs([known])).tolist() == [[2.0, 2.0, 2.0]]
+    assert counts.count(GraphBatch.from_graphs([other])).tolist() == [[0.0, 0.0, 0.0, 2.0, 1.0, -1.0]]
+    assert counts.count(GraphBatch.from_graphs([known])).tolist() == [[2.0, 2.0, 2.0, 2.0, 1.0, -1.0]]

@@ -1,7 +1,8 @@
 """Counts of neighbourhoods: what models that are no networks see of a labelled graph.
 
 The neighbourhood of a node at radius r is its label and, edge labels included, the neighbourhoods of its neighbours at radius r − 1 (Weisfeiler-Lehman;
-for molecules these are Morgan's). A graph becomes the numbers of its nodes that have each neighbourhood.
+for molecules these are Morgan's). A graph becomes the numbers of its nodes that have each neighbourhood, and its size: what no neighbourhood shows, such as the number
+of rings, is in that.
 """
 
 from __future__ import annotations
@@ -51,17 +52,19 @@ class NeighbourhoodCounts:
         return cls(colours=np.sort(colours[common]), radius=radius)
 
     def count(self, batch: GraphBatch) -> npt.NDArray[np.float32]:
-        """How many nodes of each graph have each neighbourhood, `[B, C]`."""
+        """How many nodes of each graph have each neighbourhood; nodes, edges and how many more edges than nodes there are, `[B, C + 3]`."""
         num, graph_of_node = len(self.colours), batch.graph_of_node()
         table = np.zeros(len(batch) * num, np.float32)
-        if not num:
-            return table.reshape(len(batch), 0)
+        nodes, edges = batch.node_counts(), batch.edge_counts()
+        size = np.stack([nodes, edges, edges - nodes], axis=1).astype(np.float32)
         for colours in node_colours(batch, self.radius):
+            if not num:
+                break
             place = np.minimum(np.searchsorted(self.colours, colours), num - 1)
             known = self.colours[place] == colours
             cells = graph_of_node[known] * num + place[known]
             table += np.bincount(cells, minlength=len(table)).astype(np.float32)
-        return table.reshape(len(batch), num)
+        return np.concatenate([table.reshape(len(batch), num), size], axis=1)
 
 
 def node_colours(batch: GraphBatch, radius: int) -> Sequence[KeyArray]:
