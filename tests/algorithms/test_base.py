@@ -107,3 +107,9 @@ def test_margins_stay_inside_the_limits() -> None:
     assert inside(0.1, 1e-5) == pytest.approx(0.1 - 1e-5)
     assert 0 < inside(1e-5, 2e-5) < 1e-5  # of a small limit the margin is a share
     assert accepted(1e-5) > 0.5
+
+
+@pytest.mark.parametrize("value", [5, [5], {"N": 1}])
+def test_texts_must_be_texts(value: Any) -> None:
+    with pytest.raises(InputError, match="protect must be a list of texts"):
+        Rules(protect=value)

@@ -315,7 +315,10 @@ def _checked(known: Field[Any], value: Any) -> Any:
     if kind == "Any" or (value is None and "None" in kind):
         return value
     if kind.startswith("tuple"):
-        return (value,) if isinstance(value, str) else tuple(value)
+        values = (value,) if isinstance(value, str) else value
+        if not isinstance(values, list | tuple) or ("str" in kind and not all(isinstance(one, str) for one in values)):
+            raise InputError(f"{known.name} must be a list of texts (got {value!r})")
+        return tuple(values)
     if choices and isinstance(value, str):
         if value not in choices:
             wanted = f"one of {', '.join(choices)}" if kind == "str" else f"a positive number or {choices[0]!r}"
