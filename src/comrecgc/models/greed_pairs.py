@@ -33,7 +33,7 @@ from comrecgc.graphs import (
     path_graphs,
     pointers,
 )
-from comrecgc.models.edit_distance import NodeMapping, edit_path, map_pairs
+from comrecgc.models.edit_distance import SWEEPS, NodeMapping, edit_path, map_pairs
 from comrecgc.run import Engine, LocalEngine, Progress
 
 KINDS = ("far", "near", "chain", "path")
@@ -95,7 +95,7 @@ class PairGenerator:
     far_size: int = 12
     near_size: int = 7
     chain_size: int = 7
-    sweeps: int = 20
+    sweeps: int = SWEEPS
     engine: Engine = field(default_factory=LocalEngine)
 
     def generate(
