@@ -185,8 +185,9 @@ class Jury:
         said = _asked((*self.choosing, *self.reporting), after, folds)
         earlier = _asked(self.reporting, before, folds)
         chose, later = said[:, : len(self.choosing)], said[:, len(self.choosing) :]
-        # The estimate that chose is too high for what it chose; that of the others is not.
-        expected = (self._choosing_stack.probability(chose) + self._reporting_stack.probability(later)) / 2
+        # The estimate that chose is too high for what it chose. Where the others do not share it, hardly anything is left of the harmonic mean.
+        ours, theirs = self._choosing_stack.probability(chose), self._reporting_stack.probability(later)
+        expected = 2 * ours * theirs / np.maximum(ours + theirs, 1e-9)
         for model in (*self.guests, *others):
             earlier = np.c_[earlier, model.accept_probability(before)]
             later = np.c_[later, model.accept_probability(after)]
@@ -210,7 +211,7 @@ class JuryReport:
     """What a jury says of some results.
 
     Args:
-        expected: How likely each truly is of the class accept: the mean of what members that chose and members that did not say, `[B]`.
+        expected: How likely each truly is of the class accept: the harmonic mean of what members that chose and members that did not say, `[B]`.
         heard: Which reporting members reject the input, so that their word counts, `[B, m]`.
         agree: Which of those accept the result, `[B, m]`.
     """
