@@ -139,7 +139,7 @@ def test_the_examples_of_models_of_molecules_run(
     names: dict[str, Any] = {}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)  # noqa: S102
     explanation = names["explanation"]
-    assert explanation.coverage > 0.4
+    assert explanation.coverage > 0.3
     assert any("nitro" in recourse.summary for recourse in explanation.recourses)
     for recourse in explanation.recourses:
         for member in recourse.covered:

@@ -82,8 +82,6 @@ class CommonRecourseExplainer:
         agree: Further classifiers, or files of them, that are explained at the same time: inputs are the graphs that all of them and the
             model reject, and counterfactuals must be accepted by all. They take the place of the panel, and changes are "confirmed".
         random_state: Seed of everything random.
-        strict: Stop where the model answers otherwise about the graphs as they are held here than about the user's own `Data`, or where it is random;
-            False goes on with a warning.
         context: How the run goes: time budget, cores, progress, checkpoints.
 
     Attributes:
@@ -111,7 +109,6 @@ class CommonRecourseExplainer:
     jury: Sequence[Classifier | Callable[..., Any] | str | Path] | bool | None = None
     agree: Sequence[Classifier | Callable[..., Any] | str | Path] = ()
     random_state: int = 0
-    strict: bool = True
     context: RunContext = RunContext()  # noqa: RUF009  # frozen
 
     def fit(self, graphs: Graphs) -> Self:
@@ -129,7 +126,7 @@ class CommonRecourseExplainer:
             self.classifier_ = self._classifier(self.dataset_)
             if not has_classes and self.threshold is None and getattr(self.classifier_, "num_scores", None) == 1:
                 self.dataset_ = replace(self.dataset_, notes=(*self.dataset_.notes, _ONE_NUMBER))
-            doubts = check_own_data(self.classifier_, self.dataset_, strict=self.strict)
+            doubts = check_own_data(self.classifier_, self.dataset_, strict=self.context.strict)
             population = self._population(task)
             study = self.dataset_ if population is None else population.study
             inputs = _Inputs.of(study, self.classifier_, population, has_classes=has_classes)

@@ -27,6 +27,21 @@ _NEVER = ("edge_index", "y", "batch", "ptr", "num_nodes", "face", "adj_t")
 _ENCODINGS = ("_pe", "pe", "degree", "laplacian", "eig")
 
 
+@dataclass(frozen=True, eq=False)
+class EdgeRows:
+    """Where the row of an edge is found.
+
+    Args:
+        pairs: The nodes that each row joins, as `first · N + second`, increasing, `[E]`.
+        rows: The row of each of these pairs, `[E]`.
+        labels: Label of each row, `[E]`; None where edges have no labels.
+    """
+
+    pairs: LongArray
+    rows: LongArray
+    labels: IntArray | None
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Attributes:
     """Tensors of all nodes, edges and graphs of a dataset, and where each graph's begin.
@@ -39,9 +54,7 @@ class Attributes:
         node_ptr: Where the nodes of each graph begin, `[B+1]`.
         nodes: Tensors with a row per node and then one per label, `[N + L, …]`.
         edges: Tensors with a row per row of the edges and then one per edge label, `[E + K, …]`.
-        pairs: The nodes that each row of the edges joins, as `first · N + second`, increasing, `[E]`.
-        edge_rows: The row of each of these pairs, `[E]`.
-        edge_labels: Label of each row of the edges, `[E]`; None where edges have no labels.
+        edge_rows: Where the row of an edge is found.
         graphs: Tensors with a row per graph, `[B, …]`.
         by_label: Whether labels say all that there is in `nodes` and `edges`.
         left_out: Tensors that are not passed on, and why.
@@ -55,9 +68,7 @@ class Attributes:
     node_ptr: LongArray
     nodes: Mapping[str, Tensor]
     edges: Mapping[str, Tensor]
-    pairs: LongArray
-    edge_rows: LongArray
-    edge_labels: IntArray | None
+    edge_rows: EdgeRows
     graphs: Mapping[str, Tensor]
     by_label: bool = True
     left_out: Mapping[str, str]
@@ -109,9 +120,7 @@ class Attributes:
             node_ptr=node_ptr,
             nodes=_with_rows(nodes, typical, labels, "x", features),
             edges=_with_rows(edges, typical_edges, kinds, "edge_attr", edge_features),
-            pairs=codes[order],
-            edge_rows=order,
-            edge_labels=edge_labels,
+            edge_rows=EdgeRows(codes[order], order, edge_labels),
             graphs=graphs,
             left_out=left_out,
             transform=transform,
@@ -126,11 +135,11 @@ class Attributes:
 
     def with_typical_of(self, known: Attributes) -> Attributes:
         """The same with the typical nodes and edges of other data over the same labels."""
-        num_nodes, num_edges = len(self.labels), len(self.pairs)
+        num_nodes, num_edges = len(self.labels), len(self.edge_rows.pairs)
         return replace(
             self,
             nodes=_with_typical(self.nodes, known.nodes, num_nodes, len(known.labels)),
-            edges=_with_typical(self.edges, known.edges, num_edges, len(known.pairs)),
+            edges=_with_typical(self.edges, known.edges, num_edges, len(known.edge_rows.pairs)),
             by_label=self.by_label and known.by_label,
         )
 
@@ -207,7 +216,7 @@ class Attributes:
         total = len(self.labels)
         typical = total + batch.labels.astype(np.int64)
         kinds = np.zeros(len(batch.edges), np.int64) if batch.edge_labels is None else batch.edge_labels
-        typical_edges = np.tile(len(self.pairs) + kinds.astype(np.int64), 2)
+        typical_edges = np.tile(len(self.edge_rows.pairs) + kinds.astype(np.int64), 2)
         if batch.ids is None or self.by_label:
             return typical, typical_edges, np.ones(len(typical), bool)
         source = batch.sources()[batch.graph_of_node()]
@@ -216,21 +225,21 @@ class Attributes:
         rows = np.where(old, rows, 0)
         same = old & (self.labels[rows] == batch.labels)
         node_rows = np.where(same, rows, typical)
-        if not self.edges or not len(self.pairs):
+        if not self.edges or not len(self.edge_rows.pairs):
             return node_rows, typical_edges, ~same
         ends = batch.edges
         both_old = old[ends[:, 0]] & old[ends[:, 1]]
         forward, backward = (self._find(rows[ends[:, one]], rows[ends[:, 1 - one]], both_old) for one in (0, 1))
         found = np.concatenate([np.where(forward >= 0, forward, backward), np.where(backward >= 0, backward, forward)])
-        if self.edge_labels is not None and batch.edge_labels is not None:
-            found[self.edge_labels[found] != np.tile(batch.edge_labels, 2)] = -1
+        if self.edge_rows.labels is not None and batch.edge_labels is not None:
+            found[self.edge_rows.labels[found] != np.tile(batch.edge_labels, 2)] = -1
         return node_rows, np.where(found >= 0, found, typical_edges), ~same
 
     def _find(self, first: LongArray, second: LongArray, mask: npt.NDArray[np.bool_]) -> LongArray:
         """The row of the edges from each node to another; -1 where there is none."""
         codes = first * len(self.labels) + second
-        place = np.minimum(np.searchsorted(self.pairs, codes), len(self.pairs) - 1)
-        return np.where(mask & (self.pairs[place] == codes), self.edge_rows[place], -1)
+        place = np.minimum(np.searchsorted(self.edge_rows.pairs, codes), len(self.edge_rows.pairs) - 1)
+        return np.where(mask & (self.edge_rows.pairs[place] == codes), self.edge_rows.rows[place], -1)
 
 
 def medoids(labels: npt.NDArray[Any], rows: npt.NDArray[Any], num_labels: int) -> LongArray:

@@ -25,7 +25,7 @@ _ASKED = 500  # graphs that are compared
 _ALONE = 24  # graphs that are asked about one by one
 _FEW = 2  # graphs, or one in a hundred, whose answers may differ
 _CHUNK = 64  # of the user's graphs asked about together
-_GO_ON = "strict=False goes on all the same"
+_GO_ON = "RunContext(strict=False) goes on all the same"
 
 
 def check_own_data(classifier: Classifier, dataset: GraphDataset, *, strict: bool = True) -> list[str]:

@@ -50,6 +50,8 @@ class RunContext:
         resume: Go on from what that folder holds; the answer is the same as without the interruption.
         started: When the time budget began, as `time.monotonic()` counts; None for when work begins.
         before_search: Called once models are trained, before the search begins.
+        strict: Stop where the model answers otherwise about the graphs as they are held here than about the user's own `Data`, or where it is
+            random; False goes on with a warning.
     """
 
     time_budget: float | None = None
@@ -61,6 +63,7 @@ class RunContext:
     resume: bool = False
     started: float | None = None
     before_search: Callable[[], None] | None = None
+    strict: bool = True
 
     def __post_init__(self) -> None:
         budget: object = self.time_budget
