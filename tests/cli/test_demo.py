@@ -24,9 +24,10 @@ def test_the_demo_finds_the_planted_groups(
     assert counts is not None
     assert int(counts[1]) > 0.85 * int(counts[2]) > 0
     assert len({recourse.summary for recourse in explanation.recourses}) == len(explanation.recourses)
-    for group in ("nitro (", "nitrosamine", "epoxide"):
+    # An epoxide is replaced whole, and not every molecule has room for that within θ.
+    for group, least in (("nitro (", 0.95), ("nitrosamine", 0.95), ("epoxide", 0.5)):
         named = [recourse for recourse in explanation.recourses if group in recourse.summary]
         assert named, [recourse.summary for recourse in explanation.recourses]
-        assert max((recourse.statistics or {})["success"] for recourse in named) >= 0.5
+        assert max((recourse.statistics or {})["success"] for recourse in named) >= least
     assert Explanation.load(tmp_path / "demo") == explanation
     assert all(recourse.share_valid in (None, 1.0) for recourse in explanation.recourses)
