@@ -154,7 +154,8 @@ def as_dataset(
         classes = None if values is not None and _are_two(values) else [0] * len(listed)
         target = None
     known = classes is None or target is not None
-    return from_pyg(listed, name=name, classes=classes, label_names=names, like=like), known
+    read = from_pyg(listed, name=name, classes=classes, label_names=names, like=like)
+    return (read if known or values is None else replace(read, values=np.array(values))), known
 
 
 def _classes_of(graphs: list[Any]) -> list[float] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NewType, overload
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.data.goals import Goal, check_numbers
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, LongArray, PackedGraphs, Schema, to_data
 from comrecgc.molecules import are_atoms, are_bonds
@@ -45,6 +46,9 @@ class GraphDataset(Sequence[Graph]):
         notes: One sentence on each way in which reading changed the data (graphs dropped, duplicates merged …).
         names: Name of each graph; empty if they have none.
         attributes: The graphs' own tensors, where they come from PyG; None where labels are all there is.
+        values: A measured number of each graph, `[len]`; None where there are classes alone.
+        value_name: What the numbers are called.
+        goal: What is to become of the numbers.
     """
 
     name: str
@@ -58,6 +62,9 @@ class GraphDataset(Sequence[Graph]):
     names: tuple[str, ...] = ()
     edge_features: npt.NDArray[np.float32] | None = None
     attributes: Attributes | None = None
+    values: npt.NDArray[np.float64] | None = None
+    value_name: str = "number"
+    goal: Goal | None = None
 
     def __post_init__(self) -> None:
         classes = np.asarray(self.classes)
@@ -115,7 +122,19 @@ class GraphDataset(Sequence[Graph]):
         names = tuple(self.names[i] for i in chosen) if self.names else ()
         packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
         graphs = tuple(self.graphs[i] for i in chosen) if packed is None else packed.subset(chosen).unpack()
-        return replace(self, graphs=graphs, classes=self.classes[chosen], names=names)
+        values = None if self.values is None else self.values[chosen]
+        return replace(self, graphs=graphs, classes=self.classes[chosen], names=names, values=values)
+
+    def aiming(self, goal: Goal) -> GraphDataset:
+        """The same graphs with a goal for their numbers: classes say which reach it, or for a relative goal which lie above the median."""
+        values = self.values
+        if values is None:
+            return replace(self, goal=goal)
+        check_numbers(values, goal, self.value_name)
+        limit = float(np.median(values)) if goal.is_relative else goal.amount
+        classes = (goal.sign * (values - limit) >= 0).astype(np.int8)
+        names = (f"{self.value_name} as it is", goal.words(self.value_name)) if goal.is_relative else (f"{self.value_name} short of {limit:g}", goal.words(self.value_name))
+        return replace(self, classes=classes, class_names=names, goal=goal)
 
     def batch(self, start: int, stop: int) -> GraphBatch:
         """The graphs from one index up to another, as flat arrays."""

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from comrecgc.models import log_odds
 from comrecgc.algorithms.base import Algorithm, VectorAlgorithm
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle, log_odds
+from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
