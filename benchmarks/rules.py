@@ -25,7 +25,7 @@ from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data.loading import load_benchmark
 from comrecgc.graphs import Rung, to_data
-from comrecgc.models import as_classifier, load_classifier, predict, log_odds
+from comrecgc.models import as_classifier, load_classifier, log_odds, predict
 
 TARGET_RATE, TARGET_RATIO = 200_000, 5
 

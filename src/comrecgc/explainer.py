@@ -20,6 +20,7 @@ from comrecgc.algorithms.vectors.candidates import choose_recourses, one_edit_le
 from comrecgc.data import Goal, GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import (
+    NUMBERS,
     Explanation,
     Origin,
     RuleChooser,
@@ -29,6 +30,7 @@ from comrecgc.explanation import (
     explain_nothing,
     explain_recourses,
     explain_rules,
+    number_facts,
     stamped,
     wishes_of,
 )
@@ -39,6 +41,7 @@ from comrecgc.models import (
     Embedder,
     EmbedderTraining,
     GoalClassifier,
+    NumberJury,
     Panel,
     PanelTraining,
     as_classifier,
@@ -156,6 +159,10 @@ class CommonRecourseExplainer:
             else:
                 found = self._fit_vectors(task, inputs, context)
             found = stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
+            if isinstance(self.classifier_, GoalClassifier):
+                jury = self.plausibility_.jury
+                numbers = number_facts(self.classifier_, self.rejects_, jury if isinstance(jury, NumberJury) else None)
+                found = found.with_facts(replace(found.facts, facts={**found.facts.facts, NUMBERS: numbers}))
             self.explanation_ = found.with_origin(Origin(self.classifier_, self.dataset_.attributes))
         return self
 
@@ -278,8 +285,16 @@ class CommonRecourseExplainer:
         goal = self.accept if isinstance(self.accept, Goal) else dataset.goal
         if goal is None:
             return dataset, has_classes
-        if self.algorithm.recourse != "rules" or self.panel or self.agree or self.threshold is not None or self.reject is not None:
-            raise InputError("A goal in numbers is for rules, without panel, agree, reject and threshold (got one of these)")
+        if (
+            self.algorithm.recourse != "rules"
+            or self.panel
+            or self.agree
+            or self.threshold is not None
+            or self.reject is not None
+        ):
+            raise InputError(
+                "A goal in numbers is for rules, without panel, agree, reject and threshold (got one of these)"
+            )
         return with_sources(dataset.aiming(goal)), False
 
     def _classifier(self, dataset: GraphDataset) -> Classifier:
@@ -380,7 +395,11 @@ class _Inputs:
 
     def describe_numbers(self, classifier: GoalClassifier, study: GraphDataset) -> None:
         """Say how far measured numbers agree with what the model answers."""
-        self.warnings = [_AT_GOAL.format(len(study), classifier.goal.words(study.value_name))] if len(study) and not self.rejects else []
+        self.warnings = (
+            [_AT_GOAL.format(len(study), classifier.goal.words(study.value_name))]
+            if len(study) and not self.rejects
+            else []
+        )
         if study.values is None or not len(study):
             return
         error = classifier.numbers(GraphBatch.from_graphs(study.graphs)) - study.values

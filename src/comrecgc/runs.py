@@ -225,6 +225,7 @@ def explain_dataset(
             file = Path(given) if isinstance(given, str | Path) else folder.path / "embedder.safetensors"
             files["embedder"] = ModelFile.of(file, folder.path)
         facts: dict[str, Any] = {
+            **fitted.explanation_.facts.facts,
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
             "panel": [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -178,7 +179,7 @@ def _group_keys(rows: Sequence[tuple[int, int, int, npt.NDArray[np.bool_] | None
     return mixed_keys(total + root)
 
 
-def _batch(labels: list[npt.NDArray[np.int32]], edges: list[npt.NDArray[np.int64]], bonds: list[npt.NDArray[np.int32]], sizes: list[int], counts: list[int]) -> GraphBatch:  # fmt: skip
+def _batch(labels: list[npt.NDArray[np.int32]], edges: list[npt.NDArray[Any]], bonds: list[npt.NDArray[np.int32]], sizes: list[int], counts: list[int]) -> GraphBatch:  # fmt: skip
     node_ptr, edge_ptr = (np.concatenate([[0], np.cumsum(it)]).astype(np.int64) for it in (sizes, counts))
     ends = np.concatenate(edges).astype(np.int64).reshape(-1, 2) + np.repeat(node_ptr[:-1], counts)[:, None]
     return GraphBatch(np.concatenate(labels).astype(np.int32), ends, node_ptr, edge_ptr, np.concatenate(bonds))
@@ -253,7 +254,11 @@ def calibrated(jury: NumberJury, dataset: GraphDataset) -> tuple[NumberJury, str
 
 
 def cross_fitted_errors(
-    pairs: Pairs, measured: npt.NDArray[np.float64], predicted: npt.NDArray[np.float64], folds: IntArray, radius: int = 1
+    pairs: Pairs,
+    measured: npt.NDArray[np.float64],
+    predicted: npt.NDArray[np.float64],
+    folds: IntArray,
+    radius: int = 1,
 ) -> dict[float, float]:
     """Root mean squared error of the change of a pair, by the weight of the prediction beside other pairs of the same rule.
 
@@ -274,3 +279,53 @@ def cross_fitted_errors(
             shrunk = total / (count + prior)
             errors[prior] += float(((rest - shrunk[rule])[within] ** 2).sum())
     return {prior: float(np.sqrt(error / max(len(rest), 1))) for prior, error in errors.items()}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EffectModel:
+    """What a change does to a number: what models predict for the very graph, corrected by measured pairs of the same rule, from general to specific.
+
+    Args:
+        prior: Pairs that the prediction weighs as much as.
+        weight: Share of the prediction that is believed where there are no pairs.
+        return_share: How much of the difference between a graph's own measurement and its prediction goes back when it is changed.
+        corrections: For each radius the keys of its rules, increasing, and what is added for each.
+    """
+
+    prior: float
+    weight: float
+    return_share: float
+    corrections: tuple[tuple[KeyArray, npt.NDArray[np.float64]], ...]
+
+    @classmethod
+    def of(cls, pairs: Pairs, measured: npt.NDArray[np.float64], predicted: npt.NDArray[np.float64], surprise: npt.NDArray[np.float64], folds: IntArray) -> EffectModel:  # fmt: skip
+        """Fit the model; weights by cross-fitting.
+
+        Args:
+            pairs: Measured pairs.
+            measured: Change of each, `[P]`.
+            predicted: What models that saw neither graph say of it, `[P]`.
+            surprise: By how much the first graph's measurement exceeds what they say of it, `[P]`.
+            folds: Part of the data that each graph belongs to.
+        """
+        design = np.stack([predicted, -surprise], axis=1)
+        weight, back = np.linalg.lstsq(design, measured, rcond=None)[0] if len(measured) else (1.0, 0.0)
+        weight, back = float(np.clip(weight, 0, 1.5)), float(np.clip(back, 0, 1))
+        errors = cross_fitted_errors(pairs, measured, weight * predicted, folds)
+        prior = min(errors, key=lambda each: errors[each])
+        rest, corrections = measured - weight * predicted, []
+        for radius in RADII[:3]:
+            keys, rule = np.unique(pairs.rules(radius), return_inverse=True)
+            added = np.bincount(rule, rest) / (np.bincount(rule) + prior)
+            corrections.append((keys, added))
+            rest = rest - added[rule]
+        return cls(prior=prior, weight=weight, return_share=back, corrections=tuple(corrections))
+
+    def change(self, pairs: Pairs, predicted: npt.NDArray[np.float64], surprise: npt.NDArray[np.float64] | None = None) -> npt.NDArray[np.float64]:  # fmt: skip
+        """Change of the number of each pair, `[P]`; `surprise` as in `of`, where the first graph was measured."""
+        change = self.weight * predicted
+        for radius, (keys, added) in zip(RADII, self.corrections, strict=False):
+            rules = pairs.rules(radius)
+            at = np.minimum(np.searchsorted(keys, rules), max(len(keys) - 1, 0))
+            change = change + (np.where(keys[at] == rules, added[at], 0.0) if len(keys) else 0.0)
+        return change if surprise is None else change - self.return_share * surprise

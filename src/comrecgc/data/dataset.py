@@ -133,7 +133,11 @@ class GraphDataset(Sequence[Graph]):
         check_numbers(values, goal, self.value_name)
         limit = float(np.median(values)) if goal.is_relative else goal.amount
         classes = (goal.sign * (values - limit) >= 0).astype(np.int8)
-        names = (f"{self.value_name} as it is", goal.words(self.value_name)) if goal.is_relative else (f"{self.value_name} short of {limit:g}", goal.words(self.value_name))
+        names = (
+            (f"{self.value_name} as it is", goal.words(self.value_name))
+            if goal.is_relative
+            else (f"{self.value_name} short of {limit:g}", goal.words(self.value_name))
+        )
         return replace(self, classes=classes, class_names=names, goal=goal)
 
     def batch(self, start: int, stop: int) -> GraphBatch:

@@ -70,7 +70,9 @@ class Goal:
 
     def words(self, name: str) -> str:
         """The goal in a few words."""
-        verb = {"raise_by": "raised by", "lower_by": "lowered by"}.get("raise_by" if self.raise_by is not None else "lower_by")
+        verb = {"raise_by": "raised by", "lower_by": "lowered by"}.get(
+            "raise_by" if self.raise_by is not None else "lower_by"
+        )
         side = "≤" if self.lower else "≥"
         return f"{name} {verb} {self.amount:g}" if self.is_relative else f"{name} {side} {self.amount:g}"
 
@@ -83,7 +85,9 @@ def read_number(cell: str, column: str) -> float:
     """The measured number in a cell; a bound is none."""
     text = cell.strip()
     if _QUALIFIED.match(text):
-        raise InputError(f"{text[:40]!r} in column {column!r} is a bound and no measured number (--skip-bad leaves such rows out)")
+        raise InputError(
+            f"{text[:40]!r} in column {column!r} is a bound and no measured number (--skip-bad leaves such rows out)"
+        )
     try:
         number = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except ValueError:
@@ -106,4 +110,6 @@ def check_numbers(numbers: FloatArray, goal: Goal, column: str) -> None:
         )
     reach = high - low if goal.is_relative else goal.amount
     if (goal.is_relative and goal.amount > reach) or (not goal.is_relative and not low <= goal.amount <= high):
-        raise InputError(f"the goal must lie within what was measured: column {column!r} has {low:g} to {high:g} (got {goal.amount:g})")
+        raise InputError(
+            f"the goal must lie within what was measured: column {column!r} has {low:g} to {high:g} (got {goal.amount:g})"
+        )

@@ -77,7 +77,9 @@ class TableReading:
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise InputError(f"threshold must be a finite number (got {self.threshold})")
         if self.goal is not None and self.threshold is not None:
-            raise InputError("threshold makes classes of numbers, and a goal keeps the numbers: only one can be given (got both)")
+            raise InputError(
+                "threshold makes classes of numbers, and a goal keeps the numbers: only one can be given (got both)"
+            )
         if (self.threshold is not None or self.to is not None) and self.accept not in (None, HIGHER, LOWER):
             raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {self.accept!r})")
         if self.class_names is not None and len(self.class_names) != 2:
@@ -180,7 +182,8 @@ def from_smiles_table(
         graphs=graphs,
         classes=np.array(molecules.classes, dtype=np.int8),
         label_names=label_names,
-        class_names=reading.class_names or (("reject", "accept") if accepting is None or goal is not None else accepting.class_names),
+        class_names=reading.class_names
+        or (("reject", "accept") if accepting is None or goal is not None else accepting.class_names),
         edge_label_names=BOND_NAMES,
         notes=tuple(notes),
         names=tuple(molecules.names) if id_column is not None else (),

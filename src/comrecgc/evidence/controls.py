@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from comrecgc.models import log_odds
 from comrecgc.algorithms.base import Algorithm, VectorAlgorithm
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
@@ -42,6 +41,7 @@ from comrecgc.models import (
     GraphClassifier,
     Panel,
     PanelTraining,
+    log_odds,
     obtain_panel,
     predict,
 )

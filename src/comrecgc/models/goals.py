@@ -62,7 +62,11 @@ class GoalClassifier:
     def over(self, dataset: GraphDataset) -> GoalClassifier:
         """The same for the graphs of a dataset, whose sources are their places."""
         model = over_dataset(self.model, dataset)
-        starts = replace(self, model=model).numbers(GraphBatch.from_graphs(dataset.graphs)) if self.goal.is_relative else np.zeros(0)
+        starts = (
+            replace(self, model=model).numbers(GraphBatch.from_graphs(dataset.graphs))
+            if self.goal.is_relative
+            else np.zeros(0)
+        )
         return replace(self, model=model, starts=starts)
 
 
@@ -85,7 +89,9 @@ def as_goal_classifier(model: Any, dataset: GraphDataset, goal: Goal) -> GoalCla
         inner, centre, unit = model, reading.threshold, reading.spread  # as_classifier made it of a regression model
     else:
         if isinstance(model, Classifier):
-            raise InputError(f"A goal needs a model that answers one number per graph (got the classifier {type(model).__name__})")
+            raise InputError(
+                f"A goal needs a model that answers one number per graph (got the classifier {type(model).__name__})"
+            )
         centre = goal.amount if dataset.values is None else float(np.mean(dataset.values))
         inner = as_classifier(model, dataset, threshold=centre)
         unit = float(inner.reading.spread)  # type: ignore[attr-defined]

@@ -62,7 +62,9 @@ def _extra_trees(seed: int) -> Any:
 def _boosted(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    return HistGradientBoostingRegressor(max_iter=80, learning_rate=0.15, max_leaf_nodes=15, min_samples_leaf=5, random_state=seed)
+    return HistGradientBoostingRegressor(
+        max_iter=80, learning_rate=0.15, max_leaf_nodes=15, min_samples_leaf=5, random_state=seed
+    )
 
 
 CHOOSING = (
@@ -112,7 +114,9 @@ class NumberJury:
     @cached_property
     def weights(self) -> tuple[FloatArray, FloatArray]:
         """Weight of each member that chooses, and that reports: none negative, and those that fit the answers out of fold best."""
-        return tuple(_weights([member.unseen for member in members], self.values) for members in (self.choosing, self.reporting))  # type: ignore[return-value]
+        return tuple(
+            _weights([member.unseen for member in members], self.values) for members in (self.choosing, self.reporting)
+        )  # type: ignore[return-value]
 
     def numbers(self, batch: GraphBatch, folds: npt.NDArray[np.int64], *, reporting: bool = False) -> FloatArray:
         """The number of each graph according to the members that choose, or to those that report, `[B]`."""
@@ -155,7 +159,8 @@ class NumberJury:
         """
         del others
         ours, theirs = (
-            self.likely(self.numbers(before, folds, reporting=who), self.numbers(after, folds, reporting=who)) for who in (False, True)
+            self.likely(self.numbers(before, folds, reporting=who), self.numbers(after, folds, reporting=who))
+            for who in (False, True)
         )
         expected = 2 * ours * theirs / np.maximum(ours + theirs, 1e-9)
         earlier, later = ask_members(self.reporting, before, folds), ask_members(self.reporting, after, folds)
@@ -211,15 +216,22 @@ def train_number_jury(
         models = train_copies(kind, counted[kind.radius], values, folds, seed + place, jobs)
         unseen = answer_by_fold(models, counted[kind.radius], folds)
         share = 1 - float(((unseen - values) ** 2).mean() / max(float(values.var()), 1e-12))
-        members.append(Juror(name=kind.name, counts=tables[kind.radius], models=models, unseen=unseen, balanced_accuracy=share))
+        members.append(
+            Juror(name=kind.name, counts=tables[kind.radius], models=models, unseen=unseen, balanced_accuracy=share)
+        )
         if progress is not None:
             progress("training the jury", len(members), len(kinds), f"{kind.name}: {share:.2f}")
     heard = [member.balanced_accuracy >= LEAST_SHARE for member in members]
     choosing = tuple(member for member, is_heard in zip(members[: len(CHOOSING)], heard, strict=False) if is_heard)
-    reporting = tuple(member for member, is_heard in zip(members[len(CHOOSING) :], heard[len(CHOOSING) :], strict=True) if is_heard)
+    reporting = tuple(
+        member for member, is_heard in zip(members[len(CHOOSING) :], heard[len(CHOOSING) :], strict=True) if is_heard
+    )
     if not choosing or not reporting:
         best = max(member.balanced_accuracy for member in members)
-        return None, f"There is no jury: models of other kinds only guess (they explain {max(best, 0):.0%} of the variance of unseen numbers)."
+        return (
+            None,
+            f"There is no jury: models of other kinds only guess (they explain {max(best, 0):.0%} of the variance of unseen numbers).",
+        )
     jury = NumberJury(choosing=choosing, reporting=reporting, folds=folds, values=values, goal=goal)
     jury = replace(jury, noise=float(np.std(jury.unseen - values)) or 1.0)
     return jury, jury.sentence

@@ -277,7 +277,7 @@ def number_scale(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     return float(np.mean(values)), float(np.std(values)) or 1.0
 
 
-def with_equal_classes(indices: LongArray, classes: LongArray) -> LongArray:
+def with_equal_classes(indices: LongArray, classes: Targets) -> LongArray:
     """Indices with those of the smaller class repeated, so that both classes have about the same number."""
     parts = [indices[classes[indices] == each] for each in (0, 1)]
     small, large = sorted(parts, key=len)

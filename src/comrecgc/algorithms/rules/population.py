@@ -28,7 +28,7 @@ from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, packed
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
-from comrecgc.models import Classifier, predict, log_odds
+from comrecgc.models import Classifier, log_odds, predict
 from comrecgc.run import RunContext, check_same_facts, load_arrays, refusing_damage, require, save_arrays
 from comrecgc.scoring import change_kernels
 
