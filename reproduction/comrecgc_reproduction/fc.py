@@ -68,7 +68,7 @@ class RandomisedGreedy:
 
     Each of `T` steps draws uniformly among the `T` graphs that raise the coverage most. A graph that raises nothing fills
     up the draw and is not added, so the graphs chosen satisfy C1. If `g` is pseudo-modular with ratio `γ`, the expected
-    coverage is at least `1 − e^(−γ)` of the best; the paper puts `γ` at `1/R` (see docs/recourse.md for where that fails).
+    coverage is at least `1 − e^(−γ)` of the best; the paper puts `γ` at `1/R` (see docs/method.md for where that fails).
 
     Args:
         num_recourses: `R`.
