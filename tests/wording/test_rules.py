@@ -82,7 +82,7 @@ CF3 = ("C C F F F", [(0, 1), (1, 2), (1, 3), (1, 4)])
         ((("C H", [(0, 1)]), ("C", []), {0: 0}), "remove H from a carbon"),
         ((("C H", [(0, 1)]), ("C C N", [(0, 1), (1, 2, "#")]), {0: 0, 1: 1}, (1,)), "attach cyano (–C≡N) to a carbon"),
         ((("O H", [(0, 1)]), ("O C O C H H H", [(0, 1), (1, 2, "="), (1, 3), (3, 4), (3, 5), (3, 6)]), {0: 0}),
-         "attach acetyl (–CO–CH3) to an oxygen"),
+         "O-acetylation: attach acetyl (–CO–CH3) to an oxygen"),
         ((("C H", [(0, 1)]), ("C C H H O H", [(0, 1), (1, 2), (1, 3), (1, 4), (4, 5)]), {0: 0}),
          "attach hydroxymethyl (–CH2–OH) to a carbon"),
         ((("C H", [(0, 1)]), ("C C H H C Cl Cl H", [(0, 1), (1, 2), (1, 3), (1, 4), (4, 5), (4, 6), (4, 7)]), {0: 0}),

@@ -87,7 +87,7 @@ def describe_rules(
         for rule, places in rules
     ]
     summaries = make_distinct(
-        [_with_motif(_summary(sentences, at.rule), at, schema) for sentences, at in zip(found, rules, strict=True)],
+        [_named(_summary(sentences, at.rule), sentences, at) for sentences, at in zip(found, rules, strict=True)],
         [sentences.surroundings for sentences in found],
         [_write_rule(at.rule, names, kinds, is_molecular=schema.is_molecular) for at in rules],
         taken,
@@ -112,9 +112,12 @@ def _summary(sentences: Sentences, rule: Rule) -> str:
     return f"{summary[: LONGEST_SUMMARY - len(where) - 1].rstrip(' ,–(')}…{where}"
 
 
-def _with_motif(summary: str, at: RuleAt, schema: Schema) -> str:
-    motif = "" if schema.is_molecular else _motif(at)
-    return summary + motif if len(summary) + len(motif) <= LONGEST_SUMMARY else summary
+def _named(summary: str, sentences: Sentences, at: RuleAt) -> str:
+    """The line with what chemists call the change before it, or the ring that it opens or closes behind it, if there is room."""
+    name = sentences.transformation if isinstance(sentences, MoleculeSentences) else ""
+    motif = "" if isinstance(sentences, MoleculeSentences) else _motif(at)
+    whole = f"{name}: {summary}" if name else summary + motif
+    return whole if len(whole) <= LONGEST_SUMMARY else summary
 
 
 def _motif(at: RuleAt) -> str:
