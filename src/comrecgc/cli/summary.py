@@ -34,9 +34,9 @@ def print_summary(explanation: Explanation, folder: Path | None) -> None:
         out.print(recourse_table(explanation))
     print_reasons(explanation)
     if folder is not None:
-        out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)
         for command, purpose in _next_commands(explanation, quote(str(folder))):
             out.print(f"next: {command}  # {purpose}", markup=False, soft_wrap=True, highlight=False)
+        out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)
 
 
 def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str]]:
