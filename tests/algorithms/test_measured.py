@@ -42,7 +42,7 @@ def test_the_same_change_in_the_same_surroundings_has_the_same_key(tmp_path: Pat
         tmp_path, ["Clc1ccccc1CCN", "Fc1ccccc1CCN", "Clc1ccccc1CCO", "Fc1ccccc1CCO", "ClCCCCCCCC", "FCCCCCCCC"]
     )
     pairs = find_pairs(dataset.graphs, dataset.num_labels)
-    small = pairs.take(pairs.size == 2)
+    small = pairs
     key = {
         pair: {
             small.rules(radius)[row]
@@ -68,7 +68,7 @@ def many(effects: dict[int, float], noise: float, count: int = 40) -> tuple[Pair
     first = np.arange(len(rule)) * 2
     keys = np.stack([rule, rule + 100], axis=1).astype(np.uint64)
     empty = np.zeros((len(rule), 4), np.uint64)
-    pairs = Pairs(first=first, second=first + 1, groups=keys, contexts=empty, sites=np.zeros((len(rule), 2, 2), np.int64), size=np.full(len(rule), 2))  # fmt: skip
+    pairs = Pairs(first=first, second=first + 1, groups=keys, contexts=empty)
     measured = np.array([effects[one] for one in rule.tolist()]) + noise * rng.normal(size=len(rule))
     return pairs, measured, rng.integers(0, 4, 2 * len(rule))
 

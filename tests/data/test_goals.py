@@ -73,7 +73,7 @@ def test_a_molecule_measured_twice_has_the_mean(tmp_path: Path) -> None:
 )
 def test_bad_numbers_are_one_line(tmp_path: Path, cells: list[str], goal: dict[str, float], words: str) -> None:
     with pytest.raises(InputError, match=words) as error:
-        from_smiles_table(table(tmp_path, cells), target="pKi", **goal)
+        from_smiles_table(table(tmp_path, cells), reading=TableReading(target="pKi", **goal))  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
 
 

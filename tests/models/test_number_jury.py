@@ -19,6 +19,7 @@ def test_a_jury_predicts_what_a_change_does() -> None:
     after = GraphBatch.from_graphs(
         [Graph(np.ones(len(graph.labels), np.int32), graph.edges) for graph in dataset.graphs]
     )
+    assert dataset.values is not None
     true = after.node_counts() - dataset.values
     for reporting in (False, True):
         change = jury.numbers(after, jury.folds, reporting=reporting) - jury.numbers(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,9 @@ from comrecgc.graphs import Graph, GraphBatch, KeyArray
 from comrecgc.models import NumberJury, mixed_keys, node_colours
 
 IntArray = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Cut = tuple[int, int, int, Mask | None]
+"""A place of a graph: the graph, the node that stays, the node that goes (-1 for none, the same where a node is relabelled), and the group that goes."""
 
 LARGEST_GROUP = 12
 """Nodes of a group that is exchanged, at most."""
@@ -40,21 +42,17 @@ class Pairs:
         second: The graph after, `[P]`.
         groups: Key of what goes and of what comes, `[P, 2]`; of each pair the smaller key goes.
         contexts: Key of the surroundings at each radius of `RADII`, `[P, 4]`.
-        sites: In each of both graphs the node that stays and the node that goes, `[P, 2, 2]`: -1 for none, and twice the same where a node is relabelled.
-        size: Nodes that go and that come, `[P]`.
     """
 
     first: IntArray
     second: IntArray
     groups: KeyArray
     contexts: KeyArray
-    sites: IntArray
-    size: IntArray
 
     def __len__(self) -> int:
         return len(self.first)
 
-    def take(self, rows: IntArray | npt.NDArray[np.bool_]) -> Pairs:
+    def take(self, rows: IntArray | Mask) -> Pairs:
         """Some of the pairs."""
         return Pairs(**{name: value[rows] for name, value in vars(self).items()})
 
@@ -70,155 +68,94 @@ def find_pairs(graphs: Sequence[Graph], num_labels: int) -> Pairs:
         graphs: The graphs, each once.
         num_labels: Size of the alphabet.
     """
-    rows = [row for place, graph in enumerate(graphs) for row in _cuts(place, graph)]
-    if not rows:
-        return _none()
-    place, kept, gone = (np.array([row[k] for row in rows], np.int64) for k in range(3))
-    size = np.array([1 if row[3] is None and row[2] >= 0 else 0 if row[3] is None else row[3].sum() for row in rows])
-    rest = np.zeros(len(rows), np.uint64)
-    contexts = np.zeros((len(rows), len(RADII)), np.uint64)
-    group = np.full(len(rows), _NOTHING)
-    for start in range(0, len(rows), _AT_ONCE):
+    cuts = [cut for place, graph in enumerate(graphs) for cut in _cuts(place, graph)]
+    place, kept, gone = (np.array([cut[k] for cut in cuts], np.int64) for k in range(3))
+    rest, contexts = np.zeros(len(cuts), np.uint64), np.zeros((len(cuts), len(RADII)), np.uint64)
+    for start in range(0, len(cuts), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        rest[part], contexts[part] = _remainder_keys(rows[part], graphs, num_labels)
-    relabelled = np.flatnonzero(kept == gone)
-    group[relabelled] = mixed_keys(
-        np.array([graphs[rows[k][0]].labels[rows[k][1]] for k in relabelled.tolist()], np.uint64) + np.uint64(77)
-    )
-    swapped = np.flatnonzero((gone >= 0) & (kept != gone))
-    group[swapped] = _group_keys([rows[k] for k in swapped.tolist()], graphs)
-    return _matched(place, kept, gone, size, rest, contexts, group)
+        colours, roots, starts = _coloured(cuts[part], graphs, num_labels)
+        rest[part] = mixed_keys(np.add.reduceat(mixed_keys(colours[-1]), starts) ^ colours[-1][roots])
+        contexts[part] = np.stack([colours[radius][roots] for radius in RADII], axis=1)
+    group = np.full(len(cuts), _NOTHING)
+    relabelled, swapped = np.flatnonzero(kept == gone), np.flatnonzero((gone >= 0) & (kept != gone))
+    labels = [graphs[cuts[k][0]].labels[cuts[k][1]] for k in relabelled.tolist()]
+    group[relabelled] = mixed_keys(np.array(labels, np.uint64) + np.uint64(77))
+    if len(swapped):
+        colours, roots, starts = _coloured([cuts[k] for k in swapped.tolist()], graphs, num_labels, inside=True)
+        group[swapped] = mixed_keys(np.add.reduceat(mixed_keys(colours[-1]), starts) + mixed_keys(colours[-1][roots]))
+    return _matched(place, rest, contexts, group)
 
 
-def _cuts(place: int, graph: Graph) -> list[tuple[int, int, int, npt.NDArray[np.bool_] | None]]:
-    """Every place of a graph: (graph, node that stays, node that goes, its group); nothing on a node; a node that may be relabelled."""
-    found: list[tuple[int, int, int, npt.NDArray[np.bool_] | None]] = []
-    for node in range(graph.num_nodes):
-        found += [(place, node, -1, None), (place, node, node, None)]
-    for stays, goes, group in _hanging(graph):
-        found.append((place, stays, goes, group))
-    return found
-
-
-def _hanging(graph: Graph) -> list[tuple[int, int, npt.NDArray[np.bool_]]]:
-    """Groups of at most `LARGEST_GROUP` nodes that hang on one edge: node that stays, node that goes, mask of the group."""
+def _cuts(place: int, graph: Graph) -> list[Cut]:
+    """Every place of a graph: nothing on a node, a node that may be relabelled, groups of at most `LARGEST_GROUP` nodes that hang on one edge."""
+    found: list[Cut] = [(place, node, goes, None) for node in range(graph.num_nodes) for goes in (-1, node)]
     neighbours: list[list[int]] = [[] for _ in range(graph.num_nodes)]
     for i, j in graph.edges.tolist():
         neighbours[i].append(j)
         neighbours[j].append(i)
-    found = []
-    for i, j in graph.edges.tolist():
-        for stays, goes in ((i, j), (j, i)):
-            seen, queue = {stays, goes}, [goes]
-            for node in queue:
-                queue += [other for other in neighbours[node] if other not in seen]
-                if node != goes and stays in neighbours[node]:
-                    break
-                seen.update(neighbours[node])
-                if len(queue) > LARGEST_GROUP:
-                    break
-            else:
-                if len(queue) <= min(LARGEST_GROUP, graph.num_nodes // 2):
-                    mask = np.zeros(graph.num_nodes, bool)
-                    mask[queue] = True
-                    found.append((stays, goes, mask))
+    for stays, goes in [*graph.edges.tolist(), *graph.edges[:, ::-1].tolist()]:
+        seen, queue = {stays, goes}, [goes]
+        for node in queue:
+            if len(queue) > LARGEST_GROUP or (node != goes and stays in neighbours[node]):
+                break
+            queue += [other for other in neighbours[node] if other not in seen]
+            seen.update(neighbours[node])
+        else:
+            if len(queue) <= graph.num_nodes // 2:
+                mask = np.zeros(graph.num_nodes, bool)
+                mask[queue] = True
+                found.append((place, stays, goes, mask))
     return found
 
 
-def _remainder_keys(rows: Sequence[tuple[int, int, int, npt.NDArray[np.bool_] | None]], graphs: Sequence[Graph], num_labels: int) -> tuple[KeyArray, KeyArray]:  # fmt: skip
-    """Key of what is left of each graph, its place marked, `[C]`, and of the surroundings of the place, `[C, 4]`."""
-    labels, edges, bonds, sizes, counts, roots = [], [], [], [], [], []
-    for place, stays, goes, group in rows:
+def _coloured(
+    cuts: Sequence[Cut], graphs: Sequence[Graph], num_labels: int, *, inside: bool = False
+) -> tuple[Sequence[KeyArray], IntArray, IntArray]:
+    """Hashes of the nodes of what is left of each graph, its place marked, or of the groups that go, the mark being the edge that they hang on; where the
+    marked node of each and its first node are."""
+    labels, edges, bonds, sizes, roots = [], [], [], [0], []
+    for place, stays, goes, group in cuts:
         graph = graphs[place]
-        mine = graph.labels.astype(np.int32, copy=True)
-        mine[stays] = 2 * num_labels if stays == goes else num_labels + mine[stays]
-        ends, kinds = graph.edges, graph.edge_labels
-        root = stays
-        if group is not None:
-            kept = ~group
-            rank = np.cumsum(kept) - 1
-            inside = kept[ends].all(axis=1)
-            mine, ends, root = mine[kept], rank[ends[inside]], int(rank[stays])
-            kinds = None if kinds is None else kinds[inside]
-        labels.append(mine)
-        edges.append(ends)
-        bonds.append(np.zeros(len(ends), np.int32) if kinds is None else kinds)
-        sizes.append(len(mine))
-        counts.append(len(ends))
-        roots.append(root)
-    batch = _batch(labels, edges, bonds, sizes, counts)
-    roots_at = batch.node_ptr[:-1] + np.array(roots)
-    colours = node_colours(batch, _ROUNDS)
-    total = np.add.reduceat(mixed_keys(colours[-1]), batch.node_ptr[:-1])
-    return mixed_keys(total ^ colours[-1][roots_at]), np.stack([colours[radius][roots_at] for radius in RADII], axis=1)
-
-
-def _group_keys(rows: Sequence[tuple[int, int, int, npt.NDArray[np.bool_] | None]], graphs: Sequence[Graph]) -> KeyArray:  # fmt: skip
-    """Key of each group, with the edge that it hangs on, `[C]`."""
-    labels, edges, bonds, sizes, counts, roots, hung = [], [], [], [], [], [], []
-    for place, stays, goes, group in rows:
-        assert group is not None
-        graph = graphs[place]
-        rank = np.cumsum(group) - 1
-        inside = group[graph.edges].all(axis=1)
+        mine, ends = graph.labels.astype(np.int32, copy=True), graph.edges
         kinds = np.zeros(graph.num_edges, np.int32) if graph.edge_labels is None else graph.edge_labels
-        tie = ((graph.edges == stays).any(axis=1)) & ((graph.edges == goes).any(axis=1))
-        hung.append(int(kinds[tie][0]))
-        labels.append(graph.labels[group])
-        edges.append(rank[graph.edges[inside]])
-        bonds.append(kinds[inside])
-        sizes.append(int(group.sum()))
-        counts.append(int(inside.sum()))
-        roots.append(int(rank[goes]))
-    if not rows:
-        return np.zeros(0, np.uint64)
-    batch = _batch(labels, edges, bonds, sizes, counts)
-    colours = node_colours(batch, LARGEST_GROUP)[-1]
-    total = np.add.reduceat(mixed_keys(colours), batch.node_ptr[:-1])
-    root = mixed_keys(colours[batch.node_ptr[:-1] + np.array(roots)] + np.array(hung, np.uint64) + np.uint64(1))
-    return mixed_keys(total + root)
+        root = goes if inside else stays
+        if inside:
+            tie = (ends == stays).any(axis=1) & (ends == goes).any(axis=1)
+            mine[root] += (2 + int(kinds[tie][0])) * num_labels
+        else:
+            mine[root] = 2 * num_labels if stays == goes else num_labels + mine[root]
+        if group is not None:
+            kept = group if inside else ~group
+            rank, within = np.cumsum(kept) - 1, kept[ends].all(axis=1)
+            mine, ends, kinds, root = mine[kept], rank[ends[within]], kinds[within], int(rank[root])
+        labels.append(mine)
+        edges.append(ends.astype(np.int64).reshape(-1, 2) + sizes[-1])
+        bonds.append(kinds)
+        roots.append(sizes[-1] + root)
+        sizes.append(sizes[-1] + len(mine))
+    node_ptr, edge_ptr = np.array(sizes), np.concatenate([[0], np.cumsum([len(ends) for ends in edges])])
+    batch = GraphBatch(np.concatenate(labels), np.concatenate(edges), node_ptr, edge_ptr, np.concatenate(bonds))
+    return node_colours(batch, LARGEST_GROUP if inside else _ROUNDS), np.array(roots), node_ptr[:-1]
 
 
-def _batch(labels: list[npt.NDArray[np.int32]], edges: list[npt.NDArray[Any]], bonds: list[npt.NDArray[np.int32]], sizes: list[int], counts: list[int]) -> GraphBatch:  # fmt: skip
-    node_ptr, edge_ptr = (np.concatenate([[0], np.cumsum(it)]).astype(np.int64) for it in (sizes, counts))
-    ends = np.concatenate(edges).astype(np.int64).reshape(-1, 2) + np.repeat(node_ptr[:-1], counts)[:, None]
-    return GraphBatch(np.concatenate(labels).astype(np.int32), ends, node_ptr, edge_ptr, np.concatenate(bonds))
-
-
-def _matched(
-    place: IntArray, kept: IntArray, gone: IntArray, size: IntArray, rest: KeyArray, contexts: KeyArray, group: KeyArray
-) -> Pairs:
+def _matched(place: IntArray, rest: KeyArray, contexts: KeyArray, group: KeyArray) -> Pairs:
     """Pairs of places with the same remainder and different groups."""
     order = np.lexsort((place, group, rest))
-    starts = np.flatnonzero(np.r_[True, rest[order][1:] != rest[order][:-1]])
-    before, after = [], []
-    for run in np.split(order, starts[1:]):
-        if len(run) < 2 or len(run) > MOST_SHARING:
-            continue
-        i, j = np.triu_indices(len(run), 1)
-        differ = (group[run[i]] != group[run[j]]) & (place[run[i]] != place[run[j]])
-        before.append(run[i[differ]])
-        after.append(run[j[differ]])
-    if not before:
-        return _none()
+    starts = np.flatnonzero(rest[order][1:] != rest[order][:-1]) + 1
+    before, after = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for run in np.split(order, starts):
+        if 2 <= len(run) <= MOST_SHARING:
+            i, j = np.triu_indices(len(run), 1)
+            differ = (group[run[i]] != group[run[j]]) & (place[run[i]] != place[run[j]])
+            before.append(run[i[differ]])
+            after.append(run[j[differ]])
     one, two = np.concatenate(before), np.concatenate(after)
-    key = np.stack([place[one], place[two], group[one].astype(np.int64), group[two].astype(np.int64), contexts[one, 2].astype(np.int64)], axis=1)  # fmt: skip
+    columns = (place[one], place[two], group[one], group[two], contexts[one, 2])
+    key = np.stack([column.astype(np.int64) for column in columns], axis=1)
     once = np.sort(np.unique(key, axis=0, return_index=True)[1])
     one, two = one[once], two[once]
-    return Pairs(
-        first=place[one],
-        second=place[two],
-        groups=np.stack([group[one], group[two]], axis=1),
-        contexts=contexts[one],
-        sites=np.stack([np.stack([kept[one], gone[one]], axis=1), np.stack([kept[two], gone[two]], axis=1)], axis=1),
-        size=size[one] + size[two],
-    )
-
-
-def _none() -> Pairs:
-    empty = np.zeros(0, np.int64)
-    keys = np.zeros((0, 2), np.uint64)
-    return Pairs(first=empty, second=empty, groups=keys, contexts=np.zeros((0, len(RADII)), np.uint64), sites=np.zeros((0, 2, 2), np.int64), size=empty)  # fmt: skip
+    groups = np.stack([group[one], group[two]], axis=1)
+    return Pairs(first=place[one], second=place[two], groups=groups, contexts=contexts[one])
 
 
 # What measured pairs say about predictions: how far these are off, and how many pairs a prediction is worth.
