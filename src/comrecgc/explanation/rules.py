@@ -56,6 +56,7 @@ from comrecgc.wording import RuleAt, Words, describe_rules
 LEAST_LIKELY = 0.5
 """Results that are less likely to reach a goal in numbers do not count: what is expected of others exceeds it."""
 
+_MOST_WEIGHED = 100  # rules whose measured pairs are looked for before any is chosen for a number
 _MOST_ROUNDS = 8  # of choosing and counting
 _MOST_TRIED = 12  # inputs looked at for each rule
 _MOST_PLACES = 6
@@ -120,6 +121,10 @@ def count_chosen(
     oracle, wishes = oracle_of(task, mined.rejects, classifier, plausibility), wishes_of(task, mined)
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()
+    if mined.table.has_jury and mined.rejects.dataset.goal is not None:
+        worth = np.bincount(mined.table.entries.rule, wishes.worth(mined.table), minlength=len(mined.table))
+        likely = np.lexsort((np.arange(len(worth)), -worth))[:_MOST_WEIGHED]
+        mined = weigh_pairs(mined, likely.tolist(), graphs, plausibility.jury)
     for _ in range(_MOST_ROUNDS):
         rows = sorted(set(choose_rules(task, mined, wishes).rows) - counted)
         if not rows:

@@ -130,7 +130,7 @@ def trust_facts(recourse: CommonRecourse, things: str, class_names: Sequence[str
         reject, accept = class_names
         words = f"of {tried} pairs that differ by exactly this change and begin as {reject}, {turned} end as {accept}"
         facts.append((f"Real {things}", words))
-    facts += [("Effect", words) for words in effect_words(known)]
+    facts += [("Effect", "; ".join(effect_words(known)))] if effect_words(known) else []
     return facts
 
 

@@ -164,6 +164,8 @@ function ruleDetail(rule) {
   const pattern = patternOf(table, rule);
   const known = statistics(table, rule);
   const parts = [written(pattern.description, "p"), factList(rule, pattern, known)];
+  const { effect } = table.known[rule] || {};
+  if (table.goal && effect && effect.length) parts.push(effectFigure(effect));
   if (table.evidence[rule]) parts.push(evidenceList(table.evidence[rule]));
   const works = examplesOf(rule, true);
   const fails = failuresOf(rule);
@@ -177,8 +179,6 @@ function ruleDetail(rule) {
   list.addEventListener("toggle", () => { if (list.open && !numbers.childElementCount) numbers.append(...links(covered)); });
   parts.push(list);
   const { pairs } = table.known[rule] || {};
-  const { effect } = table.known[rule] || {};
-  if (table.goal && effect && effect.length) parts.push(effectFigure(effect));
   if (pairs && pairs.length) parts.push(pairList(pairs));
   return parts;
 }
