@@ -161,7 +161,9 @@ class CommonRecourseExplainer:
             found = stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
             if isinstance(self.classifier_, GoalClassifier):
                 jury = self.plausibility_.jury
-                numbers = number_facts(self.classifier_, self.rejects_, jury if isinstance(jury, NumberJury) else None)
+                numbers = number_facts(
+                    self.classifier_, self.rejects_, self.dataset_, jury if isinstance(jury, NumberJury) else None
+                )
                 found = found.with_facts(replace(found.facts, facts={**found.facts.facts, NUMBERS: numbers}))
             self.explanation_ = found.with_origin(Origin(self.classifier_, self.dataset_.attributes))
         return self
@@ -395,18 +397,13 @@ class _Inputs:
 
     def describe_numbers(self, classifier: GoalClassifier, study: GraphDataset) -> None:
         """Say how far measured numbers agree with what the model answers."""
-        self.warnings = (
-            [_AT_GOAL.format(len(study), classifier.goal.words(study.value_name))]
-            if len(study) and not self.rejects
-            else []
-        )
-        if study.values is None or not len(study):
-            return
-        error = classifier.numbers(GraphBatch.from_graphs(study.graphs)) - study.values
-        share = 1 - float((error**2).mean() / max(float(study.values.var()), 1e-12))
-        self.notes.append(
-            f"The model answers {study.value_name} with a median error of {float(np.median(np.abs(error))):.2g}, {max(share, 0.0):.0%} of the variance."
-        )
+        at_goal = _AT_GOAL.format(len(study), classifier.goal.words(study.value_name))
+        self.warnings = [at_goal] if len(study) and not self.rejects else []
+        if study.values is not None and len(study):
+            error = np.abs(classifier.numbers(GraphBatch.from_graphs(study.graphs)) - study.values)
+            self.notes.append(
+                f"The model answers {study.value_name} with a median error of {float(np.median(error)):.2g}."
+            )
 
     @classmethod
     def of(

@@ -54,7 +54,7 @@ def test_a_graph_is_accepted_where_its_number_exceeds_the_threshold(goal: Goal) 
     np.testing.assert_allclose(model.numbers(batch), counting(changed), atol=1e-6)
     probability = model.accept_probability(batch)
     np.testing.assert_array_equal(probability[surplus != 0] > 0.5, surplus[surplus != 0] > 0)
-    np.testing.assert_allclose(goal.sign * model.change(probability), surplus, atol=1e-6)
+    np.testing.assert_allclose(model.unit * log_odds(probability), surplus, atol=1e-6)
 
 
 def test_nothing_reaches_a_relative_goal_as_it_is() -> None:

@@ -17,6 +17,7 @@ from comrecgc.graphs import Graph, GraphBatch, KeyArray
 from comrecgc.models import NumberJury, mixed_keys, node_colours
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Cut = tuple[int, int, int, Mask | None]
 """A place of a graph: the graph, the node that stays, the node that goes (-1 for none, the same where a node is relabelled), and the group that goes."""
@@ -180,9 +181,9 @@ def calibrated(jury: NumberJury, dataset: GraphDataset) -> tuple[NumberJury, str
         return jury, f"{jury.sentence} Its estimates weigh as much as {jury.prior:g} measured pairs."
     measured = dataset.values[pairs.second] - dataset.values[pairs.first]
     predicted = jury.unseen[pairs.second] - jury.unseen[pairs.first]
-    jury = replace(jury, noise=float(np.sqrt(((measured - predicted) ** 2).mean())) or 1.0)
-    errors = cross_fitted_errors(pairs, measured, predicted, jury.folds)
-    jury = replace(jury, prior=min(errors, key=lambda prior: errors[prior]))
+    model = EffectModel.of(pairs, measured, predicted, (dataset.values - jury.unseen)[pairs.first], jury.folds)
+    noise = float(np.sqrt(((measured - predicted) ** 2).mean())) or 1.0
+    jury = replace(jury, noise=noise, prior=model.prior, return_share=model.return_share)
     number = len(np.unique(np.stack([pairs.first, pairs.second], axis=1), axis=0))
     return jury, (
         f"{jury.sentence} Its estimate of a rule weighs as much as {jury.prior:g} measured pairs: with that weight, the changes of {number} pairs are "
@@ -191,11 +192,7 @@ def calibrated(jury: NumberJury, dataset: GraphDataset) -> tuple[NumberJury, str
 
 
 def cross_fitted_errors(
-    pairs: Pairs,
-    measured: npt.NDArray[np.float64],
-    predicted: npt.NDArray[np.float64],
-    folds: IntArray,
-    radius: int = 1,
+    pairs: Pairs, measured: FloatArray, predicted: FloatArray, folds: IntArray, radius: int = 1
 ) -> dict[float, float]:
     """Root mean squared error of the change of a pair, by the weight of the prediction beside other pairs of the same rule.
 
@@ -232,10 +229,12 @@ class EffectModel:
     prior: float
     weight: float
     return_share: float
-    corrections: tuple[tuple[KeyArray, npt.NDArray[np.float64]], ...]
+    corrections: tuple[tuple[KeyArray, FloatArray], ...]
 
     @classmethod
-    def of(cls, pairs: Pairs, measured: npt.NDArray[np.float64], predicted: npt.NDArray[np.float64], surprise: npt.NDArray[np.float64], folds: IntArray) -> EffectModel:  # fmt: skip
+    def of(
+        cls, pairs: Pairs, measured: FloatArray, predicted: FloatArray, surprise: FloatArray, folds: IntArray
+    ) -> EffectModel:
         """Fit the model; weights by cross-fitting.
 
         Args:
@@ -258,7 +257,7 @@ class EffectModel:
             rest = rest - added[rule]
         return cls(prior=prior, weight=weight, return_share=back, corrections=tuple(corrections))
 
-    def change(self, pairs: Pairs, predicted: npt.NDArray[np.float64], surprise: npt.NDArray[np.float64] | None = None) -> npt.NDArray[np.float64]:  # fmt: skip
+    def change(self, pairs: Pairs, predicted: FloatArray, surprise: FloatArray | None = None) -> FloatArray:
         """Change of the number of each pair, `[P]`; `surprise` as in `of`, where the first graph was measured."""
         change = self.weight * predicted
         for radius, (keys, added) in zip(RADII, self.corrections, strict=False):

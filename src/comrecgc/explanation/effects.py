@@ -31,18 +31,35 @@ NUMBERS = "numbers"
 """What a manifest calls the numbers of a run and their goal."""
 
 
-def number_facts(classifier: GoalClassifier, rejects: Rejects, jury: NumberJury | None) -> dict[str, Any]:
-    """The goal of a run and the numbers of its inputs, measured and predicted, as plain values."""
-    values = rejects.dataset.values
-    predicted = classifier.numbers(GraphBatch.from_graphs(rejects.graphs))
+def number_facts(
+    classifier: GoalClassifier, rejects: Rejects, dataset: GraphDataset, jury: NumberJury | None
+) -> dict[str, Any]:
+    """The goal of a run and the numbers of its inputs, measured and predicted, as plain values; `dataset` is what `rejects.indices` speak of."""
     indices = rejects.indices.tolist()
-    places = [graph.source for graph in rejects.graphs] if values is None else indices
+    predicted = classifier.numbers(GraphBatch.from_graphs(rejects.graphs)).tolist()
+    measured = [] if dataset.values is None else dataset.values[indices].tolist()
     return {
-        "name": rejects.dataset.value_name, "goal": classifier.goal.stated(), "centre": classifier.centre, "unit": classifier.unit,
+        "name": dataset.value_name, "goal": classifier.goal.stated(), "centre": classifier.centre, "unit": classifier.unit,
         "noise": None if jury is None else jury.noise, "prior": None if jury is None else jury.prior,
-        "measured": {} if values is None else {str(k): float(values[place]) for k, place in zip(indices, places, strict=True)},
-        "predicted": {str(k): float(number) for k, number in zip(indices, predicted, strict=True)},
+        "return_share": 0.0 if jury is None else jury.return_share,
+        "unseen": {} if jury is None else dict(zip(map(str, indices), _unseen_numbers(jury, rejects), strict=True)),
+        "measured": dict(zip(map(str, indices), measured, strict=False)), "predicted": dict(zip(map(str, indices), predicted, strict=True)),
     }  # fmt: skip
+
+
+def _unseen_numbers(jury: NumberJury, rejects: Rejects) -> list[float]:
+    """Number of each input according to copies of the jury that were not trained on it."""
+    numbers: list[float] = jury.numbers(GraphBatch.from_graphs(rejects.graphs), jury.folds[rejects.indices]).tolist()
+    return numbers
+
+
+def expected_after(numbers: Mapping[str, Any], index: int, statistics: Mapping[str, Any] | None) -> float | None:
+    """What a measured number is expected to become: with the expected effect of the rule, less its share of what is unusual about the measurement."""
+    value, unseen = numbers["measured"].get(str(index)), numbers["unseen"].get(str(index))
+    effect = (statistics or {}).get("effect") or {}
+    if value is None or unseen is None or "expected" not in effect:
+        return None
+    return float(value + effect["expected"] - numbers["return_share"] * (value - unseen))
 
 
 def stored_goal(numbers: Mapping[str, Any], model: Classifier) -> GoalClassifier:

@@ -55,10 +55,6 @@ class GoalClassifier:
         margin = self.margins(log_odds(self.model.accept_probability(batch)), sources)
         return np.asarray(np.exp(-np.logaddexp(0, -margin)))
 
-    def change(self, probability: FloatArray) -> FloatArray:
-        """By how much the number exceeds its threshold, from a probability of accept."""
-        return np.asarray(self.goal.sign * self.unit * log_odds(probability))
-
     def over(self, dataset: GraphDataset) -> GoalClassifier:
         """The same for the graphs of a dataset, whose sources are their places."""
         model = over_dataset(self.model, dataset)

@@ -7,7 +7,7 @@ measured pairs: graphs of the table that differ by one change.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -47,16 +47,13 @@ def _ridge(_: int) -> Any:
     return make_pipeline(MaxAbsScaler(), Ridge(alpha=1.0))
 
 
-def _forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestRegressor
+def _trees(name: str) -> Callable[[int], Any]:
+    def make(seed: int) -> Any:
+        from sklearn import ensemble
 
-    return RandomForestRegressor(_TREES, max_features=_COLUMNS, random_state=seed)
+        return getattr(ensemble, name)(_TREES, max_features=_COLUMNS, random_state=seed)
 
-
-def _extra_trees(seed: int) -> Any:
-    from sklearn.ensemble import ExtraTreesRegressor
-
-    return ExtraTreesRegressor(_TREES, max_features=_COLUMNS, random_state=seed)
+    return make
 
 
 def _boosted(seed: int) -> Any:
@@ -69,14 +66,14 @@ def _boosted(seed: int) -> Any:
 
 CHOOSING = (
     Kind("ridge regression of wider neighbourhoods", 2, _ridge),
-    Kind("random forest", 1, _forest),
+    Kind("random forest", 1, _trees("RandomForestRegressor")),
     Kind("boosted trees", 1, _boosted),
 )
 """Kinds that estimate every change, by which recourses are chosen."""
 
 REPORTING = (
     Kind("ridge regression", 1, _ridge),
-    Kind("extra trees of wider neighbourhoods", 2, _extra_trees),
+    Kind("extra trees of wider neighbourhoods", 2, _trees("ExtraTreesRegressor")),
 )
 """Kinds that take no part in any choice, and are asked about what is shown."""
 
@@ -93,6 +90,7 @@ class NumberJury:
         goal: What is to become of them.
         noise: Standard deviation of a measured change about what the jury predicts.
         prior: Measured pairs that the jury's estimate weighs as much as.
+        return_share: How much of what a graph's own number exceeds its prediction by goes when it is changed.
         guests: Models that the user brings; none for numbers.
     """
 
@@ -103,6 +101,7 @@ class NumberJury:
     goal: Goal
     noise: float = 1.0
     prior: float = 10.0
+    return_share: float = 0.0
     guests: tuple[Classifier, ...] = ()
 
     def spread(self, places: npt.NDArray[np.int64], total: int) -> NumberJury:
@@ -137,26 +136,13 @@ class NumberJury:
         return np.asarray(ndtr(self.goal.surplus(before, after) / self.noise))
 
     def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64], before: FloatArray) -> FloatArray:
-        """How likely each graph reaches the goal, according to the members that choose, `[B]`.
-
-        Args:
-            batch: The graphs.
-            folds: The part of the data that each was made from, `[B]`.
-            before: Their number of what each was made from, `[B]`.
-        """
+        """How likely each graph reaches the goal, by the members that choose, `[B]`; `before` is their number of what each was made from."""
         return self.likely(before, self.numbers(batch, folds))
 
     def report(
         self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = ()
     ) -> JuryReport:
-        """What is to be said of results that are shown.
-
-        Args:
-            before: The inputs.
-            after: What each became.
-            folds: The part of the data that each belongs to, `[B]`.
-            others: Not asked: they know classes alone.
-        """
+        """What is to be said of results that are shown; `others` know classes alone, and are not asked."""
         del others
         ours, theirs = (
             self.likely(self.numbers(before, folds, reporting=who), self.numbers(after, folds, reporting=who))
@@ -221,17 +207,12 @@ def train_number_jury(
         )
         if progress is not None:
             progress("training the jury", len(members), len(kinds), f"{kind.name}: {share:.2f}")
-    heard = [member.balanced_accuracy >= LEAST_SHARE for member in members]
-    choosing = tuple(member for member, is_heard in zip(members[: len(CHOOSING)], heard, strict=False) if is_heard)
-    reporting = tuple(
-        member for member, is_heard in zip(members[len(CHOOSING) :], heard[len(CHOOSING) :], strict=True) if is_heard
+    choosing, reporting = (
+        tuple(member for member in some if member.balanced_accuracy >= LEAST_SHARE)
+        for some in (members[: len(CHOOSING)], members[len(CHOOSING) :])
     )
     if not choosing or not reporting:
-        best = max(member.balanced_accuracy for member in members)
-        return (
-            None,
-            f"There is no jury: models of other kinds only guess (they explain {max(best, 0):.0%} of the variance of unseen numbers).",
-        )
+        return None, "There is no jury: models of other kinds only guess the numbers of unseen graphs."
     jury = NumberJury(choosing=choosing, reporting=reporting, folds=folds, values=values, goal=goal)
     jury = replace(jury, noise=float(np.std(jury.unseen - values)) or 1.0)
     return jury, jury.sentence
