@@ -125,14 +125,8 @@ def describe_measured(changes: FloatArray, goal: Goal) -> dict[str, Any]:
     if not count:
         return {"pairs": 0}
     up, down = int((changes > 0).sum()), int((changes < 0).sum())
-    said: dict[str, Any] = {
-        "pairs": count,
-        "mean": float(changes.mean()),
-        "up": up,
-        "down": down,
-        "changes": _few(changes),
-        **_quartiles(changes),
-    }
+    said: dict[str, Any] = {"pairs": count, "mean": float(changes.mean()), "up": up, "down": down}
+    said |= {"changes": _few(changes), **_quartiles(changes)}
     if up + down:
         said["sign_test"] = float(binomtest(up, up + down).pvalue)
     if count >= ENOUGH:
@@ -169,13 +163,12 @@ def effect_words(statistics: dict[str, Any] | Any) -> list[str]:
             f"{who} predicts {known['median']:+.2f} ({known['q1']:+.2f} to {known['q3']:+.2f}), {known['reached']:.0%} reach the goal"
         )
     measured = effect["measured"]
-    if measured["pairs"]:
-        interval = (
-            f" ({measured['interval'][0]:+.2f} to {measured['interval'][1]:+.2f})" if "interval" in measured else ""
-        )
-        words.append(
-            f"measured {measured['mean']:+.2f}{interval} on {measured['pairs']} pair{'s' * (measured['pairs'] != 1)}: {measured['up']} up, {measured['down']} down"
-        )
+    if count := measured["pairs"]:
+        low, high = measured.get("interval", (None, None))
+        interval = "" if low is None else f" ({low:+.2f} to {high:+.2f})"
+        chance = f", sign test p = {measured['sign_test']:.2g}" if "sign_test" in measured else ""
+        on = f"{count} pair{'s' * (count != 1)}: {measured['up']} up, {measured['down']} down{chance}"
+        words.append(f"measured {measured['mean']:+.2f}{interval} on {on}")
     else:
         words.append("no measured pair")
     return words + ([effect["disagreement"]] if effect.get("disagreement") else [])
