@@ -13,7 +13,6 @@ import csv
 import os
 import resource
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 import comrecgc
 from comrecgc.algorithms.measured import EffectModel, Pairs, calibrated, find_pairs
-from comrecgc.data import GraphDataset, TableReading
+from comrecgc.data import GraphDataset, Numbers, TableReading
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import train_number_jury
 from comrecgc.molecules import sanitise, to_smiles
@@ -97,7 +96,7 @@ def known_property(path: Path, name: str, size: int) -> None:
         molecule = sanitise(graph, names)
         return float("nan") if molecule is None else float(function(molecule))
 
-    dataset = replace(dataset, values=np.array([true(graph) for graph in dataset.graphs]), value_name=name).aiming(
+    dataset = dataset.with_numbers(Numbers(np.array([true(graph) for graph in dataset.graphs]), name)).aiming(
         comrecgc.Goal(lower_by=PROPERTIES[name])
     )
     model = comrecgc.train_classifier(dataset, NUMBER_TRAINING).model

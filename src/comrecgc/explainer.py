@@ -397,12 +397,12 @@ class _Inputs:
 
     def describe_numbers(self, classifier: GoalClassifier, study: GraphDataset) -> None:
         """Say how far measured numbers agree with what the model answers."""
-        at_goal = _AT_GOAL.format(len(study), classifier.goal.words(study.value_name))
+        at_goal = _AT_GOAL.format(len(study), classifier.goal.words(study.numbers.name))
         self.warnings = [at_goal] if len(study) and not self.rejects else []
         if study.values is not None and len(study):
             error = np.abs(classifier.numbers(GraphBatch.from_graphs(study.graphs)) - study.values)
             self.notes.append(
-                f"The model answers {study.value_name} with a median error of {float(np.median(error)):.2g}."
+                f"The model answers {study.numbers.name} with a median error of {float(np.median(error)):.2g}."
             )
 
     @classmethod

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from comrecgc.data import Goal, GraphDataset
+from comrecgc.data import Goal, GraphDataset, Numbers
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import (
@@ -25,9 +25,8 @@ def paths(count: int = 60) -> GraphDataset:
         size = int(rng.integers(4, 9))
         graphs.append(Graph(rng.integers(0, 2, size).astype(np.int32), [(k, k + 1) for k in range(size - 1)]))
     values = np.array([float((graph.labels == 1).sum()) for graph in graphs])
-    return GraphDataset(
-        name="paths", graphs=tuple(graphs), classes=np.zeros(count, np.int8), label_names=("a", "b"), values=values
-    )
+    dataset = GraphDataset(name="paths", graphs=tuple(graphs), classes=np.zeros(count, np.int8), label_names=("a", "b"))
+    return dataset.with_numbers(Numbers(values))
 
 
 def counting(graphs: list[Graph]) -> list[float]:

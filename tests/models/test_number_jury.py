@@ -1,11 +1,9 @@
 """Juries that predict numbers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from comrecgc.data import Goal
+from comrecgc.data import Goal, Numbers
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import train_number_jury
 from tests.models.test_goals import paths
@@ -37,14 +35,14 @@ def test_what_is_asked_of_a_graph_was_not_trained_on_it() -> None:
     """Numbers drawn at random cannot be known: a copy that saw a graph would know better."""
     dataset = paths(120)
     noise = np.random.default_rng(3).normal(size=120)
-    jury, sentence = train_number_jury(replace(dataset, values=noise), Goal(raise_by=1))
+    jury, sentence = train_number_jury(dataset.with_numbers(Numbers(noise)), Goal(raise_by=1))
     assert jury is None
     assert "guess" in sentence
 
 
 @pytest.mark.parametrize(("count", "word"), [(10, "needs"), (0, "no numbers")])
 def test_no_jury_without_enough_numbers(count: int, word: str) -> None:
-    dataset = paths(max(count, 1)) if count else replace(paths(50), values=None)
+    dataset = paths(max(count, 1)) if count else paths(50).with_numbers(Numbers())
     jury, sentence = train_number_jury(dataset, Goal(raise_by=1))
     assert jury is None
     assert word in sentence

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.cover import FloatArray
-from comrecgc.data import DatasetIndex, GraphDataset, from_pyg
+from comrecgc.data import DatasetIndex, GraphDataset, Numbers, from_pyg
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, Embedder, Panel, Predictions
@@ -155,7 +155,7 @@ def as_dataset(
         target = None
     known = classes is None or target is not None
     read = from_pyg(listed, name=name, classes=classes, label_names=names, like=like)
-    return (read if known or values is None else replace(read, values=np.array(values))), known
+    return (read if known or values is None else read.with_numbers(Numbers(np.array(values)))), known
 
 
 def _classes_of(graphs: list[Any]) -> list[float] | None:

@@ -81,6 +81,21 @@ class Goal:
         return {name: value for name, value in vars(self).items() if value not in (None, False)}
 
 
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Measured numbers of some graphs.
+
+    Args:
+        values: The number of each graph, `[n]`; None where none was measured.
+        name: What they are called.
+        goal: What is to become of them; None where there are classes alone.
+    """
+
+    values: FloatArray | None = None
+    name: str = "number"
+    goal: Goal | None = None
+
+
 def read_number(cell: str, column: str) -> float:
     """The measured number in a cell; a bound is none."""
     text = cell.strip()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data.dataset import GraphDataset
-from comrecgc.data.goals import Goal, read_number
+from comrecgc.data.goals import Goal, Numbers, read_number
 from comrecgc.data.tables import (
     HIGHER,
     LOWER,
@@ -187,9 +187,9 @@ def from_smiles_table(
         edge_label_names=BOND_NAMES,
         notes=tuple(notes),
         names=tuple(molecules.names) if id_column is not None else (),
-        values=None if goal is None else np.array(molecules.numbers),
-        value_name="number" if goal is None or target is None else target,
     )
+    if goal is not None and target is not None:
+        dataset = dataset.with_numbers(Numbers(np.array(molecules.numbers), target))
     dataset = dataset if len(kept) == len(graphs) else dataset.subset(kept.tolist())
     return dataset if goal is None else dataset.aiming(goal)
 

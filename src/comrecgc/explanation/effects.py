@@ -39,7 +39,7 @@ def number_facts(
     predicted = classifier.numbers(GraphBatch.from_graphs(rejects.graphs)).tolist()
     measured = [] if dataset.values is None else dataset.values[indices].tolist()
     return {
-        "name": dataset.value_name, "goal": classifier.goal.stated(), "centre": classifier.centre, "unit": classifier.unit,
+        "name": dataset.numbers.name, "goal": classifier.goal.stated(), "centre": classifier.centre, "unit": classifier.unit,
         "noise": None if jury is None else jury.noise, "prior": None if jury is None else jury.prior,
         "return_share": 0.0 if jury is None else jury.return_share,
         "unseen": {} if jury is None else dict(zip(map(str, indices), _unseen_numbers(jury, rejects), strict=True)),

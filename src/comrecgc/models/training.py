@@ -311,7 +311,7 @@ def _facts(
     numbers = {}
     if dataset.goal is not None and dataset.values is not None:
         centre, unit = number_scale(dataset.values[result.split.train])
-        numbers = {"number": {"name": dataset.value_name, "centre": centre, "unit": unit}}
+        numbers = {"number": {"name": dataset.numbers.name, "centre": centre, "unit": unit}}
     return numbers | {
         "dataset": dataset.name,
         "training": asdict(training),
