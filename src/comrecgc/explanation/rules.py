@@ -333,7 +333,7 @@ def _figures(mined: MinedRules, chosen: RuleChoice, task: Task[Rules], wishes: R
     names = {1: "one", 2: "two", 3: "three"}
     frontier = {
         f"coverage_up_to_{names[most]}_changes": choose(table, num, wishes.limited(most)).coverage
-        for most in range(1, min(wishes.max_changes, task.algorithm.max_changes) + 1)
+        for most in range(1, min(wishes.max_changes, int(table.rules.num_changes.max(initial=1))) + 1)
     }
     costs = table.rules.cost[chosen.rules]
     return {

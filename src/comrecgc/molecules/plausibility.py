@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -365,6 +365,27 @@ def properties_of(molecule: Mol) -> dict[str, float]:
             "sa_score": sascorer.calculateScore(molecule),
         }
     return {name: round(float(value), _DIGITS[name]) for name, value in values.items()}
+
+
+def has_other_alerts(molecule: Mol, known: frozenset[str]) -> bool:
+    """Whether a sanitised molecule has an alert (`REACTIVE`) besides some that are known."""
+    with without_logs():
+        return bool(_catalog_without(known).HasMatch(molecule))
+
+
+@lru_cache(maxsize=1000)
+def _catalog_without(known: frozenset[str]) -> Any:
+    """The catalog of `REACTIVE` without some of its entries."""
+    catalog = _catalog(REACTIVE)
+    if not known:
+        return catalog
+    from rdkit.Chem import FilterCatalog
+
+    other = FilterCatalog.FilterCatalog()
+    for entry in (catalog.GetEntry(k) for k in range(catalog.GetNumEntries())):
+        if entry.GetDescription() not in known:
+            other.AddEntry(entry)
+    return other
 
 
 def alerts_of(molecule: Mol, catalogs: tuple[str, ...] = _CATALOGS) -> tuple[str, ...]:

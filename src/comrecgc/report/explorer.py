@@ -109,7 +109,7 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "doubt": DOUBT,
         "mostParts": MOST_PARTS,
         "splits": NUM_SPLITS,
-        "maxChanges": task.algorithm.max_changes,
+        "maxChanges": int(table.rules.num_changes.max(initial=1)),
         "complete": chooser.mined.complete,
         "numRecourses": task.num_recourses,
         "wishes": chooser.wishes.stated(),

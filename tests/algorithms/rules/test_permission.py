@@ -18,6 +18,7 @@ import pytest
 
 from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
+from comrecgc.algorithms.rules.table import permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.explanation import load_explanation
@@ -130,9 +131,36 @@ def test_mining_keeps_what_is_permitted() -> None:
 def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
     always = Always(1.0, dataset().num_labels)
     some = ChangeScorer(inputs=dataset().graphs[:4], vocabulary=scorer().vocabulary)
-    oracle = Oracle(classifier=always, permission=permission())
-    assert some.changes(oracle, deadline=time.monotonic() + 1000).accepted.any()
-    assert not some.changes(oracle, deadline=time.monotonic() - 1).accepted.any()
+    singles, looked = some.changes(Oracle(classifier=always)), permission()
+    whole = permitted_rows(singles, (), some, permission=looked, most_rules=100, deadline=time.monotonic() + 1000)
+    assert whole[0].accepted.any()
+    none, _, late = permitted_rows(singles, (), some, permission=looked, most_rules=100, deadline=time.monotonic() - 1)
+    assert not none.accepted.any()
+    assert late.tolist() == [0, 1, 2, 3]
+
+
+def test_the_table_is_as_if_all_results_were_looked_at() -> None:
+    always = Always(1.0, dataset().num_labels)
+    some, looked = (
+        ChangeScorer(inputs=dataset().graphs[:12], vocabulary=scorer().vocabulary),
+        permission(avoid_alerts=True),
+    )
+    every = some.changes(Oracle(classifier=always))
+    eager = some.changes(Oracle(classifier=always, permission=looked))
+    goal = np.random.default_rng(0).uniform(0.1, 1, len(every))  # places differ in how well they do
+    every, eager = (
+        replace(it, goal=np.where(it.accepted, goal, np.nan), margin=np.where(it.accepted, goal, np.nan))
+        for it in (every, eager)
+    )
+    lazy, _, late = permitted_rows(every, (), some, permission=looked, most_rules=60)
+    assert not len(late)
+    wanted, got = (
+        tabulate(it, (), some, np.zeros(12), oracle=Oracle(classifier=always), most_rules=60) for it in (eager, lazy)
+    )
+    assert wanted.rules.key.tolist() == got.rules.key.tolist()
+    for name in ("rule", "input", "change", "margin"):
+        assert np.array_equal(getattr(wanted.entries, name), getattr(got.entries, name))
+    assert lazy.accepted.sum() > eager.accepted.sum()  # and not all were
 
 
 def test_figures_speak_of_the_molecules_that_were_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.files import load_table
-from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, IntArray, Oracle, log_odds
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, IntArray, Oracle, log_odds
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.population import Census
 from comrecgc.algorithms.rules.reading import (
@@ -28,7 +28,7 @@ from comrecgc.algorithms.rules.reading import (
     read_rules,
     rule_isomorphism,
 )
-from comrecgc.algorithms.rules.table import Entries, RuleTable, tabulate
+from comrecgc.algorithms.rules.table import Entries, RuleTable, permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
@@ -39,8 +39,8 @@ from comrecgc.run import Progress, RunContext
 if TYPE_CHECKING:
     from comrecgc.algorithms.rules.algorithm import Rules
 
-MOST_RULES, COUNTED_RULES = 3000, 600
-"""Rules that a table keeps; the second where each is carried out on far more graphs than it was mined from."""
+MOST_RULES, CHECKED_RULES, COUNTED_RULES = 3000, 1500, 600
+"""Rules that a table keeps; the second where rdkit looks at their results, the third where each is carried out on far more graphs than it was mined from."""
 
 MOST_ASKED = 60_000_000
 """Nodes of graphs with one change that a model is shown, if only a forward pass can score them, and as many again of graphs with two, or three: about
@@ -111,28 +111,41 @@ def mine_rules(
     """
     deadline, progress = context.clock.search_deadline(len(rejects)), context.report
     oracle = oracle_of(task, rejects, classifier, plausibility)
+    most_rules = most_rules if oracle.permission is None else min(most_rules, CHECKED_RULES)
     scorer = change_scorer_of(task, rejects, plausibility.ladder, context.num_jobs)
     base = log_odds(rejects.scores.probability)
     counting = oracle.log_odds(rejects.graphs, base)
     most_nodes = most_nodes_of(oracle, rejects, deadline)
-    singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
-    late, total = singles.out_of_time, len(rejects)
+    singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, permit=False)
+    chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
+    definite, total, late = None if chemistry is None else chemistry.aromatic, len(rejects), np.zeros(0, np.int32)
+    permit: dict[str, Any] = {"permission": oracle.permission, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress}  # fmt: skip
+    if oracle.permission is not None:
+        singles, _, late = permitted_rows(singles, (), scorer, **permit)
     if 0 < len(late) < total:
         tried = np.setdiff1d(np.arange(total), late)
         rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)
         scorer, base, counting = replace(scorer, inputs=rejects.graphs), base[tried], counting[tried]
-    composition = Composition(most_changes=task.algorithm.max_changes)
+    most_changes = most_changes_of(task.algorithm, singles, chemistry)
     composites, complete = CompositeSearch(
-        composition, singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
-    ).search()
-    chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
+        Composition(most_changes=most_changes), singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
+    ).search()  # fmt: skip
+    if composites and oracle.permission is not None:
+        singles, composites, _ = permitted_rows(singles, composites, scorer, **permit)
     table = tabulate(
-        singles, composites, scorer, base, oracle=oracle, most_rules=most_rules,
-        definite=None if chemistry is None else chemistry.aromatic, progress=progress,
-    )  # fmt: skip
+        singles, composites, scorer, base, oracle=oracle, most_rules=most_rules, definite=definite, progress=progress
+    )
     table = replace(table, counts=replace(table.counts, num_out_of_time=total - len(rejects)))
     mined = MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete and not len(late))
     return _exactly_applicable(mined, context.num_jobs)
+
+
+def most_changes_of(rules: Rules, singles: Changes, chemistry: MolecularChemistry | None) -> int:
+    """Changes made together at most: as many as were asked for, otherwise two, and one where that is enough for half of a table's molecules."""
+    if rules.max_changes is not None:
+        return rules.max_changes
+    turned = len(np.unique(singles.input[singles.accepted]))
+    return 1 if chemistry is not None and 2 * turned >= singles.num_tried.shape[1] else 2
 
 
 def most_nodes_of(oracle: Oracle, rejects: Rejects, deadline: float | None) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,15 @@ from comrecgc.graphs import (
     carry_out,
     distinct_sites,
 )
-from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsWishes, alerts_of, sanitise
+from comrecgc.molecules import (
+    BOND_NAMES,
+    REACTIVE,
+    MolecularChemistry,
+    SmartsWishes,
+    alerts_of,
+    has_other_alerts,
+    sanitise,
+)
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
@@ -122,9 +131,7 @@ class MolecularPermission:
         for k in np.flatnonzero(mask).tolist():
             after = batch[k]
             molecule = sanitise(after, names)
-            mask[k] = molecule is not None and (
-                not self.avoid_alerts or alerts.issuperset(alerts_of(molecule, REACTIVE))
-            )
+            mask[k] = molecule is not None and not (self.avoid_alerts and has_other_alerts(molecule, alerts))
             if mask[k] and self.wishes:
                 mask[k] = self.wishes.allows(
                     graph, _named(after, origin[batch.node_ptr[k] : batch.node_ptr[k + 1]]), names
@@ -210,6 +217,7 @@ def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, la
     return any(wishes.allows(graph, carry_out(rule, graph, site), label_names) for site in sites)
 
 
+@cache
 def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = False) -> bool:
     """Whether a group on a carbon is a structural alert, or no molecule at all; not known without carbon.
 
