@@ -185,7 +185,7 @@ Cell = str | int | float | None
 _COLUMNS = "recourse summary description gain coverage also_covers norm median_edits median_distance share_valid inputs".split()
 _RULE_COLUMNS = "applicable accepted success success_low success_high held_out_success confirmed cost smirks".split()
 _MOLECULE_COLUMNS = (
-    "example_name example_before example_after logp tpsa weight sa_score lose_alerts gain_alerts".split()
+    "example_name example_before example_after logp tpsa weight sa_score qed lose_alerts gain_alerts".split()
 )
 _PAIR_COLUMNS: list[Cell] = [*"recourse before before_label after after_label before_smiles after_smiles".split()]
 # A spreadsheet runs a cell that begins so as a formula; some take the full-width signs of East Asian text for the same.

@@ -116,7 +116,7 @@ def count_chosen(
         context: Time and progress.
     """
     deadline = context.clock.search_deadline(len(mined.rejects))
-    oracle, wishes = oracle_of(task, mined.rejects, classifier, plausibility), wishes_of(task, mined)
+    oracle, wishes = oracle_of(task, mined.rejects, classifier, plausibility, chosen=True), wishes_of(task, mined)
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()
     for _ in range(_MOST_ROUNDS):
@@ -128,8 +128,8 @@ def count_chosen(
             mined, rows, oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
         )
         if mined.table.has_jury:
-            mined = weigh_pairs(mined, rows, graphs)
-    return mined
+            mined = weigh_pairs(mined, [row for row in rows if mined.table.num_accepted[row]], graphs)
+    return mined.without_empty()
 
 
 def wishes_of(task: Task[Rules], mined: MinedRules) -> RuleFilter:

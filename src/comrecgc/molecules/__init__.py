@@ -24,6 +24,7 @@ from comrecgc.molecules.plausibility import (
     bonding_under,
     has_other_alerts,
     has_rdkit,
+    keeps_druglike,
     ladder_facts,
     ladder_from_facts,
     ladder_of,

@@ -28,7 +28,7 @@ _CHEMISTRY = ", valences are right, and rdkit reads the result as a molecule"
 _SAME = 5e-4
 _PROPERTIES = (
     ("logp", "logP", 1, ""), ("tpsa", "polar surface", 0, " Å²"), ("weight", "weight", 0, ""),
-    ("sa_score", "difficulty of synthesis (1 to 10)", 1, ""),
+    ("sa_score", "difficulty of synthesis (1 to 10)", 1, ""), ("qed", "drug-likeness (QED)", 2, ""),
 )  # fmt: skip
 _NUMBERS = ("one", "two", "three")
 

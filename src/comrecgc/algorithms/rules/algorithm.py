@@ -59,7 +59,12 @@ class Rules(Algorithm):
     only: tuple[str, ...] = option((), "SMARTS of where molecules may change.", panel="Molecules")
     allow_alerts: bool = option(
         False,
-        "Allow changes of a table's molecules that bring structural alerts (Brenk) or fall apart.",
+        "Allow changes of molecules that bring structural alerts (Brenk) or fall apart.",
+        panel="Molecules",
+    )
+    keep_druglike: bool = option(
+        False,
+        "Refuse results whose weight, logP, polar surface, synthetic accessibility or QED leave the range of drugs.",
         panel="Molecules",
     )
     sample: int = option(

@@ -79,6 +79,19 @@ class MinedRules:
         self.records.update(zip(new, read_rules(self.table, self.scorer, new), strict=True))
         return [self.records[row] for row in rows]
 
+    def without_empty(self) -> MinedRules:
+        """The same without rules that turn no input any more."""
+        rows = np.flatnonzero(self.table.num_accepted)
+        if len(rows) == len(self.table):
+            return self
+        place = {row: k for k, row in enumerate(rows.tolist())}
+        census = self.census
+        return replace(
+            self, table=self.table.of_rules(rows), records={},
+            pairs={place[row]: pairs for row, pairs in self.pairs.items() if row in place},
+            census=None if census is None else replace(census, turned=census.turned[rows], num_applicable=census.num_applicable[rows]),
+        )  # fmt: skip
+
     def sites(self, row: int, inputs: Sequence[int]) -> list[Site]:
         """Where a rule is carried out in inputs that it turns, in the order of its nodes: the very places of the table."""
         entries = np.array([self.table.entry(row, place) for place in inputs], np.int64)
@@ -186,8 +199,10 @@ def change_scorer_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: 
     return ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
 
 
-def oracle_of(task: Task[Rules], rejects: Rejects, classifier: Classifier, plausibility: Plausibility) -> Oracle:
-    """The models that decide whether a changed input is accepted."""
+def oracle_of(
+    task: Task[Rules], rejects: Rejects, classifier: Classifier, plausibility: Plausibility, *, chosen: bool = False
+) -> Oracle:
+    """The models that decide whether a changed input is accepted; `chosen` where they are asked about chosen rules alone."""
     confirm = Rung.parse(task.changes) == Rung.CONFIRMED
     panel = () if plausibility.panel is None else tuple(member.classifier for member in plausibility.panel.members)
     if confirm and not panel:
@@ -196,15 +211,16 @@ def oracle_of(task: Task[Rules], rejects: Rejects, classifier: Classifier, plaus
     jury = plausibility.jury
     return Oracle(
         classifier=classifier, panel=panel, confirm=confirm, needed=len(panel) if unanimous else None,
-        permission=permission_of(task.algorithm, plausibility.ladder),
+        permission=permission_of(task.algorithm, plausibility.ladder, chosen=chosen),
         jury=jury, folds=None if jury is None else jury.folds[rejects.indices],
     )  # fmt: skip
 
 
-def permission_of(rules: Rules, ladder: Ladder) -> MolecularPermission | None:
+def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> MolecularPermission | None:
     """What besides the rung limits changes of molecules; None where nothing does.
 
-    Kernels check valences. What is aromatic and charged is looked at where labels say so, and wishes wherever they are stated.
+    Kernels check valences. What is aromatic and charged is looked at where labels say so, and wishes wherever they are stated. Molecules of archives, of
+    which there are many changes, are looked at only where rules are chosen.
     """
     chemistry, wishes = ladder.chemistry, rules.smarts()
     if not isinstance(chemistry, MolecularChemistry):
@@ -213,11 +229,13 @@ def permission_of(rules: Rules, ladder: Ladder) -> MolecularPermission | None:
                 "protect, forbid and only are SMARTS, and for molecules with known atoms (got other graphs)"
             )
         return None
-    is_typed = chemistry.has_types and Rung.parse(rules.changes) >= Rung.PLAUSIBLE and has_rdkit()
-    if not wishes and not is_typed:
+    is_known = chemistry.has_types or (chosen and ladder.familiarity.edge_labels)
+    is_looked_at = is_known and Rung.parse(rules.changes) >= Rung.PLAUSIBLE and has_rdkit()
+    if not wishes and not is_looked_at and not rules.keep_druglike:
         return None
-    avoid_alerts = chemistry.has_types and not rules.allow_alerts and has_rdkit()
-    return MolecularPermission(chemistry=chemistry, wishes=wishes, avoid_alerts=avoid_alerts)
+    return MolecularPermission(
+        chemistry=chemistry, wishes=wishes, avoid_alerts=is_looked_at and not rules.allow_alerts, keep_druglike=rules.keep_druglike
+    )  # fmt: skip
 
 
 def stored_rules(task: Task[Rules], rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:
@@ -269,14 +287,15 @@ def count_rules_exactly(
 
     Args:
         mined: The table and what it was mined from.
-        rows: Rules to count; those that are exact already are left as they are.
+        rows: Rules to count; those that are exact already are left as they are, but for results that the oracle does not permit.
         oracle: The models that decide.
         most_nodes: Nodes of changed graphs that the model is shown; rules beyond are not counted.
         deadline: When to stop, as `time.monotonic()` counts; rules that are left are not counted.
         progress: Called as work proceeds.
     """
     table, matcher = mined.table, PatternMatcher(mined.rejects.graphs)
-    open_rows = [row for row in rows if not table.rules.exact[row]]
+    is_late = oracle.permission is not None and not oracle.permission.chemistry.has_types
+    open_rows = [row for row in rows if is_late or not table.rules.exact[row]]
     parts: dict[int, Entries] = {}
     exact = table.rules.exact.copy()
     asked_before = oracle.tally.graphs
@@ -317,6 +336,15 @@ def _count(
         same = [site is not None for site in entry_sites(table, scorer, record.rule, entries)]
         entries = entries[np.array(same, bool)]
     asked = table.can_be_carried_out(row)
+    permission = oracle.permission
+    if permission is not None and not permission.chemistry.has_types:  # mining did not ask it
+        change = table.entries.change[entries, : len(record.change)].astype(np.int32)
+        permitted, late = permission.allowed(scorer, table.entries.input[entries], change, deadline=deadline)
+        if len(late):
+            return None
+        if table.rules.exact[row]:  # only inputs that it turned may be turned at another site
+            asked &= np.isin(np.arange(len(asked)), table.entries.input[entries])
+        entries = entries[permitted]
     asked[table.entries.input[entries]] = False
     total = np.array([2 * graph.size + record.rule.size_change for graph in scorer.inputs])
     asked &= record.rule.cost <= scorer.vocabulary.theta * total
