@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +25,7 @@ from comrecgc.algorithms.rules.choice import (
     held_out_success,
     wilson_interval,
 )
-from comrecgc.algorithms.rules.mined import MinedRules, count_rules_exactly, most_nodes_of, oracle_of
+from comrecgc.algorithms.rules.mined import MinedRules, count_places, count_rules_exactly, most_nodes_of, oracle_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
 from comrecgc.algorithms.rules.population import FullChoice, sample_note
 from comrecgc.algorithms.rules.reading import MinedRule
@@ -126,7 +127,10 @@ def count_chosen(
         )
         if mined.table.has_jury:
             mined = weigh_pairs(mined, [row for row in rows if mined.table.num_accepted[row]], graphs)
-    return mined.without_empty()
+    mined = mined.without_empty()
+    if deadline is not None and time.monotonic() > deadline:
+        return mined
+    return count_places(mined, choose_rules(task, mined, wishes).rows, oracle)
 
 
 def wishes_of(task: Task[Rules], mined: MinedRules) -> RuleFilter:
@@ -279,6 +283,7 @@ def _statistics(mined: MinedRules, records: Sequence[MinedRule], task: Task[Rule
                 "random_success": _number(float(table.rules.random_success[record.row])),
                 "confirmed": int(table.confirmed[entries].sum()) if table.has_panel else None,
                 **_truth_figures(table, entries),
+                **({"places": mined.places[record.row]._asdict()} if record.row in mined.places else {}),
             }
         )
     return found

@@ -28,7 +28,7 @@ from comrecgc.evidence import Evidence
 from comrecgc.explanation import CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
 from comrecgc.molecules import charge_sign, read_atom
-from comrecgc.report.views import badges, clipped, listed_pairs, property_words, thing_of, trust_facts
+from comrecgc.report.views import badges, clipped, listed_pairs, place_share, property_words, thing_of, trust_facts
 from comrecgc.wording import describe_group
 
 MOST_PLACES = 1_500_000
@@ -255,6 +255,7 @@ def _exact(recourse: CommonRecourse, explanation: Explanation) -> dict[str, Any]
     statistics = recourse.statistics or {}
     return {
         "applicable": statistics.get("applicable"),
+        "places": place_share(statistics),
         "valid": recourse.share_valid,
         "properties": property_words(statistics),
         "badges": badges(recourse),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,22 @@ _SHARE_OF_SINGLES = 0.4  # of the time for the search that such a model is shown
 _TIMED = 64  # inputs on which its speed is measured
 
 
+class PlaceCount(NamedTuple):
+    """How often a rule works where it can be carried out: a rule that works for a graph may do so at one place of many.
+
+    Args:
+        inputs: Inputs that were looked at, a random sample of those within θ.
+        places: Their places.
+        accepted: Places where it works.
+        too_far: Inputs that it can be carried out on, but not within θ; they are so small.
+    """
+
+    inputs: int
+    places: int
+    accepted: int
+    too_far: int
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MinedRules:
     """What mining a dataset ends with: enough to choose rules again and again.
@@ -62,6 +78,7 @@ class MinedRules:
         census: What the rules do to all inputs, where those here are a sample; None where they are all.
         records: Rules that were read off the table already, by their rows.
         pairs: Pairs of real graphs that differ by a rule, by its row, where they were looked for; estimates of the table know of them.
+        places: How often rules work at their places, by their rows, where that was counted.
     """
 
     table: RuleTable
@@ -71,6 +88,7 @@ class MinedRules:
     census: Census | None = None
     records: dict[int, MinedRule] = field(default_factory=dict)
     pairs: Mapping[int, MatchedPairs] = field(default_factory=dict)
+    places: Mapping[int, PlaceCount] = field(default_factory=dict)
 
     def rules(self, rows: Sequence[int] | None = None) -> list[MinedRule]:
         """Rules of the table by their rows; None for all."""
@@ -87,7 +105,7 @@ class MinedRules:
         place = {row: k for k, row in enumerate(rows.tolist())}
         census = self.census
         return replace(
-            self, table=self.table.of_rules(rows), records={},
+            self, table=self.table.of_rules(rows), records={}, places={},
             pairs={place[row]: pairs for row, pairs in self.pairs.items() if row in place},
             census=None if census is None else replace(census, turned=census.turned[rows], num_applicable=census.num_applicable[rows]),
         )  # fmt: skip
@@ -270,6 +288,7 @@ MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""
 
 _INPUTS_AT_ONCE = 128
+_PLACED_INPUTS, _PLACED_SITES = 100, 200  # inputs in which the places of a rule are counted, and most places of one
 
 
 def count_rules_exactly(
@@ -346,8 +365,7 @@ def _count(
             asked &= np.isin(np.arange(len(asked)), table.entries.input[entries])
         entries = entries[permitted]
     asked[table.entries.input[entries]] = False
-    total = np.array([2 * graph.size + record.rule.size_change for graph in scorer.inputs])
-    asked &= record.rule.cost <= scorer.vocabulary.theta * total
+    asked &= record.rule.cost <= scorer.vocabulary.theta * _sizes_together(mined, record.rule)
     sizes = np.array([graph.num_nodes for graph in scorer.inputs])
     found: list[tuple[int, IntArray, float]] = []
     shown, is_exact = 0.0, True
@@ -382,6 +400,26 @@ def _count(
         truth=oracle.truth(scorer, new_inputs, new_changes[:, : len(record.change)].astype(np.int32)),
     )
     return Entries.concatenate([table.entries.take(entries), new]), shown, is_exact
+
+
+def count_places(mined: MinedRules, rows: Sequence[int], oracle: Oracle) -> MinedRules:
+    """The same with how often some rules work at their places; rules that were counted are not counted again."""
+    matcher, scorer, counts = PatternMatcher(mined.rejects.graphs), mined.scorer, dict(mined.places)
+    for record in mined.rules([row for row in rows if row not in counts]):
+        holds = mined.table.can_be_carried_out(record.row)
+        far = record.rule.cost > scorer.vocabulary.theta * _sizes_together(mined, record.rule)
+        some = np.random.default_rng(0).permutation(np.flatnonzero(holds & ~far))[:_PLACED_INPUTS]
+        inputs, sites = matcher.sites(record.rule, np.isin(np.arange(len(holds)), some), _PLACED_SITES)
+        changes = record.changes_at(sites)
+        _, first = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_index=True)
+        goal = oracle.judge(scorer, inputs[first], changes[first]).goal
+        counts[record.row] = PlaceCount(len(some), len(first), int((goal > ACCEPTED).sum()), int((holds & far).sum()))
+    return replace(mined, places=counts)
+
+
+def _sizes_together(mined: MinedRules, rule: Rule) -> IntArray:
+    """Size of every input and of what a rule makes of it, added, `[N]`."""
+    return np.array([2 * graph.size + rule.size_change for graph in mined.scorer.inputs], np.int32)
 
 
 def _best(
