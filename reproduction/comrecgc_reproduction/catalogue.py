@@ -19,6 +19,7 @@ from comrecgc_reproduction.coverage import (
     social_table,
     ten_table,
 )
+from comrecgc_reproduction.differences import differences_table
 from comrecgc_reproduction.figures import draw_curves, draw_recourses
 from comrecgc_reproduction.runner import Runner
 from comrecgc_reproduction.statistics import accuracy_table, datasets_table, times_table
@@ -77,6 +78,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(name="social", number="Table 16", title="IMDB-BINARY and IMDB-MULTI", run=social_table, quick=1.2, full=120),
         Experiment(name="local", number="Table 17", title="CF-GNNExplainer", run=local_table, quick=3.9, full=210),
         Experiment(name="pictures", number="Figures 1, 3 and 4", title="common recourses on Mutagenicity", run=draw_recourses, quick=3, full=2),
+        Experiment(name="differences", number="all tables", title="figures that differ: what was varied, and the range", run=differences_table, quick=3, full=120),
         Experiment(name="theory", number="section 2, appendices B and C", title="the theory as checks", run=theory_table, quick=0.1, full=0.2),
     )
 }  # fmt: skip
