@@ -21,6 +21,7 @@ from comrecgc_reproduction.coverage import (
 )
 from comrecgc_reproduction.differences import differences_table
 from comrecgc_reproduction.figures import draw_curves, draw_recourses
+from comrecgc_reproduction.page import write_page
 from comrecgc_reproduction.runner import Runner
 from comrecgc_reproduction.statistics import accuracy_table, datasets_table, times_table
 from comrecgc_reproduction.tables import Table
@@ -61,6 +62,10 @@ class Experiment:
         return runner.folder / f"{result.name}.md"
 
 
+def _page(runner: Runner) -> Path:
+    return write_page(runner, [each for each in EXPERIMENTS.values() if each.name != "page"])
+
+
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
@@ -80,6 +85,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(name="pictures", number="Figures 1, 3 and 4", title="common recourses on Mutagenicity", run=draw_recourses, quick=3, full=2),
         Experiment(name="differences", number="all tables", title="figures that differ: what was varied, and the range", run=differences_table, quick=3, full=120),
         Experiment(name="theory", number="section 2, appendices B and C", title="the theory as checks", run=theory_table, quick=0.1, full=0.2),
+        Experiment(name="page", number="every table", title="the page of the documentation, from the cells there are", run=_page, quick=0.1, full=0.1),
     )
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import catalogue_of
 from comrecgc.graphs import Rule
 from comrecgc.run import RunContext, write_atomically, write_text
+from comrecgc_reproduction import paper
 from comrecgc_reproduction.methods import MOST_RECOURSES, Method, moving_walk, published, rules, source, vectors
 from comrecgc_reproduction.paper import DATASETS
 from comrecgc_reproduction.results import CachedResult
@@ -37,6 +38,12 @@ METHODS: tuple[tuple[str, Method], ...] = (
 )
 
 _COLOURS = {name: f"C{place}" for place, (name, _) in enumerate(METHODS)}
+_PRINTED = {
+    "counterfactuals in the data": paper.FC_DATASET,
+    "LocalRWExplainer": paper.FC_LOCAL,
+    "GCFExplainer": paper.FC_GCFEXPLAINER,
+    "COMRECGC as published": paper.FC_COMRECGC,
+}
 _COUNTS = range(1, MOST_RECOURSES + 1)
 
 Curves = dict[str, dict[str, CachedResult]]  # by dataset and method
@@ -59,6 +66,10 @@ def draw_curves(runner: Runner) -> Path:
             above[column].plot(_COUNTS, 100 * _held(cell["curve"]), **style)
             if cell["lengths"]:
                 below[column].plot(_COUNTS, _held(np.cumsum(cell["lengths"])), **style)
+        for name, line in _PRINTED.items():
+            printed = line[DATASETS.index(dataset)]
+            above[column].plot([MOST_RECOURSES], [printed.coverage], "o", color=_COLOURS[name])
+            below[column].plot([MOST_RECOURSES], [printed.length], "o", color=_COLOURS[name])
         absent = len(METHODS) - len(lines)
         title = f"{dataset} ({absent} of {len(METHODS)} curves not run)" if absent else dataset
         above[column].set(title=title, ylim=(-2, 102), xscale="log")
@@ -138,10 +149,15 @@ WANTED = (
 )
 
 
+def found_recourses(runner: Runner) -> CachedResult | None:
+    """The rules that do what the paper's pictures show, by name; None if they were not searched for."""
+    setup = runner.setup(_DATASET)
+    return runner.cells.value(f"pictures {_DATASET} {setup.model} {runner.scale}", lambda: _searched(setup))
+
+
 def draw_recourses(runner: Runner) -> Path:
     """Find the recourses of the paper's pictures among plausible rules, and draw them; returns the page that lists them."""
-    setup = runner.setup(_DATASET)
-    cell = runner.cells.value(f"pictures {_DATASET} {setup.model} {runner.scale}", lambda: _searched(setup))
+    cell = found_recourses(runner)
     lines = ["## Common recourses that the paper shows", ""]
     for wanted in WANTED:
         lines.append(f"### {wanted.figure}: {wanted.words}\n")
@@ -159,7 +175,11 @@ def draw_recourses(runner: Runner) -> Path:
         )
         lines.append(f"![{wanted.words}](recourse-{wanted.name}.svg)\n")
     path = runner.folder / "pictures.md"
-    notes = ("All graphs of Mutagenicity, whatever the scale.", f"Models: {setup.provenance}.", versions())
+    notes = (
+        "All graphs of Mutagenicity, whatever the scale.",
+        f"Models: {runner.setup(_DATASET).provenance}.",
+        versions(),
+    )
     write_text(path, "\n".join([*lines, *(f"{note}\n" for note in notes)]))
     return path
 

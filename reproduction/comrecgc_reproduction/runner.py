@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from comrecgc import __version__
 from comrecgc_reproduction.methods import Method
 from comrecgc_reproduction.paper import DATASETS, Line
-from comrecgc_reproduction.results import CachedResult, ResultStore, Scale, file_name
+from comrecgc_reproduction.results import CachedResult, ResultStore, Scale, file_name, packages
 from comrecgc_reproduction.setups import Progress, Setup
 from comrecgc_reproduction.tables import Entry, Row
 
@@ -31,6 +29,7 @@ class Runner:
         jobs: Cores to use.
         computes: Whether to compute cells that are not there; else tables say of them that they were not run.
         progress: Called as work proceeds.
+        asked: Processor seconds of every cell asked for; None for one that was not run.
     """
 
     folder: Path
@@ -40,12 +39,15 @@ class Runner:
     jobs: int = 1
     computes: bool = True
     progress: Progress | None = None
+    asked: dict[str, float | None] = field(default_factory=dict)
     _setups: dict[tuple[str, str, bool, int, bool], Setup] = field(default_factory=dict, repr=False)
 
     @property
     def cells(self) -> ResultStore:
         """The cells of all tables."""
-        return ResultStore(folder=self.folder / "cells", computes=self.computes, progress=self.progress)
+        return ResultStore(
+            folder=self.folder / "cells", computes=self.computes, progress=self.progress, asked=self.asked
+        )
 
     def setup(
         self, dataset: str, model: str = "gcn", *, trained: bool = False, training_seed: int = 0, swapped: bool = False
@@ -136,8 +138,7 @@ class Runner:
 
 def versions() -> str:
     """What a figure was made with."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "torch", "torch_geometric"))
-    return f"comrecgc {__version__}, Python {platform.python_version()}, {packages}."
+    return f"comrecgc {__version__}, {packages()}."
 
 
 def coverage(result: dict[str, Any]) -> float | None:
