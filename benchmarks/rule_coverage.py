@@ -42,7 +42,7 @@ def confirmed_share(
     panel: Panel, mined: MinedRules, task: Task[Rules], plausibility: Plausibility
 ) -> tuple[float, int]:
     """Share of the inputs whose shown counterfactual most of a panel accept, and how many are shown."""
-    explanation = explain_rules(task, mined, plausibility, seconds=0.0)
+    explanation = explain_rules(task, mined, plausibility)
     graphs = [member.counterfactual for recourse in explanation.recourses for member in recourse.covered]
     votes = panel.confirms(GraphBatch.from_graphs(graphs)) if graphs else np.zeros(0, bool)
     return float(votes.sum()) / max(len(explanation.inputs), 1), len(graphs)

@@ -2,7 +2,7 @@
 
     python benchmarks/scaling.py                                            # 1,000 and 10,000 small graphs; large ones
     python benchmarks/scaling.py --graphs 1000 10000 100000 --time-budget 900
-    python benchmarks/scaling.py --graphs --nodes 100 500 2000 --plot docs/images/scaling.svg
+    python benchmarks/scaling.py --graphs --nodes 100 500 2000 --plot scaling.svg
 
 Graphs are built-in molecules, or many of them joined to one graph of the size asked for; one in two has a toxic group and is
 rejected. Models are trained on a few of them. Every run is a process of its own, which the system limits to `--memory`.

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -327,26 +328,57 @@ def neighbourhood_task(root: Path, size: int) -> Task:
     return Task(labelled(graphs, oracle, plain), oracle)
 
 
-def motif_task(root: Path, size: int) -> Task:  # noqa: ARG001  # no file is needed
-    """Trees with a house or a five-cycle, as BA-2Motifs: rejected with a house; the truth is whether some house is left."""
+def contains(graph: Graph, motif: Any, *, induced: bool = False) -> bool:
+    """Whether a motif is part of a graph; induced: without further edges among its nodes."""
+    import networkx as nx
+
+    plain: nx.Graph[int] = nx.Graph(graph.edges.tolist())
+    matcher: Any = nx.algorithms.isomorphism.GraphMatcher(plain, motif)
+    return bool(matcher.subgraph_is_isomorphic() if induced else matcher.subgraph_is_monomorphic())
+
+
+def planted(rng: np.random.Generator, motifs: Sequence[Any], num_base: int) -> Graph:
+    """A tree grown by preferential attachment, with motifs tied to it by an edge each."""
+    import networkx as nx
+
+    joined: Any = nx.barabasi_albert_graph(num_base, 1, seed=int(rng.integers(2**31)))
+    for motif in motifs:
+        first, num = len(joined), len(motif)
+        joined = nx.compose(joined, nx.convert_node_labels_to_integers(motif, first_label=first))
+        joined.add_edge(int(rng.integers(num_base)), first + int(rng.integers(num)))
+    edges = np.array(sorted(tuple(sorted(edge)) for edge in joined.edges), np.int32)
+    return Graph(np.zeros(len(joined), np.int32), edges)
+
+
+def motif_task(root: Path, size: int, *, wants_house: bool = False) -> Task:  # noqa: ARG001  # no file is needed
+    """Trees with a house or a five-cycle, as BA-2Motifs: rejected with a house, or without one."""
     import networkx as nx
 
     rng = np.random.default_rng(7)
     house: Any = nx.house_graph()
 
     def oracle(graph: Graph) -> bool:
-        plain: nx.Graph[int] = nx.Graph(graph.edges.tolist())
-        matcher: Any = nx.algorithms.isomorphism.GraphMatcher(plain, house)
-        return not matcher.subgraph_is_monomorphic()
+        return contains(graph, house) == wants_house
+
+    graphs = [planted(rng, [house if k % 2 else nx.cycle_graph(5)], 15) for k in range(size)]
+    return Task(labelled(graphs, oracle, ("node",)), oracle)
+
+
+def shapes_task(root: Path, size: int, *, wants_two: bool = True) -> Task:  # noqa: ARG001  # no file is needed
+    """Trees with houses, wheels and grids, as MultiShapes: accepted if exactly two of the three kinds are there, or the other way round."""
+    import networkx as nx
+
+    rng = np.random.default_rng(7)
+    shapes: list[Any] = [nx.house_graph(), nx.wheel_graph(6), nx.grid_2d_graph(3, 3)]
+
+    def oracle(graph: Graph) -> bool:
+        kinds = sum(contains(graph, shape, induced=k == 0) for k, shape in enumerate(shapes))
+        return (kinds == 2) == wants_two
 
     graphs = []
     for k in range(size):
-        base = nx.barabasi_albert_graph(15, 1, seed=int(rng.integers(2**31)))
-        motif: Any = nx.convert_node_labels_to_integers(house if k % 2 else nx.cycle_graph(5), first_label=15)
-        joined = nx.compose(base, motif)
-        joined.add_edge(int(rng.integers(15)), 15 + int(rng.integers(5)))
-        edges = np.array(sorted(tuple(sorted(edge)) for edge in joined.edges), np.int32)
-        graphs.append(Graph(np.zeros(20, np.int32), edges))
+        num = 2 if k % 2 else int(rng.choice([0, 1, 3], p=[0.2, 0.4, 0.4]))
+        graphs.append(planted(rng, [shapes[k] for k in rng.permutation(3)[:num]], 15))
     return Task(labelled(graphs, oracle, ("node",)), oracle)
 
 
@@ -390,6 +422,9 @@ TASKS: dict[str, Callable[[Path, int], Task]] = {
     "noise-10": molecules(lambda it: CARBONYL(it) and HALOGEN(it), noise=0.1),
     "neighbourhoods": neighbourhood_task,
     "motifs": motif_task,
+    "motifs-reverse": partial(motif_task, wants_house=True),
+    "shapes": shapes_task,
+    "shapes-reverse": partial(shapes_task, wants_two=False),
     "green-decoy": colour_task,
 }
 

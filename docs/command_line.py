@@ -37,7 +37,7 @@ def algorithms_markdown() -> str:
             if each.metadata
         ]
         head = [
-            f"## comrecgc.{algorithm.__name__}",
+            f"### comrecgc.{algorithm.__name__}",
             "",
             words,
             "",

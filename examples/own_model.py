@@ -26,8 +26,8 @@ def coloured_tree(rng: np.random.Generator) -> Data:
 
 
 rng = np.random.default_rng(0)
-graphs = [coloured_tree(rng) for _ in range(130)]
-seen, unseen = graphs[:100], graphs[100:]
+graphs = [coloured_tree(rng) for _ in range(500)]
+seen, unseen = graphs[:400], graphs[400:]
 
 
 # %% Model: any torch module; this one has two GIN layers
@@ -47,68 +47,48 @@ class GIN(nn.Module):
 torch.manual_seed(0)
 model = GIN(len(COLOURS))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-for _ in range(40):
+for _ in range(20):
     for batch in DataLoader(seen, batch_size=32, shuffle=True):
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(batch.x, batch.edge_index, batch.batch), batch.y).backward()
         optimizer.step()
 
-# %% Explain it by rules
-from comrecgc import CommonRecourseExplainer, Rules, Vectors, from_pyg
+# %% Explain it
+from comrecgc import CommonRecourseExplainer, Rules, from_pyg
 
 dataset = from_pyg(seen, label_names=COLOURS)
-rules = (
-    CommonRecourseExplainer(model, Rules(max_changes=1), theta=0.15, num_recourses=3, panel=False)
-    .fit(dataset)
-    .explanation_
-)
-for recourse in rules.recourses:
-    print(f"{recourse.summary}: turns {recourse.statistics['accepted']} of {recourse.statistics['applicable']}")
-
-# %% Explain it by vectors
-from comrecgc.models import EmbedderTraining
-
-explainer = CommonRecourseExplainer(
-    model,
-    Vectors(embedder=EmbedderTraining(effort=0.005), changes="any"),
-    theta=0.15,
-    num_recourses=5,
-    random_state=0,
-)
+explainer = CommonRecourseExplainer(model, Rules(max_changes=1), theta=0.15, num_recourses=4, panel=False)
 explanation = explainer.fit(dataset).explanation_
 print(explanation)
+for recourse in explanation.recourses:
+    print(f"{recourse.summary}: turns {recourse.statistics['accepted']} of {recourse.statistics['applicable']}")
 
-# %% Look: one row a recourse
-print(explanation.to_frame()[["summary", "gain", "coverage", "norm", "median_edits"]].to_string())
-for name in ("coverage", "directional_coverage", "trivial_coverage"):
-    print(f"{name} {explanation.metrics[name]:.0%}")
+# %% What is expected to come true
+for recourse in explanation.recourses:
+    print(f"{recourse.statistics['expected_true']:.0%} of the results expected to come true: {recourse.summary}")
+
+# %% One row a rule
+print(explanation.to_frame()[["summary", "gain", "applicable", "accepted", "success"]].to_string())
 
 # %% One graph before and after
 recourse = explanation.recourses[0]
 recourse.plot(example=0).savefig("recourse.png")  # in a notebook: recourse.plot()
-index = recourse.covered[0].input
-print(f"graph {index}: probability of accept {recourse.covered[0].probability:.0%}, edits {recourse.covered[0].edits}")
+member = recourse.covered[0]
+print(f"graph {member.input}: probability of accept {member.probability:.0%}, edits {member.edits}")
 
-# %% How many recourses are worth reading
-from matplotlib.figure import Figure
-
-figure = Figure(figsize=(5, 3), layout="constrained")
-axes = figure.subplots()
-axes.plot(range(1, len(explanation.recourses) + 1), explanation.coverage_curve, marker="o")
-axes.set(xlabel="recourses", ylabel="share covered", ylim=(0, 1))
-figure.savefig("curve.png")
+# %% How many rules are worth reading
+explanation.plot().savefig("curve.png")
 
 # %% Keep it, show it
-from comrecgc.explanation import Explanation
-from comrecgc.report import write_report
+from comrecgc import open_run, write_report
 
-explanation.save("run")
+explainer.save("run")
 write_report(explanation, "run")  # run/report.html
-assert Explanation.load("run") == explanation
+assert open_run("run", classifier=model).explanation == explanation
 
-# %% The same recourses on graphs that fit has not seen
+# %% The same rules on graphs that fit has not seen
 applied = explainer.explain(unseen)
 print(f"{applied.coverage:.0%} of {len(applied.inputs)} unseen rejects")
-for index in applied.inputs:
+for index in list(applied.inputs)[:3]:
     found = applied.covering(index)
-    print(index, "not covered" if found is None else f"recourse {found[0] + 1}, {len(found[1].edits)} edits")
+    print(index, "not covered" if found is None else f"rule {found[0] + 1}, {len(found[1].edits)} edits")

@@ -96,9 +96,10 @@ def test_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[str], empty_fo
 
 def test_the_tutorial_on_your_own_model_runs(empty_folder: Path) -> None:
     names = run(DOCS / "tutorial_pyg.md")
-    assert names["explanation"].coverage > 0.8
-    # What was planted is what is found: reds are recoloured, or cut apart.
-    assert all("red" in recourse.summary for recourse in names["explanation"].recourses[:3])
+    assert names["explanation"].coverage > 0.6
+    # What was planted is what is found: reds are recoloured or removed, and that comes true.
+    assert all("red" in recourse.summary for recourse in names["explanation"].recourses)
+    assert names["explanation"].metrics["expected_true"] > 0.8
     for name in ("recourse.png", "curve.png", "run/report.html"):
         assert (empty_folder / name).stat().st_size > 1000
 
@@ -199,7 +200,7 @@ def test_the_gallery_shows_every_example() -> None:
         assert f"`{path.name}`" in text
 
 
-@pytest.mark.parametrize("name", ["extending.md", "changes.md"])
+@pytest.mark.parametrize("name", ["architecture.md", "changes.md"])
 def test_what_is_shown_runs(name: str) -> None:
     run(DOCS / name)
 
@@ -305,8 +306,8 @@ def test_the_command_line_reference_has_every_command() -> None:
 
 def test_the_reference_of_algorithms_has_every_option() -> None:
     reference = command_line_reference()
-    page = (DOCS / "reference" / "algorithms.md").read_text(encoding="utf-8")
-    sections = reference.on_page_markdown(page).split("## comrecgc.")[1:]
+    page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    sections = reference.on_page_markdown(page).split("### comrecgc.")[1:]
     assert [section.split("\n", 1)[0] for section in sections] == [made.__name__ for made in ALGORITHMS.values()]
     for section, algorithm in zip(sections, ALGORITHMS.values(), strict=True):
         assert all(f"| `{option.name}` |" in section for option in dataclasses.fields(algorithm) if option.metadata)
@@ -321,6 +322,7 @@ def command_line_reference() -> ModuleType:
     return module
 
 
-def test_every_public_package_has_a_page() -> None:
+def test_every_public_package_is_in_the_reference() -> None:
+    page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
     for name in ("cover data evidence explainer explanation graphs models molecules report scoring wording").split():
-        assert f"::: comrecgc.{name}\n" in (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
+        assert f"::: comrecgc.{name}\n" in page

@@ -49,7 +49,7 @@ def test_the_sdist_holds_what_is_needed_to_test_and_document_it(dist: Path) -> N
     (archive,) = dist.glob("*.tar.gz")
     with tarfile.open(archive) as files:
         names = {name.split("/", 1)[1] for name in files.getnames() if "/" in name}
-    for name in ("pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff", "Makefile",
+    for name in ("pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "LICENSE", "CITATION.cff", "Makefile",
                  "constraints.txt", "mkdocs.yml", "tests/test_release.py", "reproduction/comrecgc_reproduction/paper.py", "docs/index.md", "examples/own_model.py"):  # fmt: skip
         assert name in names
 
@@ -82,10 +82,9 @@ def test_what_is_declared_agrees() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = [name.rsplit(" ", 1)[1] for name in project["classifiers"] if re.search(r"Python :: 3\.\d+$", name)]
     assert project["requires-python"] == f">={versions[0]}"
-    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
     quoted = ", ".join(f'"{version}"' for version in versions)
-    assert f"python: [{quoted}]" in workflow
     assert f"## {comrecgc.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     for name in ("test.yml", "release.yml"):
+        assert f"python: [{quoted}]" in (ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8")
         for target in re.findall(r"run: make ([a-z]+)", (ROOT / ".github" / "workflows" / name).read_text()):
             assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from comrecgc.run import RunContext
 from comrecgc.terminal import Lines, bars
 
 
@@ -75,3 +77,18 @@ def test_in_a_notebook_one_output_is_rewritten(
     with bars() as bar:
         bar("training", 1, 2, "")
     assert "training: 1/2" in capsys.readouterr().err
+
+
+def test_a_run_shows_progress_where_somebody_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shown(**given: Any) -> str:
+        with RunContext(**given).begun() as context:
+            context.tell("inputs", 1, 2)
+        return capsys.readouterr().err
+
+    assert shown() == ""
+    assert "inputs" in shown(progress=True)
+    monkeypatch.setattr("comrecgc.run.context.is_watched", lambda: True)
+    assert "inputs" in shown()
+    assert shown(progress=False) == ""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.cover import FloatArray, RecoursePairs, exact_cover, greedy_cover, solve_binary
+from comrecgc.cover import MAX_NODES, FloatArray, RecoursePairs, exact_cover, greedy_cover, solve_binary
 from comrecgc.errors import InputError
 
 Triples = npt.NDArray[np.int64]
@@ -68,7 +68,7 @@ class RandomisedGreedy:
 
     Each of `T` steps draws uniformly among the `T` graphs that raise the coverage most. A graph that raises nothing fills
     up the draw and is not added, so the graphs chosen satisfy C1. If `g` is pseudo-modular with ratio `γ`, the expected
-    coverage is at least `1 − e^(−γ)` of the best; the paper puts `γ` at `1/R` (see docs/recourse.md for where that fails).
+    coverage is at least `1 − e^(−γ)` of the best; the paper puts `γ` at `1/R` (see docs/method.md for where that fails).
 
     Args:
         num_recourses: `R`.
@@ -123,7 +123,7 @@ def exact_counterfactuals(
     num_recourses: int,
     num_counterfactuals: int,
     *,
-    time_limit: float = 60.0,
+    max_nodes: int = MAX_NODES,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
     """FC solved to optimality: at most `T` counterfactuals and `R` recourses that together cover the most inputs.
 
@@ -133,7 +133,7 @@ def exact_counterfactuals(
         triples: Rows (input, recourse, counterfactual): the recourse takes the input to the counterfactual, `[n, 3]`.
         num_recourses: `R`.
         num_counterfactuals: `T`.
-        time_limit: Seconds.
+        max_nodes: Nodes of branch and bound.
 
     Returns:
         Counterfactuals and recourses chosen, each in increasing order; None if not proven in time or too large.
@@ -157,11 +157,13 @@ def exact_counterfactuals(
     lines += [np.full(len(recourse), len(rows)), np.full(len(graph), len(rows) + 1)]
     signs = np.repeat([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0], [len(column) for column in columns])
     chosen = solve_binary(
-        coo_array((signs, (np.concatenate(lines), np.concatenate(columns))), shape=(len(rows) + 2, sum(counts))),
+        coo_array(
+            (signs, (np.concatenate(lines), np.concatenate(columns))), shape=(len(rows) + 2, sum(counts))
+        ).tocsr(),
         np.append(np.zeros(len(rows)), [float(num_recourses), float(num_counterfactuals)]),
         np.repeat([0.0, 1.0], [sum(counts) - len(reached), len(reached)]),
         num_integers=len(recourse) + len(graph),
-        time_limit=time_limit,
+        max_nodes=max_nodes,
     )
     if chosen is None:
         return None

@@ -69,7 +69,9 @@ def compile_kernels() -> None:
         members.append(PanelMember(name=name, classifier=model))
     explained = next(member.classifier for member in members if member.name == "gcn")
     panel = Panel(tuple(member for member in members if member.name in ("gcn", "gin", "sage")))
-    CommonRecourseExplainer(explained, panel=panel, num_recourses=2, context=RunContext(jobs=1)).fit(dataset)
+    CommonRecourseExplainer(explained, panel=panel, num_recourses=2, context=RunContext(jobs=1, progress=False)).fit(
+        dataset
+    )
 
 
 def _stamp() -> Path:

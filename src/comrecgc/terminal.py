@@ -111,6 +111,11 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
+def is_watched() -> bool:
+    """Whether somebody sees progress: in a terminal or a notebook."""
+    return in_notebook() or err.is_terminal
+
+
 @contextmanager
 def bars() -> Iterator[Progress]:
     """Progress while the block runs: on stderr, or below the cell of a notebook."""

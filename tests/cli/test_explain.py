@@ -92,6 +92,7 @@ def test_a_run_folder_and_a_summary(
     assert explanation.recourses
     assert f"{explanation.coverage:.1%} of {len(explanation.inputs)} rejected graphs" in printed.out
     assert printed.out.strip().endswith(f"report: {folder / 'report.html'}")
+    assert f"evaluate {folder} --evidence" in printed.out.replace("'", "")
     assert explanation.recourses[0].summary.split()[0] in printed.out
     assert "sweep" in printed.err
     assert {file.name for file in folder.iterdir()} == {
@@ -305,16 +306,14 @@ def test_evaluate_agrees_with_an_honest_run_and_finds_a_dishonest_one(
     finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, "evaluate", finished) == 0
-    table = capsys.readouterr().out
-    assert "coverage" in table
-    assert "DIFFERS" not in table
+    assert "figures identical" in capsys.readouterr().out
     explanation = Explanation.load(finished)
     first = explanation.recourses[0]
     member = replace(first.covered[0], probability=first.covered[0].probability / 2)
     lie = replace(first, covered=(member, *first.covered[1:]))
     replace(explanation, recourses=(lie, *explanation.recourses[1:])).save(finished)
     assert run(monkeypatch, "evaluate", finished) == 1
-    assert "DIFFERS" in capsys.readouterr().out
+    assert "13 of 14 figures identical" in capsys.readouterr().out
     longer = replace(first, vector=tuple(2 * np.array(first.vector)))
     replace(explanation, recourses=(longer, *explanation.recourses[1:])).save(finished)
     assert run(monkeypatch, "evaluate", finished) == 1
@@ -378,6 +377,24 @@ def test_a_terminal_without_greek_letters_is_no_error() -> None:
     )
     assert shown.returncode == 0, shown.stderr
     assert b"--theta" in shown.stdout
+
+
+def test_help_has_the_options_of_one_algorithm_on_two_screens(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shown(*options: str) -> str:
+        assert run(monkeypatch, "explain", *options, "--help") == 0
+        return capsys.readouterr().out
+
+    rules, baseline = shown(), shown("--algorithm", "gcfexplainer")
+    assert len(rules.splitlines()) <= 110
+    assert max(map(len, rules.splitlines())) <= 80
+    assert "--max-changes" in rules
+    assert "--walk-theta" not in rules
+    assert "--walk-theta" in baseline
+    assert "--max-changes" not in baseline
+    places = [rules.index(f"\n{heading}:") for heading in ("Data", "Model", "Rules", "Trust", "Scale")]
+    assert places == sorted(places)
 
 
 def test_another_seed_trains_another_classifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def test_same_as_greedy(seed: int, slack: float) -> None:
 
 def test_the_bound_holds_for_the_best_choice() -> None:
     table = sets(7, 12, 30)
-    best = exact_cover(table, 3, time_limit=10)
+    best = exact_cover(table, 3)
     assert best is not None
     assert packed_cover(np.packbits(table, axis=1), 3).bound >= table[best].any(axis=0).sum()
 

@@ -411,7 +411,8 @@ def test_notebooks_show_pictures(explanation: Explanation) -> None:
 
 def test_an_explanation_is_plotted_whole(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    rules = planted_rules(60).plot()
+    rules: Any = planted_rules(60).plot()
+    assert rules._repr_png_().startswith(b"\x89PNG")  # a notebook shows it without magic
     assert len(rules.axes) == 2
     assert np.asarray(rules.axes[0].lines[0].get_ydata())[-1] == pytest.approx(100 * planted_rules(60).coverage)
     rules.savefig(tmp_path / "rules.svg")

@@ -163,10 +163,8 @@ def test_worked_example_exactly() -> None:
     assert brute_coverage(WORKED_EXAMPLE[np.isin(WORKED_EXAMPLE[:, 1], recourses)], {1, 3}, 2) == 3
 
 
-def test_too_large_and_too_slow_and_nothing_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_and_nothing_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert exact(np.zeros((0, 3), dtype=np.int64)) == ([], [])
-    triples = random_triples(0, num_inputs=200, num_recourses=50, num_graphs=200)
-    assert exact_counterfactuals(triples, 2, 2, time_limit=1e-6) is None
     monkeypatch.setattr("comrecgc.cover.greedy.MAX_ENTRIES", 1)
     with pytest.raises(InputError, match="too large to prove"):
         best_coverage(NOT_PSEUDO_MODULAR, (1, 2, 3, 4), 2, exact=True)

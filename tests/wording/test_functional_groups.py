@@ -95,4 +95,4 @@ def test_atoms_whose_family_the_pattern_does_not_show_are_looked_up(molecules: t
         assert carry_out(METHYLATION, graph, site).num_nodes == graph.num_nodes + 1
         places.append((graph, site))
     words = describe_rule(METHYLATION, Schema(NAMES, BOND_NAMES, is_molecular=True), places=places)
-    assert words.summary == f"attach methyl (–CH3) to an NH bound to 2 C{note}"
+    assert words.summary == f"N-methylation: attach methyl (–CH3) to an NH bound to 2 C{note}"

@@ -82,7 +82,7 @@ CF3 = ("C C F F F", [(0, 1), (1, 2), (1, 3), (1, 4)])
         ((("C H", [(0, 1)]), ("C", []), {0: 0}), "remove H from a carbon"),
         ((("C H", [(0, 1)]), ("C C N", [(0, 1), (1, 2, "#")]), {0: 0, 1: 1}, (1,)), "attach cyano (–C≡N) to a carbon"),
         ((("O H", [(0, 1)]), ("O C O C H H H", [(0, 1), (1, 2, "="), (1, 3), (3, 4), (3, 5), (3, 6)]), {0: 0}),
-         "attach acetyl (–CO–CH3) to an oxygen"),
+         "O-acetylation: attach acetyl (–CO–CH3) to an oxygen"),
         ((("C H", [(0, 1)]), ("C C H H O H", [(0, 1), (1, 2), (1, 3), (1, 4), (4, 5)]), {0: 0}),
          "attach hydroxymethyl (–CH2–OH) to a carbon"),
         ((("C H", [(0, 1)]), ("C C H H C Cl Cl H", [(0, 1), (1, 2), (1, 3), (1, 4), (4, 5), (4, 6), (4, 7)]), {0: 0}),
@@ -393,5 +393,8 @@ def test_rings_that_all_places_have_are_named() -> None:
     assert "triangle" in said(cut, [(ring(3), (0, 1))] * 3)
     assert "bridge" in said(cut, [(ring(5), (0, 5))] * 3)
     assert "closes a 4-cycle" in said(join, [(ring(6), (0, 3))] * 3)
+    grown = Rule(Pattern((0,), (), None), two, ((0, 0),), (False,))
+    assert "a node of a 5-cycle in all 3 graphs" in said(grown, [(ring(5), (node,)) for node in (0, 2, 4)])
+    assert "cycle" not in said(grown, [(ring(5), (node,)) for node in (0, 2, 5)])  # the tail is no part of it
     for mixed in ([(ring(5), (0, 1)), (ring(4), (0, 1)), (ring(5), (0, 1))], [(ring(5), (0, 1))] * 2):
         assert "cycle" not in said(cut, mixed)  # several kinds, or too few places to tell

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from comrecgc import __version__
 from comrecgc.errors import InputError
@@ -23,8 +23,61 @@ if TYPE_CHECKING:
     from comrecgc.data import GraphDataset
 
 
+HEADINGS = (
+    "Data",
+    "Model",
+    "Options",
+    "Rules",
+    "Molecules",
+    "Vectors",
+    "The paper's method and baselines",
+    "Trust",
+    "Output",
+    "Scale",
+)
+"""Headings of options, in the order in which they are shown."""
+
+_VALUES = {"int": "N", "float": "X", "path": "PATH", "bool": ""}
+
+
+class Command(TyperCommand):
+    """A command whose help lists options under their headings, a line or two each."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write usage, text and options as plain lines; boxes of three columns take three times the room."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            heading = getattr(parameter, "rich_help_panel", None) or "Options"
+            if parameter.param_type_name == "option" and (row := self.row(ctx, parameter)):
+                groups.setdefault(heading, []).append(row)
+        for heading in sorted(groups, key=HEADINGS.index):
+            with formatter.section(heading):
+                formatter.write_dl(groups[heading])
+        self.format_epilog(ctx, formatter)
+
+    def row(self, ctx: Any, parameter: Any) -> tuple[str, str] | None:
+        """An option and what it does; None leaves it out."""
+        names, value = parameter.opts[0], ""
+        if parameter.secondary_opts and parameter.default is not False and parameter.default is not None:
+            names += f"/{parameter.secondary_opts[0]}"
+        if not parameter.is_flag:
+            kind = parameter.display_type(ctx).removeprefix("list[").strip("<>[]").split(" ")[0]
+            value = parameter.metavar or _VALUES.get(kind, "TEXT")
+        shown = parameter.show_default
+        if not isinstance(shown, str):
+            known = shown and parameter.default not in (None, False, True) and not callable(parameter.default)
+            shown = str(parameter.default) if known else "required" if parameter.required else ""
+        return f"{names} {value}".strip(), (parameter.help or "") + (f" [{shown}]" if shown else "")
+
+
 class _Commands(TyperGroup):
-    """Commands, one of which is built only when it is called: its options need all algorithms, which take seconds to import."""
+    """Commands in order of use, one of which is built only when it is called: its options need all algorithms, which take seconds to import."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        order = ("demo", "explain", "choose", "apply", "evaluate", "report", "compare", "train", "reproduce")
+        return sorted(super().list_commands(ctx), key=order.index)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
@@ -41,7 +94,7 @@ app = typer.Typer(
     help="Explain a graph neural network globally: a few common recourses that turn many rejected graphs into accepted ones.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,
 )
 
 P = ParamSpec("P")

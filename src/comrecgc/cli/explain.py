@@ -17,6 +17,7 @@ import typer
 from comrecgc.cli.app import (
     ClassifierFile,
     Cluster,
+    Command,
     DataRoot,
     Dataset,
     Jobs,
@@ -49,9 +50,28 @@ def _listed() -> None:
 
 def explain_command() -> Any:
     """The command as typer builds it."""
-    built = typer.Typer(rich_markup_mode="markdown", pretty_exceptions_enable=False, add_completion=False)
-    built.command("explain")(full_explain())
+    built = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    built.command("explain", cls=_ExplainCommand)(full_explain())
     return typer.main.get_command(built)
+
+
+class _ExplainCommand(Command):
+    """The help has the options of one algorithm: of rules, or of the one that stands before `--help`."""
+
+    def row(self, ctx: Any, parameter: Any) -> tuple[str, str] | None:
+        from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of
+
+        name = ctx.params.get("algorithm") or "rules"
+        algorithm_of(name)
+        own = {each.name: each for each in _fields(ALGORITHMS[name])}
+        row = super().row(ctx, parameter)
+        if row is None or parameter.name not in {each.name for made in ALGORITHMS.values() for each in _fields(made)}:
+            return row
+        if parameter.name not in own:
+            return None
+        default = own[parameter.name].default
+        shown = "" if default in (None, (), False) else f" [{_shown(default)}]"
+        return row[0], own[parameter.name].metadata["help"] + shown
 
 
 def full_explain() -> Callable[..., None]:
@@ -127,7 +147,9 @@ def explain(
     reading: dict[str, Any],
     data_root: DataRoot = None,
     classifier: ClassifierFile = None,
-    algorithm: Annotated[str, typer.Option(metavar="NAME", help="How recourses are found.")] = "rules",
+    algorithm: Annotated[
+        str, typer.Option(metavar="NAME", help="How recourses are found; NAME --help shows its options.", is_eager=True)
+    ] = "rules",
     theta: Annotated[
         float | None,
         typer.Option(help="θ: largest normalised distance of a counterfactual.", show_default="0.1; proteins 0.15"),
@@ -183,7 +205,7 @@ def explain(
 ) -> None:
     """Find the common recourses of a classifier on a dataset; models that are not given are trained, once.
 
-    Algorithms are ALGORITHMS. Exit code 3 means that the time budget ended the search before anything was found.
+    Algorithms: ALGORITHMS. Exit code 3: the time budget ended the search before anything was found.
     """
     started = time.monotonic()
     from comrecgc.cli.summary import print_summary
@@ -262,7 +284,7 @@ def _listing(names: Sequence[str]) -> str:
 # `comrecgc demo`: the whole pipeline on the planted molecules, whose true recourses are known.
 
 
-@app.command()
+@app.command(cls=Command)
 @guarded
 def demo(
     out_folder: Annotated[Path, typer.Option("--out", help="Where models and report go.")] = Path("comrecgc-demo"),

@@ -12,6 +12,7 @@ import typer
 from comrecgc.cli.app import (
     ClassifierFile,
     Cluster,
+    Command,
     DataRoot,
     Dataset,
     EmbedderFile,
@@ -28,7 +29,7 @@ from comrecgc.errors import InputError
 from comrecgc.terminal import bars, err, out
 
 
-@app.command()
+@app.command(cls=Command)
 @guarded
 def choose(
     folder: RunFolder,
@@ -110,7 +111,7 @@ def choose(
     print_summary(chosen, output)
 
 
-@app.command()
+@app.command(cls=Command)
 @reading_data
 @guarded
 def apply(
@@ -165,7 +166,7 @@ def apply(
         out.print(f"saved to {output}{also}", markup=False, soft_wrap=True)
 
 
-@app.command()
+@app.command(cls=Command)
 @reading_data
 @guarded
 def evaluate(
@@ -196,8 +197,7 @@ def evaluate(
     data_root: DataRoot = None,
 ) -> None:
     """Recompute every figure of a run from its stored graphs and models; exit code 1 if any differs."""
-    from rich.table import Table
-
+    from comrecgc.cli.summary import print_evidence, print_figures
     from comrecgc.run import RunContext
     from comrecgc.runs import open_run
 
@@ -228,23 +228,14 @@ def evaluate(
         rows = [asdict(figure) | {"agrees": figure.agrees} for figure in figures]
         out.print_json(json.dumps(rows if gathered is None else {"figures": rows, "evidence": gathered.document()}))
         raise typer.Exit(0 if all(figure.agrees for figure in figures) else 1)
-    table = Table("figure", "stored", "recomputed", "")
-    for figure in figures:
-        recomputed = "not recomputed" if figure.recomputed is None else f"{figure.recomputed:.6g}"
-        stored, verdict = "" if figure.stored is None else f"{figure.stored:.6g}", figure.why
-        if figure.stored is not None and figure.recomputed is not None:
-            verdict = "same" if figure.agrees else "DIFFERS"
-        table.add_row(figure.name, stored, recomputed, verdict)
-    out.print(table)
+    print_figures(figures)
     if gathered is not None:
-        from comrecgc.cli.summary import print_evidence
-
         print_evidence(gathered)
     if not all(figure.agrees for figure in figures):
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(cls=Command)
 @guarded
 def report(
     folder: RunFolder,
@@ -266,7 +257,7 @@ def report(
 # `comrecgc compare`: finished runs side by side.
 
 
-@app.command()
+@app.command(cls=Command)
 @guarded
 def compare(
     folders: Annotated[

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from comrecgc.cli.app import DataRoot, Jobs, Resume, app, guarded
+from comrecgc.cli.app import Command, DataRoot, Jobs, Resume, app, guarded
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, out
 
 
-@app.command()
+@app.command(cls=Command)
 @guarded
 def reproduce(
     names: Annotated[

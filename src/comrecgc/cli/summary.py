@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -14,7 +16,7 @@ from comrecgc.runs import REPORT
 from comrecgc.terminal import err, out
 
 if TYPE_CHECKING:
-    from comrecgc.evidence import ControlEvidence, Evidence
+    from comrecgc.evidence import ControlEvidence, Evidence, Figure
 
 
 _SHOWN = 5
@@ -32,7 +34,37 @@ def print_summary(explanation: Explanation, folder: Path | None) -> None:
         out.print(recourse_table(explanation))
     print_reasons(explanation)
     if folder is not None:
+        for command, purpose in _next_commands(explanation, quote(str(folder))):
+            out.print(f"next: {command}  # {purpose}", markup=False, soft_wrap=True, highlight=False)
         out.print(f"report: {folder / REPORT}", markup=False, soft_wrap=True)
+
+
+def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str]]:
+    """Two commands that go on from a finished run, with what they are for."""
+    if not explanation.recourses:
+        return []
+    check = (f"comrecgc evaluate {folder} --evidence", "recompute every figure, and ask whether to believe it")
+    if explanation.recourse == "rules":
+        return [
+            (f"comrecgc choose {folder} --min-success 0.8", "choose again under other wishes, without a search"),
+            check,
+        ]
+    return [(f"comrecgc apply --run {folder} --dataset NEW", "the same recourses on unseen graphs"), check]
+
+
+def print_figures(figures: Sequence[Figure]) -> None:
+    """Figures of a run that differ when recomputed, and how many are the same."""
+    told = [figure for figure in figures if figure.stored is not None and figure.recomputed is not None]
+    different = [figure for figure in told if not figure.agrees]
+    if different:
+        table = Table("figure", "stored", "recomputed")
+        for figure in different:
+            table.add_row(figure.name, f"{figure.stored:.6g}", f"{figure.recomputed:.6g}")
+        out.print(table)
+    same = len(told) - len(different)
+    out.print(f"{same} of {len(told)} figures identical" if different else f"all {len(told)} figures identical")
+    for why, count in Counter(figure.why for figure in figures if figure.recomputed is None).items():
+        out.print(f"{count} not recomputed" + (f": {why}" if why else ""), markup=False, soft_wrap=True)
 
 
 def headline(explanation: Explanation) -> str:

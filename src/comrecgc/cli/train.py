@@ -9,6 +9,7 @@ import typer
 
 from comrecgc.cli.app import (
     Cluster,
+    Command,
     DataRoot,
     Dataset,
     Jobs,
@@ -24,7 +25,7 @@ train = typer.Typer(help="Train what an explanation needs: a classifier to expla
 app.add_typer(train, name="train", no_args_is_help=True)
 
 
-@train.command("classifier")
+@train.command("classifier", cls=Command)
 @reading_data
 @guarded
 def train_classifier_command(
@@ -70,7 +71,7 @@ def train_classifier_command(
     out.print(f"saved to {path}", soft_wrap=True, markup=False)
 
 
-@train.command("embedder")
+@train.command("embedder", cls=Command)
 @reading_data
 @guarded
 def train_embedder_command(

@@ -13,10 +13,13 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 
 if TYPE_CHECKING:
-    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse import csr_array
 
 
+# Limits on effort, not on time, so that the answer is the same on any machine.
 MAX_ENTRIES = 2_000_000  # beyond, HiGHS takes gigabytes
+MAX_ITERATIONS = 20_000  # of the simplex method
+MAX_NODES = 1_000  # of branch and bound
 _ROUNDING = 1e-6  # HiGHS meets its constraints to 1e-7
 
 Incidence = Any
@@ -234,24 +237,25 @@ def _largest_packed(gains: npt.NDArray[np.int64], count: int) -> int:
 
 
 def exact_cover(
-    incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, time_limit: float = 60.0
+    incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, max_nodes: int = MAX_NODES
 ) -> npt.NDArray[np.int64] | None:
-    """At most `num_sets` sets that together cover the most, in increasing order; None if not proven in time or too large.
+    """At most `num_sets` sets that together cover the most, in increasing order; None if not proven or too large.
 
     Args:
         incidence: Which items each set has, `[sets, items]`; equal sets are looked at once.
         num_sets: Sets to choose, at most.
         weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
-        time_limit: Seconds.
+        max_nodes: Nodes of branch and bound.
     """
     sets, values = checked(incidence, num_sets, weights)
     rows = _distinct(sets)
-    solution = _cover(sets[rows], values, num_sets, time_limit, integral=True)
+    matrix, upper, objective = _program(sets[rows], values, num_sets)
+    solution = solve_binary(matrix, upper, objective, num_integers=len(rows), max_nodes=max_nodes)
     return None if solution is None else rows[solution[: len(rows)] > 0.5]
 
 
 def lp_bound(
-    incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, time_limit: float = 60.0
+    incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, max_iterations: int = MAX_ITERATIONS
 ) -> float | None:
     """No `num_sets` sets cover more than this: the linear relaxation, rounded down where items have no weights.
 
@@ -259,38 +263,45 @@ def lp_bound(
         incidence: Which items each set has, `[sets, items]`.
         num_sets: Sets to choose, at most.
         weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
-        time_limit: Seconds; None is returned if it is not solved by then or too large.
+        max_iterations: Of the simplex method; None is returned if they are not enough, or if it is too large.
     """
+    from scipy.optimize import linprog
+
     sets, values = checked(incidence, num_sets, weights)
-    rows = _distinct(sets)
-    solution = _cover(sets[rows], values, num_sets, time_limit, integral=False)
-    if solution is None:
+    matrix, upper, objective = _program(sets[_distinct(sets)], values, num_sets)
+    if matrix.nnz > MAX_ENTRIES:
         return None
-    total = float(solution[len(rows) :] @ values)
+    if not len(objective):
+        return 0.0
+    result: Any = linprog(  # type: ignore[call-overload]  # sparse matrices are allowed
+        -objective, A_ub=matrix, b_ub=upper, bounds=(0, 1), method="highs-ds", options={"maxiter": max_iterations}
+    )
+    if result.status == 1:  # more iterations are needed
+        return None
+    assert result.status == 0, result.message
+    total = -float(result.fun)
     return float(math.floor(total + _ROUNDING * max(1.0, total))) if weights is None else total * (1 + _ROUNDING)
 
 
 def solve_binary(
-    matrix: coo_array,
+    matrix: csr_array,
     upper: npt.NDArray[np.float64],
     objective: npt.NDArray[np.float64],
     *,
     num_integers: int,
-    time_limit: float,
+    max_nodes: int = MAX_NODES,
 ) -> npt.NDArray[np.float64] | None:
-    """The `x` in [0, 1] of largest `objective @ x` with `matrix @ x ≤ upper`; None if not proven in time or too large.
+    """The `x` in [0, 1] of largest `objective @ x` with `matrix @ x ≤ upper`; None if not proven or too large.
 
     Args:
         matrix: The constraints, `[constraints, variables]`.
         upper: Their right sides, `[constraints]`.
         objective: Worth of each variable, `[variables]`.
         num_integers: How many variables, the first ones, are 0 or 1.
-        time_limit: Seconds.
+        max_nodes: Nodes of branch and bound.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    if not time_limit > 0:
-        raise InputError(f"time_limit must be positive (got {time_limit})")
     if matrix.nnz > MAX_ENTRIES:
         return None
     if not len(objective):
@@ -299,31 +310,25 @@ def solve_binary(
         -objective,
         integrality=(np.arange(len(objective)) < num_integers).astype(np.int64),
         bounds=Bounds(0, 1),
-        constraints=LinearConstraint(matrix.tocsr(), ub=upper),
-        options={"time_limit": time_limit, "mip_rel_gap": 0.0},
+        constraints=LinearConstraint(matrix, ub=upper),
+        options={"node_limit": max_nodes, "mip_rel_gap": 0.0},
     )
-    assert result.status in (0, 1), result.message  # 1: time was up
+    assert result.status not in (2, 3), result.message  # infeasible, unbounded; others say that more nodes are needed
     return np.asarray(result.x, dtype=np.float64) if result.status == 0 else None
 
 
-def _cover(
-    sets: csr_array, values: Weights, num_sets: int, time_limit: float, *, integral: bool
-) -> npt.NDArray[np.float64] | None:
-    """How far each set is chosen and each item covered, `[sets + items]`."""
+def _program(
+    sets: csr_array, values: Weights, num_sets: int
+) -> tuple[csr_array, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Maximum coverage as a program: how far each set is chosen, then how far each item is covered."""
     from scipy.sparse import block_array, csr_array, eye_array
 
     # An item is covered only as far as the sets that have it are chosen; the last row counts the sets.
     chosen, reached = sets.shape
     matrix = block_array(
-        [[-sets.T.astype(np.float64), eye_array(reached)], [csr_array(np.ones((1, chosen))), None]], format="coo"
+        [[-sets.T.astype(np.float64), eye_array(reached)], [csr_array(np.ones((1, chosen))), None]], format="csr"
     )
-    return solve_binary(
-        matrix,
-        np.append(np.zeros(reached), float(num_sets)),
-        np.append(np.zeros(chosen), values),
-        num_integers=chosen if integral else 0,
-        time_limit=time_limit,
-    )
+    return matrix, np.append(np.zeros(reached), float(num_sets)), np.append(np.zeros(chosen), values)
 
 
 def _distinct(sets: csr_array) -> npt.NDArray[np.int64]:

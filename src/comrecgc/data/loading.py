@@ -23,7 +23,7 @@ from comrecgc.data.dataset import (
     choose_classes,
     classes_by_threshold,
 )
-from comrecgc.data.planted import load_planted
+from comrecgc.data.planted import PLANTED, load_planted
 from comrecgc.data.pyg import from_pyg_file
 from comrecgc.data.smiles import TableReading, from_smiles_table
 from comrecgc.data.tables import TABLES, is_table
@@ -98,7 +98,6 @@ BENCHMARKS = tuple(_ARCHIVES)
 _BONDS = {"1": 0, "2": 1, "3": 2, "4": 3, "1.5": 3} | {name: label for label, name in enumerate(BOND_NAMES)}
 
 
-_PLANTED = "planted"
 _PYG_FILES = (".pt", ".pth")
 
 
@@ -132,7 +131,7 @@ def load_dataset(
     how = reading if isinstance(reading, GraphReading) else GraphReading()
     if text.lower() in BENCHMARKS and not isinstance(name, Path):
         return load_benchmark(text, root, reading=how)
-    if text.lower() == _PLANTED and not isinstance(name, Path):
+    if text.lower() == PLANTED and not isinstance(name, Path):
         if how != GraphReading():
             raise InputError("The planted molecules have fixed classes and labels (got a choice of classes or bins)")
         return load_planted()
@@ -165,7 +164,7 @@ def _from_pyg_file(path: Path, how: GraphReading, *, need_classes: bool) -> Grap
 
 
 def _unknown(name: str) -> str:
-    names = (*BENCHMARKS, _PLANTED)
+    names = (*BENCHMARKS, PLANTED)
     near = difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     rule = f"A dataset is one of {', '.join(names)}, or the path of a TU folder or .zip, of a .pt file of PyG graphs, or of a .csv, .tsv, .smi, .sdf or .parquet table"

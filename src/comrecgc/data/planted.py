@@ -20,6 +20,9 @@ from comrecgc.molecules import BOND_NAMES, FunctionalGroup, Molecule
 Kind = Literal["nitro", "epoxide", "nitrosamine"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+PLANTED = "planted"
+"""Name of the planted dataset."""
+
 ELEMENTS = ("C", "O", "N", "S", "F", "Cl", "Br")
 """Label names of the planted dataset."""
 
@@ -211,7 +214,7 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
             toxicophores.append(found)
             seen.add(key)
     return PlantedDataset(
-        name="planted",
+        name=PLANTED,
         graphs=tuple(graphs),
         classes=np.array([not found for found in toxicophores], dtype=np.int8),
         label_names=ELEMENTS,

@@ -154,7 +154,7 @@ def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | No
         algorithm = replace(algorithm, sample=len(explained_on))
     found = CommonRecourseExplainer(
         ignorant.classifier, algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
-        panel=False if panel is None else panel, jury=False, context=RunContext(time_budget=seconds),
+        panel=False if panel is None else panel, jury=False, context=RunContext(time_budget=seconds, progress=False),
     ).fit(explained_on)  # fmt: skip
     return replace(
         subject,

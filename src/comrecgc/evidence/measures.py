@@ -150,7 +150,7 @@ def _mean(values: npt.NDArray[np.bool_]) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-# Our figures under the names that papers on counterfactual and graph explanations use; `docs/measures.md` says whose names they are.
+# Our figures under the names that papers on counterfactual and graph explanations use; `docs/trust.md` says whose names they are.
 
 
 def reviewers_figures(

@@ -99,7 +99,7 @@ class Evidence:
         changes: The rung of changes.
         recourses: Evidence on each recourse, in order.
         controls: The true model first, then those that know nothing.
-        figures: Of the whole explanation, by the names of `docs/evidence.md`.
+        figures: Of the whole explanation, by the names of `docs/trust.md`.
         reviewers: Figures under the names that papers on counterfactuals use.
         notes: What was asked and left out, one sentence each.
         explanation: SHA-256 of the explanation it belongs to; empty outside of a run folder.

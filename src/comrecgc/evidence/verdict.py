@@ -16,8 +16,8 @@ graphs speak against it; or no pairs speak for it, and its inputs are hardly rej
 
 Pairs that differ by one change alone are asked where pairs of the whole rule decide nothing; they never make it strong. Nor do other models alone: a
 harmless group that goes with the class is learned by every model of the data, and only pairs of graphs that differ by nothing else can tell. A weak
-recourse that the explained model itself obeys at least every other time is a shortcut: it says what moves this one model. `docs/evidence.md` has the
-measurements behind the limits.
+recourse that the explained model itself obeys at least every other time is a shortcut: it says what moves this one model. `benchmarks/evidence.py`
+measures what the limits separate.
 """
 
 from __future__ import annotations

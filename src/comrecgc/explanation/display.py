@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from comrecgc.drawing import STYLE, Pen, Point, depict, draw_rule, layout_change
@@ -71,7 +72,16 @@ def _new_figure(size: tuple[float, float]) -> Figure:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise InputError("plot needs matplotlib: pip install 'comrecgc[notebook]'") from error
-    return Figure(figsize=size, layout="constrained")
+
+    class ShownFigure(Figure):
+        """A figure that a notebook shows as the value of a cell, without `%matplotlib inline`."""
+
+        def _repr_png_(self) -> bytes:
+            held = BytesIO()
+            self.savefig(held, format="png", dpi=110)
+            return held.getvalue()
+
+    return ShownFigure(figsize=size, layout="constrained")
 
 
 def plot_change(member: CoveredInput, scene: Scene, title: str = "") -> Figure:

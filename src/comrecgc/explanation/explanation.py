@@ -171,7 +171,7 @@ class Explanation:
         if self.recourse != "rules":
             raise InputError("Only rules can be chosen again (got an explanation by vectors)")
         if self.chooser is None:
-            raise InputError("choose needs the table of rules: take the result of fit, or comrecgc.load_explanation")
+            raise InputError("choose needs the table of rules: take the result of fit, or of comrecgc.open_run")
         chosen = self.chooser(
             num_recourses=num_recourses, min_success=min_success, min_support=min_support, max_cost=max_cost,
             max_changes=max_changes, forbidden_labels=forbidden_labels, forbidden_groups=forbidden_groups,

@@ -52,9 +52,6 @@ from comrecgc.molecules import SmartsWishes, smirks_of
 from comrecgc.run import RunContext
 from comrecgc.wording import RuleAt, Words, describe_rules
 
-SECONDS_FOR_BOUND = 5.0
-"""Time to look for the best choice of rules, or a bound on it."""
-
 _MOST_ROUNDS = 8  # of choosing and counting
 _MOST_TRIED = 12  # inputs looked at for each rule
 _MOST_PLACES = 6
@@ -79,16 +76,16 @@ class ChosenRules:
         return rows
 
 
-def choose_rules(task: Task[Rules], mined: MinedRules, wishes: RuleFilter, *, seconds: float = 0.0) -> ChosenRules:
+def choose_rules(task: Task[Rules], mined: MinedRules, wishes: RuleFilter, *, bounded: bool = False) -> ChosenRules:
     """Choose rules from a table; for all inputs where there is a census of them.
 
     Args:
         task: How many, and on which rung.
         mined: The table and what it was mined from.
         wishes: What chosen rules must be like.
-        seconds: Time to look for the best choice, or a bound on it.
+        bounded: Whether to look for the best choice, or a bound on it.
     """
-    choice = choose(mined.table, task.num_recourses, wishes, seconds=seconds)
+    choice = choose(mined.table, task.num_recourses, wishes, bounded=bounded)
     if mined.census is None:
         return ChosenRules(choice=choice, whole=None)
     whole = FullChoice.chosen(mined.census, mined.table, task, wishes, on_sample=choice)
@@ -146,7 +143,6 @@ def explain_rules(
     wishes: RuleFilter | None = None,
     *,
     classifier: Classifier | None = None,
-    seconds: float = SECONDS_FOR_BOUND,
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Explanation:
@@ -158,13 +154,12 @@ def explain_rules(
         plausibility: The ladder and the panel.
         wishes: What chosen rules must be like; by default what the task say.
         classifier: If given, every claim is confirmed by a plain forward pass first.
-        seconds: Time to look for the best choice, or a bound on it.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
     """
     table, rejects = mined.table, mined.rejects
     wishes = wishes_of(task, mined) if wishes is None else wishes
-    chosen = choose_rules(task, mined, wishes, seconds=seconds)
+    chosen = choose_rules(task, mined, wishes, bounded=True)
     records = mined.rules(chosen.rows)
     shown = _first_counterfactuals(mined, records, wishes)
     if classifier is not None:

@@ -39,9 +39,6 @@ from comrecgc.wording import describe_group
 # Another choice from the table of rules of a run, by other wishes; no search.
 
 
-SECONDS_TO_CHOOSE = 0.5
-"""Time to look for the best choice, or a bound on it, where somebody waits."""
-
 _LIMITS = ("min_success", "min_support", "max_cost", "max_changes")
 
 
@@ -96,9 +93,8 @@ class RuleChooser:
         again = table_notes(self.mined)  # these are added again
         notes = [note for note in self.notes if note not in again and COUNT_NOTE not in note]
         found = explain_rules(
-            self.task, self.mined, self.plausibility, self.wishes,
-            seconds=SECONDS_TO_CHOOSE, warnings=self.warnings, notes=notes,
-        )  # fmt: skip
+            self.task, self.mined, self.plausibility, self.wishes, warnings=self.warnings, notes=notes
+        )
         return found.with_chooser(self)
 
     def save(self, folder: Path) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ label and degree, which normalisation uses). A mini-batch of molecules holds few
 200 after one round, 800 after two, 1,700 after three. So each layer works on one row per colour, made from the rows of the round before, and
 a row knows how many nodes it stands for.
 
-Such batches make small matrices, for which a general autograd spends most of its time between the operations (docs/classifiers.md has the
+Such batches make small matrices, for which a general autograd spends most of its time between the operations (docs/models.md has the
 ablation). Here every step returns its output and a function that pulls a gradient back through it; the steps of a forward pass form a
 list, and walking it backwards is the backward pass.
 """

@@ -255,7 +255,7 @@ def compare(*explanations: Explanation, names: Sequence[str] | None = None) -> C
     A rule is looked up in the tables of all runs, so that it is known how it fares where it was not chosen.
 
     Args:
-        explanations: Two or more; rules need their tables (`comrecgc.load_explanation`, or the result of `fit`).
+        explanations: Two or more; rules need their tables (of `comrecgc.open_run`, or the result of `fit`).
         names: What the runs are called; by default "run 1", "run 2" …
     """
     if len(explanations) < 2:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 import comrecgc
+from comrecgc.data import PLANTED
 from comrecgc.drawing import STYLE
 from comrecgc.evidence import Answer, ControlEvidence, Evidence, ModelSummary, RecourseEvidence
 from comrecgc.explanation import Explanation
@@ -100,6 +101,7 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         "template.html",
         script=_part("page.js") if chooser is None else live_script(),
         dataset=clipped(explanation.schema.dataset),
+        is_synthetic=explanation.schema.dataset == PLANTED,
         reject=_class_word(explanation.schema.class_names[0]),
         accept=_class_word(explanation.schema.class_names[1]),
         coverage=f"{explanation.coverage:.1%}",

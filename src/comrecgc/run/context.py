@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import comrecgc
 from comrecgc.errors import InputError
-from comrecgc.terminal import Progress, bars
+from comrecgc.terminal import Progress, bars, is_watched
 
 if TYPE_CHECKING:
     import torch
@@ -44,8 +44,8 @@ class RunContext:
         cluster: A `dask.distributed.Client`, or the address of a scheduler, whose workers carry rules out on all graphs, train a panel and
             compute edit distances for an embedder; None for this machine.
         device: Where torch models run.
-        progress: True to show it, as a bar, as lines or below the cell of a notebook; or a function, called with the stage, how much
-            is done, how much there is, and a word on how it goes.
+        progress: True to show it, as bars, as lines or below the cell of a notebook, False to show none; None shows it in a terminal or a notebook. Or a
+            function, called with the stage, how much is done, how much there is, and a word on how it goes.
         checkpoint: Folder that keeps unfinished work; None keeps none.
         resume: Go on from what that folder holds; the answer is the same as without the interruption.
         started: When the time budget began, as `time.monotonic()` counts; None for when work begins.
@@ -78,7 +78,7 @@ class RunContext:
     @contextmanager
     def begun(self) -> Iterator[RunContext]:
         """The context of work that begins now: with a clock of its own, and progress shown while the block runs."""
-        wanted = self.progress
+        wanted = is_watched() if self.progress is None else self.progress
         with bars() if wanted is True else nullcontext(None if wanted is False else wanted) as shown:
             context = replace(self, progress=shown)
             yield context.keeping(self.clock) if "clock" in self.__dict__ else context

@@ -179,6 +179,14 @@ def _count_neighbours(texts: Sequence[str]) -> str:
 # The whole rule.
 
 
+_ADDITIONS = {"methyl": "methylation", "ethyl": "ethylation", "acetyl": "acetylation", "benzyl": "benzylation"}
+_EXCHANGES = {
+    ("ester", "N"): "ester → amide", ("amide", "O"): "amide → ester", ("ether", "N"): "ether → amine", ("ether", "S"): "ether → thioether",
+    ("ether", "C"): "ether → alkane", ("ester", "S"): "ester → thioester", ("ester", "C"): "ester → ketone", ("amide", "C"): "amide → ketone",
+    ("thioether", "O"): "thioether → ether",
+}  # fmt: skip
+
+
 class MoleculeSentences:
     """Sentences on a rule for molecules.
 
@@ -194,6 +202,26 @@ class MoleculeSentences:
         """The rule in one sentence."""
         parts = self._d.parts(self._d.around)
         return sentence([steps for part in parts if (steps := self._steps(part, wordiness))])
+
+    @cached_property
+    def transformation(self) -> str:
+        """What chemists call the change, if it has a name of its own: "N-methylation", "aza-scan", "ester → amide"; else empty."""
+        d, parts = self._d, self._d.parts(self._d.around)
+        if len([step for part in parts for step in self._steps(part, "short")]) != 1:
+            return ""
+        inner = [node for node in d.relabelled if not d.is_hanging(node)]
+        if inner:
+            old, new = element_of(d.old[inner[0]]), element_of(d.new[inner[0]])
+            if (old, new) == ("C", "N") and self._atoms.adjective(inner[0]) == "aromatic ":
+                return "aza-scan"
+            family = self._families.note(inner[0]).strip(" ()").removeprefix("mostly ")
+            return _EXCHANGES.get((family.removesuffix("s"), new), "")
+        for anchor, exchange in d.exchanges.items():
+            (lost, gained), place = (exchange.lost, exchange.gained), element_of(d.old[anchor])
+            if len(lost) + len(gained) == 1 and place in ("N", "O", "S"):
+                name = _ADDITIONS.get((lost or gained)[0].name or "")
+                return f"{place}-{'de' if lost else ''}{name}" if name else ""
+        return ""
 
     @property
     def conditions(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from comrecgc.graphs import Graph, Rule, Schema, Site, neighbours_by_id, ordered_edge, write_pattern
@@ -87,7 +87,7 @@ def describe_rules(
         for rule, places in rules
     ]
     summaries = make_distinct(
-        [_with_motif(_summary(sentences, at.rule), at, schema) for sentences, at in zip(found, rules, strict=True)],
+        [_named(_summary(sentences, at.rule), sentences, at) for sentences, at in zip(found, rules, strict=True)],
         [sentences.surroundings for sentences in found],
         [_write_rule(at.rule, names, kinds, is_molecular=schema.is_molecular) for at in rules],
         taken,
@@ -112,28 +112,54 @@ def _summary(sentences: Sentences, rule: Rule) -> str:
     return f"{summary[: LONGEST_SUMMARY - len(where) - 1].rstrip(' ,–(')}…{where}"
 
 
-def _with_motif(summary: str, at: RuleAt, schema: Schema) -> str:
-    motif = "" if schema.is_molecular else _motif(at)
-    return summary + motif if len(summary) + len(motif) <= LONGEST_SUMMARY else summary
+def _named(summary: str, sentences: Sentences, at: RuleAt) -> str:
+    """The line with what chemists call the change before it, or the ring that it opens or closes behind it, if there is room."""
+    name = sentences.transformation if isinstance(sentences, MoleculeSentences) else ""
+    motif = "" if isinstance(sentences, MoleculeSentences) else _motif(at)
+    whole = f"{name}: {summary}" if name else summary + motif
+    return whole if len(whole) <= LONGEST_SUMMARY else summary
 
 
 def _motif(at: RuleAt) -> str:
-    """What a rule that cuts or joins one edge does to rings, where it does the same at all of several places: " (an edge of a 5-cycle in all 12 graphs)"."""
+    """Where in graphs a rule changes one edge or one node, if that is the same at all of several places: " (an edge of a 5-cycle in all 12 graphs)"."""
     rule, image = at.rule, at.rule.image
+    if len(at.places) < _FEWEST_PLACES:
+        return ""
+    everywhere = f"in all {len(at.places)} graphs"
     kept = {ordered_edge(image[i], image[j]): (i, j) for i in image for j in image if i < j}
     cut = [(i, j) for edge, (i, j) in kept.items() if (i, j) in rule.before.bonds and edge not in rule.after.bonds]
     joined = [(i, j) for edge, (i, j) in kept.items() if (i, j) not in rule.before.bonds and edge in rule.after.bonds]
-    if len(at.places) < _FEWEST_PLACES or len(cut) + len(joined) != 1:
+    if len(cut) + len(joined) == 1:
+        ((i, j),) = cut or joined
+        size = _same(_ring_size(graph, site[i], site[j]) for graph, site in at.places)
+        if size is None or (joined and not size):
+            return ""
+        if joined:
+            return f" (which closes {_ring(size)} {everywhere})"
+        return f" ({f'an edge of {_ring(size)}' if size else 'a bridge'} {everywhere})"
+    anchors = {i for i in image if rule.before.labels[i] != rule.after.labels[image[i]]}
+    new = set(range(len(rule.after.labels))) - set(image.values())
+    anchors |= {i for i in image if any(ordered_edge(image[i], node) in rule.after.bonds for node in new)}
+    if cut or joined or len(anchors) != 1:
         return ""
-    ((i, j),) = cut or joined
-    sizes = {_ring_size(graph, site[i], site[j]) for graph, site in at.places}
-    size = sizes.pop()
-    if sizes:
-        return ""
-    ring = "triangle" if size == 3 else f"{size}-cycle"
-    if joined:
-        return f" (which closes a {ring} in all {len(at.places)} graphs)" if size else ""
-    return f" ({f'an edge of a {ring}' if size else 'a bridge'} in all {len(at.places)} graphs)"
+    size = _same(_node_ring(graph, site[min(anchors)]) for graph, site in at.places)
+    return f" (a node of {_ring(size)} {everywhere})" if size else ""
+
+
+def _same(sizes: Iterable[int]) -> int | None:
+    """What all are, or None."""
+    found = set(sizes)
+    return found.pop() if len(found) == 1 else None
+
+
+def _ring(size: int) -> str:
+    return "a triangle" if size == 3 else f"a {size}-cycle"
+
+
+def _node_ring(graph: Graph, node: int) -> int:
+    """Nodes of the smallest ring through a node; 0 if there is none."""
+    sizes = [_ring_size(graph, node, other) for other in neighbours_by_id(graph.fresh())[node]]
+    return min((size for size in sizes if size), default=0)
 
 
 def _ring_size(graph: Graph, start: int, goal: int) -> int:

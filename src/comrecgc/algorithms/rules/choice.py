@@ -33,6 +33,8 @@ LEAST_TRUTH = 0.6
 DOUBT = 2
 """Results that fail, added to those of every rule when rules are ordered by trust: few results say little."""
 
+_FEW_ENTRIES = 50_000  # of a table whose optimum is looked for: a second or two
+
 MOST_PARTS = 3
 """Rules that may take the place of a more general one, at most."""
 
@@ -168,7 +170,7 @@ class RuleChoice:
         return replace(self, rules=rules, gains=np.array(gains, np.int64))
 
 
-def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *, seconds: float = 0.0) -> RuleChoice:
+def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *, bounded: bool = False) -> RuleChoice:
     """Choose rules greedily, each for the inputs it adds.
 
     Among rules that add nearly the same (`SLACK`): fewer changes, then the higher success, the lower cost, the smaller radius, which says the same of more graphs. Where fewer rules are enough, a
@@ -178,7 +180,7 @@ def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *
         table: The rules.
         num_rules: `R`, rules to choose at most.
         wishes: What they must be like.
-        seconds: Time to look for the optimum or a bound by linear programming; 0 leaves the bound that greedy's own gains give.
+        bounded: Whether to look for the optimum, or a bound by linear programming; else greedy's own gains give one.
     """
     if num_rules < 1:
         raise InputError(f"num_recourses must be at least 1 (got {num_rules})")
@@ -190,12 +192,12 @@ def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *
     if len(weights) > 1:
         greedy = _greedy(table, layers, weights, rows, num_rules)
     bound, by = int(plain.bound), "greedy"
-    if seconds > 0 and len(rows) and bound > plain.covered:
-        relaxed = lp_bound(sets, num_rules, time_limit=seconds / 2)
+    if bounded and len(rows) and bound > plain.covered:
+        relaxed = lp_bound(sets, num_rules)
         if relaxed is not None and relaxed < bound:
             bound, by = int(relaxed), "relaxation"
-        if relaxed is not None and bound > plain.covered:
-            best = exact_cover(sets, num_rules, time_limit=seconds / 2)
+        if relaxed is not None and bound > plain.covered and sets.nnz <= _FEW_ENTRIES:
+            best = exact_cover(sets, num_rules)
             if best is not None:
                 bound, by = int((sets[best].sum(axis=0) > 0).sum()), "optimum"
     if bound == plain.covered:
