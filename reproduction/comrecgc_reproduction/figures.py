@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from comrecgc_reproduction.results import CachedResult
 from comrecgc_reproduction.runner import Runner, versions
 from comrecgc_reproduction.setups import Setup
 from comrecgc_reproduction.tables import NOT_RUN
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 METHODS: tuple[tuple[str, Method], ...] = (
     ("counterfactuals in the data", source("dataset", problem="fc")),
@@ -84,14 +87,18 @@ def draw_curves(runner: Runner) -> Path:
     figure.legend([drawn[name] for name in shown], shown, loc="outside lower center", ncols=4, frameon=False)
     path = runner.folder / "curves.svg"
     for suffix in ("svg", "png"):
-        metadata: dict[str, Any] = {"Date": None} if suffix == "svg" else {"Software": None}
-        write_atomically(
-            path.with_suffix(f".{suffix}"),
-            lambda file, suffix=suffix, metadata=metadata: figure.savefig(
-                file, format=suffix, dpi=120, metadata=metadata
-            ),  # type: ignore[misc]
-        )
+        save_figure(figure, path.with_suffix(f".{suffix}"))
     return path
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as its name ends; the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    kind = path.suffix[1:]
+    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}
+    with mpl.rc_context({"svg.hashsalt": path.name}):
+        write_atomically(path, lambda file: figure.savefig(file, format=kind, dpi=120, metadata=metadata))
 
 
 def _held(values: npt.ArrayLike) -> npt.NDArray[np.float64]:

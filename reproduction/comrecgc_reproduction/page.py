@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from comrecgc.run import write_atomically, write_text
-from comrecgc_reproduction.figures import WANTED, found_recourses
+from comrecgc.run import write_text
+from comrecgc_reproduction.figures import WANTED, found_recourses, save_figure
 from comrecgc_reproduction.results import machine
 from comrecgc_reproduction.runner import Runner, versions
 from comrecgc_reproduction.tables import NOT_RUN, OURS, PAPERS, Entry, Row, Table
@@ -138,6 +138,8 @@ def _judged(table: Table) -> list[str]:
     if table.name == "theory":
         wrong = [row for row in table.rows if not _holds(row)]
         return [f"{len(table.rows) - len(wrong)} of {len(table.rows)} statements hold", "", ""]
+    if table.name == "times":
+        return ["not compared: another machine", "", ""]
     near = _NEAR / 100 if table.name == "accuracy" else _NEAR if table.name != "datasets" else 0.0
     known = [
         (row, column, entry)
@@ -160,8 +162,8 @@ def _judged(table: Table) -> list[str]:
 
 def _holds(row: Row) -> bool:
     found, claimed = (entry.mean for entry in row.entries)
-    assert found is not None
-    assert claimed is not None
+    if found is None or claimed is None:
+        return False
     return found >= claimed if "at least" in row.name else found == claimed
 
 
@@ -307,7 +309,7 @@ def _draw_printed(tables: Iterable[Table], path: Path) -> None:
     axes.set(xlabel="printed, %", ylabel="here, %", xlim=(0, 100), ylim=(0, 100), aspect="equal")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small", frameon=False)
-    write_atomically(path, lambda file: figure.savefig(file, format="svg", metadata={"Date": None}))
+    save_figure(figure, path)
 
 
 def _line(cells: Sequence[str]) -> str:

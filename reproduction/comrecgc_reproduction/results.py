@@ -112,7 +112,7 @@ class ResultStore:
             compute: Computes it: plain values that JSON can hold.
         """
         value = self._stored(name) or (self._computed(name, compute) if self.computes else None)
-        self.asked[name] = None if value is None else float(value["cpu_seconds"])
+        self.asked[name] = None if value is None else float(value.get("cpu_seconds", 0.0))
         return value
 
     def _stored(self, name: str) -> CachedResult | None:
