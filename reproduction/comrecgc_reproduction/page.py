@@ -123,9 +123,11 @@ def _verdicts(
         cells = [f"`{experiment.name}`, {experiment.number}: {experiment.title}"]
         cells += ["–", "–", "–"] if table is None else _judged(table)
         lines.append(_line([*cells, f"{absent} cells" if absent else "", f"{spent:.1f}"]))
+    expected = sum(_expected(name) for name, seconds in runner.asked.items() if seconds is None) / 60
     lines += [
         "",
-        f"The cells that were run took {total:.1f} processor hours in all: {machine()}; {versions()}",
+        f"The cells that were run took {total:.1f} processor hours ({machine()}; {versions()[:-1]}).",
+        f"Those that were not run are expected to take {expected:.1f} more, [by method](#not-run)." if expected else "",
         "",
         "![Every coverage that the paper printed, against ours](images/reproduction-printed.svg)",
         "",
@@ -230,19 +232,19 @@ def _differences(table: Table) -> str:
         "",
         "What the paper left open was varied (`comrecgc reproduce differences --scale full --seeds 1`). A print inside the range is explained by what was varied; one outside is not.",
         "",
-        _line(["figure", "varied", "printed", "range here", "inside", "variants run"]),
-        _line(["---"] * 6),
+        _line(["figure", "varied", "printed", "range here", "inside", "nearest variant", "run"]),
+        _line(["---"] * 7),
     ]
     for row in table.rows:
-        printed, least, greatest, run, variants = (entry.mean for entry in row.entries)
-        name, varied = row.name.split(": ", 1)
+        printed, least, greatest, near, run, variants = (entry.mean for entry in row.entries)
+        name, varied, nearest = row.name.split(" — ")
+        share = f"{run:g} of {variants:g}"
         if least is None or greatest is None or printed is None:
-            lines.append(_line([name, varied, f"{printed:g}", NOT_RUN, "", f"0 of {variants:g}"]))
+            lines.append(_line([name, varied, f"{printed:g}", NOT_RUN, "", "", share]))
             continue
         inside = "yes" if least <= printed <= greatest else f"no, {'above' if printed > greatest else 'below'}"
-        lines.append(
-            _line([name, varied, f"{printed:g}", f"{least:.1f} to {greatest:.1f}", inside, f"{run:g} of {variants:g}"])
-        )
+        here = f"{least:.1f} to {greatest:.1f}"
+        lines.append(_line([name, varied, f"{printed:g}", here, inside, f"{nearest}: {near:.1f}", share]))
     return "\n".join([*lines, ""])
 
 
