@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.models.neighbourhoods import NeighbourhoodCounts, node_colours
+from comrecgc.graphs import Graph, GraphBatch, group_neighbours
+from comrecgc.models.neighbourhoods import NeighbourhoodCounts, node_colours, smallest_rings
 
 
 def by_hand(graph: Graph, radius: int) -> list[Any]:
@@ -61,3 +62,19 @@ def test_unknown_neighbourhoods_are_not_counted() -> None:
     counts = NeighbourhoodCounts.of(GraphBatch.from_graphs([known, known]), 2)
     assert counts.count(GraphBatch.from_graphs([other])).tolist() == [[0.0, 0.0, 0.0, 2.0, 1.0, -1.0]]
     assert counts.count(GraphBatch.from_graphs([known])).tolist() == [[2.0, 2.0, 2.0, 2.0, 1.0, -1.0]]
+
+
+@given(st.lists(graphs(), min_size=1, max_size=4))
+def test_rings_are_the_smallest_that_networkx_finds(many: list[Graph]) -> None:
+    wanted = []
+    for graph in many:
+        plain: Any = nx.Graph(graph.edges.tolist())
+        smallest = dict.fromkeys(range(graph.num_nodes), 0)
+        for ring in sorted(nx.simple_cycles(plain), key=len, reverse=True):
+            smallest.update(dict.fromkeys(ring, len(ring)))
+        wanted += list(smallest.values())
+    batch = GraphBatch.from_graphs(many)
+    rings = smallest_rings(*group_neighbours(batch), 8)
+    assert rings.tolist() == wanted
+    counts = NeighbourhoodCounts.of(batch, 0, rings=True).count(batch)
+    assert counts[:, -9:-3].sum() == sum(size > 0 for size in wanted)

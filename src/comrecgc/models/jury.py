@@ -299,7 +299,10 @@ def train_jury(
     folds = _stratified(accepted, np.random.default_rng([seed, 40]))
     batch = GraphBatch.from_graphs(dataset.graphs)
     kinds = (*CHOOSING, *REPORTING)
-    counts = {radius: NeighbourhoodCounts.of(batch, radius) for radius in sorted({kind.radius for kind in kinds})}
+    counts = {
+        radius: NeighbourhoodCounts.of(batch, radius, rings=not dataset.is_molecular)
+        for radius in sorted({kind.radius for kind in kinds})
+    }
     tables = {radius: known.count(batch) for radius, known in counts.items()}
     members = []
     for place, kind in enumerate(kinds):

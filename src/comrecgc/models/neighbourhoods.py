@@ -2,7 +2,7 @@
 
 The neighbourhood of a node at radius r is its label and, edge labels included, the neighbourhoods of its neighbours at radius r − 1 (Weisfeiler-Lehman;
 for molecules these are Morgan's). A graph becomes the numbers of its nodes that have each neighbourhood, and its size: what no neighbourhood shows, such as the number
-of rings, is in that.
+of rings, is in that. Where labels say nothing of rings, as those of molecules do, the sizes of rings are counted too: no neighbourhood tells a house from a five-cycle and a triangle.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.graphs import GraphBatch, KeyArray
+from comrecgc.graphs import GraphBatch, KeyArray, group_neighbours
 
 MOST_COLUMNS = 1024
 """Neighbourhoods that are counted, at most: those that the most graphs have."""
+
+RINGS = range(3, 9)
+"""Sizes of rings that are counted."""
 
 LEAST_GRAPHS = 2
 """Graphs that must have a neighbourhood for it to be counted."""
@@ -29,13 +33,15 @@ class NeighbourhoodCounts:
     Args:
         colours: Hash of every neighbourhood that is counted, `[C]`, increasing; hashes of different radii differ.
         radius: Largest radius.
+        rings: Whether nodes are counted by the smallest ring that they are part of, too.
     """
 
     colours: KeyArray
     radius: int
+    rings: bool = False
 
     @classmethod
-    def of(cls, batch: GraphBatch, radius: int) -> NeighbourhoodCounts:
+    def of(cls, batch: GraphBatch, radius: int, *, rings: bool = False) -> NeighbourhoodCounts:
         """The neighbourhoods that several graphs of a batch have."""
         found, graphs = [], []
         graph_of_node = batch.graph_of_node()
@@ -49,10 +55,10 @@ class NeighbourhoodCounts:
             graphs.append(count[count >= LEAST_GRAPHS])
         colours, count = np.concatenate(found), np.concatenate(graphs)
         common = np.lexsort((colours, -count))[:MOST_COLUMNS]
-        return cls(colours=np.sort(colours[common]), radius=radius)
+        return cls(colours=np.sort(colours[common]), radius=radius, rings=rings)
 
     def count(self, batch: GraphBatch) -> npt.NDArray[np.float32]:
-        """How many nodes of each graph have each neighbourhood; nodes, edges and how many more edges than nodes there are, `[B, C + 3]`."""
+        """How many nodes of each graph have each neighbourhood, and are part of rings; nodes, edges and how many more edges than nodes there are, `[B, C + 3]`."""
         num, graph_of_node = len(self.colours), batch.graph_of_node()
         table = np.zeros(len(batch) * num, np.float32)
         nodes, edges = batch.node_counts(), batch.edge_counts()
@@ -64,7 +70,12 @@ class NeighbourhoodCounts:
             known = self.colours[place] == colours
             cells = graph_of_node[known] * num + place[known]
             table += np.bincount(cells, minlength=len(table)).astype(np.float32)
-        return np.concatenate([table.reshape(len(batch), num), size], axis=1)
+        parts = [table.reshape(len(batch), num), size]
+        if self.rings:
+            of_node = smallest_rings(*group_neighbours(batch), RINGS[-1])
+            of_ring = [np.bincount(graph_of_node[of_node == ring], minlength=len(batch)) for ring in RINGS]
+            parts.insert(1, np.stack(of_ring, axis=1).astype(np.float32))
+        return np.concatenate(parts, axis=1)
 
 
 def node_colours(batch: GraphBatch, radius: int) -> Sequence[KeyArray]:
@@ -90,3 +101,41 @@ def _mix(values: KeyArray) -> KeyArray:
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: KeyArray = values ^ (values >> np.uint64(31))
     return mixed
+
+
+@numba.njit(cache=True)
+def smallest_rings(neighbours, ptr, most):  # type: ignore[no-untyped-def]
+    """Nodes of the smallest ring that each node is part of, `[N]`; 0 for none of up to `most` nodes.
+
+    From each node all others are reached by breadth; where two ways that left by different neighbours meet, a ring closes.
+    """
+    num = len(ptr) - 1
+    found = np.zeros(num, np.int32)
+    seen, depth, branch, parent = (
+        np.full(num, -1),
+        np.zeros(num, np.int64),
+        np.zeros(num, np.int64),
+        np.zeros(num, np.int64),
+    )
+    queue = np.empty(num, np.int64)
+    for root in range(num):
+        best, head, tail = most + 1, 0, 1
+        queue[0], seen[root], depth[root], parent[root] = root, root, 0, -1
+        while head < tail:
+            node = queue[head]
+            head += 1
+            if 2 * depth[node] + 1 >= best:
+                break
+            for k in range(ptr[node], ptr[node + 1]):
+                other = neighbours[k]
+                if other == parent[node]:
+                    continue
+                if seen[other] != root:
+                    seen[other], depth[other], parent[other] = root, depth[node] + 1, node
+                    branch[other] = other if node == root else branch[node]
+                    queue[tail] = other
+                    tail += 1
+                elif other != root and branch[other] != branch[node]:
+                    best = min(best, depth[node] + depth[other] + 1)
+        found[root] = best if best <= most else 0
+    return found
