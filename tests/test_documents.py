@@ -324,5 +324,7 @@ def command_line_reference() -> ModuleType:
 
 def test_every_public_package_is_in_the_reference() -> None:
     page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
-    for name in ("cover data evidence explainer explanation graphs models molecules pyg report scoring wording").split():
+    for name in (
+        "cover data evidence explainer explanation graphs models molecules pyg report scoring wording"
+    ).split():
         assert f"::: comrecgc.{name}\n" in page

@@ -89,7 +89,7 @@ def write_page(runner: Runner, experiments: Sequence[Experiment]) -> Path:
     write_text(folder / "reproduction" / "tables.csv", _csv(tables.values()))
     parts = [
         _HEAD, _verdicts(runner, experiments, tables, minutes), _ours(tables), _figures(runner),
-        _differences(tables["differences"]), _not_run(runner.asked), _FOOT,
+        _differences(tables["differences"]), _not_run(runner.asked), _earlier(tables), _FOOT,
     ]  # fmt: skip
     path = folder / "reproduction.md"
     write_text(path, "\n".join(parts))
@@ -261,6 +261,25 @@ def _not_run(asked: dict[str, float | None]) -> str:
     for key, names in groups.items():
         lines.append(_line([key, str(len(names)), f"{sum(map(_expected, names)):.0f}"]))
     return "\n".join([*lines, ""])
+
+
+def _earlier(tables: dict[str, Table]) -> str:
+    """Rows of an earlier run whose cells were not kept, where this run lacks one of their figures."""
+    lines = [
+        "## From an earlier run",
+        "",
+        "Rows that this run has not filled, from an earlier version of `comrecgc reproduce`. Its cells were not kept, so they count in no verdict above.",
+        "",
+        _line(["table", "row", *_DATASETS.split(" / "), ""]),
+        _line(["---"] * 7),
+    ]
+    known = len(lines)
+    with (Path(__file__).parent / "earlier.csv").open(encoding="utf-8", newline="") as file:
+        for table, name, *figures, note in list(csv.reader(file))[1:]:
+            rows = [row for row in tables[table].rows if row.name == name] if table in tables else []
+            if any(entry.not_run for row in rows for entry in row.entries):
+                lines.append(_line([f"`{table}`", name, *figures, note]))
+    return "\n".join([*lines, ""]) if len(lines) > known else ""
 
 
 def _expected(name: str) -> float:
