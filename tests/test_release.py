@@ -84,6 +84,7 @@ def test_what_is_declared_agrees() -> None:
     assert project["requires-python"] == f">={versions[0]}"
     quoted = ", ".join(f'"{version}"' for version in versions)
     assert f"## {comrecgc.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {comrecgc.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     for name in ("test.yml", "release.yml"):
         assert f"python: [{quoted}]" in (ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8")
         for target in re.findall(r"run: make ([a-z]+)", (ROOT / ".github" / "workflows" / name).read_text()):

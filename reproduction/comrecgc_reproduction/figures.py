@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,16 @@ from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import catalogue_of
 from comrecgc.graphs import Rule
 from comrecgc.run import RunContext, write_atomically, write_text
+from comrecgc_reproduction import paper
 from comrecgc_reproduction.methods import MOST_RECOURSES, Method, moving_walk, published, rules, source, vectors
 from comrecgc_reproduction.paper import DATASETS
 from comrecgc_reproduction.results import CachedResult
 from comrecgc_reproduction.runner import Runner, versions
 from comrecgc_reproduction.setups import Setup
 from comrecgc_reproduction.tables import NOT_RUN
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 METHODS: tuple[tuple[str, Method], ...] = (
     ("counterfactuals in the data", source("dataset", problem="fc")),
@@ -37,6 +41,12 @@ METHODS: tuple[tuple[str, Method], ...] = (
 )
 
 _COLOURS = {name: f"C{place}" for place, (name, _) in enumerate(METHODS)}
+_PRINTED = {
+    "counterfactuals in the data": paper.FC_DATASET,
+    "LocalRWExplainer": paper.FC_LOCAL,
+    "GCFExplainer": paper.FC_GCFEXPLAINER,
+    "COMRECGC as published": paper.FC_COMRECGC,
+}
 _COUNTS = range(1, MOST_RECOURSES + 1)
 
 Curves = dict[str, dict[str, CachedResult]]  # by dataset and method
@@ -59,6 +69,10 @@ def draw_curves(runner: Runner) -> Path:
             above[column].plot(_COUNTS, 100 * _held(cell["curve"]), **style)
             if cell["lengths"]:
                 below[column].plot(_COUNTS, _held(np.cumsum(cell["lengths"])), **style)
+        for name, line in _PRINTED.items():
+            printed = line[DATASETS.index(dataset)]
+            above[column].plot([MOST_RECOURSES], [printed.coverage], "o", color=_COLOURS[name])
+            below[column].plot([MOST_RECOURSES], [printed.length], "o", color=_COLOURS[name])
         absent = len(METHODS) - len(lines)
         title = f"{dataset} ({absent} of {len(METHODS)} curves not run)" if absent else dataset
         above[column].set(title=title, ylim=(-2, 102), xscale="log")
@@ -73,14 +87,18 @@ def draw_curves(runner: Runner) -> Path:
     figure.legend([drawn[name] for name in shown], shown, loc="outside lower center", ncols=4, frameon=False)
     path = runner.folder / "curves.svg"
     for suffix in ("svg", "png"):
-        metadata: dict[str, Any] = {"Date": None} if suffix == "svg" else {"Software": None}
-        write_atomically(
-            path.with_suffix(f".{suffix}"),
-            lambda file, suffix=suffix, metadata=metadata: figure.savefig(
-                file, format=suffix, dpi=120, metadata=metadata
-            ),  # type: ignore[misc]
-        )
+        save_figure(figure, path.with_suffix(f".{suffix}"))
     return path
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as its name ends; the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    kind = path.suffix[1:]
+    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}
+    with mpl.rc_context({"svg.hashsalt": path.name}):
+        write_atomically(path, lambda file: figure.savefig(file, format=kind, dpi=120, metadata=metadata))
 
 
 def _held(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -138,10 +156,15 @@ WANTED = (
 )
 
 
+def found_recourses(runner: Runner) -> CachedResult | None:
+    """The rules that do what the paper's pictures show, by name; None if they were not searched for."""
+    setup = runner.setup(_DATASET)
+    return runner.cells.value(f"pictures {_DATASET} {setup.model} {runner.scale}", lambda: _searched(setup))
+
+
 def draw_recourses(runner: Runner) -> Path:
     """Find the recourses of the paper's pictures among plausible rules, and draw them; returns the page that lists them."""
-    setup = runner.setup(_DATASET)
-    cell = runner.cells.value(f"pictures {_DATASET} {setup.model} {runner.scale}", lambda: _searched(setup))
+    cell = found_recourses(runner)
     lines = ["## Common recourses that the paper shows", ""]
     for wanted in WANTED:
         lines.append(f"### {wanted.figure}: {wanted.words}\n")
@@ -159,7 +182,11 @@ def draw_recourses(runner: Runner) -> Path:
         )
         lines.append(f"![{wanted.words}](recourse-{wanted.name}.svg)\n")
     path = runner.folder / "pictures.md"
-    notes = ("All graphs of Mutagenicity, whatever the scale.", f"Models: {setup.provenance}.", versions())
+    notes = (
+        "All graphs of Mutagenicity, whatever the scale.",
+        f"Models: {runner.setup(_DATASET).provenance}.",
+        versions(),
+    )
     write_text(path, "\n".join([*lines, *(f"{note}\n" for note in notes)]))
     return path
 

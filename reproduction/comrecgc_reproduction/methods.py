@@ -56,7 +56,7 @@ class Method:
     def cell(self, setup: Setup, seed: int) -> str:
         """The name of the cell: all that the figures depend on."""
         theta = self.theta or paper_theta(setup.name)
-        return f"{self.name} theta {theta:g} {setup.name} {setup.model} seed {seed} {setup.scale}"
+        return f"{self.name} theta {theta:g} {setup.label} seed {seed} {setup.scale}"
 
     def figures(self, setup: Setup, seed: int, kept: Path | None = None) -> dict[str, Any]:
         """Explain, and what came of it.
@@ -136,12 +136,12 @@ def subject_of(setup: Setup) -> Subject:
     return Subject(scorer=scorer, inputs=inputs, graphs=dataset.graphs)
 
 
-def in_common_without_clusters(setup: Setup, seed: int) -> dict[str, Any]:
+def in_common_without_clusters(setup: Setup, seed: int, *, heads: int = 5, delta: float = 0.02) -> dict[str, Any]:
     """Coverage of a hundred recourses as the published walk meets them: each step's lead, and the heads within Δ of it."""
     subject, theta = subject_of(setup), paper_theta(setup.name)
-    walk = PublishedWalk(num_steps=setup.scale.num_steps)
+    walk = PublishedWalk(num_steps=setup.scale.num_steps, num_heads=heads)
     with reproducible():
-        sets = steps_in_common(walk, subject, np.random.default_rng(seed), theta=theta, delta=0.02)
+        sets = steps_in_common(walk, subject, np.random.default_rng(seed), theta=theta, delta=delta)
     incidence = np.zeros((max(len(sets), 1), len(subject.inputs)), dtype=bool)
     for row, inputs in enumerate(sets):
         incidence[row, list(inputs)] = True
@@ -174,16 +174,23 @@ def steps_in_common(
     return [inputs for inputs in sets if len(inputs) > 1]
 
 
-def published(heads: int, *, problem: str = "fcr", delta: float = 0.02, theta: float | None = None) -> Method:
+def published(
+    heads: int, *, problem: str = "fcr", delta: float = 0.02, theta: float | None = None, min_samples: int | None = None
+) -> Method:
     """COMRECGC as its authors ran it."""
-    plain = (problem, delta, theta) == ("fcr", 0.02, None)
+    plain = (problem, delta, theta, min_samples) == ("fcr", 0.02, None, None)
+    varied = {} if min_samples is None else {"min_samples": min_samples}
     return Method(
-        name=f"published {heads} heads {problem} delta {delta:g}",
+        name=_named(f"published {heads} heads {problem} delta {delta:g}", varied),
         algorithm="published",
-        options={"num_heads": heads, "problem": problem, "delta": delta},
+        options={"num_heads": heads, "problem": problem, "delta": delta, **varied},
         theta=theta,
         searched_by=None if plain else published(heads),
     )
+
+
+def _named(name: str, options: Mapping[str, Any]) -> str:
+    return " ".join([name, *(f"{key} {value:g}" for key, value in options.items())])
 
 
 def moving_walk(heads: int = 5, *, problem: str = "fcr") -> Method:
@@ -215,11 +222,11 @@ def _walk_of(name: str, problem: str) -> Method | None:
     return source("gcfexplainer") if is_another else None
 
 
-def summary(name: str) -> Method:
+def summary(name: str, **options: float) -> Method:
     """Ten graphs of a baseline, at θ = 0.1 throughout."""
     return Method(
-        name=f"{name} ten graphs", algorithm=name, num_graphs=10, theta=0.1, random=name != "dataset",
-        searched_by=_walk_of(name, "ten"),
+        name=_named(f"{name} ten graphs", options), algorithm=name, options=options, num_graphs=10, theta=0.1,
+        random=name != "dataset", searched_by=_walk_of(name, "ten"),
     )  # fmt: skip
 
 
@@ -234,11 +241,11 @@ def vectors(*, delta: float = 0.02, problem: str = "fcr", theta: float | None = 
 
 
 def rules(changes: str, *, theta: float | None = None) -> Method:
-    """Our rules on a rung of changes."""
+    """Our rules on a rung of changes, chosen for what the tables measure: rejects that the classifier then accepts."""
     return Method(
         name=f"rules {changes}",
         algorithm="rules",
-        options={"changes": changes},
+        options={"changes": changes, "choose": "coverage"},
         theta=theta,
         random=False,
     )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import platform
 import re
 import resource
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +91,13 @@ class ResultStore:
         folder: Where they are kept.
         computes: Whether to compute what is not there.
         progress: Called with the name of every cell before and after it is computed.
+        asked: Gets the processor seconds of every cell that was asked for; None for one that is not there.
     """
 
     folder: Path
     computes: bool = True
     progress: Progress | None = None
+    asked: dict[str, float | None] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -106,11 +111,15 @@ class ResultStore:
             name: What the result depends on, in words; it becomes the file's name.
             compute: Computes it: plain values that JSON can hold.
         """
+        value = self._stored(name) or (self._computed(name, compute) if self.computes else None)
+        self.asked[name] = None if value is None else float(value.get("cpu_seconds", 0.0))
+        return value
+
+    def _stored(self, name: str) -> CachedResult | None:
         path = self.folder / f"{file_name(name)}.json"
-        if path.exists():
-            return _read(path, name)
-        if not self.computes:
-            return None
+        return _read(path, name) if path.exists() else None
+
+    def _computed(self, name: str, compute: Callable[[], Mapping[str, Any]]) -> CachedResult:
         if self.progress is not None:
             self.progress(name, 0, 1, "")
         started, busy = time.monotonic(), time.process_time()
@@ -121,25 +130,49 @@ class ResultStore:
             "seconds": round(time.monotonic() - started, 2),
             "cpu_seconds": round(time.process_time() - busy, 2),
             "peak_gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+            "machine": machine(),
+            "packages": packages(),
         }
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(path, value)
+        write_json(self.folder / f"{file_name(name)}.json", value)
         if self.progress is not None:
             self.progress(name, 1, 1, f"{value['seconds']:.0f} s")
         return value
 
     def listing(self) -> str:
-        """All cells there are as CSV: what each took."""
+        """All cells there are as CSV: what each came to, what it took and what it was made with."""
         text = io.StringIO()
-        writer = csv.DictWriter(
-            text,
-            ("cell", "seconds", "cpu_seconds", "peak_gigabytes", "version"),
-            extrasaction="ignore",
-            lineterminator="\n",
+        columns = (
+            "cell",
+            "coverage",
+            "length",
+            "seconds",
+            "cpu_seconds",
+            "peak_gigabytes",
+            "version",
+            "machine",
+            "packages",
         )
+        writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(read_json(path) for path in sorted(self.folder.glob("*.json")))
+        for path in sorted(self.folder.glob("*.json")):
+            cell = read_json(path)
+            for figure in ("coverage", "length"):
+                if cell.get(f"published_{figure}") is not None:
+                    cell[figure] = cell[f"published_{figure}"]
+            writer.writerow(cell)
         return text.getvalue()
+
+
+def machine() -> str:
+    """The processor that figures are computed on."""
+    return f"{platform.machine()}, {os.cpu_count()} cores"
+
+
+def packages() -> str:
+    """What a figure was made with."""
+    names = ", ".join(f"{name} {version(name)}" for name in ("numpy", "torch", "torch_geometric"))
+    return f"Python {platform.python_version()}, {names}"
 
 
 def file_name(name: str) -> str:

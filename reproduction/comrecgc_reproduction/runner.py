@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from comrecgc import __version__
 from comrecgc_reproduction.methods import Method
 from comrecgc_reproduction.paper import DATASETS, Line
-from comrecgc_reproduction.results import CachedResult, ResultStore, Scale, file_name
+from comrecgc_reproduction.results import CachedResult, ResultStore, Scale, file_name, packages
 from comrecgc_reproduction.setups import Progress, Setup
 from comrecgc_reproduction.tables import Entry, Row
 
@@ -31,6 +29,7 @@ class Runner:
         jobs: Cores to use.
         computes: Whether to compute cells that are not there; else tables say of them that they were not run.
         progress: Called as work proceeds.
+        asked: Processor seconds of every cell asked for; None for one that was not run.
     """
 
     folder: Path
@@ -40,22 +39,29 @@ class Runner:
     jobs: int = 1
     computes: bool = True
     progress: Progress | None = None
-    _setups: dict[tuple[str, str, bool], Setup] = field(default_factory=dict, repr=False)
+    asked: dict[str, float | None] = field(default_factory=dict)
+    _setups: dict[tuple[str, str, bool, int, bool], Setup] = field(default_factory=dict, repr=False)
 
     @property
     def cells(self) -> ResultStore:
         """The cells of all tables."""
-        return ResultStore(folder=self.folder / "cells", computes=self.computes, progress=self.progress)
+        return ResultStore(
+            folder=self.folder / "cells", computes=self.computes, progress=self.progress, asked=self.asked
+        )
 
-    def setup(self, dataset: str, model: str = "gcn", *, trained: bool = False) -> Setup:
+    def setup(
+        self, dataset: str, model: str = "gcn", *, trained: bool = False, training_seed: int = 0, swapped: bool = False
+    ) -> Setup:
         """A dataset and its models; made once.
 
         Args:
             dataset: Name of the dataset.
             model: Kind of the classifier.
             trained: Whether to leave released models aside and train.
+            training_seed: Of a classifier that is trained here.
+            swapped: Whether the classes are exchanged.
         """
-        key = (dataset, model, trained)
+        key = (dataset, model, trained, training_seed, swapped)
         if key not in self._setups:
             self._setups[key] = Setup(
                 name=dataset,
@@ -66,6 +72,8 @@ class Runner:
                 data_root=self.data_root,
                 jobs=self.jobs,
                 progress=self.progress,
+                training_seed=training_seed,
+                swapped=swapped,
             )
         return self._setups[key]
 
@@ -73,12 +81,12 @@ class Runner:
         """What a method comes to, one a seed; None for one that was not run."""
         setup = self.setup(dataset, model)
         seeds = range(self.scale.num_seeds if method.random else 1)
-        return [self._result(method, setup, seed) for seed in seeds]
+        return [self.result(method, setup, seed) for seed in seeds]
 
-    def _result(self, method: Method, setup: Setup, seed: int) -> CachedResult | None:
+    def result(self, method: Method, setup: Setup, seed: int) -> CachedResult | None:
         """One cell. That of the method whose search it shares comes first, so that seconds say which of them searched."""
         if method.searched_by is not None:
-            self._result(method.searched_by, setup, seed)
+            self.result(method.searched_by, setup, seed)
         searched = file_name((method.searched_by or method).cell(setup, seed))
         kept = self.folder / "searches" / searched
         return self.cells.value(method.cell(setup, seed), lambda: method.figures(setup, seed, kept))
@@ -130,8 +138,7 @@ class Runner:
 
 def versions() -> str:
     """What a figure was made with."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "torch", "torch_geometric"))
-    return f"comrecgc {__version__}, Python {platform.python_version()}, {packages}."
+    return f"comrecgc {__version__}, {packages()}."
 
 
 def coverage(result: dict[str, Any]) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from comrecgc_reproduction.results import Scale
 
 Progress = Callable[[str, int, int, str], None]
 
-_SEED = 0  # of what is trained here
+_SEED = 0  # of the embedder and of the sample
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,6 +38,8 @@ class Setup:
         data_root: Where archives are looked for first.
         jobs: Cores to use.
         progress: Called as models are trained.
+        training_seed: Of a classifier that is trained here.
+        swapped: Whether the classes are exchanged, so that the other graphs are rejected.
     """
 
     name: str
@@ -48,11 +50,23 @@ class Setup:
     data_root: Path | None = None
     jobs: int = 1
     progress: Progress | None = None
+    training_seed: int = 0
+    swapped: bool = False
+
+    @property
+    def label(self) -> str:
+        """Dataset and model in a word; cells are named after it."""
+        trained = f" trained {self.training_seed}" if self.training_seed else ""
+        return f"{self.name} {self.model}{trained}{' swapped' if self.swapped else ''}"
 
     @cached_property
     def whole(self) -> GraphDataset:
         """All graphs of the dataset: models are trained on these."""
-        return load_dataset(self.name, root=self.data_root)
+        whole = load_dataset(self.name, root=self.data_root)
+        if not self.swapped:
+            return whole
+        accept, reject = whole.class_names
+        return replace(whole, classes=1 - np.asarray(whole.classes), class_names=(reject, accept))
 
     @cached_property
     def dataset(self) -> GraphDataset:
@@ -77,8 +91,8 @@ class Setup:
     @cached_property
     def classifier(self) -> Classifier:
         """The classifier to be explained."""
-        training = ClassifierTraining(model=self.model, epochs=self.scale.epochs, seed=_SEED)
-        folder = self.models / f"{self.name}-{self.model}"
+        training = ClassifierTraining(model=self.model, epochs=self.scale.epochs, seed=self.training_seed)
+        folder = self.models / self.label.replace(" ", "-")
         return obtain_classifier(
             self.whole, self.released_classifier, folder, training=training, progress=self.progress
         )[0]

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -421,3 +423,43 @@ def test_a_number_alone_cuts_every_attribute() -> None:
     assert _parse_bins(["charge=3", "mass=2"]) == {"charge": 3, "mass": 2}
     with pytest.raises(InputError, match="--bin must be a number of ranges"):
         _parse_bins(["=4"])
+
+
+def test_a_classifier_of_a_table_explains_some_of_its_molecules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some molecules have fewer kinds of atoms than all, and others are the most frequent."""
+    pytest.importorskip("rdkit")
+    chains = ["C" * length for length in range(1, 9)]
+    rows = [f"{chain}{end},{int('Br' not in end)}" for chain in chains for end in ("OBr", "O", "N", "OOO")]
+    (tmp_path / "all.csv").write_text("\n".join(["smiles,harmless", *rows, ""]))
+    (tmp_path / "some.csv").write_text("\n".join(["smiles,harmless", *(row for row in rows if "N" not in row), ""]))
+    file = tmp_path / "model.safetensors"
+    trained = ["--epochs", 20, "--out", file]
+    assert run(monkeypatch, "train", "classifier", "--dataset", tmp_path / "all.csv", "--model", "gcn", *trained) == 0
+    asked = ["--classifier", file, "--no-panel", "--no-jury", "--jobs", 1, "--out", tmp_path / "run"]
+    assert run(monkeypatch, "explain", "--dataset", tmp_path / "some.csv", *asked) == 0
+    found = Explanation.load(tmp_path / "run")
+    assert "N" in found.schema.label_names
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows has no such signals")
+def test_ctrl_c_is_heard_while_rdkit_matches() -> None:
+    pytest.importorskip("rdkit")
+    script = (
+        "import time\n"
+        "from comrecgc.cli.app import _hear_interrupts\n"
+        "from comrecgc.molecules import has_other_alerts, read_smiles\n"
+        "_hear_interrupts()\n"
+        "molecule, end = read_smiles('CC(C)NCC(O)COc1cccc2ccccc12'), time.monotonic() + 20\n"
+        "print('begun', flush=True)\n"
+        "while time.monotonic() < end:\n"
+        "    has_other_alerts(molecule, frozenset())\n"
+    )
+    for _ in range(3):
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as other:
+            assert other.stdout is not None
+            other.stdout.readline()
+            time.sleep(0.2)
+            other.send_signal(signal.SIGINT)
+            assert b"KeyboardInterrupt" in other.communicate(timeout=60)[1]

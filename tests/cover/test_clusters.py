@@ -1,6 +1,6 @@
 """Tests of comrecgc.cover.clusters.
 
-Also tests comrecgc.cover.tree_kernels, comrecgc.cover.vector_kernels.
+Also tests comrecgc.cover.vector_kernels.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN
 
 from comrecgc.cover import RecourseClustering, RecoursePairs, cover_of, pairs_within
-from comrecgc.cover.clusters import build_tree, dbscan, mark_owners
+from comrecgc.cover.clusters import _CELL, _neighbours, _reached, build_cells, dbscan
 from comrecgc.cover.metrics import coverage
 from comrecgc.cover.pairs import product_slack
-from comrecgc.cover.tree_kernels import LEAF, neighbours_up_to
 from comrecgc.cover.vector_kernels import distance
 from comrecgc.data import load_dataset
 from comrecgc.graphs import GraphBatch
@@ -178,29 +177,45 @@ def test_real_recourse_vectors(data_root: Path, checkpoint_root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "width", "radius"), [(1, 3, 1.0), (LEAF, 2, 0.3), (LEAF + 1, 1, 0.1), (3000, 40, 7.5)]
+    ("size", "width", "radius"), [(1, 3, 1.0), (_CELL, 2, 0.3), (_CELL + 1, 1, 0.1), (3000, 40, 7.5)]
 )
 def test_neighbours_equal_brute_force(size: int, width: int, radius: float) -> None:
     vectors = np.random.default_rng(size).normal(size=(size, width)).astype(np.float32)
-    tree = build_tree(vectors)
-    found, counts = np.full((size, size), -1, dtype=np.int32), np.zeros(size, dtype=np.int32)
-    neighbours_up_to(vectors, tree, radius, size, 0, len(tree.sketch), found, counts)
+    _, found = _neighbours(vectors, radius, size + 1, num_threads=1)
     for i in range(0, size, 7):
         near = np.flatnonzero(np.linalg.norm(vectors.astype(np.float64) - vectors[i], axis=1) <= radius)
-        assert sorted(found[i, : counts[i]].tolist()) == near.tolist()
-    assert counts.min() >= 1
-    few = np.full((size, 2), -1, dtype=np.int32), np.zeros(size, dtype=np.int32)
-    neighbours_up_to(vectors, tree, radius, 2, 0, len(tree.sketch), *few)
-    np.testing.assert_array_equal(few[1], np.minimum(counts, 2))
+        assert sorted(found[i][found[i] >= 0].tolist()) == near.tolist()
+    few = np.minimum((found >= 0).sum(axis=1), 2)
+    is_core, two = _neighbours(vectors, radius, 2, num_threads=1)
+    np.testing.assert_array_equal((two >= 0).sum(axis=1), few)
+    np.testing.assert_array_equal(is_core, few == 2)
 
 
-def test_every_vector_has_one_place_and_lies_in_its_boxes() -> None:
-    vectors = np.random.default_rng(0).normal(size=(1000, 20)).astype(np.float32)
-    tree = build_tree(vectors)
-    assert sorted(tree.order.tolist()) == list(range(1000))
-    assert (tree.stops - tree.starts)[len(tree.starts) // 2 :].max() <= LEAF
-    assert (tree.low[0] <= tree.low.min(axis=0)).all()
-    assert (tree.high[0] >= tree.high.max(axis=0)).all()
+@pytest.mark.parametrize("seed", range(4))
+def test_a_large_cluster_with_many_small_ones_beside_it(seed: int) -> None:
+    """The large one is found first and the others are compared with it; some are joined to it by a single step."""
+    rng = np.random.default_rng(seed)
+    large, small = rng.normal(size=(4000, 5)), 6 * rng.normal(size=(400, 5))
+    vectors = np.concatenate([large, np.repeat(small, 5, axis=0) + 0.05 * rng.normal(size=(2000, 5))])
+    vectors = rng.permutation(vectors).astype(np.float32)
+    labels = dbscan(vectors, 0.7)
+    sizes = np.bincount(labels[labels >= 0])
+    assert sizes.max() > 2500
+    assert len(sizes) > 100
+    np.testing.assert_array_equal(labels, reference(vectors, 0.7, 3))
+
+
+def test_every_vector_is_in_one_cell_and_in_its_box() -> None:
+    vectors = np.random.default_rng(0).normal(size=(3 * _CELL, 20)).astype(np.float32)
+    cells = build_cells(vectors)
+    assert sorted(cells.order.tolist()) == list(range(len(vectors)))
+    assert np.diff(cells.starts).max() <= _CELL
+    for cell in range(len(cells)):
+        sketch = vectors[cells.members(cell)] @ cells.components.T
+        assert (sketch >= cells.low[cell] - 1e-5).all()
+        assert (sketch <= cells.high[cell] + 1e-5).all()
+        near = np.concatenate(list(cells.near(cells, cell, 0.0)))
+        assert set(cells.members(cell)) <= set(near)
 
 
 def test_single_precision_products_stay_within_their_slack() -> None:
@@ -214,16 +229,14 @@ def test_single_precision_products_stay_within_their_slack() -> None:
     assert (np.abs(estimate - truth) <= product_slack(64) * (squares[0] + squares[1])).all()
 
 
-@pytest.mark.parametrize(("size", "width", "radius"), [(1, 3, 1.0), (LEAF + 1, 2, 0.3), (2000, 30, 6.0)])
-def test_owners_near_points_equal_brute_force(size: int, width: int, radius: float) -> None:
+@pytest.mark.parametrize(("size", "width", "radius"), [(1, 3, 1.0), (_CELL + 1, 2, 0.3), (2000, 30, 6.0)])
+def test_inputs_near_centroids_equal_brute_force(size: int, width: int, radius: float) -> None:
     rng = np.random.default_rng(size)
     vectors = rng.normal(size=(size, width)).astype(np.float32)
     owners = rng.integers(0, 150, size).astype(np.int32)
     points = np.stack([vectors[rng.integers(0, size, 3)].mean(axis=0) for _ in range(60)])
-    marks = np.zeros((60, 3), dtype=np.uint64)
-    mark_owners(points, vectors, build_tree(vectors), radius, owners, marks)
-    bits = np.unpackbits(marks.view(np.uint8), axis=1, bitorder="little")
+    reached = _reached(vectors, owners, points, radius, 150).toarray()
     near = np.linalg.norm(vectors.astype(np.float64) - points[:, None].astype(np.float64), axis=2) <= radius
     assert near.any()
-    for point, row in enumerate(bits):
+    for point, row in enumerate(reached):
         assert np.flatnonzero(row).tolist() == sorted(set(owners[near[point]].tolist()))

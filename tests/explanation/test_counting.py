@@ -95,7 +95,7 @@ def test_chosen_rules_are_counted_at_all_places() -> None:
     for recourse in explanation.recourses:
         rule, known = recourse.rule, recourse.statistics or {}
         assert rule is not None
-        can, turned = 0, set()
+        can, turned, far, places, works = 0, set(), 0, 0, 0
         for index, it in explanation.inputs.items():
             plain = as_networkx(it.graph)
             outcomes = [carried_out(rule, plain, place) for place in all_places(rule, plain)]
@@ -106,8 +106,16 @@ def test_chosen_rules_are_counted_at_all_places() -> None:
                 if outcome.cost <= THETA * (it.graph.size + result.size)
                 and nx.number_connected_components(outcome.graph) <= nx.number_connected_components(plain)
             ]  # fmt: skip
-            if near and (model.accept_probability(GraphBatch.from_graphs(near)) > 0.5).any():
+            far += bool(outcomes) and outcomes[0].cost > THETA * (it.graph.size + results[0].size)
+            accepted = model.accept_probability(GraphBatch.from_graphs(near)) > 0.5 if near else np.zeros(0, bool)
+            if accepted.any():
                 turned.add(index)
+            places, works = places + len(near), works + int(accepted.sum())
+        counted = known["places"]
+        assert (counted["inputs"], counted["too_far"]) == (can - far, far)
+        assert len(turned) <= counted["accepted"] <= min(works, counted["places"])
+        if len(rule.before.labels) == 1:  # every node of the label is a place
+            assert (counted["accepted"], counted["places"]) == (works, places)
         listed = {*(member.input for member in recourse.covered), *recourse.also_covers}
         assert (known["applicable"], known["accepted"]) == (can, len(listed))
         assert listed == turned if known["exact"] else listed < turned

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.molecules import REACTIVE, alerts_of, properties_of, property_changes, read_smiles
+from comrecgc.molecules import REACTIVE, alerts_of, keeps_druglike, properties_of, property_changes, read_smiles
 from comrecgc.molecules.smiles import from_smiles
 
 pytest.importorskip("rdkit", reason="properties need rdkit")
@@ -12,7 +12,15 @@ NAMES = ("C", "c", "N+", "O", "O-", "N")
 
 def test_properties_of_benzene() -> None:
     found = properties_of(read_smiles("c1ccccc1"))
-    assert found == {"logp": 1.69, "tpsa": 0.0, "weight": 78.1, "sa_score": 1.0}
+    assert found == {"logp": 1.69, "tpsa": 0.0, "weight": 78.1, "sa_score": 1.0, "qed": 0.44}
+
+
+def test_properties_stay_in_the_range_of_drugs() -> None:
+    light, heavy, heavier = (read_smiles(f"CC(=O)Nc1ccc(O)cc1{'C(=O)NC' * n}") for n in (0, 6, 7))
+    assert keeps_druglike(light, read_smiles("CC(=O)Nc1ccc(OC)cc1"))
+    assert not keeps_druglike(light, heavy)
+    assert not keeps_druglike(heavy, heavier)  # farther outside
+    assert keeps_druglike(heavier, heavy)
 
 
 def test_alerts() -> None:
@@ -39,7 +47,12 @@ def test_changes_are_medians() -> None:
         ("CN(F)C", "halogen_on_heteroatom"),
         ("CC(O)=CC", "enol"),
         ("CC(=C)N(C)C", "enamine_of_a_ketone"),
-        ("C=CN1CCCC1=O", None),
+        ("C=CN1CCCC1=O", "vinyl_on_heteroatom"),
+        ("C=Cc1ccccc1", "styrene_or_azadiene"),
+        ("C=CCN(C)C", None),
+        ("CCOP(=O)(OCC)Oc1ccccc1", "oxon"),
+        ("CCOP(=S)(OCC)Oc1ccccc1", None),
+        ("OCn1cccc1", "hemiacetal_or_hemiaminal"),
         ("CC(=O)C(F)(F)F", "trifluoromethyl_ketone"),
         ("COC(F)(F)F", None),
         ("c1ccccc1OC(F)F", None),

@@ -50,3 +50,11 @@ def test_a_small_scale_takes_as_many_of_each_class(tmp_path: Path) -> None:
     assert len(some) == SCALE.most_graphs
     assert some.classes.sum() * 2 == SCALE.most_graphs
     assert [graph.size for graph in some.graphs] == [graph.size for graph in setup(tmp_path).dataset.graphs]
+
+
+def test_classes_are_swapped_and_seeds_give_other_classifiers(tmp_path: Path) -> None:
+    plain, swapped = setup(tmp_path), setup(tmp_path, swapped=True)
+    np.testing.assert_array_equal(swapped.whole.classes, 1 - plain.whole.classes)
+    assert swapped.whole.class_names == plain.whole.class_names[::-1]
+    labels = {it.label for it in (plain, swapped, setup(tmp_path, training_seed=1))}
+    assert len(labels) == 3

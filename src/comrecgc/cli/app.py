@@ -6,7 +6,9 @@ import errno
 import functools
 import inspect
 import io
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -326,4 +328,20 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    _hear_interrupts()
     app()
+
+
+@functools.cache
+def _hear_interrupts() -> None:
+    """Let a thread wait for Ctrl-C, and tell the main one by another signal: rdkit takes the handler of SIGINT for itself while it matches, and forgets it."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
+        return
+    signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # in all threads, as they begin with the mask of this one
+
+    def wait() -> None:
+        while signal.sigwait({signal.SIGINT}):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -242,7 +242,7 @@ def explain(
             ),
         )  # fmt: skip
         explainer.task()  # what is wrong with it is said before data is read
-        loaded = read_data(dataset, data_root, reading)
+        loaded = read_data(dataset, data_root, reading, label_names=_known_atoms(classifier, dataset))
         folder = output or Path(f"comrecgc-{loaded.name}")
         explanation = explain_dataset(
             loaded, folder, explainer, overwrite=overwrite,
@@ -252,6 +252,17 @@ def explain(
     if not explanation.recourses and any(entry.reason == Reason.OUT_OF_TIME for entry in explanation.uncovered):
         err.print(f"nothing was found: the time budget of {time_budget:g} s ended the search", soft_wrap=True)
         raise typer.Exit(3)
+
+
+def _known_atoms(classifier: Path | None, dataset: str) -> Sequence[str] | None:
+    """The atoms that a classifier of a table knows: a table of some of its molecules may lack some, and count others more often."""
+    from comrecgc.data import is_table
+    from comrecgc.models import load_classifier
+
+    if classifier is None or not is_table(dataset):
+        return None
+    names = load_classifier(classifier).facts.get("label_names")
+    return names if isinstance(names, list) and all(isinstance(name, str) for name in names) else None
 
 
 def chosen_algorithm(name: str, options: dict[str, Any]) -> Any:

@@ -137,6 +137,9 @@ def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
     low, high = known.get("interval") or (0.0, 1.0)
     works = f"works for {known.get('accepted', recourse.gain)} of {known.get('applicable', '?')}"
     often = f"{works} ({known.get('success', 0):.0%}, {100 * low:.0f}–{high:.0%})"
+    places = known.get("places") or {}
+    if places.get("places"):
+        often += f" at the best place; {places['accepted'] / places['places']:.0%} of the places"
     facts = [
         often if known.get("applicable", 1) else "cannot be carried out on any of them",
         f"cost {known.get('cost', recourse.median_edits or 0):g}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,24 +10,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.cover import tree_kernels, vector_kernels
+from comrecgc.cover import vector_kernels
+from comrecgc.cover.balls import bits_within
 from comrecgc.cover.greedy import greedy_cover, incidence_of, with_zero_gains
 from comrecgc.cover.metrics import Cover, cover_of, from_bits
-from comrecgc.cover.pairs import FloatArray, RecoursePairs
+from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
 from comrecgc.graphs import BoolArray
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from comrecgc.cover.tree_kernels import Tree
-
 
 Labels = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
-_CHUNK = 128  # leaves a thread takes at a time
+_CELL = 512  # most vectors in a cell
+_ADJACENT = 3  # cells before its own that a cell is joined to at first
+_COLUMNS = 1 << 13  # vectors compared with a cell at once
 _NUM_COMPONENTS = 16
 _SAMPLE = 50_000  # vectors the components are fitted on
-_SPREAD_SAMPLE = 500  # vectors of a node that its spread is measured on
+_SPREAD_SAMPLE = 500  # vectors of a cell that its spread is measured on
 _BLOCK = 1 << 12  # centroids whose inputs are unpacked at once
 _PAIRS = 1 << 16  # pairs whose vectors are compared at once
 
@@ -93,7 +96,13 @@ def _reached(
 
     bits = np.zeros((len(centroids), -(-num_inputs // 64)), dtype=np.uint64)
     if len(centroids):
-        mark_owners(centroids, vectors, build_tree(vectors), delta, inputs, bits)
+        cells = build_cells(vectors)
+        around = build_cells(centroids, cells.components)
+        for cell in range(len(around)):
+            rows = around.members(cell)
+            for columns in cells.near(around, cell, delta):
+                owners = inputs[columns].astype(np.int64)
+                bits[rows] |= bits_within(centroids[rows], vectors[columns], owners, num_inputs, [delta])[0]
     # A block at a time, for flags take eight times the room of bits.
     blocks = [from_bits(bits[begin : begin + _BLOCK], num_inputs) for begin in range(0, max(1, len(bits)), _BLOCK)]
     return vstack([csr_array(block) for block in blocks], format="csr")
@@ -103,7 +112,8 @@ def dbscan(vectors: FloatArray, eps: float, min_samples: int = 3, *, num_threads
     """DBSCAN (Ester et al., 1996), exact, for millions of vectors: the cluster of each, -1 for noise.
 
     The labels are those of scikit-learn's DBSCAN. Lists of neighbours are never stored: a vector is looked at until it is
-    known to be core; only one that is not has all its neighbours noted, fewer than `min_samples`. Clusters are numbered by their lowest core vector; a border vector within reach of several belongs to the first.
+    known to be core; only one that is not has all its neighbours noted, fewer than `min_samples`. Clusters are numbered by
+    their lowest core vector; a border vector within reach of several belongs to the first.
 
     Args:
         vectors: The vectors, `[n, d]`.
@@ -118,7 +128,7 @@ def dbscan(vectors: FloatArray, eps: float, min_samples: int = 3, *, num_threads
     labels = np.full(len(vectors), -1, dtype=np.int64)
     if is_core.any():
         labels[is_core] = _components(vectors[is_core], eps)
-        tree_kernels.label_borders(labels, is_core, found)
+        vector_kernels.label_borders(labels, is_core, found)
     return labels
 
 
@@ -126,50 +136,146 @@ def _neighbours(
     vectors: FloatArray, eps: float, min_samples: int, num_threads: int
 ) -> tuple[BoolArray, npt.NDArray[np.int32]]:
     """Which vectors are core, `[n]`, and the neighbours of those that are not, -1 beyond, `[n, min_samples]`."""
-    tree = build_tree(vectors)
+    cells = build_cells(vectors)
     found = np.full((len(vectors), min_samples), -1, dtype=np.int32)
-    counts = np.empty(len(vectors), dtype=np.int32)
+    counts = np.zeros(len(vectors), dtype=np.int32)
 
-    num_leaves = len(tree.sketch)
-
-    def look(begin: int) -> None:
-        end = min(begin + _CHUNK, num_leaves)
-        tree_kernels.neighbours_up_to(vectors, tree, eps, min_samples, begin, end, found, counts)
+    def look(cell: int) -> None:
+        rows = cells.members(cell)
+        for columns in cells.near(cells, cell, eps):
+            rows = rows[counts[rows] < min_samples]
+            if not len(rows):
+                return
+            products, least, halves = _products(vectors, rows, columns, eps)
+            vector_kernels.note_neighbours(products, least, halves, vectors, rows, columns, eps, found, counts)
 
     with ThreadPoolExecutor(num_threads) as pool:
-        list(pool.map(look, range(0, num_leaves, _CHUNK)))
+        list(pool.map(look, range(len(cells))))
     return counts == min_samples, found
 
 
 def _components(cores: FloatArray, eps: float) -> Labels:
-    """Groups of core vectors joined by steps of at most `eps`, numbered by their lowest member."""
-    parents = tree_kernels.linked(cores, build_tree(cores), eps)
-    return np.unique(parents, return_inverse=True)[1].astype(np.int64)
+    """Groups of core vectors joined by steps of at most `eps`, numbered by their lowest member.
 
-
-def build_tree(vectors: FloatArray) -> Tree:
-    """The k-d tree of some vectors, `[n, d]`, at least one, over their leading principal components.
-
-    Projection on orthonormal axes never makes a distance longer, so what is too far apart in a few components is too far
-    apart; the rest is decided on the vectors themselves in double precision.
+    Cells that lie side by side are joined first. That leaves one large group and many small ones, or small ones alone. Two
+    vectors of one group need not be compared. So those beside the large group are compared with it, and then those still
+    beside it with all that were.
     """
-    components = _principal_components(vectors)
+    everyone = np.arange(len(cores))
+    parents = everyone.copy()
+    cells = build_cells(cores)
+    for cell in range(len(cells)):
+        adjacent = cells.members_of(np.arange(max(0, cell - _ADJACENT), cell + 1))
+        _join(cores, cells.members(cell), adjacent, eps, parents)
+    largest = np.bincount(vector_kernels.roots(parents, everyone)).argmax()
+    beside = vector_kernels.roots(parents, everyone) != largest
+    _join_all(cores, everyone[beside], everyone[~beside], eps, parents)
+    still = vector_kernels.roots(parents, everyone) != vector_kernels.roots(parents, np.array([largest]))
+    _join_all(cores, everyone[still], everyone[beside], eps, parents)
+    return np.unique(vector_kernels.roots(parents, everyone), return_inverse=True)[1].astype(np.int64)
+
+
+def _join_all(cores: FloatArray, first: Indices, second: Indices, eps: float, parents: Indices) -> None:
+    """Join the groups of vectors of two sets that are within `eps` of each other."""
+    if not len(first) or not len(second):
+        return
+    cells = build_cells(cores[second])
+    rows = build_cells(cores[first], cells.components)
+    for cell in range(len(rows)):
+        for columns in cells.near(rows, cell, eps):
+            _join(cores, first[rows.members(cell)], second[columns], eps, parents)
+
+
+def _join(cores: FloatArray, rows: Indices, columns: Indices, eps: float, parents: Indices) -> None:
+    """Join the groups of vectors of two blocks."""
+    group = vector_kernels.common_root(parents, columns)  # -1 for several
+    if group >= 0:
+        rows = rows[vector_kernels.roots(parents, rows) != group]
+    if len(rows):
+        products, least, halves = _products(cores, rows, columns, eps)
+        vector_kernels.join(products, least, halves, cores, rows, columns, eps, parents)
+
+
+def _products(
+    vectors: FloatArray, rows: Indices, columns: Indices, radius: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Products of two blocks, and bounds: a pair may lie within the radius if `product - half ≥ least`, `[rows, columns]`, `[rows]`, `[columns]`."""
+    first, second = vectors[rows], vectors[columns]
+    own, halves = (np.einsum("nd,nd->n", block, block) / 2 for block in (first, second))
+    slack = 2 * product_slack(vectors.shape[1]) * (own.max() + halves.max() + radius**2)
+    return first @ second.T, (own - radius**2 / 2 - slack).astype(np.float32), halves
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Vectors in cells of nearby ones, with boxes around them in their leading principal components.
+
+    Projection on orthonormal axes never makes a distance longer, so what is too far apart in a few components is too far apart.
+
+    Args:
+        order: The vectors, cell by cell, `[n]`.
+        starts: First place of each cell, and the end of the last, `[cells + 1]`.
+        sketch: Leading components of the vectors, `[n, c]`.
+        low: Least of each cell, `[cells, c]`.
+        high: Greatest of each cell, `[cells, c]`.
+        components: The axes, `[c, d]`.
+        rounding: How much farther apart than the vectors boxes may come out.
+    """
+
+    order: Indices
+    starts: Indices
+    sketch: FloatArray
+    low: FloatArray
+    high: FloatArray
+    components: FloatArray
+    rounding: float
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def members(self, cell: int) -> Indices:
+        """The vectors of a cell."""
+        return self.order[self.starts[cell] : self.starts[cell + 1]]
+
+    def members_of(self, cells: Indices) -> Indices:
+        """The vectors of some cells."""
+        return np.concatenate([np.zeros(0, np.int64), *(self.members(cell) for cell in cells.tolist())])
+
+    def near(self, others: Cells, cell: int, radius: float) -> Iterator[Indices]:
+        """Vectors that may lie within the radius of those in a cell of others along the same axes, in blocks, the nearest first."""
+        low, high = others.low[cell], others.high[cell]
+        reach = ((radius + self.rounding + others.rounding) * (1 + 1e-5)) ** 2
+        gaps = np.maximum(np.maximum(self.low - high, low - self.high), 0)
+        middles = self.low + self.high - low - high
+        near = np.flatnonzero(np.einsum("nc,nc->n", gaps, gaps) <= reach)
+        near = near[np.argsort(np.einsum("nc,nc->n", middles, middles)[near], kind="stable")]
+        for part in np.split(near, range(1, len(near), _COLUMNS // _CELL)):  # the first cell alone, then many at once
+            members = self.members_of(part)
+            members = members[vector_kernels.near_box(self.sketch, members, low, high, reach)]
+            if len(members):
+                yield members
+
+
+def build_cells(vectors: FloatArray, components: FloatArray | None = None) -> Cells:
+    """Cells of some vectors, at least one, halved along the component of widest spread until they are small.
+
+    Args:
+        vectors: The vectors, `[n, d]`.
+        components: Axes of other cells that these are compared with.
+    """
+    if components is None:
+        components = _principal_components(vectors)
     sketch = components @ vectors.T
-    depth = max(0, int(np.ceil(np.log2(len(vectors) / tree_kernels.LEAF))))
     order = np.arange(len(vectors))
-    ranges = [(0, len(vectors))]
-    for level in range(depth):
-        first = (1 << level) - 1
-        for start, stop in ranges[first : 2 * first + 1]:
-            middle = (start + stop) // 2
-            _split(order[start:stop], sketch, middle - start)
-            ranges += [(start, middle), (middle, stop)]
-    starts, stops = np.array(ranges, dtype=np.int64).T.copy()
-    blocks = tree_kernels.blocks_of_leaves(sketch, order, starts[(1 << depth) - 1 :], stops[(1 << depth) - 1 :])
-    low, high = tree_kernels.bounds_of_nodes(blocks, starts, stops)
+    starts = np.array([0, len(vectors)])
+    while np.diff(starts).max() > _CELL:
+        for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            _split(order[start:stop], sketch, (stop - start) // 2)
+        starts = np.sort(np.concatenate([starts, (starts[:-1] + starts[1:]) // 2]))
+    low, high = (bound.reduceat(sketch[:, order], starts[:-1], axis=1).T.copy() for bound in (np.minimum, np.maximum))
     longest = np.sqrt(np.einsum("ij,ij->i", vectors, vectors).max())
-    rounding = 2 * np.sqrt(len(components)) * (vectors.shape[1] + 16) * 2.0**-24 * longest
-    return tree_kernels.Tree(order, blocks, starts, stops, low, high, float(rounding), components)
+    rounding = np.sqrt(len(components)) * (vectors.shape[1] + 16) * 2.0**-24 * longest
+    return Cells(order, starts, sketch.T.copy(), low, high, components, float(rounding))
 
 
 def _principal_components(vectors: FloatArray) -> FloatArray:
@@ -180,33 +286,11 @@ def _principal_components(vectors: FloatArray) -> FloatArray:
     return np.ascontiguousarray(axes.T[::-1][:_NUM_COMPONENTS], dtype=np.float32)
 
 
-def _split(order: npt.NDArray[np.int64], sketch: FloatArray, middle: int) -> None:
+def _split(order: Indices, sketch: FloatArray, middle: int) -> None:
     """Reorder in place so that the first `middle` are the lower half along the component of widest spread."""
     sample = order[:: max(1, len(order) // _SPREAD_SAMPLE)]
     column = sketch[np.argmax(sketch[:, sample].std(axis=1))]
     order[:] = order[np.argpartition(column[order], middle)]
-
-
-def mark_owners(
-    points: FloatArray,
-    vectors: FloatArray,
-    tree: Tree,
-    radius: float,
-    owners: npt.NDArray[np.int32],
-    marks: npt.NDArray[np.uint64],
-) -> None:
-    """For each point, mark the owners of all vectors within the radius.
-
-    Args:
-        points: Points no longer than the longest vector, `[m, d]`.
-        vectors: The vectors of the tree, `[n, d]`.
-        tree: Their tree.
-        radius: How near a vector must be; exactly this near is near.
-        owners: Owner of each vector, `[n]`.
-        marks: Bit `owner % 64` of word `owner // 64` is set, `[m, words]`.
-    """
-    sketches = np.ascontiguousarray(points @ tree.components.T)
-    tree_kernels.mark_owners(points, sketches, vectors, tree, radius, owners, marks)
 
 
 @dataclass(frozen=True, eq=False)

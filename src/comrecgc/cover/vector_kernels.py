@@ -83,6 +83,95 @@ def means(vectors, labels, num_clusters):  # type: ignore[no-untyped-def]
     return means
 
 
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def near_box(points, members, low, high, bound):  # type: ignore[no-untyped-def]
+    """Which members come within the square root of `bound` of a box, `[n]`."""
+    result = np.empty(len(members), dtype=np.bool_)
+    for i in range(len(members)):
+        total = np.float32(0)
+        for k in range(len(low)):
+            outside = max(low[k] - points[members[i], k], points[members[i], k] - high[k], np.float32(0))
+            total += outside * outside
+        result[i] = total <= bound
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def note_neighbours(products, least, halves, vectors, rows, columns, radius, found, counts):  # type: ignore[no-untyped-def]
+    """Note in `found[row]` the columns within the radius of each row, until it is full; `counts` says how many."""
+    for i in range(len(rows)):
+        row = rows[i]
+        if not _any_near(products[i], least[i], halves):
+            continue
+        for j in range(len(columns)):
+            if counts[row] == found.shape[1]:
+                break
+            if products[i, j] - halves[j] >= least[i] and distance(vectors[row], vectors[columns[j]]) <= radius:
+                found[row, counts[row]] = columns[j]
+                counts[row] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def join(products, least, halves, vectors, rows, columns, radius, parents):  # type: ignore[no-untyped-def]
+    """Join the groups of rows and columns within the radius; the lowest vector stands for a group."""
+    for i in range(len(rows)):
+        if not _any_near(products[i], least[i], halves):
+            continue
+        root = _root(parents, rows[i])
+        for j in range(len(columns)):
+            if products[i, j] - halves[j] >= least[i]:
+                branch = _root(parents, columns[j])
+                if branch != root and distance(vectors[rows[i]], vectors[columns[j]]) <= radius:
+                    root, branch = min(root, branch), max(root, branch)
+                    parents[branch] = root
+
+
+@numba.njit(cache=True, nogil=True)
+def _any_near(products, least, halves):  # type: ignore[no-untyped-def]
+    # A count without a way out compiles to vector instructions.
+    count = 0
+    for j in range(len(halves)):
+        count += products[j] - halves[j] >= least
+    return count > 0
+
+
+@numba.njit(cache=True, nogil=True)
+def label_borders(labels, is_core, found):  # type: ignore[no-untyped-def]
+    """Give every vector that is not core the lowest label among its core neighbours."""
+    for i in range(len(labels)):
+        if not is_core[i]:
+            for j in found[i]:
+                if j >= 0 and is_core[j] and (labels[i] < 0 or labels[j] < labels[i]):
+                    labels[i] = labels[j]
+
+
+@numba.njit(cache=True, nogil=True)
+def roots(parents, members):  # type: ignore[no-untyped-def]
+    """The lowest vector of the group of each member, `[n]`."""
+    result = np.empty(len(members), dtype=np.int64)
+    for i in range(len(members)):
+        result[i] = _root(parents, members[i])
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def common_root(parents, members):  # type: ignore[no-untyped-def]
+    """The lowest vector of the group that all members belong to; -1 if they belong to several."""
+    root = _root(parents, members[0])
+    for i in members:
+        if _root(parents, i) != root:
+            return -1
+    return root
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _root(parents, i):  # type: ignore[no-untyped-def]
+    while parents[i] != i:
+        parents[i] = parents[parents[i]]
+        i = parents[i]
+    return i
+
+
 @numba.njit(cache=True, nogil=True)
 def keep_shortest(  # type: ignore[no-untyped-def]
     products, vectors, norms, inputs, begin, centres, squares, delta, slack, chosen, shortest

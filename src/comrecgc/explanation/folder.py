@@ -192,9 +192,9 @@ PAIRS = "pairs.csv"
 Cell = str | int | float | None
 
 _COLUMNS = "recourse summary description gain coverage also_covers norm median_edits median_distance share_valid inputs".split()
-_RULE_COLUMNS = "applicable accepted success success_low success_high held_out_success confirmed cost smirks".split()
+_RULE_COLUMNS = "applicable accepted success success_low success_high held_out_success places places_accepted too_far confirmed cost smirks".split()
 _MOLECULE_COLUMNS = (
-    "example_name example_before example_after logp tpsa weight sa_score lose_alerts gain_alerts".split()
+    "example_name example_before example_after logp tpsa weight sa_score qed lose_alerts gain_alerts".split()
 )
 _PAIR_COLUMNS: list[Cell] = [*"recourse before before_label after after_label before_smiles after_smiles".split()]
 # A spreadsheet runs a cell that begins so as a formula; some take the full-width signs of East Asian text for the same.
@@ -304,6 +304,9 @@ def _rule_cells(recourse: CommonRecourse) -> list[Cell]:
     known |= {"success_low": low, "success_high": high}
     known["held_out_success"] = held_out.get("success") if isinstance(held_out, dict) else None
     known["smirks"] = recourse.smirks
+    places = known.get("places")
+    found = places if isinstance(places, dict) else {}
+    known |= {"places": found.get("places"), "places_accepted": found.get("accepted"), "too_far": found.get("too_far")}
     cells = [known.get(name) for name in _RULE_COLUMNS]
     return [cell if isinstance(cell, str | int | float) else None for cell in cells]  # files may hold anything
 

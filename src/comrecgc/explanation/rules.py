@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +25,7 @@ from comrecgc.algorithms.rules.choice import (
     held_out_success,
     wilson_interval,
 )
-from comrecgc.algorithms.rules.mined import MinedRules, count_rules_exactly, most_nodes_of, oracle_of
+from comrecgc.algorithms.rules.mined import MinedRules, count_places, count_rules_exactly, most_nodes_of, oracle_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
 from comrecgc.algorithms.rules.population import FullChoice, sample_note
 from comrecgc.algorithms.rules.reading import MinedRule
@@ -118,7 +119,7 @@ def count_chosen(
         context: Time and progress.
     """
     deadline = context.clock.search_deadline(len(mined.rejects))
-    oracle, wishes = oracle_of(task, mined.rejects, classifier, plausibility), wishes_of(task, mined)
+    oracle, wishes = oracle_of(task, mined.rejects, classifier, plausibility, chosen=True), wishes_of(task, mined)
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()
     if mined.table.has_jury and mined.rejects.dataset.goal is not None:
@@ -134,8 +135,13 @@ def count_chosen(
             mined, rows, oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
         )
         if mined.table.has_jury:
-            mined = weigh_pairs(mined, rows, graphs, plausibility.jury)
-    return mined
+            mined = weigh_pairs(
+                mined, [row for row in rows if mined.table.num_accepted[row]], graphs, plausibility.jury
+            )
+    mined = mined.without_empty()
+    if deadline is not None and time.monotonic() > deadline:
+        return mined
+    return count_places(mined, choose_rules(task, mined, wishes).rows, oracle)
 
 
 def wishes_of(task: Task[Rules], mined: MinedRules) -> RuleFilter:
@@ -308,6 +314,7 @@ def _statistics(mined: MinedRules, records: Sequence[MinedRule], task: Task[Rule
                 "random_success": _number(float(table.rules.random_success[record.row])),
                 "confirmed": int(table.confirmed[entries].sum()) if table.has_panel else None,
                 **_truth_figures(table, entries),
+                **({"places": mined.places[record.row]._asdict()} if record.row in mined.places else {}),
             }
         )
     return found
@@ -357,7 +364,7 @@ def _figures(mined: MinedRules, chosen: RuleChoice, task: Task[Rules], wishes: R
     names = {1: "one", 2: "two", 3: "three"}
     frontier = {
         f"coverage_up_to_{names[most]}_changes": choose(table, num, wishes.limited(most)).coverage
-        for most in range(1, min(wishes.max_changes, task.algorithm.max_changes) + 1)
+        for most in range(1, min(wishes.max_changes, int(table.rules.num_changes.max(initial=1))) + 1)
     }
     costs = table.rules.cost[chosen.rules]
     return {

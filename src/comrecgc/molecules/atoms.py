@@ -170,8 +170,12 @@ def are_bonds(names: Sequence[str] | None) -> bool:
 
 def are_types(names: Iterable[str]) -> bool:
     """Whether names are atoms that say their charge and aromaticity, rather than elements alone."""
-    listed = list(names)
-    return are_atoms(listed) and not are_elements(listed)
+    return _are_types(tuple(names))
+
+
+@cache
+def _are_types(names: tuple[str, ...]) -> bool:
+    return are_atoms(names) and not are_elements(names)
 
 
 def atomic_number(name: str) -> int:

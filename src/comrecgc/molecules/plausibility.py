@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -326,8 +326,11 @@ def bonding_under(chemistry: MolecularChemistry, *, labelled: bool) -> Bonding:
 # What a chemist looks at before making a molecule: lipophilicity, polar surface, weight, synthetic accessibility, structural alerts.
 
 
-PROPERTIES = ("logp", "tpsa", "weight", "sa_score")
-"""Crippen's logP, topological polar surface in Å², molecular weight, and Ertl's synthetic accessibility, 1 easy to 10 hard."""
+PROPERTIES = ("logp", "tpsa", "weight", "sa_score", "qed")
+"""Crippen's logP, topological polar surface in Å², molecular weight, Ertl's synthetic accessibility, 1 easy to 10 hard, and Bickerton's drug-likeness, 0 to 1."""
+
+_DRUG_LIKE = {"logp": (-1, 5), "tpsa": (0, 140), "weight": (0, 500), "sa_score": (1, 6), "qed": (0.3, 1)}
+# Lipinski's and Veber's limits; Ertl calls molecules beyond 6 hard to make, and Bickerton unattractive drugs are around 0.3.
 
 REACTIVE = ("BRENK", "unstable")
 """The alerts that changes may not bring: Brenk's reactive, unstable and toxic groups, and what falls apart or rearranges on its own."""
@@ -345,16 +348,19 @@ _UNSTABLE = {
     "trifluoromethyl_ketone": "[#6][CX3](=O)C(F)(F)F",
     "bond_across_a_ring_of_six": "[#6]1~[#6]~[#6]~2~[#6]~[#6]~[#6]~1~2",
     "acyl_cyanide": "[CX3](=O)C#N",
+    "oxon": "[PX4](=O)([OX2,SX2][#6])([OX2,SX2,NX3])[OX2,SX2,NX3]",
+    "vinyl_on_heteroatom": "[#7,#8,#16][CX3H1]=[CX3H2]",
+    "styrene_or_azadiene": "[c,$([CX3]=[NX2])][CX3H1]=[CX3H2]",
 }
 
 _CATALOGS = ("BRENK", "PAINS")
-_DIGITS = {"logp": 2, "tpsa": 1, "weight": 1, "sa_score": 2}
+_DIGITS = {"logp": 2, "tpsa": 1, "weight": 1, "sa_score": 2, "qed": 2}
 _MOST = 50  # molecules that a median is of
 
 
 def properties_of(molecule: Mol) -> dict[str, float]:
     """Its `PROPERTIES`, rounded."""
-    from rdkit.Chem import Crippen, Descriptors, rdMolDescriptors
+    from rdkit.Chem import QED, Crippen, Descriptors, rdMolDescriptors
     from rdkit.Contrib.SA_Score import sascorer
 
     with without_logs():
@@ -363,8 +369,39 @@ def properties_of(molecule: Mol) -> dict[str, float]:
             "tpsa": rdMolDescriptors.CalcTPSA(molecule),
             "weight": Descriptors.MolWt(molecule),
             "sa_score": sascorer.calculateScore(molecule),
+            "qed": QED.qed(molecule),
         }
     return {name: round(float(value), _DIGITS[name]) for name, value in values.items()}
+
+
+def keeps_druglike(before: Mol, after: Mol) -> bool:
+    """Whether no property of a molecule leaves the range of drugs, or, where it lay outside, comes farther from it."""
+    was, now = properties_of(before), properties_of(after)
+    return all(
+        low <= now[name] <= high or max(low - now[name], now[name] - high) <= max(low - was[name], was[name] - high)
+        for name, (low, high) in _DRUG_LIKE.items()
+    )
+
+
+def has_other_alerts(molecule: Mol, known: frozenset[str]) -> bool:
+    """Whether a sanitised molecule has an alert (`REACTIVE`) besides some that are known."""
+    with without_logs():
+        return bool(_catalog_without(known).HasMatch(molecule))
+
+
+@lru_cache(maxsize=1000)
+def _catalog_without(known: frozenset[str]) -> Any:
+    """The catalog of `REACTIVE` without some of its entries."""
+    catalog = _catalog(REACTIVE)
+    if not known:
+        return catalog
+    from rdkit.Chem import FilterCatalog
+
+    other = FilterCatalog.FilterCatalog()
+    for entry in (catalog.GetEntry(k) for k in range(catalog.GetNumEntries())):
+        if entry.GetDescription() not in known:
+            other.AddEntry(entry)
+    return other
 
 
 def alerts_of(molecule: Mol, catalogs: tuple[str, ...] = _CATALOGS) -> tuple[str, ...]:

@@ -105,13 +105,10 @@ def to_rdkit(graph: Graph, label_names: Sequence[str]) -> Mol:
     """
     if not are_atoms(label_names):
         raise InputError(f"Only graphs of chemical elements are molecules (got labels {', '.join(label_names)[:80]})")
-    chem = load_rdkit()
-    bond_types = _bond_types(chem)
-    molecule = chem.RWMol()
-    atoms = [atom_of(label_names[label]) for label in graph.labels.tolist()]
-    degrees = graph.degrees().tolist()
-    for atom, degree in zip(atoms, degrees, strict=True):
-        molecule.AddAtom(_rdkit_atom(chem, atom, degree))
+    bond_types = _bond_types()
+    molecule = load_rdkit().RWMol()
+    for label, degree in zip(graph.labels.tolist(), graph.degrees().tolist(), strict=True):
+        molecule.AddAtom(_rdkit_atom(label_names[label], is_third_bound=degree > 2))
     bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
     typed = are_types(label_names)
     for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True):
@@ -183,7 +180,7 @@ def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:
 
 
 def _parse(molecule: Any, atoms: list[str]) -> ParsedMolecule:
-    bond_labels = _bond_types(load_rdkit())
+    bond_labels = _bond_types()
     bonds = list(molecule.GetBonds())
     unknown = [bond for bond in bonds if bond.GetBondType() not in bond_labels]
     if unknown:
@@ -239,15 +236,18 @@ def _is_donor(atom: Any) -> bool:
     return bool(plain and atom.GetIsAromatic() and atom.GetDegree() + atom.GetTotalNumHs() == 3)
 
 
-def _rdkit_atom(chem: Any, known: Atom, degree: int) -> Any:
-    atom = chem.Atom(known.element)
+@cache
+def _rdkit_atom(name: str, *, is_third_bound: bool) -> Any:
+    """The atom behind a label, of which molecules take copies."""
+    known = atom_of(name)
+    atom = load_rdkit().Atom(known.element)
     if known.charge:
         atom.SetFormalCharge(known.charge)
     if known.is_aromatic:
         atom.SetIsAromatic(True)
     if known.isotope:
         atom.SetIsotope(known.isotope)
-    hydrogens = int(degree < 3) if known.is_donor else known.hydrogens
+    hydrogens = int(not is_third_bound) if known.is_donor else known.hydrogens
     if hydrogens is not None:
         atom.SetNumExplicitHs(hydrogens)
         atom.SetNoImplicit(True)
@@ -311,11 +311,13 @@ def _settle_aromatic_nitrogens(molecule: Any) -> set[int]:
     return {index for index, value in worth.items() if value == _PYRIDINIUM and index in matched}
 
 
-def _bond_types(chem: Any) -> list[Any]:
+@cache
+def _bond_types() -> list[Any]:
     """rdkit's bond type behind each bond label."""
-    return [getattr(chem.BondType, name.upper()) for name in BOND_NAMES]
+    return [getattr(load_rdkit().BondType, name.upper()) for name in BOND_NAMES]
 
 
+@cache
 def load_rdkit() -> Any:
     """rdkit's `Chem`.
 

@@ -29,7 +29,7 @@ from comrecgc.evidence import Evidence
 from comrecgc.explanation import NUMBERS, CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
 from comrecgc.molecules import charge_sign, read_atom
-from comrecgc.report.views import badges, clipped, listed_pairs, property_words, thing_of, trust_facts
+from comrecgc.report.views import badges, clipped, listed_pairs, place_share, property_words, thing_of, trust_facts
 from comrecgc.wording import describe_group
 
 MOST_PLACES = 1_500_000
@@ -116,7 +116,7 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "doubt": DOUBT,
         "mostParts": MOST_PARTS,
         "splits": NUM_SPLITS,
-        "maxChanges": task.algorithm.max_changes,
+        "maxChanges": int(table.rules.num_changes.max(initial=1)),
         "complete": chooser.mined.complete,
         "numRecourses": task.num_recourses,
         "wishes": chooser.wishes.stated(),
@@ -287,6 +287,7 @@ def _exact(recourse: CommonRecourse, explanation: Explanation) -> dict[str, Any]
     statistics = recourse.statistics or {}
     return {
         "applicable": statistics.get("applicable"),
+        "places": place_share(statistics),
         "valid": recourse.share_valid,
         "properties": property_words(statistics),
         "badges": badges(recourse),

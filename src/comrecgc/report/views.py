@@ -28,7 +28,7 @@ _CHEMISTRY = ", valences are right, and rdkit reads the result as a molecule"
 _SAME = 5e-4
 _PROPERTIES = (
     ("logp", "logP", 1, ""), ("tpsa", "polar surface", 0, " Å²"), ("weight", "weight", 0, ""),
-    ("sa_score", "difficulty of synthesis (1 to 10)", 1, ""),
+    ("sa_score", "difficulty of synthesis (1 to 10)", 1, ""), ("qed", "drug-likeness (QED)", 2, ""),
 )  # fmt: skip
 _NUMBERS = ("one", "two", "three")
 
@@ -115,9 +115,24 @@ def badges(recourse: CommonRecourse) -> list[tuple[str, str]]:
     return found
 
 
+def place_share(known: Mapping[str, Any]) -> float | None:
+    """Share of its places where a rule works; None where that is not known."""
+    places = known.get("places")
+    numbers = [
+        _number(places, name) if isinstance(places, Mapping) else None for name in ("accepted", "places", "inputs")
+    ]
+    accepted, total, inputs = numbers
+    return None if accepted is None or inputs is None or not total else accepted / total
+
+
 def trust_facts(recourse: CommonRecourse, things: str, class_names: Sequence[str]) -> list[tuple[str, str]]:
     """Why to believe a rule or not, as names and sentences."""
     known, facts = recourse.statistics or {}, []
+    places = known.get("places")
+    if isinstance(places, Mapping) and (share := place_share(known)) is not None:
+        words = f"works at {share:.0%} of {places['places']} places, in {places['inputs']} {things}; above it is the best place that counts"
+        far = f"; {places['too_far']} {things} are too small for it within θ" if _number(places, "too_far") else ""
+        facts.append(("Places", words + far))
     if (expected := _number(known, "expected_true")) is not None:
         interval = _range(known, "expected_interval").strip(" ()")
         confidence = f"; with 95% confidence {interval}" if interval else ""

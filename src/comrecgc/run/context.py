@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -223,8 +224,11 @@ def reproducible() -> Iterator[None]:
 
 
 def use_one_thread() -> None:
-    """Torch and BLAS on one thread each from now on, for worker processes."""
+    """Torch and BLAS on one thread each from now on, for worker processes, which Ctrl-C ends."""
     import torch
+
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     torch.set_num_threads(1)
     threadpool_limits(limits=1, user_api="blas")

@@ -18,9 +18,10 @@ import pytest
 
 from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
+from comrecgc.algorithms.rules.table import permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary
 from comrecgc.data import GraphDataset
-from comrecgc.explanation import load_explanation
+from comrecgc.explanation import Explanation, load_explanation
 from comrecgc.graphs import Graph, Rung
 from comrecgc.molecules import (
     BOND_NAMES,
@@ -34,6 +35,7 @@ from comrecgc.molecules import (
     sanitise,
 )
 from comrecgc.molecules.atoms import atom_of
+from comrecgc.molecules.smiles import parse_smiles
 from comrecgc.runs import open_run
 from comrecgc.scoring import change_kernels
 from tests.molecules.druglike import drug_like
@@ -130,9 +132,36 @@ def test_mining_keeps_what_is_permitted() -> None:
 def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
     always = Always(1.0, dataset().num_labels)
     some = ChangeScorer(inputs=dataset().graphs[:4], vocabulary=scorer().vocabulary)
-    oracle = Oracle(classifier=always, permission=permission())
-    assert some.changes(oracle, deadline=time.monotonic() + 1000).accepted.any()
-    assert not some.changes(oracle, deadline=time.monotonic() - 1).accepted.any()
+    singles, looked = some.changes(Oracle(classifier=always)), permission()
+    whole = permitted_rows(singles, (), some, permission=looked, most_rules=100, deadline=time.monotonic() + 1000)
+    assert whole[0].accepted.any()
+    none, _, late = permitted_rows(singles, (), some, permission=looked, most_rules=100, deadline=time.monotonic() - 1)
+    assert not none.accepted.any()
+    assert late.tolist() == [0, 1, 2, 3]
+
+
+def test_the_table_is_as_if_all_results_were_looked_at() -> None:
+    always = Always(1.0, dataset().num_labels)
+    some, looked = (
+        ChangeScorer(inputs=dataset().graphs[:12], vocabulary=scorer().vocabulary),
+        permission(avoid_alerts=True),
+    )
+    every = some.changes(Oracle(classifier=always))
+    eager = some.changes(Oracle(classifier=always, permission=looked))
+    goal = np.random.default_rng(0).uniform(0.1, 1, len(every))  # places differ in how well they do
+    every, eager = (
+        replace(it, goal=np.where(it.accepted, goal, np.nan), margin=np.where(it.accepted, goal, np.nan))
+        for it in (every, eager)
+    )
+    lazy, _, late = permitted_rows(every, (), some, permission=looked, most_rules=60)
+    assert not len(late)
+    wanted, got = (
+        tabulate(it, (), some, np.zeros(12), oracle=Oracle(classifier=always), most_rules=60) for it in (eager, lazy)
+    )
+    assert wanted.rules.key.tolist() == got.rules.key.tolist()
+    for name in ("rule", "input", "change", "margin"):
+        assert np.array_equal(getattr(wanted.entries, name), getattr(got.entries, name))
+    assert lazy.accepted.sum() > eager.accepted.sum()  # and not all were
 
 
 def test_figures_speak_of_the_molecules_that_were_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -242,3 +271,32 @@ def test_alerts_are_looked_at_on_the_result() -> None:
 @pytest.mark.parametrize("smiles", ["OCn1cccc1", "NCn1cccc1", "C12C=CC1C=C2", "C1CC2CCC12"])
 def test_what_falls_apart_is_an_alert(smiles: str) -> None:
     assert set(alerts_of(read_smiles(smiles), ("unstable",)))
+
+
+def test_archives_gain_no_alerts_where_rules_are_chosen() -> None:
+    """Labels are elements, and rdkit looks at what is shown: a chlorine beside a hydroxy must not become a catechol."""
+    names = ("C", "O", "Cl", "N", "F")
+    smiles = [f"{'C' * length}c1ccc({other})c(O)c1" for length in range(1, 9) for other in ("Cl", "O", "OC", "F", "N")]
+    parsed = [parse_smiles(each) for each in smiles]
+    graphs = [Graph([names.index(atom) for atom in each.atoms], each.bonds, each.bond_labels) for each in parsed]
+    data = GraphDataset(
+        name="archive", graphs=tuple(graphs), classes=np.zeros(len(graphs), np.int8), label_names=names, edge_label_names=BOND_NAMES
+    )  # fmt: skip
+    model = AvoidsLabel(label=names.index("Cl"), num_labels=len(names))
+    options: dict[str, Any] = {"max_changes": 1, "theta": 0.3, "panel": False, "jury": False, "num_recourses": 8}
+
+    def gained(found: Explanation) -> set[str]:
+        """Alerts that results have and inputs have not."""
+        pairs = [(data.graphs[it.input], it.counterfactual) for each in found.recourses for it in each.covered]
+        known = [[sanitise(graph, names) for graph in pair] for pair in pairs]
+        assert all(molecule is not None for pair in known for molecule in pair)
+        return {
+            alert
+            for before, after in known
+            for alert in set(alerts_of(after, REACTIVE)) - set(alerts_of(before, REACTIVE))
+        }
+
+    safe, loose = (explainer_of(model, **options, allow_alerts=allow).fit(data).explanation_ for allow in (False, True))
+    assert not gained(safe)
+    assert "catechol" in gained(loose)
+    assert safe.metrics["coverage"] == 1

@@ -20,6 +20,7 @@ from comrecgc.algorithms.rules.mined import (
     stored_rules,
 )
 from comrecgc.algorithms.rules.population import CensusWork, FullDataset, RuleIndex, take_census
+from comrecgc.algorithms.rules.table import MOST_CHANGES
 from comrecgc.models import Classifier
 from comrecgc.molecules import SmartsWishes
 from comrecgc.run import RunContext
@@ -36,7 +37,12 @@ class Rules(Algorithm):
     recourse: ClassVar[str] = "rules"
     default_recourses: ClassVar[int] = 10
 
-    max_changes: int = option(2, "Changes made together, at most.", least=1, most=3)
+    max_changes: int | None = option(
+        None,
+        "Changes made together, at most; by default 2, and 1 for tables of molecules of which one change turns half.",
+        least=1,
+        most=3,
+    )
     choose: str = option(
         "truth",
         "What rules are chosen for: truth (results that models of other kinds expect to come true) or coverage (results that this model accepts).",
@@ -53,7 +59,12 @@ class Rules(Algorithm):
     only: tuple[str, ...] = option((), "SMARTS of where molecules may change.", panel="Molecules")
     allow_alerts: bool = option(
         False,
-        "Allow changes of a table's molecules that bring structural alerts (Brenk) or fall apart.",
+        "Allow changes of molecules that bring structural alerts (Brenk) or fall apart.",
+        panel="Molecules",
+    )
+    keep_druglike: bool = option(
+        False,
+        "Refuse results whose weight, logP, polar surface, synthetic accessibility or QED leave the range of drugs.",
         panel="Molecules",
     )
     sample: int = option(
@@ -66,7 +77,7 @@ class Rules(Algorithm):
     def wishes(self) -> RuleFilter:
         """What chosen rules must be like."""
         return RuleFilter(
-            max_changes=self.max_changes, min_success=self.min_success, min_support=self.min_support, max_cost=self.max_cost,
+            max_changes=self.max_changes or MOST_CHANGES, min_success=self.min_success, min_support=self.min_support, max_cost=self.max_cost,
             confirmed=self.changes == "confirmed", min_truth=LEAST_TRUTH if self.choose == "truth" else 0.0,
         )  # fmt: skip
 

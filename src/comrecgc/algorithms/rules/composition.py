@@ -24,7 +24,7 @@ _PLACES, _MORE_PLACES = (
 )  # places of a pair of rules in an input that are tried, beyond the best; the second where there are few of both
 _MOST_PLACES = 12_000_000  # places of all pairs in all inputs up to which more are tried
 _MANY_CHANGES = 2_000_000  # single changes of all inputs from which on no more pairs are tried than asked for
-_MOST_CHECKED = 20_000  # molecules of two changes, or three, that are looked at one by one in a round: half a minute
+_MOST_CHECKED = 6_000  # molecules of two changes, or three, that are looked at one by one in a round: some seconds
 _CLOSEST = 3  # places of a rule that is not accepted in an input to which more changes may be added
 _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`change_kernels.JOIN`)
 
@@ -328,7 +328,9 @@ class CompositeSearch:
         kept = np.flatnonzero(np.isin(pair, best))
         made, pair = self._permitted(made.take(kept), pair[kept], turned)
         most = int(np.clip(_MOST_PLACES // max(turned[best].size, 1), _PLACES, _MORE_PLACES))
-        more, _ = self._made_at(left, right, pairs[best], turned[best], same=same, further=True, most_places=most)
+        more, _ = self._made_at(
+            left, right, pairs[best], turned[best], same=same, further=True, most_places=most, permit=False
+        )
         return _closest(ChangeRows.concatenate([made, more]))
 
     def _permitted(

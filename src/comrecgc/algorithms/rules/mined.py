@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.files import load_table
-from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, IntArray, Oracle
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, IntArray, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.population import Census
 from comrecgc.algorithms.rules.reading import (
@@ -28,7 +28,7 @@ from comrecgc.algorithms.rules.reading import (
     read_rules,
     rule_isomorphism,
 )
-from comrecgc.algorithms.rules.table import Entries, RuleTable, tabulate
+from comrecgc.algorithms.rules.table import Entries, RuleTable, permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
@@ -39,8 +39,8 @@ from comrecgc.run import Progress, RunContext
 if TYPE_CHECKING:
     from comrecgc.algorithms.rules.algorithm import Rules
 
-MOST_RULES, COUNTED_RULES = 3000, 600
-"""Rules that a table keeps; the second where each is carried out on far more graphs than it was mined from."""
+MOST_RULES, CHECKED_RULES, COUNTED_RULES = 3000, 1500, 600
+"""Rules that a table keeps; the second where rdkit looks at their results, the third where each is carried out on far more graphs than it was mined from."""
 
 MOST_ASKED = 60_000_000
 """Nodes of graphs with one change that a model is shown, if only a forward pass can score them, and as many again of graphs with two, or three: about
@@ -48,6 +48,22 @@ a minute each. A few graphs of some hundred nodes reach it, where any two nodes 
 
 _SHARE_OF_SINGLES = 0.4  # of the time for the search that such a model is shown graphs with one change
 _TIMED = 64  # inputs on which its speed is measured
+
+
+class PlaceCount(NamedTuple):
+    """How often a rule works where it can be carried out: a rule that works for a graph may do so at one place of many.
+
+    Args:
+        inputs: Inputs that were looked at, a random sample of those within θ.
+        places: Their places.
+        accepted: Places where it works.
+        too_far: Inputs that it can be carried out on, but not within θ; they are so small.
+    """
+
+    inputs: int
+    places: int
+    accepted: int
+    too_far: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,6 +78,7 @@ class MinedRules:
         census: What the rules do to all inputs, where those here are a sample; None where they are all.
         records: Rules that were read off the table already, by their rows.
         pairs: Pairs of real graphs that differ by a rule, by its row, where they were looked for; estimates of the table know of them.
+        places: How often rules work at their places, by their rows, where that was counted.
     """
 
     table: RuleTable
@@ -71,6 +88,7 @@ class MinedRules:
     census: Census | None = None
     records: dict[int, MinedRule] = field(default_factory=dict)
     pairs: Mapping[int, MatchedPairs] = field(default_factory=dict)
+    places: Mapping[int, PlaceCount] = field(default_factory=dict)
 
     def rules(self, rows: Sequence[int] | None = None) -> list[MinedRule]:
         """Rules of the table by their rows; None for all."""
@@ -78,6 +96,19 @@ class MinedRules:
         new = [row for row in rows if row not in self.records]
         self.records.update(zip(new, read_rules(self.table, self.scorer, new), strict=True))
         return [self.records[row] for row in rows]
+
+    def without_empty(self) -> MinedRules:
+        """The same without rules that turn no input any more."""
+        rows = np.flatnonzero(self.table.num_accepted)
+        if len(rows) == len(self.table):
+            return self
+        place = {row: k for k, row in enumerate(rows.tolist())}
+        census = self.census
+        return replace(
+            self, table=self.table.of_rules(rows), records={}, places={},
+            pairs={place[row]: pairs for row, pairs in self.pairs.items() if row in place},
+            census=None if census is None else replace(census, turned=census.turned[rows], num_applicable=census.num_applicable[rows]),
+        )  # fmt: skip
 
     def sites(self, row: int, inputs: Sequence[int]) -> list[Site]:
         """Where a rule is carried out in inputs that it turns, in the order of its nodes: the very places of the table."""
@@ -111,28 +142,41 @@ def mine_rules(
     """
     deadline, progress = context.clock.search_deadline(len(rejects)), context.report
     oracle = oracle_of(task, rejects, classifier, plausibility)
+    most_rules = most_rules if oracle.permission is None else min(most_rules, CHECKED_RULES)
     scorer = change_scorer_of(task, rejects, plausibility.ladder, context.num_jobs)
     base = log_odds(rejects.scores.probability)
     counting = oracle.log_odds(rejects.graphs, base)
     most_nodes = most_nodes_of(oracle, rejects, deadline)
-    singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, deadline=deadline)
-    late, total = singles.out_of_time, len(rejects)
+    singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, permit=False)
+    chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
+    definite, total, late = None if chemistry is None else chemistry.aromatic, len(rejects), np.zeros(0, np.int32)
+    permit: dict[str, Any] = {"permission": oracle.permission, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress}  # fmt: skip
+    if oracle.permission is not None:
+        singles, _, late = permitted_rows(singles, (), scorer, **permit)
     if 0 < len(late) < total:
         tried = np.setdiff1d(np.arange(total), late)
         rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)
         scorer, base, counting = replace(scorer, inputs=rejects.graphs), base[tried], counting[tried]
-    composition = Composition(most_changes=task.algorithm.max_changes)
+    most_changes = most_changes_of(task.algorithm, singles, chemistry)
     composites, complete = CompositeSearch(
-        composition, singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
-    ).search()
-    chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
+        Composition(most_changes=most_changes), singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
+    ).search()  # fmt: skip
+    if composites and oracle.permission is not None:
+        singles, composites, _ = permitted_rows(singles, composites, scorer, **permit)
     table = tabulate(
-        singles, composites, scorer, base, oracle=oracle, most_rules=most_rules,
-        definite=None if chemistry is None else chemistry.aromatic, progress=progress,
-    )  # fmt: skip
+        singles, composites, scorer, base, oracle=oracle, most_rules=most_rules, definite=definite, progress=progress
+    )
     table = replace(table, counts=replace(table.counts, num_out_of_time=total - len(rejects)))
     mined = MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete and not len(late))
     return _exactly_applicable(mined, context.num_jobs)
+
+
+def most_changes_of(rules: Rules, singles: Changes, chemistry: MolecularChemistry | None) -> int:
+    """Changes made together at most: as many as were asked for, otherwise two, and one where that is enough for half of a table's molecules."""
+    if rules.max_changes is not None:
+        return rules.max_changes
+    turned = len(np.unique(singles.input[singles.accepted]))
+    return 1 if chemistry is not None and 2 * turned >= singles.num_tried.shape[1] else 2
 
 
 def most_nodes_of(oracle: Oracle, rejects: Rejects, deadline: float | None) -> float:
@@ -173,8 +217,10 @@ def change_scorer_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: 
     return ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
 
 
-def oracle_of(task: Task[Rules], rejects: Rejects, classifier: Classifier, plausibility: Plausibility) -> Oracle:
-    """The models that decide whether a changed input is accepted."""
+def oracle_of(
+    task: Task[Rules], rejects: Rejects, classifier: Classifier, plausibility: Plausibility, *, chosen: bool = False
+) -> Oracle:
+    """The models that decide whether a changed input is accepted; `chosen` where they are asked about chosen rules alone."""
     confirm = Rung.parse(task.changes) == Rung.CONFIRMED
     panel = () if plausibility.panel is None else tuple(member.classifier for member in plausibility.panel.members)
     if confirm and not panel:
@@ -183,7 +229,7 @@ def oracle_of(task: Task[Rules], rejects: Rejects, classifier: Classifier, plaus
     jury = plausibility.jury
     return Oracle(
         classifier=classifier, panel=panel, confirm=confirm, needed=len(panel) if unanimous else None,
-        permission=permission_of(task.algorithm, plausibility.ladder),
+        permission=permission_of(task.algorithm, plausibility.ladder, chosen=chosen),
         jury=jury, folds=None if jury is None else jury.folds[rejects.indices], starts=_starts(jury, rejects),
     )  # fmt: skip
 
@@ -195,10 +241,11 @@ def _starts(jury: Jury | NumberJury | None, rejects: Rejects) -> npt.NDArray[np.
     return jury.numbers(GraphBatch.from_graphs(rejects.graphs), jury.folds[rejects.indices])
 
 
-def permission_of(rules: Rules, ladder: Ladder) -> MolecularPermission | None:
+def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> MolecularPermission | None:
     """What besides the rung limits changes of molecules; None where nothing does.
 
-    Kernels check valences. What is aromatic and charged is looked at where labels say so, and wishes wherever they are stated.
+    Kernels check valences. What is aromatic and charged is looked at where labels say so, and wishes wherever they are stated. Molecules of archives, of
+    which there are many changes, are looked at only where rules are chosen.
     """
     chemistry, wishes = ladder.chemistry, rules.smarts()
     if not isinstance(chemistry, MolecularChemistry):
@@ -207,11 +254,13 @@ def permission_of(rules: Rules, ladder: Ladder) -> MolecularPermission | None:
                 "protect, forbid and only are SMARTS, and for molecules with known atoms (got other graphs)"
             )
         return None
-    is_typed = chemistry.has_types and Rung.parse(rules.changes) >= Rung.PLAUSIBLE and has_rdkit()
-    if not wishes and not is_typed:
+    is_known = chemistry.has_types or (chosen and ladder.familiarity.edge_labels)
+    is_looked_at = is_known and Rung.parse(rules.changes) >= Rung.PLAUSIBLE and has_rdkit()
+    if not wishes and not is_looked_at and not rules.keep_druglike:
         return None
-    avoid_alerts = chemistry.has_types and not rules.allow_alerts and has_rdkit()
-    return MolecularPermission(chemistry=chemistry, wishes=wishes, avoid_alerts=avoid_alerts)
+    return MolecularPermission(
+        chemistry=chemistry, wishes=wishes, avoid_alerts=is_looked_at and not rules.allow_alerts, keep_druglike=rules.keep_druglike
+    )  # fmt: skip
 
 
 def stored_rules(task: Task[Rules], rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:
@@ -246,6 +295,7 @@ MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""
 
 _INPUTS_AT_ONCE = 128
+_PLACED_INPUTS, _PLACED_SITES = 100, 200  # inputs in which the places of a rule are counted, and most places of one
 
 
 def count_rules_exactly(
@@ -263,14 +313,15 @@ def count_rules_exactly(
 
     Args:
         mined: The table and what it was mined from.
-        rows: Rules to count; those that are exact already are left as they are.
+        rows: Rules to count; those that are exact already are left as they are, but for results that the oracle does not permit.
         oracle: The models that decide.
         most_nodes: Nodes of changed graphs that the model is shown; rules beyond are not counted.
         deadline: When to stop, as `time.monotonic()` counts; rules that are left are not counted.
         progress: Called as work proceeds.
     """
     table, matcher = mined.table, PatternMatcher(mined.rejects.graphs)
-    open_rows = [row for row in rows if not table.rules.exact[row]]
+    is_late = oracle.permission is not None and not oracle.permission.chemistry.has_types
+    open_rows = [row for row in rows if is_late or not table.rules.exact[row]]
     parts: dict[int, Entries] = {}
     exact = table.rules.exact.copy()
     asked_before = oracle.tally.graphs
@@ -311,9 +362,17 @@ def _count(
         same = [site is not None for site in entry_sites(table, scorer, record.rule, entries)]
         entries = entries[np.array(same, bool)]
     asked = table.can_be_carried_out(row)
+    permission = oracle.permission
+    if permission is not None and not permission.chemistry.has_types:  # mining did not ask it
+        change = table.entries.change[entries, : len(record.change)].astype(np.int32)
+        permitted, late = permission.allowed(scorer, table.entries.input[entries], change, deadline=deadline)
+        if len(late):
+            return None
+        if table.rules.exact[row]:  # only inputs that it turned may be turned at another site
+            asked &= np.isin(np.arange(len(asked)), table.entries.input[entries])
+        entries = entries[permitted]
     asked[table.entries.input[entries]] = False
-    total = np.array([2 * graph.size + record.rule.size_change for graph in scorer.inputs])
-    asked &= record.rule.cost <= scorer.vocabulary.theta * total
+    asked &= record.rule.cost <= scorer.vocabulary.theta * _sizes_together(mined, record.rule)
     sizes = np.array([graph.num_nodes for graph in scorer.inputs])
     found: list[tuple[int, IntArray, float]] = []
     shown, is_exact = 0.0, True
@@ -348,6 +407,26 @@ def _count(
         truth=oracle.truth(scorer, new_inputs, new_changes[:, : len(record.change)].astype(np.int32)),
     )
     return Entries.concatenate([table.entries.take(entries), new]), shown, is_exact
+
+
+def count_places(mined: MinedRules, rows: Sequence[int], oracle: Oracle) -> MinedRules:
+    """The same with how often some rules work at their places; rules that were counted are not counted again."""
+    matcher, scorer, counts = PatternMatcher(mined.rejects.graphs), mined.scorer, dict(mined.places)
+    for record in mined.rules([row for row in rows if row not in counts]):
+        holds = mined.table.can_be_carried_out(record.row)
+        far = record.rule.cost > scorer.vocabulary.theta * _sizes_together(mined, record.rule)
+        some = np.random.default_rng(0).permutation(np.flatnonzero(holds & ~far))[:_PLACED_INPUTS]
+        inputs, sites = matcher.sites(record.rule, np.isin(np.arange(len(holds)), some), _PLACED_SITES)
+        changes = record.changes_at(sites)
+        _, first = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_index=True)
+        goal = oracle.judge(scorer, inputs[first], changes[first]).goal
+        counts[record.row] = PlaceCount(len(some), len(first), int((goal > ACCEPTED).sum()), int((holds & far).sum()))
+    return replace(mined, places=counts)
+
+
+def _sizes_together(mined: MinedRules, rule: Rule) -> IntArray:
+    """Size of every input and of what a rule makes of it, added, `[N]`."""
+    return np.array([2 * graph.size + rule.size_change for graph in mined.scorer.inputs], np.int32)
 
 
 def _best(

@@ -74,7 +74,6 @@ class Changes:
         goal: Log-odds of what counts: `margin`, or the least of it and of what most of the panel say, `[V]`.
         num_tried: Changes of each kind that were made of each input, `[kinds, N]`, those among them that are not kept here.
         num_untried: Changes that were not made, since the model can be asked about so many only.
-        out_of_time: Inputs that there was no time for.
     """
 
     input: IntArray
@@ -87,7 +86,6 @@ class Changes:
     goal: FloatArray
     num_tried: npt.NDArray[np.int64]
     num_untried: int = 0
-    out_of_time: IntArray = field(default_factory=lambda: np.zeros(0, np.int32))
 
     def __len__(self) -> int:
         return len(self.input)
@@ -143,7 +141,8 @@ class ChangeScorer:
         wanted: Any | None = None,
         base: FloatArray | None = None,
         most_nodes: float = np.inf,
-        deadline: float | None = None,
+        *,
+        permit: bool = True,
     ) -> Changes:
         """Every single change of every input that stays within θ and on the rung, scored.
 
@@ -153,7 +152,7 @@ class ChangeScorer:
             wanted: Only changes of these rules, as `enumeration_kernels.Wanted`; None for all.
             base: Log-odds of what counts, of every input as it is, `[N]`; of very many changes only those that raise them are kept.
             most_nodes: Nodes of all changed graphs. Where there would be more, every exact rule is tried at fewer places of an input.
-            deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts.
+            permit: Whether rows that are not permitted are told apart already.
         """
         rules = enumeration_kernels.EVERYTHING if wanted is None else wanted
 
@@ -178,7 +177,7 @@ class ChangeScorer:
         num_untried = 0 if some is None else len(inputs) - len(some)
         if some is not None:
             inputs, change, size, keys = inputs[some], change[some], size[some], keys[some]
-        margin, goal, out_of_time = oracle.judge(self, inputs, change, deadline=deadline, progress=progress)
+        margin, goal, _ = oracle.judge(self, inputs, change, permit=permit, progress=progress)
         num_tried = np.zeros((change_kernels.NUM_KINDS, len(self.inputs)), np.int64)
         np.add.at(num_tried, (change[:, 0, 0], inputs), 1)
         if base is not None and len(inputs) > _TOO_MANY:
@@ -196,7 +195,6 @@ class ChangeScorer:
             goal=goal,
             num_tried=num_tried,
             num_untried=num_untried,
-            out_of_time=out_of_time,
         )
 
     def some_places(

@@ -1,5 +1,5 @@
 """Which changed molecules count: those that rdkit accepts as their labels say, that gain no charge and no structural alert, and that
-keep to a chemist's wishes.
+keep to a chemist's wishes. What becomes of a molecule that rdkit does not accept itself, as archives have some, counts whatever it is.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,16 @@ from comrecgc.graphs import (
     carry_out,
     distinct_sites,
 )
-from comrecgc.molecules import BOND_NAMES, REACTIVE, MolecularChemistry, SmartsWishes, alerts_of, sanitise
+from comrecgc.molecules import (
+    BOND_NAMES,
+    REACTIVE,
+    MolecularChemistry,
+    SmartsWishes,
+    alerts_of,
+    has_other_alerts,
+    keeps_druglike,
+    sanitise,
+)
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
@@ -50,11 +60,13 @@ class MolecularPermission:
         chemistry: The chemistry of the data.
         wishes: What a chemist wants.
         avoid_alerts: Whether a result may have no structural alert (`REACTIVE`) that the molecule had not before.
+        keep_druglike: Whether properties of a result must stay in the range of drugs (`keeps_druglike`).
     """
 
     chemistry: MolecularChemistry
     wishes: SmartsWishes = field(default_factory=SmartsWishes)
     avoid_alerts: bool = True
+    keep_druglike: bool = False
 
     def allowed(
         self,
@@ -92,7 +104,7 @@ class MolecularPermission:
             if self.chemistry.has_types:
                 mask[rows] = self._keeps_bonds(graph, changes[rows], scorer.vocabulary.groups)
                 rows = rows[mask[rows]]
-            if not self.wishes:
+            if self.chemistry.has_types and not (self.wishes or self.keep_druglike):
                 rows = rows[self._in_doubt(graph, changes[rows], unusual, hetero)]
             if len(rows):
                 batch, origin = scorer.changed(i, changes[rows])
@@ -117,14 +129,15 @@ class MolecularPermission:
             origin=np.asarray(origin, np.int64),
         )
         mask = self.chemistry.keeps_charge(changed)
-        old = sanitise(graph, names) if self.avoid_alerts else None
+        old = sanitise(graph, names)
         alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, REACTIVE))
-        for k in np.flatnonzero(mask).tolist():
+        for k in np.flatnonzero(mask).tolist() if old is not None or self.wishes else ():
             after = batch[k]
             molecule = sanitise(after, names)
-            mask[k] = molecule is not None and (
-                not self.avoid_alerts or alerts.issuperset(alerts_of(molecule, REACTIVE))
-            )
+            mask[k] = (molecule is not None) or old is None
+            if old is not None and molecule is not None:
+                mask[k] = not (self.avoid_alerts and has_other_alerts(molecule, alerts))
+                mask[k] = mask[k] and (not self.keep_druglike or keeps_druglike(old, molecule))
             if mask[k] and self.wishes:
                 mask[k] = self.wishes.allows(
                     graph, _named(after, origin[batch.node_ptr[k] : batch.node_ptr[k + 1]]), names
@@ -210,6 +223,7 @@ def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, la
     return any(wishes.allows(graph, carry_out(rule, graph, site), label_names) for site in sites)
 
 
+@cache
 def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = False) -> bool:
     """Whether a group on a carbon is a structural alert, or no molecule at all; not known without carbon.
 

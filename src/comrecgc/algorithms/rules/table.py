@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules.composition import ChangeRows
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, IntArray, Oracle
+from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.graphs import GraphBatch, NeighbourIndex
 from comrecgc.run import Progress
@@ -257,14 +258,9 @@ def tabulate(
             knows what to do with it. None where every rule may come without surroundings.
         progress: Called as the jury is asked.
     """
-    rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
-    key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
-    common = np.lexsort((key, -accepted))[:_LOOKED_AT]
-    common = np.sort(common[accepted[common] >= least_inputs])
-    applicable = _applicable(rows.take(start[common]), singles, scorer, len(base))
-    success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
-    worth = _kept(key[common], accepted[common], success, most_rules)
-    kept, applicable = common[worth], applicable[worth]
+    rows, key, start, accepted, kept, applicable = _usual_rules(
+        singles, composites, scorer, len(base), most_rules, least_inputs, definite
+    )
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
     change = _changes(entries, singles)
@@ -305,6 +301,88 @@ def tabulate(
     )
 
 
+def _usual_rules(
+    singles: Changes,
+    composites: Sequence[ChangeRows],
+    scorer: ChangeScorer,
+    num_inputs: int,
+    most_rules: int,
+    least_inputs: int,
+    definite: npt.NDArray[np.bool_] | None,
+) -> tuple[
+    RuleRows, npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]
+]:  # fmt: skip
+    """The accepted rows; the keys of all rules, where each begins, how many inputs it turns; which the table keeps, and the inputs that hold what these find."""
+    rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
+    key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
+    common = np.lexsort((key, -accepted))[:_LOOKED_AT]
+    common = np.sort(common[accepted[common] >= least_inputs])
+    applicable = _applicable(rows.take(start[common]), singles, scorer, num_inputs)
+    success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
+    worth = _kept(key[common], accepted[common], success, most_rules)
+    return rows, key, start, accepted, common[worth], applicable[worth]
+
+
+def permitted_rows(
+    singles: Changes,
+    composites: Sequence[ChangeRows],
+    scorer: ChangeScorer,
+    *,
+    permission: MolecularPermission,
+    most_rules: int,
+    least_inputs: int = 2,
+    definite: npt.NDArray[np.bool_] | None = None,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[Changes, list[ChangeRows], IntArray]:
+    """What was mined, of which the rows that the table keeps are permitted, and the inputs that there was no time for.
+
+    Results are looked at one by one, which takes long. So only the best place of a rule in an input is, the next one where that is refused, and
+    only of rules that the table would keep; what takes the place of rules that lose too many is looked at in the next round. The table is the same as if
+    all were looked at.
+
+    Args:
+        singles: Single changes, scored.
+        composites: Several made together.
+        scorer: What they were mined with.
+        permission: Says which results count.
+        most_rules: Rules that the table keeps.
+        least_inputs: As in `tabulate`.
+        definite: As in `tabulate`.
+        deadline: When to stop, as `time.monotonic()` counts. Of inputs that were looked at by then, a random sample, only the first place of a rule may count.
+        progress: Called as work proceeds.
+    """
+    made = [ChangeRows.of(singles), *composites]
+    ends = np.cumsum([len(each) for each in made])
+    goal, inputs = (np.concatenate([getattr(each, name) for each in made]) for name in ("goal", "input"))
+    part = np.concatenate([np.pad(it.part, [(0, 0), (0, MOST_CHANGES - it.part.shape[1])], constant_values=-1) for it in made])  # fmt: skip
+    num_parts = (part >= 0).sum(axis=1)
+    seen, late, num_rounds = np.zeros(len(goal), bool), np.zeros(0, np.int32), 0
+    while True:
+        goals = np.split(goal, ends[:-1])
+        singles = replace(singles, goal=goals[0], margin=np.where(np.isnan(goals[0]), np.nan, singles.margin))
+        composites = [replace(each, goal=goals[k + 1]) for k, each in enumerate(composites)]
+        rows, key, _, _, kept, _ = _usual_rules(
+            singles, composites, scorer, len(scorer.inputs), most_rules, least_inputs, definite
+        )
+        asked = np.unique(rows.row[np.isin(rows.key, key[kept])])
+        asked = asked[~seen[asked]]
+        if len(late) or not len(asked):
+            return singles, composites, late if num_rounds == 1 else late[:0]
+        for num in np.unique(num_parts[asked]).tolist():
+            some = asked[num_parts[asked] == num]
+            allowed, untried = permission.allowed(
+                scorer, inputs[some], singles.change[part[some, :num], 0], deadline=deadline, progress=progress
+            )
+            goal[some[~allowed]] = np.nan
+            late = np.union1d(late, untried).astype(np.int32)
+        seen[asked] = True
+        num_rounds += 1
+        if len(late):  # what takes the place of what was refused was not looked at
+            singles = replace(singles, num_untried=singles.num_untried + int((goal[~seen] > ACCEPTED).sum()))
+            goal[~seen] = np.nan
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleRows(ChangeRows):
     """Accepted changes as entries of rules.
@@ -313,10 +391,12 @@ class RuleRows(ChangeRows):
         key: Key of the rule at its own radius, `[V]`.
         general: Key of the rule of the same changes at radius 0, `[V]`.
         radius: Radius of the rule, `[V]`.
+        row: The row that it was, single changes and composites end to end, `[V]`.
     """
 
     general: npt.NDArray[np.uint64]
     radius: npt.NDArray[np.int8]
+    row: npt.NDArray[np.int64]
 
     def best(self) -> RuleRows:
         """The best row of every rule and input, in their order."""
@@ -340,14 +420,17 @@ def accepted_rows(
     definite: npt.NDArray[np.bool_] | None,
 ) -> RuleRows:
     """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
-    parts = []
+    parts, first = [], 0
     for made in (ChangeRows.of(singles), *composites):
-        accepted = made.take(np.flatnonzero(made.goal > ACCEPTED))
+        where = np.flatnonzero(made.goal > ACCEPTED)
+        accepted, places = made.take(where), where + first
+        first += len(made)
         for radius in (0, 1, WIDE) if made.part.shape[1] == 1 else (0, 1):
-            rows = accepted
+            rows, row = accepted, places
             if definite is not None and radius < WIDE:
                 change = singles.change[rows.part, 0]
-                rows = rows.take(np.flatnonzero(_say_enough(rows.input, change, radius, scorer, definite)))
+                enough = np.flatnonzero(_say_enough(rows.input, change, radius, scorer, definite))
+                rows, row = rows.take(enough), row[enough]
             best = RuleRows(
                 key=rows.keys(radius, singles, scorer),
                 general=rows.key,
@@ -356,6 +439,7 @@ def accepted_rows(
                 part=np.pad(rows.part, [(0, 0), (0, MOST_CHANGES - rows.part.shape[1])], constant_values=-1),
                 margin=rows.margin,
                 goal=rows.goal,
+                row=row,
             ).best()
             parts.append(best.turning(least_inputs) if radius == WIDE else best)  # since there are so many
     return RuleRows.concatenate(parts).best()

@@ -13,6 +13,8 @@ function showFirstRules() {
     const card = element("li");
     const words = element("p", undefined, "muted");
     words.append("works for ", element("b", `${grouped(known.turned)} of ${grouped(known.applicable)}`), ` ${thing}s (${percent(known.success, 0)})`);
+    const places = (table.known[rule] || {}).places ?? null;
+    if (places !== null) words.append(`, at ${percent(places, 0)} of the places`);
     if (table.hasJury && wishes.minTruth) words.append(", likely true for ", element("b", grouped(numLikely(rule))), " of them");
     const open = button(undefined, "", () => {
       opened.add(`c${rule}`);

@@ -1,0 +1,163 @@
+"""Where the paper's figure and ours differ: what was not published is varied, and the range compared with the print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from comrecgc_reproduction import paper
+from comrecgc_reproduction.methods import in_common_without_clusters, published, summary
+from comrecgc_reproduction.paper import DATASETS
+from comrecgc_reproduction.results import CachedResult
+from comrecgc_reproduction.runner import Runner, coverage, versions
+from comrecgc_reproduction.tables import Entry, Row, Table
+
+Variant = Callable[[Runner], CachedResult | None]
+
+_RC: tuple[dict[str, float], ...] = (
+    {}, {"sparsity": 0.0}, {"sparsity": 0.01}, {"sparsity": 0.1}, {"factual": 0.5}, {"learning_rate": 0.01},
+    {"sparsity": 0.1, "factual": 0.5}, {"entropy": 1.0},
+)  # fmt: skip
+_MODELS = (("gin", 15), ("sage", 14), ("gat", 13))
+_FEW = 2  # variants of a figure where graphs are few
+_ANY = 1e9  # a Δ that every vector is within
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A figure that differs.
+
+    Args:
+        name: Which figure.
+        varied: What was varied, in words.
+        printed: What the paper printed.
+        variants: The ways it was computed, by name; a cell each.
+    """
+
+    name: str
+    varied: str
+    printed: float
+    variants: dict[str, Variant]
+
+
+def questions() -> tuple[Question, ...]:
+    """What is asked, the cheapest first."""
+    return (
+        Question(
+            name="Table 6, proteins at Δ = 0.04",
+            varied="min_samples 1, 2, 3, 5 and 10 at θ = 0.1; θ = 0.15",
+            printed=41.5,
+            variants={
+                **{f"min_samples {least}": _clusters(theta=0.1, least=least) for least in (1, 2, 3, 5, 10)},
+                "θ = 0.15": _clusters(theta=None),
+            },
+        ),
+        *(_about_masks(dataset) for dataset in ("aids", "proteins", "nci1")),
+        *(_about_steps(dataset) for dataset in ("aids", "proteins")),
+        *(_about_training(dataset, *model) for dataset in ("aids", "proteins") for model in _MODELS),
+        *(_about_classes(dataset, line) for dataset, line in zip(paper.SOCIAL, paper.SOCIAL_COMRECGC, strict=True)),
+    )
+
+
+def _about_masks(dataset: str) -> Question:
+    return Question(
+        name=f"Table 5, RCExplainer on {dataset}",
+        varied="β 0, 0.001, 0.01, 0.1; λ 0, 0.5; μ 0, 1; learning rate 0.001, 0.01",
+        printed=_printed(paper.TEN_RCEXPLAINER, dataset),
+        variants={
+            ", ".join(f"{key} {value:g}" for key, value in options.items()) or "defaults": _masks(dataset, options)
+            for options in _RC
+        },
+    )
+
+
+def _about_steps(dataset: str) -> Question:
+    return Question(
+        name=f"Table 9, without clusters on {dataset}",
+        varied="2 or 5 heads; heads within Δ = 0.02, 0.04 or any distance share the lead's recourse",
+        printed=_printed(paper.WITHOUT_CLUSTERING, dataset),
+        variants={
+            f"{heads} heads, {'any distance' if delta == _ANY else f'Δ = {delta:g}'}": _steps(dataset, heads, delta)
+            for heads in (2, 5)
+            for delta in (0.02, 0.04, _ANY)
+        },
+    )
+
+
+def _about_training(dataset: str, model: str, table: int) -> Question:
+    return Question(
+        name=f"Table {table}, {model.upper()} on {dataset}",
+        varied="training seeds 0 to 4: split, first weights, order of the graphs",
+        printed=_printed(paper.OTHER_MODELS[model][1], dataset),
+        variants={f"seed {seed}": _trained(dataset, model, seed) for seed in range(5)},
+    )
+
+
+def _about_classes(dataset: str, printed: paper.Printed) -> Question:
+    return Question(
+        name=f"Table 16, {dataset}",
+        varied="which class is rejected; GIN or GCN; θ = 0.1, 0.15, 0.2",
+        printed=float(printed.coverage or 0),
+        variants={
+            f"{model.upper()}, θ = {theta or 0.1:g}{', classes exchanged' if swapped else ''}": _trained(
+                dataset, model, 0, theta=theta, swapped=swapped
+            )
+            for model in ("gin", "gcn")
+            for swapped in (False, True)
+            for theta in (None, 0.15, 0.2)
+        },
+    )
+
+
+def _printed(line: paper.Line, dataset: str) -> float:
+    return float(line[DATASETS.index(dataset)].coverage or 0)
+
+
+def _clusters(*, theta: float | None, least: int | None = None) -> Variant:
+    method = published(5, delta=0.04, theta=theta, min_samples=least)
+    return lambda runner: runner.results(method, "proteins")[0]
+
+
+def _masks(dataset: str, options: dict[str, float]) -> Variant:
+    return lambda runner: runner.results(summary("rcexplainer", **options), dataset)[0]
+
+
+def _steps(dataset: str, heads: int, delta: float) -> Variant:
+    reach = "any distance" if delta == _ANY else f"delta {delta:g}"
+
+    def compute(runner: Runner) -> CachedResult | None:
+        return runner.seeded(
+            f"without clusters {heads} heads {reach}",
+            lambda setup, seed: in_common_without_clusters(setup, seed, heads=heads, delta=delta),
+            dataset,
+        )[0]
+
+    return compute
+
+
+def _trained(
+    dataset: str, model: str, training_seed: int, *, theta: float | None = None, swapped: bool = False
+) -> Variant:
+    return lambda runner: runner.result(
+        published(5, theta=theta), runner.setup(dataset, model, training_seed=training_seed, swapped=swapped), 0
+    )
+
+
+def differences_table(runner: Runner) -> Table:
+    """For each figure the print, what the variants give, the nearest of them, and how many were run."""
+    rows = []
+    for question in questions():
+        some = list(question.variants.items())[: None if runner.scale.most_graphs is None else _FEW]
+        cells = {name: cell for name, variant in some if (cell := variant(runner)) is not None}
+        values = {name: value for name, cell in cells.items() if (value := coverage(cell)) is not None}
+        nearest = min(values, key=lambda name: abs(values[name] - question.printed), default="")
+        figures = (min(values.values()), max(values.values()), values[nearest]) if values else (None, None, None)
+        ends = [Entry(missing=1) if figure is None else Entry(values=(figure,)) for figure in figures]
+        counts = [Entry(values=(float(count),)) for count in (len(values), len(some))]
+        name = f"{question.name} — {question.varied} — {nearest}"
+        rows.append(Row(name=name, entries=(Entry(values=(question.printed,)), *ends, *counts)))
+    return Table(
+        name="differences", number="all tables", title="Figures that differ, and what was varied",
+        columns=("printed", "least", "greatest", "nearest", "variants run", "variants"), rows=tuple(rows),
+        notes=(runner.scale.sentence, versions()),
+    )  # fmt: skip

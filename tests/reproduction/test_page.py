@@ -1,0 +1,92 @@
+"""The page of the documentation says what the cells say, and what is missing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from comrecgc.run import write_json
+from comrecgc_reproduction import EXPERIMENTS, Runner, scale_of
+from comrecgc_reproduction.differences import questions
+from comrecgc_reproduction.page import write_page
+from comrecgc_reproduction.results import file_name
+
+SCALE = replace(scale_of("full"), num_seeds=1)
+EXCEPT_ITSELF = [experiment for experiment in EXPERIMENTS.values() if experiment.name != "page"]
+
+
+def store(folder: Path, name: str, **figures: Any) -> None:
+    cell = {"cell": name, "seconds": 1.0, "cpu_seconds": 90.0, "curve": [0.1], "lengths": [], "stages": {}, **figures}
+    (folder / "cells").mkdir(parents=True, exist_ok=True)
+    write_json(folder / "cells" / f"{file_name(name)}.json", cell)
+
+
+def computed(folder: Path) -> Runner:
+    """Table 3, five heads: AIDS as printed, Proteins 6.4 points below; one variant of a figure that differs."""
+    for data, theta, share in (("aids", 0.1, 0.347), ("proteins", 0.15, 0.4)):
+        name = f"published 5 heads fcr delta 0.02 theta {theta} {data} gcn seed 0 full"
+        store(folder, name, coverage=0.9, published_coverage=share, length=9.0, published_length=6.74)
+    store(folder, "rcexplainer ten graphs sparsity 0.1 theta 0.1 aids gcn seed 0 full", coverage=0.053)
+    return Runner(folder=folder, scale=SCALE)
+
+
+def line(page: str, start: str) -> list[str]:
+    (found,) = [row for row in page.splitlines() if row.startswith(start)]
+    return [cell.strip() for cell in found.strip("|").split("|")]
+
+
+def test_verdicts_are_those_of_the_cells(tmp_path: Path) -> None:
+    page = write_page(computed(tmp_path), EXCEPT_ITSELF).read_text()
+    _, near, here, furthest, absent, minutes = line(page, "| `fcr`,")
+    assert near == "1 of 2 (24 printed)"
+    assert here.endswith("not run / not run / 34.7 / 40.0 (42.9 / 51.8 / 34.7 / 46.4)")
+    assert furthest == "COMRECGC, 5 heads, proteins, %: 40.00 (-6.40)"
+    assert (absent, minutes) == ("38 cells", "3.0")  # 40 cells of 90 s, each counted once
+    assert line(page, "| `ablation`,")[-1] == "0.0"
+    assert line(page, "| Table 5, RCExplainer on aids")[3:] == [
+        "5.3 to 5.3",
+        "no, above",
+        "sparsity 0.1: 5.3",
+        "1 of 8",
+    ]
+    assert line(page, "| Table 5, RCExplainer on nci1")[3:] == ["not run", "", "", "0 of 8"]
+
+
+def test_rows_of_an_earlier_run_are_of_tables_and_not_of_this_run(tmp_path: Path) -> None:
+    page = write_page(computed(tmp_path / "some"), EXCEPT_ITSELF).read_text()
+    assert line(page, "| `fcr` | COMRECGC, 2 heads |")[2:6] == ["41.5", "47.3", "33.3", "45.4"]
+    runner = Runner(folder=tmp_path / "whole", scale=SCALE)
+    for data, theta in (("nci1", 0.1), ("mutagenicity", 0.1), ("aids", 0.1), ("proteins", 0.15)):
+        name = f"published 2 heads fcr delta 0.02 theta {theta} {data} gcn seed 0 full"
+        store(runner.folder, name, coverage=0.9, published_coverage=0.5, length=9.0, published_length=6.74)
+    assert "| `fcr` | COMRECGC, 2 heads |" not in write_page(runner, EXCEPT_ITSELF).read_text()
+
+
+def test_the_same_cells_give_the_same_files(tmp_path: Path) -> None:
+    def written() -> dict[str, bytes]:
+        folder = write_page(computed(tmp_path / str(len(list(tmp_path.iterdir())))), EXCEPT_ITSELF).parent
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    first = written()
+    assert first == written()
+    assert {"reproduction.md", "reproduction/cells.csv", "images/reproduction-curves.svg"} <= set(first)
+    rows = list(csv.DictReader(io.StringIO(first["reproduction/cells.csv"].decode())))
+    assert sorted(row["coverage"] for row in rows) == ["0.053", "0.347", "0.4"]
+    tables = list(csv.DictReader(io.StringIO(first["reproduction/tables.csv"].decode())))
+    (aids,) = [
+        row["mean"] for row in tables
+        if (row["table"], row["row"], row["column"]) == ("fcr", "COMRECGC, 5 heads", "aids, %")
+    ]  # fmt: skip
+    assert float(aids) == 34.7
+
+
+def test_every_variant_has_a_cell_of_its_own(tmp_path: Path) -> None:
+    for question in questions():
+        runner = Runner(folder=tmp_path, scale=SCALE, computes=False)
+        assert all(variant(runner) is None for variant in question.variants.values())
+        searches = {name for name in runner.asked if "fcr delta 0.02 theta 0.15 proteins gcn seed" in name}
+        shared = len(searches) if "Table 6" in question.name else 0
+        assert len(runner.asked) - shared == len(question.variants)
