@@ -21,11 +21,11 @@ from torch import Tensor, nn
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv, global_max_pool
 
-from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle, log_odds
+from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data.loading import load_benchmark
 from comrecgc.graphs import Rung, to_data
-from comrecgc.models import as_classifier, load_classifier, predict
+from comrecgc.models import as_classifier, load_classifier, log_odds, predict
 
 TARGET_RATE, TARGET_RATIO = 200_000, 5
 

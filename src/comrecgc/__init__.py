@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         Rules,
         Vectors,
     )
-    from comrecgc.data import GraphDataset, from_pyg, load_dataset
+    from comrecgc.data import Goal, GraphDataset, from_pyg, load_dataset
     from comrecgc.errors import InputError
     from comrecgc.explainer import CommonRecourseExplainer
     from comrecgc.explanation import CommonRecourse, Explanation
@@ -45,7 +45,7 @@ __version__ = "0.1.0"
 _PACKAGES = {
     "algorithms.registry": "CFF CFGNNExplainer DatasetCounterfactuals GCFExplainer GCFNearest LocalWalk PaperWalk PublishedWalk RCExplainer Rules Vectors",
     "models": "ClassifierTraining EmbedderTraining PanelTraining as_classifier load_classifier load_embedder train_classifier train_embedder",
-    "data": "GraphDataset from_pyg load_dataset",
+    "data": "Goal GraphDataset from_pyg load_dataset",
     "errors": "InputError",
     "explainer": "CommonRecourseExplainer",
     "explanation": "CommonRecourse Explanation",

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 
 from comrecgc.algorithms.base import Algorithm, Task, VectorAlgorithm, VectorTask
@@ -16,9 +17,10 @@ from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.population import FullDataset, population_of
 from comrecgc.algorithms.vectors.candidates import choose_recourses, one_edit_length
-from comrecgc.data import GraphDataset
+from comrecgc.data import Goal, GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import (
+    NUMBERS,
     Explanation,
     Origin,
     RuleChooser,
@@ -28,18 +30,23 @@ from comrecgc.explanation import (
     explain_nothing,
     explain_recourses,
     explain_rules,
+    number_facts,
     stamped,
     wishes_of,
 )
+from comrecgc.graphs import GraphBatch
 from comrecgc.models import (
     Agreement,
     Classifier,
     Embedder,
     EmbedderTraining,
+    GoalClassifier,
+    NumberJury,
     Panel,
     PanelTraining,
     as_classifier,
     as_embedder,
+    as_goal_classifier,
     check_own_data,
     load_classifier,
     load_embedder,
@@ -47,6 +54,7 @@ from comrecgc.models import (
     over_dataset,
     predict,
     train_embedder,
+    with_sources,
 )
 from comrecgc.molecules import ladder_facts, ladder_of
 from comrecgc.run import RunContext, check_writable, reproducible
@@ -56,6 +64,7 @@ QUICK_TRAINING = EmbedderTraining(effort=0.2)
 
 _EMBEDDER_SHARE = 0.5  # of the time that is left may go into training the embedder
 
+_AT_GOAL = "All {} graphs are at the goal already, {}: there is nothing to explain."
 _ONE_NUMBER = "The model answers one number per graph, which is read as a logit: above 0 is accepted. `threshold` sets another limit."
 
 
@@ -70,7 +79,7 @@ class CommonRecourseExplainer:
             guess, call that first.
         algorithm: How recourses are found, with its options: `Rules`, `Vectors`, `PaperWalk`, `PublishedWalk`, `GCFExplainer`, …
         accept: The class that means accept, needed for models of three classes and more, 1 by default; with `threshold`, "higher" (the
-            default) or "lower".
+            default) or "lower". A `Goal` for a model that answers a number: by how much it is to rise or fall, or what it is to reach.
         reject: Explain only graphs that the model puts into this class; None for all that it does not accept.
         threshold: For a regression model: graphs are accepted if its number is above this.
         theta: `θ`, the largest normalised distance of a counterfactual.
@@ -100,7 +109,7 @@ class CommonRecourseExplainer:
     model: Classifier | Callable[..., Any] | str | Path
     algorithm: Algorithm = Rules()  # noqa: RUF009  # frozen
     _: KW_ONLY
-    accept: int | str | None = None
+    accept: int | str | Goal | None = None
     reject: int | None = None
     threshold: float | None = None
     theta: float = 0.1
@@ -123,6 +132,7 @@ class CommonRecourseExplainer:
             self.dataset_, has_classes = as_dataset(
                 graphs, target=self.accept if isinstance(self.accept, int) else None
             )
+            self.dataset_, has_classes = self._aimed(self.dataset_, has_classes=has_classes)
             self.classifier_ = self._classifier(self.dataset_)
             if not has_classes and self.threshold is None and getattr(self.classifier_, "num_scores", None) == 1:
                 self.dataset_ = replace(self.dataset_, notes=(*self.dataset_.notes, _ONE_NUMBER))
@@ -130,6 +140,8 @@ class CommonRecourseExplainer:
             population = self._population(task)
             study = self.dataset_ if population is None else population.study
             inputs = _Inputs.of(study, self.classifier_, population, has_classes=has_classes)
+            if isinstance(self.classifier_, GoalClassifier):
+                inputs.describe_numbers(self.classifier_, study)
             inputs.warnings += doubts
             context.tell("rejected graphs", len(inputs.rejects), len(study), *inputs.warnings[:1])
             clock.lap("inputs")
@@ -147,6 +159,12 @@ class CommonRecourseExplainer:
             else:
                 found = self._fit_vectors(task, inputs, context)
             found = stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
+            if isinstance(self.classifier_, GoalClassifier):
+                jury = self.plausibility_.jury
+                numbers = number_facts(
+                    self.classifier_, self.rejects_, self.dataset_, jury if isinstance(jury, NumberJury) else None
+                )
+                found = found.with_facts(replace(found.facts, facts={**found.facts.facts, NUMBERS: numbers}))
             self.explanation_ = found.with_origin(Origin(self.classifier_, self.dataset_.attributes))
         return self
 
@@ -214,6 +232,8 @@ class CommonRecourseExplainer:
         if not hasattr(self, "explanation_"):
             raise InputError("explain needs recourses: call fit first")
         dataset = over_labels_of(as_dataset(graphs, like=self.dataset_)[0], self.dataset_)
+        if isinstance(self.classifier_, GoalClassifier):
+            dataset = with_sources(dataset)
         with self.context.begun() as context, reproducible():
             if self.embedder_ is None and self.task_.recourse == "vectors":  # fit had nothing to embed
                 self.embedder_ = self._embedder(self.dataset_, context)
@@ -262,6 +282,23 @@ class CommonRecourseExplainer:
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    def _aimed(self, dataset: GraphDataset, *, has_classes: bool) -> tuple[GraphDataset, bool]:
+        """The graphs with the goal for their numbers, and whether their classes are known; where there is no goal, both as they are."""
+        goal = self.accept if isinstance(self.accept, Goal) else dataset.goal
+        if goal is None:
+            return dataset, has_classes
+        if (
+            self.algorithm.recourse != "rules"
+            or self.panel
+            or self.agree
+            or self.threshold is not None
+            or self.reject is not None
+        ):
+            raise InputError(
+                "A goal in numbers is for rules, without panel, agree, reject and threshold (got one of these)"
+            )
+        return with_sources(dataset.aiming(goal)), False
+
     def _classifier(self, dataset: GraphDataset) -> Classifier:
         model = self.model
         if isinstance(model, str | Path):
@@ -274,6 +311,8 @@ class CommonRecourseExplainer:
                 raise InputError(
                     f"device must be one that torch can use here (got {self.context.device}: {reason})"
                 ) from error
+        if dataset.goal is not None:
+            return as_goal_classifier(model, dataset, dataset.goal)
         given = {name: getattr(self, name) for name in ("accept", "reject", "threshold")}
         if isinstance(model, Classifier) and any(value is not None for value in given.values()):
             name = next(name for name, value in given.items() if value is not None)
@@ -300,7 +339,7 @@ class CommonRecourseExplainer:
                 jury = jury.spread(population.studied, len(population.dataset))
             plausibility = replace(plausibility, jury=jury)
             context.clock.lap("jury")
-        wanted = self.algorithm.wants_panel if self.panel is None else self.panel
+        wanted = self.algorithm.wants_panel and study.goal is None if self.panel is None else self.panel
         if not inputs.rejects or not (self.agree or wanted):
             return plausibility
         if self.agree:
@@ -355,6 +394,16 @@ class _Inputs:
     warnings: list[str]
     notes: list[str]
     accuracy: float | None = None
+
+    def describe_numbers(self, classifier: GoalClassifier, study: GraphDataset) -> None:
+        """Say how far measured numbers agree with what the model answers."""
+        at_goal = _AT_GOAL.format(len(study), classifier.goal.words(study.numbers.name))
+        self.warnings = [at_goal] if len(study) and not self.rejects else []
+        if study.values is not None and len(study):
+            error = np.abs(classifier.numbers(GraphBatch.from_graphs(study.graphs)) - study.values)
+            self.notes.append(
+                f"The model answers {study.numbers.name} with a median error of {float(np.median(error)):.2g}."
+            )
 
     @classmethod
     def of(

@@ -173,6 +173,10 @@ _LOPSIDED = 0.2  # share of the smaller class below which classes are weighted
 _CLASSIFIER_SHARE = 0.3  # of the time that is left may go into training the classifier
 
 
+NUMBER_TRAINING = ClassifierTraining(model="gin", hidden=32, epochs=300, patience=60, learning_rate=0.003)
+"""Default training of a network that answers a number."""
+
+
 def explain_dataset(
     dataset: GraphDataset,
     out: str | Path,
@@ -194,7 +198,11 @@ def explain_dataset(
         source: Where the data was read from and how, as JSON values; the manifest keeps it.
     """
     task = explainer.task()
-    training = training or ClassifierTraining(balanced=_is_lopsided(dataset), seed=task.random_state)
+    training = training or (
+        ClassifierTraining(balanced=_is_lopsided(dataset), seed=task.random_state)
+        if dataset.goal is None
+        else replace(NUMBER_TRAINING, seed=task.random_state)
+    )
     request = _request(dataset, explainer, task, training)
     with (
         explainer.context.begun() as begun,
@@ -217,6 +225,7 @@ def explain_dataset(
             file = Path(given) if isinstance(given, str | Path) else folder.path / "embedder.safetensors"
             files["embedder"] = ModelFile.of(file, folder.path)
         facts: dict[str, Any] = {
+            **fitted.explanation_.facts.facts,
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
             "panel": [
@@ -251,10 +260,12 @@ def _request(
         "data": data_fingerprint(dataset),
         "classifier": asdict(training) if file is None else checksum(file),
     }
+    if dataset.goal is not None:
+        request["goal"] = dataset.goal.stated()
     if isinstance(task.algorithm, VectorAlgorithm):
         embedder = task.algorithm.embedder or QUICK_TRAINING
         request["embedder"] = embedder.effort if isinstance(embedder, EmbedderTraining) else checksum(Path(embedder))
-    panel = task.algorithm.wants_panel if explainer.panel is None else explainer.panel
+    panel = task.algorithm.wants_panel and dataset.goal is None if explainer.panel is None else explainer.panel
     if isinstance(panel, PanelTraining):
         request["panel"] = asdict(panel)
     else:

@@ -5,13 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.rules.mining import log_odds
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.controls import explained, random_weights, shuffled_labels
 from comrecgc.evidence.gathering import gather
 from comrecgc.evidence.subject import Subject
 from comrecgc.graphs import GraphBatch
-from comrecgc.models import PanelTraining
+from comrecgc.models import PanelTraining, log_odds
 from tests.evidence.scenes import honest, num_rejects, subject_of, trees
 from tests.stubs import AvoidsLabel
 

@@ -76,7 +76,7 @@ def test_every_counterfactual_holds_on_the_users_own_features(fitted: CommonReco
     explanation, model = fitted.explanation_, fitted.model
     assert isinstance(model, nn.Module)
     assert explanation.coverage > 0.5
-    target = 1 if fitted.accept is None else int(fitted.accept)
+    target = fitted.accept if isinstance(fitted.accept, int) else 1
     for recourse in explanation.recourses:
         for member in recourse.covered:
             data = explanation.counterfactual(member.input)

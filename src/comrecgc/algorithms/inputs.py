@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.cover import FloatArray
-from comrecgc.data import DatasetIndex, GraphDataset, from_pyg
+from comrecgc.data import DatasetIndex, GraphDataset, Numbers, from_pyg
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, Embedder, Panel, Predictions
@@ -154,7 +154,8 @@ def as_dataset(
         classes = None if values is not None and _are_two(values) else [0] * len(listed)
         target = None
     known = classes is None or target is not None
-    return from_pyg(listed, name=name, classes=classes, label_names=names, like=like), known
+    read = from_pyg(listed, name=name, classes=classes, label_names=names, like=like)
+    return (read if known or values is None else read.with_numbers(Numbers(np.array(values)))), known
 
 
 def _classes_of(graphs: list[Any]) -> list[float] | None:

@@ -142,9 +142,17 @@ class LabelledGraphs:
             for second in bonded_keys(results, self.dataset.num_labels).tolist():
                 if second in self.classes and second != first and (first, second) not in done:
                     done.add((first, second))
-                    counts[self.classes[first], self.classes[second]] += 1
+                    counts[self._outcome(first, second)] += 1
                     listed.append((self.places[first], self.places[second]))
         return replace(_of_counts(counts), listed=tuple(listed))
+
+    def _outcome(self, first: int, second: int) -> tuple[int, int]:
+        """Classes of two graphs; for a relative goal, whether the second reaches what the first is to become."""
+        goal, values = self.dataset.goal, self.dataset.values
+        if goal is None or values is None or not goal.is_relative:
+            return self.classes[first], self.classes[second]
+        before, after = (values[[self.places[key]]] for key in (first, second))
+        return 0, int(goal.surplus(before, after)[0] >= 0)
 
 
 def bonded_keys(graphs: Sequence[Graph], num_labels: int) -> npt.NDArray[np.uint64]:

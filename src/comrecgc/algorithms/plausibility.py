@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.inputs import ModelPair
+from comrecgc.algorithms.measured import calibrated
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, ball_cover
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -19,6 +20,7 @@ from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, 
 from comrecgc.models import (
     Classifier,
     Jury,
+    NumberJury,
     Panel,
     PanelMember,
     PanelTraining,
@@ -26,6 +28,7 @@ from comrecgc.models import (
     load_panel,
     obtain_panel,
     train_jury,
+    train_number_jury,
 )
 from comrecgc.molecules import Valence
 from comrecgc.run import RunContext
@@ -53,7 +56,7 @@ class Plausibility:
     ladder: Ladder
     panel: Panel | None = None
     why_no_panel: str = "There is no panel."
-    jury: Jury | None = None
+    jury: Jury | NumberJury | None = None
 
     def constraint(self, algorithm: VectorAlgorithm, label_names: Sequence[str]) -> Constraint | None:
         """Edits that keep to the rung of the algorithm and to its own constraint."""
@@ -169,7 +172,7 @@ def agreement_panel(models: Models, dataset: GraphDataset) -> tuple[Panel, str]:
 
 def find_jury(
     guests: Models, dataset: GraphDataset, context: RunContext, *, has_classes: bool, seed: int
-) -> tuple[Jury | None, str]:
+) -> tuple[Jury | NumberJury | None, str]:
     """The jury that says which results come true, and a sentence on it.
 
     Args:
@@ -179,6 +182,13 @@ def find_jury(
         has_classes: Whether the classes are true ones.
         seed: Of the parts of the data and of the trees.
     """
+    if dataset.goal is not None:
+        if guests:
+            raise InputError("jury takes classifiers, and a goal in numbers has none (got some)")
+        found, sentence = train_number_jury(
+            dataset, dataset.goal, seed=seed, jobs=context.num_jobs, deadline=context.clock.training_deadline(_PANEL_SHARE), progress=context.report,
+        )  # fmt: skip
+        return (None, sentence) if found is None else calibrated(found, dataset)
     models = tuple(
         load_panel([model], label_names=dataset.label_names).members[0].classifier
         if isinstance(model, str | Path)

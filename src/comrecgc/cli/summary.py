@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from comrecgc.explanation import CommonRecourse, Explanation
+from comrecgc.explanation import CommonRecourse, Explanation, effect_words
 from comrecgc.runs import REPORT
 from comrecgc.terminal import err, out
 
@@ -151,7 +151,7 @@ def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
     pairs = known.get("pairs")
     if pairs and pairs["as_said"] + pairs["stays_reject"]:
         facts.append(f"real pairs {pairs['as_said']} of {pairs['as_said'] + pairs['stays_reject']}")
-    return "; ".join([*facts, f"{coverage:.1%} so far"])
+    return "; ".join([*facts, *effect_words(known), f"{coverage:.1%} so far"])
 
 
 def _vector_table(explanation: Explanation) -> Table:

@@ -2,6 +2,7 @@
 
 from comrecgc.data.attributes import Attributes
 from comrecgc.data.dataset import DatasetIndex, GraphDataset, GraphReading
+from comrecgc.data.goals import Goal, Numbers
 from comrecgc.data.loading import BENCHMARKS, from_tu_folder, load_benchmark, load_dataset, paper_theta
 from comrecgc.data.planted import PLANTED, PlantedDataset, find_toxicophores, load_planted
 from comrecgc.data.pyg import from_pyg

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NewType, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.data.goals import Goal, Numbers, check_numbers
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, LongArray, PackedGraphs, Schema, to_data
 from comrecgc.molecules import are_atoms, are_bonds
@@ -117,6 +118,36 @@ class GraphDataset(Sequence[Graph]):
         graphs = tuple(self.graphs[i] for i in chosen) if packed is None else packed.subset(chosen).unpack()
         return replace(self, graphs=graphs, classes=self.classes[chosen], names=names)
 
+    @property
+    def numbers(self) -> Numbers:
+        """Measured numbers; a `NumberDataset` has some."""
+        return Numbers()
+
+    @property
+    def values(self) -> npt.NDArray[np.float64] | None:
+        """The measured number of each graph, `[len]`."""
+        return self.numbers.values
+
+    @property
+    def goal(self) -> Goal | None:
+        """What is to become of the numbers; None where there are classes alone."""
+        return self.numbers.goal
+
+    def with_numbers(self, numbers: Numbers) -> NumberDataset:
+        """The same graphs with measured numbers."""
+        return NumberDataset(**{it.name: getattr(self, it.name) for it in fields(GraphDataset)}, measured=numbers)
+
+    def aiming(self, goal: Goal) -> NumberDataset:
+        """The same graphs with a goal for their numbers: classes say which reach it, or for a relative goal which lie above the median."""
+        known = replace(self.numbers, goal=goal)
+        if known.values is None:
+            return self.with_numbers(known)
+        check_numbers(known.values, goal, known.name)
+        limit = float(np.median(known.values)) if goal.is_relative else goal.amount
+        classes = (goal.sign * (known.values - limit) >= 0).astype(np.int8)
+        now = f"{known.name} as it is" if goal.is_relative else f"{known.name} short of {limit:g}"
+        return replace(self, classes=classes, class_names=(now, goal.words(known.name))).with_numbers(known)
+
     def batch(self, start: int, stop: int) -> GraphBatch:
         """The graphs from one index up to another, as flat arrays."""
         if isinstance(self.graphs, PackedGraphs):
@@ -146,6 +177,26 @@ class GraphDataset(Sequence[Graph]):
             f"GraphDataset({self.name!r}, graphs={len(self)}, nodes={self.num_nodes}, edges={self.num_edges}, "
             f"labels={self.num_labels}, accept={int(self.classes.sum())})"
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NumberDataset(GraphDataset):
+    """Graphs with measured numbers.
+
+    Args:
+        measured: The numbers, and what is to become of them.
+    """
+
+    measured: Numbers = Numbers()  # noqa: RUF009  # frozen
+
+    @property
+    def numbers(self) -> Numbers:
+        return self.measured
+
+    def subset(self, indices: Iterable[int]) -> GraphDataset:
+        chosen = list(indices)
+        values = None if self.measured.values is None else self.measured.values[chosen]
+        return super().subset(chosen).with_numbers(replace(self.measured, values=values))
 
 
 def _parts(graphs: Sequence[Graph]) -> Iterable[Graph | GraphBatch]:

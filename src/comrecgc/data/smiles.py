@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data.dataset import GraphDataset
+from comrecgc.data.goals import Goal, Numbers, read_number
 from comrecgc.data.tables import (
     HIGHER,
     LOWER,
@@ -47,6 +48,9 @@ class TableReading:
         target: Column of classes, or of numbers with a threshold; by default found by its contents, then its name.
         accept: Which value of the target means accept, 1 by default; with a threshold, "higher" (the default) or "lower".
         threshold: Turns numbers into classes: values from this on are high.
+        raise_by: Take the target as numbers, which are to rise by at least this.
+        lower_by: … which are to fall by at least this.
+        to: … which are to reach this; with `accept="lower"`, from above.
         id_column: Column that names molecules; by default found by its name.
         class_names: Names of reject and accept.
         on_error: Whether rows that cannot be read are an error or are skipped and noted.
@@ -58,6 +62,9 @@ class TableReading:
     target: str | None = None
     accept: int | str | None = None
     threshold: float | None = None
+    raise_by: float | None = None
+    lower_by: float | None = None
+    to: float | None = None
     id_column: str | None = None
     class_names: tuple[str, str] | None = None
     on_error: Literal["raise", "skip"] = "raise"
@@ -69,10 +76,21 @@ class TableReading:
             raise InputError(f"on_error must be 'raise' or 'skip' (got {self.on_error!r})")
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise InputError(f"threshold must be a finite number (got {self.threshold})")
-        if self.threshold is not None and self.accept not in (None, HIGHER, LOWER):
+        if self.goal is not None and self.threshold is not None:
+            raise InputError(
+                "threshold makes classes of numbers, and a goal keeps the numbers: only one can be given (got both)"
+            )
+        if (self.threshold is not None or self.to is not None) and self.accept not in (None, HIGHER, LOWER):
             raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {self.accept!r})")
         if self.class_names is not None and len(self.class_names) != 2:
             raise InputError(f"class_names must name reject and accept (got {len(self.class_names)} names)")
+
+    @property
+    def goal(self) -> Goal | None:
+        """What is to become of the numbers; None where the target holds classes."""
+        if self.raise_by is None and self.lower_by is None and self.to is None:
+            return None
+        return Goal(raise_by=self.raise_by, lower_by=self.lower_by, to=self.to, lower=self.accept == LOWER)
 
 
 @dataclass(eq=False)
@@ -81,6 +99,7 @@ class _Rows:
 
     parsed: list[ParsedMolecule] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     identity: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
@@ -121,7 +140,8 @@ def from_smiles_table(
         raise InputError(f"{path} must hold at least one usable molecule (got no rows)")
     smiles = table.column(find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
     target, others = reading.target, []
-    if target is None and reading.threshold is not None:
+    goal = reading.goal if need_classes else None
+    if target is None and (reading.threshold is not None or goal is not None):
         target = find_numbers(table, smiles)
     elif target is None:
         target = find_target(table, smiles, needed=need_classes)
@@ -130,7 +150,9 @@ def from_smiles_table(
     names = reading.id_column
     id_column = find_names(table, (smiles, target_column)) if names is None else table.column(names, "id_column")
     accepting = None
-    if target_column is not None:
+    if goal is not None and target_column is not None:
+        accepting = TargetColumn(column=target_column, header=table.header[target_column], goal=goal)
+    elif target_column is not None:
         accepting = TargetColumn.of(table, target_column, accept=reading.accept, threshold=reading.threshold)
     standardiser = Standardiser() if reading.standardise else None
     with GraphPacker() as packer:
@@ -150,22 +172,26 @@ def from_smiles_table(
     notes, kept = _row_notes(table, molecules, standardiser), np.arange(len(graphs))
     if others:
         notes.insert(0, f"Classes are those of column {target!r}; --target would take {_join(others, 5)} instead.")
-    if accepting is not None and need_classes:
+    if accepting is not None and need_classes and goal is None:
         notes.insert(0, accepting.note(is_given=reading.accept is not None))
     if standardiser is not None and accepting is not None and need_classes:
-        kept, more = _merge_duplicates(molecules, table)
+        kept, more = _merge_duplicates(molecules, table) if goal is None else _merge_numbers(molecules)
         notes += more
     dataset = GraphDataset(
         name=name or stem_of(path),
         graphs=graphs,
         classes=np.array(molecules.classes, dtype=np.int8),
         label_names=label_names,
-        class_names=reading.class_names or (("reject", "accept") if accepting is None else accepting.class_names),
+        class_names=reading.class_names
+        or (("reject", "accept") if accepting is None or goal is not None else accepting.class_names),
         edge_label_names=BOND_NAMES,
         notes=tuple(notes),
         names=tuple(molecules.names) if id_column is not None else (),
     )
-    return dataset if len(kept) == len(graphs) else dataset.subset(kept.tolist())
+    if goal is not None and target is not None:
+        dataset = dataset.with_numbers(Numbers(np.array(molecules.numbers), target))
+    dataset = dataset if len(kept) == len(graphs) else dataset.subset(kept.tolist())
+    return dataset if goal is None else dataset.aiming(goal)
 
 
 class _Molecules:
@@ -175,7 +201,7 @@ class _Molecules:
         self.packer = packer
         self.counts: Counter[str] = Counter()
         self.code_of: dict[str, int] = {}
-        self.classes, self.identity, self.lines = array("b"), array("Q"), array("q")
+        self.classes, self.identity, self.lines, self.numbers = array("b"), array("Q"), array("q"), array("d")
         self.names: list[str] = []
         self.bad: list[tuple[int, str]] = []
         self.num_blank = 0
@@ -189,6 +215,7 @@ class _Molecules:
         graphs = (Graph([self.code_of[atom] for atom in atoms], bonds, kinds) for atoms, bonds, kinds in rows.parsed)
         self.packer.add(GraphBatch.from_graphs(graphs))
         self.classes.extend(rows.classes)
+        self.numbers.extend(rows.numbers)
         self.identity.extend(_hash(smiles) for smiles in rows.identity)
         self.names += rows.names
         self.lines.extend(rows.lines)
@@ -227,7 +254,8 @@ def _read_rows(
             if is_blank(cell):
                 rows.num_blank += 1
                 continue
-            value = 0 if accepting is None else accepting.class_of(cell)
+            number = 0.0 if accepting is None or accepting.goal is None else read_number(cell, accepting.header)
+            value = 0 if accepting is None or accepting.goal is not None else accepting.class_of(cell)
             molecule = molecule if standardiser is None else standardiser(molecule)
             parsed = parse_molecule(molecule)
             unknown = set() if reading.label_names is None else set(parsed.atoms) - set(reading.label_names)
@@ -238,6 +266,7 @@ def _read_rows(
             continue
         rows.parsed.append(parsed)
         rows.classes.append(value)
+        rows.numbers.append(number)
         rows.names.append("" if id_column is None else " ".join(row[id_column].split()))
         rows.identity.append(canonical_smiles(molecule))
         rows.lines.append(line)
@@ -294,6 +323,17 @@ def _merge_duplicates(molecules: _Molecules, table: Table) -> tuple[npt.NDArray[
     if not len(kept):
         raise InputError(f"{table.path}: every molecule appears with both classes, so that none is left")
     return kept, notes
+
+
+def _merge_numbers(molecules: _Molecules) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Index of the first row of each molecule, which gets the mean of all its numbers; and a note."""
+    identity, numbers = np.frombuffer(molecules.identity, np.uint64), np.array(molecules.numbers)
+    _, first, of_row = np.unique(identity, return_index=True, return_inverse=True)
+    means = np.bincount(of_row, numbers) / np.bincount(of_row)
+    molecules.numbers = array("d", means[of_row].tolist())
+    repeated = len(identity) - len(first)
+    note = f"{_count(repeated, 'row')} repeated an earlier molecule, stereo apart: it has the mean of their numbers."
+    return np.sort(first), [note] if repeated else []
 
 
 def _is_smiles(cell: str) -> bool:

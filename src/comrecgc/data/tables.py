@@ -18,6 +18,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from comrecgc.data.archive import reading_archive
+from comrecgc.data.goals import Goal
 from comrecgc.errors import InputError
 
 IN_BLOCKS = 16 << 20
@@ -425,6 +426,7 @@ class TargetColumn:
     threshold: float | None = None
     higher: bool = True
     values: tuple[str, ...] = ()
+    goal: Goal | None = None
 
     @classmethod
     def of(cls, table: Table, column: int, *, accept: int | str | None, threshold: float | None) -> TargetColumn:

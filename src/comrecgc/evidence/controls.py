@@ -18,7 +18,7 @@ import torch
 
 from comrecgc.algorithms.base import Algorithm, VectorAlgorithm
 from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle, log_odds
+from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
@@ -41,6 +41,7 @@ from comrecgc.models import (
     GraphClassifier,
     Panel,
     PanelTraining,
+    log_odds,
     obtain_panel,
     predict,
 )

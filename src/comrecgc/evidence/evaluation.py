@@ -21,17 +21,20 @@ from comrecgc.cover import Cover, recourse_vectors
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import (
+    NUMBERS,
     RULES,
     Explanation,
     Verified,
     distances,
     rule_chooser,
     run_figures,
+    stored_goal,
     stored_task,
     stored_wishes,
 )
 from comrecgc.graphs import BoolArray, GraphBatch
 from comrecgc.models import (
+    Classifier,
     GraphClassifier,
     ModelFile,
     Panel,
@@ -171,8 +174,11 @@ def run_models(
                 f"{folder} does not name its {what}: give it with --{what} FILE, or in Python open_run(folder, {what}=model)"
             )
     names = explanation.schema.label_names
+    model: Classifier = load_classifier(paths["classifier"], label_names=names)
+    if isinstance(numbers := explanation.facts.facts.get(NUMBERS), dict):
+        model = stored_goal(numbers, model)
     return ModelPair(
-        load_classifier(paths["classifier"], label_names=names),
+        model,
         load_embedder(paths["embedder"], label_names=names) if "embedder" in paths else None,
     )
 

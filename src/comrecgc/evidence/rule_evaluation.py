@@ -24,7 +24,7 @@ from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.population import population_of
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.evaluation import TOLERANCE, Figure
-from comrecgc.explanation import CoveredInput, Explanation, VerifiedCounterfactual, choose_rules, trust_in
+from comrecgc.explanation import NUMBERS, CoveredInput, Explanation, VerifiedCounterfactual, choose_rules, trust_in
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
 from comrecgc.models import Classifier, Jury, train_jury
 
@@ -294,7 +294,11 @@ def _trained_again(
 ) -> tuple[Jury, GraphDataset] | None:
     """The jury of a run and the graphs it is trained on; None without classes, and where it had guests, which no run keeps."""
     request = explanation.facts.facts.get("request")
-    if dataset is None or (isinstance(request, dict) and isinstance(request.get("jury"), list)):
+    if (
+        dataset is None
+        or NUMBERS in explanation.facts.facts
+        or (isinstance(request, dict) and isinstance(request.get("jury"), list))
+    ):
         return None
     population = population_of(dataset, classifier, task.algorithm.sample, task.random_state)
     study = dataset if population is None else population.study

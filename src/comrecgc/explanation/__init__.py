@@ -2,6 +2,7 @@
 
 from comrecgc.explanation.assembly import VerifiedCounterfactual, explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
+from comrecgc.explanation.effects import NUMBERS, effect_words, number_facts, stored_goal
 from comrecgc.explanation.explanation import Explanation, Origin
 from comrecgc.explanation.folder import csv_text, molecule_rows
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, json_values

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -20,6 +20,7 @@ from msgspec import Meta, Struct
 
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
+from comrecgc.explanation.effects import NUMBERS
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, Uncovered
 from comrecgc.graphs import Edit, EditKind, Graph, Pattern, Rule, Schema
@@ -176,7 +177,23 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
         curve, explanation.coverage_curve, rtol=0, atol=1e-9
     ):
         raise InputError("coverage_curve must follow from the gains of the recourses")
-    return explanation
+    decoded = explanation
+    return decoded if NUMBERS not in facts.facts else _with_sources(decoded)
+
+
+def _with_sources(explanation: Explanation) -> Explanation:
+    """The same with graphs that know which input they come from, as a relative goal needs."""
+    inputs = {index: replace(it, graph=it.graph.of_source(index)) for index, it in explanation.inputs.items()}
+    recourses = tuple(
+        replace(
+            recourse,
+            covered=tuple(
+                replace(it, counterfactual=it.counterfactual.of_source(int(it.input))) for it in recourse.covered
+            ),
+        )
+        for recourse in explanation.recourses
+    )
+    return replace(explanation, inputs=inputs, recourses=recourses)
 
 
 def _recourse(where: str, record: _Recourse, inputs: Mapping[int, RejectedInput], labels: LabelWords) -> CommonRecourse:

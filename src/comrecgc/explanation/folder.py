@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from comrecgc.errors import InputError
 from comrecgc.explanation.document import FORMAT, Integer, check_format, decode_explanation, encode_explanation, parse
+from comrecgc.explanation.effects import NUMBERS, expected_after, number_after
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse, RunFacts
 from comrecgc.graphs import Change, Graph, edge_labels_by_id, ordered_edge, to_data
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 MOLECULES = "molecules.csv"
 COLUMNS = (
     "input", "name", "smiles", "reject_probability", "recourse", "summary", "counterfactual", "probability", "edits", "smirks",
-    *(f"{name}_before" for name in PROPERTIES), *(f"{name}_after" for name in PROPERTIES), "alerts_before", "alerts_after",
+    "value", "predicted_before", "predicted_after", "expected_after", *(f"{name}_before" for name in PROPERTIES), *(f"{name}_after" for name in PROPERTIES), "alerts_before", "alerts_after",
 )  # fmt: skip
 
 
@@ -77,12 +78,17 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
         for place, recourse in enumerate(explanation.recourses)
         for member in recourse.covered
     }
-    records = []
+    records, numbers = [], explanation.facts.facts.get(NUMBERS)
     for index, it in explanation.inputs.items():
         record: dict[str, Any] = dict.fromkeys(COLUMNS)
         record |= {"input": index, "name": it.name, "smiles": to_smiles(it.graph, names), "graph": None}
         record["reject_probability"] = round(it.reject_probability, 4)
         record |= _facts(sanitise(it.graph, names), "before")
+        if numbers:
+            record |= {
+                "value": numbers["measured"].get(str(index)),
+                "predicted_before": numbers["predicted"].get(str(index)),
+            }
         if index in covering:
             place, recourse, member = covering[index]
             record |= {
@@ -95,6 +101,9 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
                 "graph": member.counterfactual,
             }
             record |= _facts(sanitise(member.counterfactual, names), "after")
+            if numbers:
+                record["predicted_after"] = number_after(numbers, index, member.probability)
+                record["expected_after"] = expected_after(numbers, index, recourse.statistics)
         records.append(record)
     return records
 

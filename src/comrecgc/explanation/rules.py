@@ -33,9 +33,10 @@ from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
+from comrecgc.explanation.effects import effect_of
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse
-from comrecgc.explanation.trust import shortcuts, trust_in, trust_warnings, weigh_pairs
+from comrecgc.explanation.trust import Trust, shortcuts, trust_in, trust_warnings, weigh_pairs
 from comrecgc.graphs import (
     ChangedGraphs,
     Graph,
@@ -48,11 +49,15 @@ from comrecgc.graphs import (
     carry_out,
     distinct_sites,
 )
-from comrecgc.models import Classifier
+from comrecgc.models import Classifier, NumberJury
 from comrecgc.molecules import SmartsWishes, smirks_of
 from comrecgc.run import RunContext
 from comrecgc.wording import RuleAt, Words, describe_rules
 
+LEAST_LIKELY = 0.5
+"""Results that are less likely to reach a goal in numbers do not count: what is expected of others exceeds it."""
+
+_MOST_WEIGHED = 100  # rules whose measured pairs are looked for before any is chosen for a number
 _MOST_ROUNDS = 8  # of choosing and counting
 _MOST_TRIED = 12  # inputs looked at for each rule
 _MOST_PLACES = 6
@@ -118,6 +123,10 @@ def count_chosen(
     wishes = wishes_of(task, mined)
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()
+    if mined.table.has_jury and mined.rejects.dataset.goal is not None:
+        worth = np.bincount(mined.table.entries.rule, wishes.worth(mined.table), minlength=len(mined.table))
+        likely = np.lexsort((np.arange(len(worth)), -worth))[:_MOST_WEIGHED]
+        mined = weigh_pairs(mined, likely.tolist(), graphs, plausibility.jury)
     for _ in range(_MOST_ROUNDS):
         rows = sorted(set(choose_rules(task, mined, wishes).rows) - counted)
         if not rows:
@@ -127,7 +136,9 @@ def count_chosen(
             mined, rows, oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
         )
         if mined.table.has_jury:
-            mined = weigh_pairs(mined, [row for row in rows if mined.table.num_accepted[row]], graphs)
+            mined = weigh_pairs(
+                mined, [row for row in rows if mined.table.num_accepted[row]], graphs, plausibility.jury
+            )
     mined = mined.without_empty()
     if deadline is not None and time.monotonic() > deadline:
         return mined
@@ -137,6 +148,8 @@ def count_chosen(
 def wishes_of(task: Task[Rules], mined: MinedRules) -> RuleFilter:
     """What the task wishes rules to be like; rules of molecules that are to come true exchange atoms and groups, and leave single bonds of the skeleton alone."""
     wishes = task.algorithm.wishes()
+    if mined.rejects.dataset.goal is not None and wishes.min_truth:
+        wishes = replace(wishes, min_truth=LEAST_LIKELY)
     is_chemistry = mined.rejects.dataset.is_molecular and mined.table.has_jury
     return replace(wishes, forbidden_kinds=SKELETON_KINDS) if wishes.min_truth and is_chemistry else wishes
 
@@ -176,6 +189,8 @@ def explain_rules(
         ]
     trust = trust_in(task, mined, plausibility, records, shown)
     trusted = [trust.statistics(k, rejects.dataset) for k in range(len(records))]
+    if rejects.dataset.goal is not None:
+        trusted = _with_effects(trusted, trust, mined, plausibility, classifier, records)
     recourses = [
         CommonRecourse(
             summary=said.summary,
@@ -201,6 +216,22 @@ def explain_rules(
         shortcuts=_shortcut_recourses(task, mined, wishes, chosen.rows),
         notes=(*notes, *table_notes(mined), *_count_notes(mined, chosen.rows)),
     )  # fmt: skip
+
+
+def _with_effects(
+    trusted: Sequence[dict[str, Any]], trust: Trust, mined: MinedRules, plausibility: Plausibility, classifier: Classifier | None,
+    records: Sequence[MinedRule],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The statistics of rules with what each does to the number."""
+    if classifier is None:
+        return list(trusted)
+    graphs = LabelledGraphs(mined.rejects.dataset)
+    jury = plausibility.jury if isinstance(plausibility.jury, NumberJury) else None
+    pairs = trust.pairs or [graphs.pairs(record.rule) for record in records]
+    return [
+        known | effect_of(record, mined, classifier, jury, own, graphs)
+        for known, record, own in zip(trusted, records, pairs, strict=True)
+    ]
 
 
 def _words(records: Sequence[MinedRule], shown: Sequence[VerifiedCounterfactual], rejects: Rejects) -> list[Words]:

@@ -18,7 +18,7 @@ from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.data import GraphDataset
 from comrecgc.explanation.assembly import VerifiedCounterfactual
 from comrecgc.graphs import GraphBatch, Rung
-from comrecgc.models import JuryReport
+from comrecgc.models import Jury, JuryReport, NumberJury
 from comrecgc.molecules import has_rdkit, to_smiles
 
 HARDLY = 0.05
@@ -43,12 +43,14 @@ class Trust:
         pairs: Pairs of real graphs that differ by each rule; None where no classes are known.
         shown: The results.
         num_inputs: Inputs there are.
+        prior: Pairs that the jury's estimate weighs as much as.
     """
 
     report: JuryReport | None
     pairs: Sequence[MatchedPairs] | None
     shown: Sequence[VerifiedCounterfactual]
     num_inputs: int
+    prior: float = _PRIOR
 
     def statistics(self, recourse: int, dataset: GraphDataset) -> dict[str, Any]:
         """Figures of one recourse; none where nobody was asked."""
@@ -58,7 +60,7 @@ class Trust:
         known = [it.truth for it in self.shown if it.recourse == recourse and it.truth is not None]
         if rows and (report is not None or known):
             mean = float(report.expected[rows].mean()) if report is not None else float(np.mean(known))
-            expected, interval = expected_share(mean, pairs or MatchedPairs())
+            expected, interval = expected_share(mean, pairs or MatchedPairs(), self.prior)
             said |= {"expected_true": expected, "expected_interval": list(interval)}
         if rows and report is not None:
             said["jury_confirmed"] = int(report.confirmed[rows].sum())
@@ -109,7 +111,7 @@ def trust_in(
         report = jury.report(before, after, jury.folds[rejects.indices[places]], _relatives(task, plausibility))
     graphs = LabelledGraphs(rejects.dataset)
     pairs = [mined.pairs[it.row] if it.row in mined.pairs else graphs.pairs(it.rule) for it in records]
-    return Trust(report=report, pairs=pairs, shown=shown, num_inputs=len(rejects))
+    return Trust(report=report, pairs=pairs, shown=shown, num_inputs=len(rejects), prior=getattr(jury, "prior", _PRIOR))
 
 
 def _relatives(task: Task[Rules], plausibility: Plausibility) -> list[Any]:
@@ -120,32 +122,35 @@ def _relatives(task: Task[Rules], plausibility: Plausibility) -> list[Any]:
     return [member.classifier for member in panel.members]
 
 
-def expected_share(estimate: float, pairs: MatchedPairs) -> tuple[float, tuple[float, float]]:
+def expected_share(estimate: float, pairs: MatchedPairs, prior: float = _PRIOR) -> tuple[float, tuple[float, float]]:
     """Share of the results of a rule that are expected to come true, and its 95% interval.
 
-    Pairs of real graphs whose first is labelled reject say it outright; the jury's estimate weighs as much as ten of them.
+    Pairs of real graphs whose first is labelled reject say it outright; the jury's estimate weighs as much as ten of them, or, of numbers, as many as cross-fitting finds.
     """
-    turned, stayed = pairs.as_said + _PRIOR * estimate, pairs.stays_reject + _PRIOR * (1 - estimate)
+    turned, stayed = pairs.as_said + prior * estimate, pairs.stays_reject + prior * (1 - estimate)
     from scipy.stats import beta
 
     low, high = (float(beta.ppf(level, turned + 0.5, stayed + 0.5)) for level in (0.025, 0.975))
     return turned / (turned + stayed), (low, high)
 
 
-def weigh_pairs(mined: MinedRules, rows: Sequence[int], graphs: LabelledGraphs) -> MinedRules:
+def weigh_pairs(
+    mined: MinedRules, rows: Sequence[int], graphs: LabelledGraphs, jury: Jury | NumberJury | None = None
+) -> MinedRules:
     """The same table in which what is expected of some rules follows real pairs too.
 
     Args:
         mined: The table and what it was mined from.
         rows: Rules whose pairs are looked for.
         graphs: The data.
+        jury: Whose estimates they are.
     """
     table, truth, pairs = mined.table, mined.table.entries.truth.astype(np.float64), dict(mined.pairs)
     for record in mined.rules([row for row in rows if row not in pairs]):
         entries, found = table.entries_of(record.row), graphs.pairs(record.rule)
         pairs[record.row] = found
         mean = float(truth[entries].mean()) / 100
-        share = expected_share(mean, found)[0]
+        share = expected_share(mean, found, getattr(jury, "prior", _PRIOR))[0]
         if share < mean:  # each doubt or hope grows by the same factor, so that the mean is the share
             truth[entries] *= share / mean
         elif mean < 1:
@@ -160,7 +165,10 @@ def _listed(pairs: MatchedPairs, dataset: GraphDataset) -> list[dict[str, Any]]:
 
     def one(place: int) -> dict[str, Any]:
         known: dict[str, Any] = {"name": dataset.names[place] if dataset.names else str(place)}
-        known["label"] = dataset.class_names[int(dataset.classes[place])]
+        if dataset.goal is not None and dataset.values is not None:
+            known["label"] = float(dataset.values[place])
+        else:
+            known["label"] = dataset.class_names[int(dataset.classes[place])]
         return known | ({"smiles": to_smiles(dataset.graphs[place], dataset.label_names)} if is_table else {})
 
     return [{"before": one(first), "after": one(second)} for first, second in pairs.listed[:_MOST_LISTED]]

@@ -1,13 +1,16 @@
 """Classifiers and embedders: the paper's networks, their training, adapters for any model, panels, and edit distances."""
 
 from comrecgc.models.adapter import AdaptedClassifier, as_classifier, over_dataset
-from comrecgc.models.classifier import Classifier, Predictions, predict
+from comrecgc.models.classifier import Classifier, Predictions, log_odds, predict
 from comrecgc.models.edge_weights import WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.models.edit_distance import edit_path, map_nodes
+from comrecgc.models.goals import GoalClassifier, as_goal_classifier, with_sources
 from comrecgc.models.greed import Embedder, Greed, as_embedder, load_embedder
 from comrecgc.models.greed_training import EmbedderTraining, train_embedder
 from comrecgc.models.jury import Jury, JuryReport, train_jury
+from comrecgc.models.neighbourhoods import mixed_keys, node_colours
 from comrecgc.models.networks import ARCHITECTURES, GraphClassifier, load_classifier, save_classifier
+from comrecgc.models.number_jury import NumberJury, train_number_jury
 from comrecgc.models.obtaining import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
 from comrecgc.models.own_data import check_own_data
 from comrecgc.models.panel import Agreement, Panel, PanelMember, PanelTraining, load_panel, obtain_panel

@@ -342,7 +342,8 @@ def as_classifier(
 
 def over_dataset(classifier: Classifier, dataset: GraphDataset) -> Classifier:
     """The classifier for graphs of a dataset: a model that sees the data's own tensors must see those of this one."""
-    return classifier.over(dataset) if isinstance(classifier, AdaptedClassifier) else classifier
+    over = getattr(classifier, "over", None)
+    return classifier if over is None else over(dataset)
 
 
 def _traced_graphs(adapted: AdaptedClassifier, trial: GraphBatch) -> int | None:

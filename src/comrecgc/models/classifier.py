@@ -351,3 +351,9 @@ def _row_sums(scores: FloatArray, return_type: str) -> FloatArray:
 
 def _sigmoid(x: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-np.logaddexp(0, -x)))
+
+
+def log_odds(probability: FloatArray) -> FloatArray:
+    """`log(p / (1 - p))`, finite."""
+    p = np.clip(probability, 1e-15, 1 - 1e-15)
+    return np.log(p) - np.log1p(-p)

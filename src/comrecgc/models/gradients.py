@@ -26,6 +26,8 @@ from comrecgc.models import training_kernels
 from comrecgc.models.networks import LEAKY_SLOPE, GATConv, GCNConv, GINConv, GraphClassifier, SAGEConv
 
 Float32Array = npt.NDArray[np.float32]
+Targets = LongArray | npt.NDArray[np.float64]
+"""Classes, or numbers."""
 Pull = Callable[[Float32Array], Float32Array]
 Edges = tuple[npt.NDArray[Any], ...]
 """Neighbours, their pointers, own rows, and the weights `row`, `col`, `diagonal`: the first arguments of `gather`."""
@@ -128,6 +130,12 @@ class ColouredGraphs:
             yield chosen, self.select(chosen)
 
 
+def loss_of(logits: Float32Array, targets: Targets, grad: Float32Array) -> float:
+    """Mean cross entropy of classes, or mean squared error of numbers; its gradient goes to `grad`."""
+    kernel = training_kernels.squared_error if targets.dtype.kind == "f" else training_kernels.cross_entropy
+    return float(kernel(logits, targets, grad))
+
+
 class Backprop:
     """The loss of one model. From here on the model's parameters are views of one flat vector.
 
@@ -162,17 +170,17 @@ class Backprop:
         """Scores of the classes in evaluation mode, `[B, 2]`."""
         return self._forward(batch, [], training=False)
 
-    def loss(self, batch: StateBatch, targets: LongArray) -> float:
-        """Mean cross entropy in training mode; fills `gradient` and moves the norms' running moments.
+    def loss(self, batch: StateBatch, targets: Targets) -> float:
+        """Mean loss in training mode; fills `gradient` and moves the norms' running moments.
 
         Args:
             batch: The graphs.
-            targets: Class of each, `[B]`.
+            targets: Class of each, `[B]`; or a number, which the log-odds are to be.
         """
         tape: list[Pull] = []
         logits = self._forward(batch, tape, training=True)
         grad = np.empty_like(logits)
-        loss = float(training_kernels.cross_entropy(logits, targets, grad))
+        loss = loss_of(logits, targets, grad)
         for pull in reversed(tape):
             grad = pull(grad)
         return loss

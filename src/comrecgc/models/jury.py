@@ -126,7 +126,7 @@ class Juror:
             batch: The graphs.
             folds: The part that each comes from, `[B]`.
         """
-        return _by_fold(self.models, self.counts.count(batch), folds)
+        return answer_by_fold(self.models, self.counts.count(batch), folds)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -168,7 +168,7 @@ class Jury:
             batch: The graphs.
             folds: The part of the data that each was made from, `[B]`.
         """
-        said = _asked(self.choosing, batch, folds)
+        said = ask_members(self.choosing, batch, folds)
         return self._choosing_stack.probability(said)
 
     def report(
@@ -182,8 +182,8 @@ class Jury:
             folds: The part of the data that each belongs to, `[B]`.
             others: Further models that took no part in the choice.
         """
-        said = _asked((*self.choosing, *self.reporting), after, folds)
-        earlier = _asked(self.reporting, before, folds)
+        said = ask_members((*self.choosing, *self.reporting), after, folds)
+        earlier = ask_members(self.reporting, before, folds)
         chose, later = said[:, : len(self.choosing)], said[:, len(self.choosing) :]
         # The estimate that chose is too high for what it chose. Where the others do not share it, hardly anything is left of the harmonic mean.
         ours, theirs = self._choosing_stack.probability(chose), self._reporting_stack.probability(later)
@@ -296,7 +296,7 @@ def train_jury(
         return None, "There is no jury: the graphs have no classes to train it on."
     if fewest < _LEAST_GRAPHS * NUM_FOLDS:
         return None, f"There is no jury: it needs {_LEAST_GRAPHS * NUM_FOLDS} graphs of each class (got {fewest})."
-    folds = _stratified(accepted, np.random.default_rng([seed, 40]))
+    folds = stratified_folds(accepted, np.random.default_rng([seed, 40]))
     batch = GraphBatch.from_graphs(dataset.graphs)
     kinds = (*CHOOSING, *REPORTING)
     counts = {
@@ -308,8 +308,8 @@ def train_jury(
     for place, kind in enumerate(kinds):
         if deadline is not None and time.monotonic() > deadline:
             return None, "There is no jury: there was no time to train it."
-        models = _trained(kind, tables[kind.radius], accepted, folds, seed + place, jobs)
-        unseen = _by_fold(models, tables[kind.radius], folds)
+        models = train_copies(kind, tables[kind.radius], accepted, folds, seed + place, jobs)
+        unseen = answer_by_fold(models, tables[kind.radius], folds)
         right = (unseen > 0.5) == accepted
         balanced = float(np.mean([right[accepted].mean(), right[~accepted].mean()]))
         members.append(
@@ -339,8 +339,8 @@ def train_jury(
     return jury, jury.sentence
 
 
-def _trained(
-    kind: Kind, table: npt.NDArray[np.float32], accepted: npt.NDArray[np.bool_], folds: npt.NDArray[np.int64], seed: int, jobs: int
+def train_copies(
+    kind: Kind, table: npt.NDArray[np.float32], accepted: npt.NDArray[Any], folds: npt.NDArray[np.int64], seed: int, jobs: int
 ) -> tuple[Any, ...]:  # fmt: skip
     """A copy for each part of the data, trained on the others; every copy in one thread, so that it is the same on any machine."""
 
@@ -352,7 +352,7 @@ def _trained(
         return tuple(pool.map(train, range(NUM_FOLDS)))
 
 
-def _stratified(accepted: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def stratified_folds(accepted: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Parts of the data with the same share of both classes, `[n]`."""
     folds = np.zeros(len(accepted), np.int64)
     for rows in (np.flatnonzero(accepted), np.flatnonzero(~accepted)):
@@ -360,7 +360,7 @@ def _stratified(accepted: npt.NDArray[np.bool_], rng: np.random.Generator) -> np
     return folds
 
 
-def _asked(members: Sequence[Juror], batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
+def ask_members(members: Sequence[Juror], batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
     """Probability of accept according to each member, `[B, m]`; counts that several need are made once."""
     if len(folds) != len(batch):
         raise InputError(f"folds must be one per graph, {len(batch)} (got {len(folds)})")
@@ -373,11 +373,11 @@ def _asked(members: Sequence[Juror], batch: GraphBatch, folds: npt.NDArray[np.in
                 radius = member.counts.radius
                 if radius not in tables:
                     tables[radius] = member.counts.count(part)
-                said[rows, place] = _by_fold(member.models, tables[radius], folds[rows])
+                said[rows, place] = answer_by_fold(member.models, tables[radius], folds[rows])
     return said
 
 
-def _by_fold(models: Sequence[Any], table: npt.NDArray[np.float32], folds: npt.NDArray[np.int64]) -> FloatArray:
+def answer_by_fold(models: Sequence[Any], table: npt.NDArray[np.float32], folds: npt.NDArray[np.int64]) -> FloatArray:
     """Probability of accept of each row by the copy that was not trained on its part, `[B]`."""
     said = np.zeros(len(table))
     for fold, model in enumerate(models):
@@ -388,11 +388,11 @@ def _by_fold(models: Sequence[Any], table: npt.NDArray[np.float32], folds: npt.N
 
 
 def _probability(model: Any, table: npt.NDArray[np.float32]) -> FloatArray:
-    """Probability of accept of each row; trees of a forest are asked one by one, which any thread may do."""
+    """Probability of accept of each row, or its number; trees of a forest are asked one by one, which any thread may do."""
     trees = getattr(model, "estimators_", None)
     if trees is None:
-        return np.asarray(model.predict_proba(table)[:, 1])
-    return np.asarray(np.mean([tree.tree_.predict(table)[:, 1] for tree in trees], axis=0))
+        return np.asarray(model.predict_proba(table)[:, 1] if hasattr(model, "predict_proba") else model.predict(table))
+    return np.asarray(np.mean([tree.tree_.predict(table)[:, -1] for tree in trees], axis=0))
 
 
 def _log_odds(probability: FloatArray) -> FloatArray:

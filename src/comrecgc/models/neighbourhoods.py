@@ -85,17 +85,17 @@ def node_colours(batch: GraphBatch, radius: int) -> Sequence[KeyArray]:
     """
     start, stop = batch.edges.T
     labels = np.zeros(len(start), np.int32) if batch.edge_labels is None else batch.edge_labels
-    edge = _mix(labels.astype(np.uint64) + np.uint64(1) << np.uint64(32))
-    colours = [_mix(batch.labels.astype(np.uint64) + np.uint64(1))]
+    edge = mixed_keys(labels.astype(np.uint64) + np.uint64(1) << np.uint64(32))
+    colours = [mixed_keys(batch.labels.astype(np.uint64) + np.uint64(1))]
     for step in range(1, radius + 1):
         known, total = colours[-1], np.zeros(len(batch.labels), np.uint64)
-        np.add.at(total, start, _mix(known[stop] ^ edge))
-        np.add.at(total, stop, _mix(known[start] ^ edge))
-        colours.append(_mix(known * np.uint64(3) + _mix(total) + np.uint64(step)))
+        np.add.at(total, start, mixed_keys(known[stop] ^ edge))
+        np.add.at(total, stop, mixed_keys(known[start] ^ edge))
+        colours.append(mixed_keys(known * np.uint64(3) + mixed_keys(total) + np.uint64(step)))
     return colours
 
 
-def _mix(values: KeyArray) -> KeyArray:
+def mixed_keys(values: KeyArray) -> KeyArray:
     """The finaliser of SplitMix64: every bit of the result depends on every bit of the value."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

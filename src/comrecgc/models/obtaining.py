@@ -80,6 +80,7 @@ def data_fingerprint(dataset: GraphDataset, *, with_classes: bool = True) -> str
     digest.update(np.ascontiguousarray(dataset.features).tobytes())
     if with_classes:
         digest.update(np.asarray(dataset.classes, dtype=np.int8).tobytes())
+        digest.update(b"" if dataset.values is None else np.ascontiguousarray(dataset.values).tobytes())
     return digest.hexdigest()
 
 

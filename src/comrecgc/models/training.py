@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -19,8 +20,8 @@ from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, LongArray
 from comrecgc.models import training_kernels
-from comrecgc.models.classifier import predict
-from comrecgc.models.gradients import Backprop, ColouredGraphs, Float32Array
+from comrecgc.models.classifier import log_odds, predict
+from comrecgc.models.gradients import Backprop, ColouredGraphs, Float32Array, Targets, loss_of
 from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier, save_classifier
 from comrecgc.run import check_output, facts_path, only_writer_of
 
@@ -44,7 +45,7 @@ class Run:
     Args:
         model: The model to train, on the CPU; its parameters change in place.
         graphs: All graphs of the dataset.
-        classes: Class of each, `[len(graphs)]`.
+        classes: Class of each, `[len(graphs)]`; or a number, which the log-odds are to be.
         train: Indices of the training graphs.
         validation: Indices of the validation graphs.
         rng: Shuffles the training graphs.
@@ -55,7 +56,7 @@ class Run:
         self,
         model: GraphClassifier,
         graphs: ColouredGraphs,
-        classes: LongArray,
+        classes: Targets,
         *,
         train: LongArray,
         validation: LongArray,
@@ -94,7 +95,9 @@ class Run:
     def _validate(self) -> tuple[float, float]:
         logits = self._backprop.logits(self._validation_batch)
         targets = self._classes[self._validation]
-        loss = float(training_kernels.cross_entropy(logits, targets, np.empty_like(logits)))
+        loss = loss_of(logits, targets, np.empty_like(logits))
+        if targets.dtype.kind == "f":
+            return max(0.0, 1 - loss / max(float(np.var(targets)), 1e-12)), loss
         right = (logits[:, 1] > logits[:, 0]) == targets
         if self._balanced:
             return float(np.mean([right[targets == each].mean() for each in np.unique(targets)])), loss
@@ -180,7 +183,7 @@ class TrainedClassifier:
 
     Args:
         model: The model, with the weights of its best validation epoch.
-        accuracy: Share of right predictions on the `train`, `validation` and `test` graphs.
+        accuracy: Share of right predictions on the `train`, `validation` and `test` graphs; of numbers, of their variance.
         best_epoch: The epoch whose weights were kept, counted from 1.
         epochs: Number of epochs run.
         split: The graphs to train, validate and test on.
@@ -261,13 +264,20 @@ def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rn
         torch.manual_seed(int(rng.integers(2**63)))
         model = GraphClassifier(training.model, dataset.features, hidden=training.hidden)
     graphs = ColouredGraphs(GraphBatch.from_graphs(dataset), NUM_LAYERS)
-    classes = dataset.classes.astype(np.int64)
-    return Run(
-        model, graphs, classes, train=split.train, validation=split.validation, rng=rng, balanced=training.balanced
-    )
+    targets: Targets = dataset.classes.astype(np.int64)
+    if dataset.goal is not None and dataset.values is not None:
+        centre, unit = number_scale(dataset.values[split.train])
+        targets = (dataset.values - centre) / unit
+    balanced = training.balanced and targets.dtype.kind != "f"
+    return Run(model, graphs, targets, train=split.train, validation=split.validation, rng=rng, balanced=balanced)
 
 
-def with_equal_classes(indices: LongArray, classes: LongArray) -> LongArray:
+def number_scale(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Centre and unit of numbers: a network's log-odds are the number less the centre, in units."""
+    return float(np.mean(values)), float(np.std(values)) or 1.0
+
+
+def with_equal_classes(indices: LongArray, classes: Targets) -> LongArray:
     """Indices with those of the smaller class repeated, so that both classes have about the same number."""
     parts = [indices[classes[indices] == each] for each in (0, 1)]
     small, large = sorted(parts, key=len)
@@ -282,15 +292,27 @@ def _is_over(run: Run, training: ClassifierTraining) -> bool:
 
 def _result(run: Run, dataset: GraphDataset, split: Split) -> TrainedClassifier:
     model = run.model.eval()
-    right = predict(model, dataset).accepted == dataset.classes
-    accuracy = {name: float(right[indices].mean()) for name, indices in vars(split).items()}
+    if dataset.goal is not None and dataset.values is not None:
+        centre, unit = number_scale(dataset.values[split.train])
+        error = centre + unit * log_odds(predict(model, dataset).probability) - dataset.values
+        accuracy = {
+            name: max(0.0, 1 - float((error[indices] ** 2).mean() / max(float(np.var(dataset.values[indices])), 1e-12)))
+            for name, indices in vars(split).items()
+        }
+    else:
+        right = predict(model, dataset).accepted == dataset.classes
+        accuracy = {name: float(right[indices].mean()) for name, indices in vars(split).items()}
     return TrainedClassifier(model=model, accuracy=accuracy, best_epoch=run.best.epoch, epochs=run.epoch, split=split)
 
 
 def _facts(
     result: TrainedClassifier, dataset: GraphDataset, training: ClassifierTraining, seconds: float
 ) -> dict[str, Any]:
-    return {
+    numbers = {}
+    if dataset.goal is not None and dataset.values is not None:
+        centre, unit = number_scale(dataset.values[result.split.train])
+        numbers = {"number": {"name": dataset.numbers.name, "centre": centre, "unit": unit}}
+    return numbers | {
         "dataset": dataset.name,
         "training": asdict(training),
         "label_names": list(dataset.label_names),

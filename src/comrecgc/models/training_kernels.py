@@ -303,6 +303,19 @@ def cross_entropy(logits, targets, grad):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
+def squared_error(logits, targets, grad):  # type: ignore[no-untyped-def]
+    """Mean squared error of the log-odds of two classes, read as a number, and its gradient in `grad [B, 2]`."""
+    count = len(logits)
+    loss = 0.0
+    for g in range(count):
+        error = np.float64(logits[g, 1]) - np.float64(logits[g, 0]) - targets[g]
+        grad[g, 1] = 2 * error / count
+        grad[g, 0] = -2 * error / count
+        loss += error * error
+    return loss / count
+
+
+@numba.njit(cache=True, nogil=True)
 def adam(parameters, grad, first, second, step, learning_rate):  # type: ignore[no-untyped-def]
     """One step of Adam (Kingma and Ba 2015) with its usual constants, in place; `step` counts from 1."""
     rate = learning_rate / (1 - 0.9**step)

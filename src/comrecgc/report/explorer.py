@@ -23,9 +23,10 @@ from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.cover import Reason
+from comrecgc.data import Goal
 from comrecgc.drawing import depict, induced_subgraph
 from comrecgc.evidence import Evidence
-from comrecgc.explanation import CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
+from comrecgc.explanation import NUMBERS, CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
 from comrecgc.graphs import Graph, Pattern, Rung
 from comrecgc.molecules import charge_sign, read_atom
 from comrecgc.report.views import badges, clipped, listed_pairs, place_share, property_words, thing_of, trust_facts
@@ -59,7 +60,12 @@ def packed_table(explanation: Explanation, chooser: RuleChooser, evidence: Evide
     table, records = chooser.mined.table, chooser.mined.rules()
     rows = {recourse.row: recourse for recourse in explanation.recourses if recourse.row is not None}
     rules = catalogue_of(chooser.mined, rows)
-    arrays = {**_rule_arrays(table), **_entry_arrays(table, records), **_input_arrays(explanation, chooser)}
+    arrays = {
+        **_rule_arrays(table),
+        **_entry_arrays(table, records),
+        **_input_arrays(explanation, chooser),
+        **_number_arrays(explanation, chooser),
+    }
     facts = {
         **_names(explanation, chooser),
         "chosen": list(rows),
@@ -105,6 +111,7 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "changes": explanation.changes,
         "hasPanel": table.has_panel,
         "hasJury": table.has_jury,
+        "goal": _goal(explanation),
         "slack": SLACK,
         "doubt": DOUBT,
         "mostParts": MOST_PARTS,
@@ -114,6 +121,31 @@ def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
         "numRecourses": task.num_recourses,
         "wishes": chooser.wishes.stated(),
         "bound": explanation.metrics.get("coverage_bound"),
+    }
+
+
+def _goal(explanation: Explanation) -> dict[str, Any] | None:
+    """The goal in numbers, where there is one."""
+    numbers = explanation.facts.facts.get(NUMBERS)
+    if not isinstance(numbers, Mapping):
+        return None
+    goal = Goal(**numbers["goal"])
+    return {
+        "name": clipped(numbers["name"]), "amount": goal.amount, "sign": goal.sign, "isRelative": goal.is_relative, "unit": numbers["unit"],
+        "noise": numbers["noise"] or numbers["unit"],
+    }  # fmt: skip
+
+
+def _number_arrays(explanation: Explanation, chooser: RuleChooser) -> dict[str, Array]:
+    """Numbers of the inputs, predicted and measured, and by how much every result exceeds the goal."""
+    numbers = explanation.facts.facts.get(NUMBERS)
+    if not isinstance(numbers, Mapping):
+        return {}
+    indices = [str(index) for index in chooser.mined.rejects.indices.tolist()]
+    return {
+        "surplus": (numbers["unit"] * chooser.mined.table.entries.margin).astype(np.float32),
+        "number": np.array([numbers["predicted"].get(index, np.nan) for index in indices], np.float32),
+        "measured": np.array([numbers["measured"].get(index, np.nan) for index in indices], np.float32),
     }
 
 
@@ -261,7 +293,17 @@ def _exact(recourse: CommonRecourse, explanation: Explanation) -> dict[str, Any]
         "badges": badges(recourse),
         "facts": trust_facts(recourse, f"{thing_of(explanation)}s", explanation.schema.class_names),
         "pairs": listed_pairs(recourse),
+        "effect": _effect(statistics),
     }
+
+
+def _effect(statistics: Mapping[str, Any]) -> list[list[Any]]:
+    """Changes of the number that a picture shows: who says so, and how much each is."""
+    effect = statistics.get("effect")
+    if not isinstance(effect, Mapping):
+        return []
+    said = [[f"predicted by the {who}", known["changes"]] for who, known in effect["predicted"].items()]
+    return [*said, *([["measured", effect["measured"]["changes"]]] if effect["measured"]["pairs"] else [])]
 
 
 def _evidence(rows: Sequence[int], evidence: Evidence) -> dict[int, dict[str, Any]]:

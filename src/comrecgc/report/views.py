@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from comrecgc.cover import Reason
 from comrecgc.drawing import Pen, Picture, draw_rule
-from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
+from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, effect_words
 from comrecgc.graphs import Change, Rule
 from comrecgc.wording import describe_path, edit_pattern, representatives
 
@@ -145,6 +145,7 @@ def trust_facts(recourse: CommonRecourse, things: str, class_names: Sequence[str
         reject, accept = class_names
         words = f"of {tried} pairs that differ by exactly this change and begin as {reject}, {turned} end as {accept}"
         facts.append((f"Real {things}", words))
+    facts += [("Effect", "; ".join(effect_words(known)))] if effect_words(known) else []
     return facts
 
 

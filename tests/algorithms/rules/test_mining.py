@@ -12,10 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from comrecgc.algorithms.rules import mining
-from comrecgc.algorithms.rules.mining import ACCEPTED, NEVER, NOT_ASKED, ChangeScorer, Oracle, log_odds
+from comrecgc.algorithms.rules.mining import ACCEPTED, NEVER, NOT_ASKED, ChangeScorer, Oracle
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, Rung
-from comrecgc.models import GraphClassifier, as_classifier
+from comrecgc.models import GraphClassifier, as_classifier, log_odds
 from tests.algorithms.rules import oracles
 from tests.stubs import Always, AvoidsLabel
 

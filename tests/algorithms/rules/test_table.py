@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
-from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, Oracle, log_odds
+from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.table import RuleTable, tabulate
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, can_be_carried_out, carry_out
+from comrecgc.models import log_odds
 from tests.algorithms.rules import oracles
 from tests.algorithms.rules.test_mining import random_network
 

@@ -17,7 +17,7 @@ from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.files import load_table
-from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, IntArray, Oracle, log_odds
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, IntArray, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.population import Census
 from comrecgc.algorithms.rules.reading import (
@@ -32,7 +32,7 @@ from comrecgc.algorithms.rules.table import Entries, RuleTable, permitted_rows, 
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
-from comrecgc.models import Classifier
+from comrecgc.models import Classifier, Jury, NumberJury, log_odds
 from comrecgc.molecules import MolecularChemistry, bonding_under, has_rdkit
 from comrecgc.run import Progress, RunContext
 
@@ -230,8 +230,15 @@ def oracle_of(
     return Oracle(
         classifier=classifier, panel=panel, confirm=confirm, needed=len(panel) if unanimous else None,
         permission=permission_of(task.algorithm, plausibility.ladder, chosen=chosen),
-        jury=jury, folds=None if jury is None else jury.folds[rejects.indices],
+        jury=jury, folds=None if jury is None else jury.folds[rejects.indices], starts=_starts(jury, rejects),
     )  # fmt: skip
+
+
+def _starts(jury: Jury | NumberJury | None, rejects: Rejects) -> npt.NDArray[np.float64] | None:
+    """Number of each input as it is, according to a jury of numbers."""
+    if not isinstance(jury, NumberJury):
+        return None
+    return jury.numbers(GraphBatch.from_graphs(rejects.graphs), jury.folds[rejects.indices])
 
 
 def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> MolecularPermission | None:

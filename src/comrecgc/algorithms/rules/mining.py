@@ -19,7 +19,7 @@ from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, merged_nodes, room_for
 from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex
-from comrecgc.models import AdaptedClassifier, Classifier, Jury
+from comrecgc.models import AdaptedClassifier, Classifier, GoalClassifier, Jury, NumberJury, log_odds
 from comrecgc.run import Progress
 from comrecgc.scoring import change_kernels, compiled_network, incremental_kernels
 
@@ -274,7 +274,8 @@ class ChangeScorer:
             progress: Called as work proceeds.
             stage: What it is told.
         """
-        network = compiled_network(classifier)
+        aim = classifier if isinstance(classifier, GoalClassifier) else None
+        network = compiled_network(classifier if aim is None else aim.model)
         with_ids = isinstance(classifier, AdaptedClassifier) and not classifier.by_label
         order = np.argsort(inputs, kind="stable")
         bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
@@ -299,12 +300,17 @@ class ChangeScorer:
                     margins[rows] = incremental_kernels.score_changes(
                         *self._arrays[i], work, changes[rows], network, states, *self._compiled
                     )
+                    if aim is not None:
+                        margins[rows] = aim.margins(margins[rows], np.array([self.inputs[i].source]))
                     continue
                 fits = rows[incremental_kernels.check_changes(*self._arrays[i], work, changes[rows], *self._compiled)]
                 most = max(1, _BUILT_NODES // (self.inputs[i].num_nodes + 8))
                 for first in range(0, len(fits), most):
                     part = fits[first : first + most]
-                    waiting.append((part, self._built(i, changes[part], work, with_ids=with_ids)[0]))
+                    batch, origin = self._built(i, changes[part], work, with_ids=with_ids)
+                    if aim is not None:
+                        batch = replace(batch, ids=origin, source=self.inputs[i].source)
+                    waiting.append((part, batch))
                     ask(_BUILT_NODES // 2)
             return []
 
@@ -457,6 +463,7 @@ class Oracle:
         permission: Says which accepted results count at all; None for all.
         jury: Estimates which results come true; None where there is none.
         folds: The part of the jury's data that each input belongs to, `[N]`.
+        starts: Number of each input as it is, according to a jury of numbers, `[N]`.
         tally: Counts what the explained model is asked.
     """
 
@@ -465,14 +472,16 @@ class Oracle:
     confirm: bool = False
     needed: int | None = None
     permission: MolecularPermission | None = None
-    jury: Jury | None = None
+    jury: Jury | NumberJury | None = None
     folds: npt.NDArray[np.int64] | None = None
+    starts: FloatArray | None = None
     tally: Tally = field(default_factory=Tally)
 
     @property
     def sees_graphs(self) -> bool:
         """Whether the explained model must be shown every changed graph; the package's own networks are recomputed where a change reaches."""
-        return compiled_network(self.classifier) is None
+        model = self.classifier.model if isinstance(self.classifier, GoalClassifier) else self.classifier
+        return compiled_network(model) is None
 
     @property
     def majority(self) -> int:
@@ -481,7 +490,8 @@ class Oracle:
 
     def of_inputs(self, places: npt.NDArray[np.int64]) -> Oracle:
         """The same for some of the inputs."""
-        return replace(self, folds=None if self.folds is None else self.folds[places])
+        starts = None if self.starts is None else self.starts[places]
+        return replace(self, folds=None if self.folds is None else self.folds[places], starts=starts)
 
     def log_odds(self, graphs: Sequence[Graph], base: FloatArray) -> FloatArray:
         """Log-odds of what counts, of graphs as they are; `base` are those of accept."""
@@ -568,7 +578,12 @@ class Oracle:
         def ask(block: tuple[int, int]) -> int:
             part = slice(int(bounds[block[0]]), int(bounds[block[1]]))
             batch = scorer.changed_inputs(rows[part, 0], rows[part, 1:].reshape(-1, *changes.shape[1:]))
-            truth[part] = np.rint(100 * jury.truth(batch, folds[rows[part, 0]]))
+            if isinstance(jury, NumberJury):
+                assert self.starts is not None
+                likely = jury.truth(batch, folds[rows[part, 0]], self.starts[rows[part, 0]])
+            else:
+                likely = jury.truth(batch, folds[rows[part, 0]])
+            truth[part] = np.rint(100 * likely)
             return part.stop
 
         with ThreadPoolExecutor(scorer.jobs) as pool:
@@ -585,9 +600,3 @@ def _blocks(bounds: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int
         last = max(first + 1, int(np.searchsorted(bounds, bounds[first] + most, side="right")) - 1)
         yield first, last
         first = last
-
-
-def log_odds(probability: FloatArray) -> FloatArray:
-    """`log(p / (1 - p))`, finite."""
-    p = np.clip(probability, 1e-15, 1 - 1e-15)
-    return np.log(p) - np.log1p(-p)

@@ -22,13 +22,13 @@ from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.rules import enumeration_kernels
 from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose_for_all, wilson_interval
 from comrecgc.algorithms.rules.composition import ChangeRows, CompositeSearch, Composition, composite_keys
-from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle, log_odds
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle
 from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, packed
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
-from comrecgc.models import Classifier, predict
+from comrecgc.models import Classifier, log_odds, predict
 from comrecgc.run import RunContext, check_same_facts, load_arrays, refusing_damage, require, save_arrays
 from comrecgc.scoring import change_kernels
 

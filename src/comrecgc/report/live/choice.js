@@ -35,12 +35,20 @@ function worthOf(table, wishes) {
   const worth = new Uint8Array(table.input.length);
   const least = Math.round(100 * wishes.minTruth);
   const forTruth = least > 0 && table.hasJury;
+  const further = table.goal ? wishes.further : 0;
   for (let at = 0; at < worth.length; at += 1) {
     if (wishes.confirmed && !table.confirmed[at]) continue;
+    if (further && table.surplus[at] < further) continue;
+    const truth = further ? likelyBeyond(table, at, further) : table.truth[at];
     if (!forTruth) worth[at] = 1;
-    else if (table.truth[at] >= least) worth[at] = Math.max(1, Math.floor((2 * table.truth[at] - 95) / 10) - (table.numChanges[table.ruleOf[at]] - 1));
+    else if (truth >= least) worth[at] = Math.max(1, Math.floor((2 * truth - 95) / 10) - (table.numChanges[table.ruleOf[at]] - 1));
   }
   return worth;
+}
+// How likely a result exceeds the goal by so much more, in percent: the jury's estimate, moved by that many times its noise.
+function likelyBeyond(table, at, further) {
+  const share = Math.min(Math.max(table.truth[at], 0.5), 99.5) / 100;
+  return Math.round(100 / (1 + Math.exp(1.702 * further / table.goal.noise - Math.log(share / (1 - share)))));
 }
 const hasLevels = (worth) => {
   const one = worth.find((value) => value > 0);

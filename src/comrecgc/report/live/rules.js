@@ -166,6 +166,8 @@ function ruleDetail(rule) {
   const pattern = patternOf(table, rule);
   const known = statistics(table, rule);
   const parts = [written(pattern.description, "p"), factList(rule, pattern, known)];
+  const { effect } = table.known[rule] || {};
+  if (table.goal && effect && effect.length) parts.push(effectFigure(effect));
   if (table.evidence[rule]) parts.push(evidenceList(table.evidence[rule]));
   const works = examplesOf(rule, true);
   const fails = failuresOf(rule);
@@ -204,7 +206,7 @@ function factList(rule, pattern, known) {
     const better = ratio >= 1.15 ? `; this rule works ${Number.isFinite(ratio) ? `${Number(ratio.toPrecision(2))} times` : "infinitely"} as often` : ratio >= 0.9 ? "; this rule is hardly better" : "; this rule works less often";
     put("Random changes", `${percent(known.random, 0)} of all changes of the same kind work on these ${thing}s${known.random > 0 ? better : ""}`);
   }
-  put("Probability", `P(${reject}) falls by ${Math.round(100 * known.rise)} points where it works (median)`);
+  if (!table.goal) put("Probability", `P(${reject}) falls by ${Math.round(100 * known.rise)} points where it works (median)`);
   const { valid, properties } = table.known[rule] || {};
   if (valid !== undefined && valid !== null) put("Valid molecules", `${percent(valid, 0)} of the results`);
   if (properties) put("Properties", properties);
@@ -297,7 +299,38 @@ function changeFigure(change, item, words, reason) {
   figure.append(pair, caption);
   return figure;
 }
-const rejectWords = (item, entry = -1) => `P(${reject}) ${percent(1 - table.beforehand[item], 0)}${entry < 0 ? "" : ` → ${percent(1 - table.afterwards[entry] / 255, 0)}`}`;
+// Before and after: the number where there is a goal for it, else the probability.
+function numberWords(item, entry) {
+  const { name, amount, sign, isRelative } = table.goal;
+  const before = table.number[item];
+  const measured = Number.isNaN(table.measured[item]) ? "" : `, measured ${table.measured[item].toFixed(2)}`;
+  const after = entry < 0 ? "" : ` → ${((isRelative ? before + sign * amount : amount) + sign * table.surplus[entry]).toFixed(2)}`;
+  return `${name} predicted ${before.toFixed(2)}${after}${measured}`;
+}
+// A small distribution: a dot for every change, a line at the median, one row for each who says so.
+function effectFigure(effect) {
+  const all = effect.flatMap(([, changes]) => changes);
+  const [low, high] = [Math.min(0, ...all), Math.max(0, ...all)];
+  const span = high - low || 1;
+  const x = (change) => 6 + 188 * (change - low) / span;
+  const picture = svg("svg", { class: "effect", viewBox: `0 0 200 ${20 * effect.length + 12}`, role: "img", "aria-label": "Changes of the number: predicted and measured" });
+  picture.append(svg("line", { x1: x(0), x2: x(0), y1: 0, y2: 20 * effect.length, class: "zero" }));
+  effect.forEach(([who, changes], k) => {
+    const sorted = [...changes].sort((a, b) => a - b);
+    const middle = sorted[Math.floor(sorted.length / 2)];
+    for (const change of changes) picture.append(svg("circle", { cx: x(change), cy: 20 * k + 9, r: 2.2, class: who === "measured" ? "measured" : "predicted" }));
+    picture.append(svg("line", { x1: x(middle), x2: x(middle), y1: 20 * k + 2, y2: 20 * k + 16, class: "median" }));
+  });
+  for (const [value, anchor] of [[low, "start"], [high, "end"]]) {
+    const label = svg("text", { x: x(value), y: 20 * effect.length + 10, "text-anchor": anchor });
+    label.textContent = (value > 0 ? "+" : "") + value.toFixed(1);
+    picture.append(label);
+  }
+  const figure = element("figure", undefined, "effect");
+  figure.append(picture, element("figcaption", `Change of ${table.goal.name}; rows: ${effect.map(([who, changes]) => `${who} (${changes.length})`).join(", ")}. The line is the median.`));
+  return figure;
+}
+const rejectWords = (item, entry = -1) => table.goal ? numberWords(item, entry) : `P(${reject}) ${percent(1 - table.beforehand[item], 0)}${entry < 0 ? "" : ` → ${percent(1 - table.afterwards[entry] / 255, 0)}`}`;
 // Members of the panel that reject the input and accept the result, and what the jury expects.
 const votesWords = (at) => (table.hasPanel ? `, ${table.votes[at]} of the panel agree` : "") + (table.hasJury ? `, expected to come true: ${table.truth[at]}%` : "");
 function workingExample(rule, item) {

@@ -27,7 +27,7 @@ function initial() {
     maxChanges: asked.max_changes ?? 3, radii: asked.radii ?? [0, 1, 2], forbiddenLabels: new Set(asked.forbidden_labels ?? []),
     forbiddenGroups: new Set(asked.forbidden_groups ?? []), protectedLabels: new Set(asked.protected_labels ?? []),
     forbiddenKinds: new Set((asked.forbidden_kinds ?? []).map((kind) => table.kinds.indexOf(kind))),
-    confirmed: asked.confirmed ?? false, minTruth: table.hasJury ? asked.min_truth ?? 0 : 0, picks: [], drops: [],
+    confirmed: asked.confirmed ?? false, minTruth: table.hasJury ? asked.min_truth ?? 0 : 0, picks: [], drops: [], further: 0,
   };
 }
 
@@ -45,6 +45,7 @@ function addressOf(now) {
   put("radii", now.radii.join("."), own.radii.join("."));
   put("confirmed", Number(now.confirmed), Number(own.confirmed));
   put("truth", now.minTruth, own.minTruth);
+  put("goal", now.further, own.further);
   for (const [name, [field]] of Object.entries(LISTS)) put(name, [...now[field]].sort((a, b) => a - b).join("."), [...own[field]].sort((a, b) => a - b).join("."));
   put("no-group", [...now.forbiddenGroups].sort((a, b) => a - b).join("."), [...own.forbiddenGroups].sort((a, b) => a - b).join("."));
   put("pick", now.picks.join("."), "");
@@ -66,6 +67,7 @@ function wishesOf(address) {
     if (name === "radii") now.radii = numbers(text, 3);
     if (name === "confirmed") now.confirmed = value === 1 && table.hasPanel;
     if (name === "truth" && value >= 0 && value <= 1 && table.hasJury) now.minTruth = Math.round(100 * value) / 100;
+    if (name === "goal" && value >= 0 && table.goal) now.further = value;
     if (LISTS[name]) now[LISTS[name][0]] = new Set(numbers(text, table[LISTS[name][1]].length));
     if (name === "no-group") now.forbiddenGroups = new Set(numbers(text, 65536).filter((group) => groupNames.has(group)));
     if (name === "pick") now.picks = numbers(text, table.K);
@@ -78,7 +80,7 @@ const groupsCalled = (name) => [...groupNames.keys()].filter((group) => groupNam
 const forbiddenNames = (now) => [...new Set([...now.forbiddenGroups].map((group) => groupNames.get(group)))];
 // The same choice on the command line; null where it has no such option.
 function commandOf(now) {
-  if (now.picks.length || now.drops.length || now.radii.join() !== "0,1,2") return null;
+  if (now.further || now.picks.length || now.drops.length || now.radii.join() !== "0,1,2") return null;
   const own = initial();
   if (own.confirmed && !now.confirmed) return null;
   const names = new Set(forbiddenNames(now));
@@ -153,6 +155,9 @@ function buildControls() {
   on("confirmed", "change", (it) => { wishes.confirmed = it.checked; });
   on("true", "change", (it) => { wishes.minTruth = it.checked ? initial().minTruth || USUAL_TRUTH : 0; });
   on("truth", "input", (it) => { wishes.minTruth = Number(it.value) / 100; });
+  field("goal").closest(".wish").hidden = !table.goal;
+  if (table.goal) field("goal").max = Math.ceil(10 * table.surplus.reduce((most, value) => Math.max(most, value), 0)) / 10;
+  on("goal", "input", (it) => { wishes.further = Number(it.value); });
   byId("wishes").addEventListener("submit", (event) => event.preventDefault());
   byId("reset").addEventListener("click", () => { wishes = initial(); update(); });
 }
@@ -177,6 +182,13 @@ function showWishes() {
   field("truth").value = Math.round(100 * (wishes.minTruth || USUAL_TRUTH));
   byId("wish-truth-words").textContent = wishes.minTruth ? `at least ${percent(wishes.minTruth, 0)} likely` : "";
   field("truth").setAttribute("aria-valuetext", byId("wish-truth-words").textContent);
+  if (table.goal) {
+    const { amount, sign, isRelative, name } = table.goal;
+    const goal = isRelative ? amount + wishes.further : amount + sign * wishes.further;
+    field("goal").value = wishes.further;
+    byId("wish-goal-words").textContent = isRelative ? `${sign > 0 ? "raise" : "lower"} ${name} by ${goal.toFixed(1)}` : `${name} ${sign > 0 ? "≥" : "≤"} ${goal.toFixed(1)}`;
+    field("goal").setAttribute("aria-valuetext", byId("wish-goal-words").textContent);
+  }
   pressChips(field("kinds"), wishes.forbiddenKinds);
   pressChips(field("adds"), wishes.forbiddenLabels);
   pressChips(field("protects"), wishes.protectedLabels);

@@ -1,0 +1,130 @@
+"""Goals in numbers: by how much a number is to rise or fall, or which value it is to reach; and columns of measured numbers.
+
+A class is a number with a threshold: a graph is accepted where its number reaches the threshold. For a relative goal every input has a threshold of its
+own, its number plus the rise.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from comrecgc.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+_QUALIFIED = re.compile(r"\s*[<>≤≥~]")
+_LOGARITHM = 15.0  # logarithms of concentrations are below it,
+_LINEAR = 50.0  # and concentrations in nM mostly above that
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What is to become of a number; exactly one of three.
+
+    Args:
+        raise_by: Least rise of the number.
+        lower_by: Least fall.
+        to: Least value to reach; with `lower`, the largest.
+        lower: Whether `to` is to be reached from above.
+    """
+
+    raise_by: float | None = None
+    lower_by: float | None = None
+    to: float | None = None
+    lower: bool = False
+
+    def __post_init__(self) -> None:
+        given = [value for value in (self.raise_by, self.lower_by, self.to) if value is not None]
+        if len(given) != 1:
+            raise InputError(f"A goal is one of raise_by, lower_by and to (got {len(given)} of them)")
+        if not np.isfinite(given[0]) or (self.to is None and given[0] <= 0):
+            raise InputError(f"A goal must be a finite number, and a rise or fall above 0 (got {given[0]})")
+
+    @property
+    def sign(self) -> int:
+        """1 where higher is better, -1 where lower is."""
+        return -1 if self.lower_by is not None or self.lower else 1
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether every input has a threshold of its own."""
+        return self.to is None
+
+    @property
+    def amount(self) -> float:
+        """The rise, the fall or the value to reach."""
+        return float(next(value for value in (self.raise_by, self.lower_by, self.to) if value is not None))
+
+    def thresholds(self, numbers: FloatArray) -> FloatArray:
+        """What each number is to reach, `[n]`."""
+        return np.asarray(numbers + self.sign * self.amount if self.is_relative else np.full(len(numbers), self.amount))
+
+    def surplus(self, before: FloatArray, after: FloatArray) -> FloatArray:
+        """By how much each change exceeds the goal, `[n]`; below 0 where it falls short."""
+        return np.asarray(self.sign * (after - self.thresholds(before)))
+
+    def words(self, name: str) -> str:
+        """The goal in a few words."""
+        verb = {"raise_by": "raised by", "lower_by": "lowered by"}.get(
+            "raise_by" if self.raise_by is not None else "lower_by"
+        )
+        side = "≤" if self.lower else "≥"
+        return f"{name} {verb} {self.amount:g}" if self.is_relative else f"{name} {side} {self.amount:g}"
+
+    def stated(self) -> dict[str, Any]:
+        """The goal as plain values."""
+        return {name: value for name, value in vars(self).items() if value not in (None, False)}
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Measured numbers of some graphs.
+
+    Args:
+        values: The number of each graph, `[n]`; None where none was measured.
+        name: What they are called.
+        goal: What is to become of them; None where there are classes alone.
+    """
+
+    values: FloatArray | None = None
+    name: str = "number"
+    goal: Goal | None = None
+
+
+def read_number(cell: str, column: str) -> float:
+    """The measured number in a cell; a bound is none."""
+    text = cell.strip()
+    if _QUALIFIED.match(text):
+        raise InputError(
+            f"{text[:40]!r} in column {column!r} is a bound and no measured number (--skip-bad leaves such rows out)"
+        )
+    try:
+        number = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+    except ValueError:
+        number = np.nan
+    if not np.isfinite(number):
+        raise InputError(f"column {column!r} must hold numbers (got {text[:40]!r})")
+    return number
+
+
+def check_numbers(numbers: FloatArray, goal: Goal, column: str) -> None:
+    """Refuse a goal that no measured number reaches, and numbers of mixed units."""
+    if not len(numbers):
+        return
+    low, high = float(numbers.min()), float(numbers.max())
+    small, large = (numbers > 0) & (numbers < _LOGARITHM), numbers > _LINEAR
+    if large.any() and small.mean() > 0.5 and (small | large).mean() > 0.95:
+        raise InputError(
+            f"column {column!r} seems to mix logarithms and concentrations: {int(small.sum())} numbers are below {_LOGARITHM:g}, {int(large.sum())} above "
+            f"{_LINEAR:g} (got {high:g} beside a median of {float(np.median(numbers)):g})"
+        )
+    reach = high - low if goal.is_relative else goal.amount
+    if (goal.is_relative and goal.amount > reach) or (not goal.is_relative and not low <= goal.amount <= high):
+        raise InputError(
+            f"the goal must lie within what was measured: column {column!r} has {low:g} to {high:g} (got {goal.amount:g})"
+        )
