@@ -119,7 +119,8 @@ def count_chosen(
         context: Time and progress.
     """
     deadline = context.clock.search_deadline(len(mined.rejects))
-    oracle, wishes = oracle_of(task, mined.rejects, classifier, plausibility, chosen=True), wishes_of(task, mined)
+    oracle = oracle_of(task, mined.rejects, classifier, plausibility, chosen=task.algorithm.keep_druglike)
+    wishes = wishes_of(task, mined)
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()
     if mined.table.has_jury and mined.rejects.dataset.goal is not None:

@@ -245,7 +245,7 @@ def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> Mole
     """What besides the rung limits changes of molecules; None where nothing does.
 
     Kernels check valences. What is aromatic and charged is looked at where labels say so, and wishes wherever they are stated. Molecules of archives, of
-    which there are many changes, are looked at only where rules are chosen.
+    which there are many changes, are looked at only where rules are chosen, and where they are to stay drug-like.
     """
     chemistry, wishes = ladder.chemistry, rules.smarts()
     if not isinstance(chemistry, MolecularChemistry):
@@ -256,10 +256,10 @@ def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> Mole
         return None
     is_known = chemistry.has_types or (chosen and ladder.familiarity.edge_labels)
     is_looked_at = is_known and Rung.parse(rules.changes) >= Rung.PLAUSIBLE and has_rdkit()
-    if not wishes and not is_looked_at and not rules.keep_druglike:
+    if not wishes and not is_looked_at:
         return None
     return MolecularPermission(
-        chemistry=chemistry, wishes=wishes, avoid_alerts=is_looked_at and not rules.allow_alerts, keep_druglike=rules.keep_druglike
+        chemistry=chemistry, wishes=wishes, avoid_alerts=is_looked_at and not rules.allow_alerts, keep_druglike=is_looked_at and rules.keep_druglike
     )  # fmt: skip
 
 
@@ -295,6 +295,9 @@ MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""
 
 _INPUTS_AT_ONCE = 128
+_SHOWN_TRUTH = (
+    50  # percent that the jury must give a result of an archive for rdkit to look at it; the others are not shown
+)
 _PLACED_INPUTS, _PLACED_SITES = 100, 200  # inputs in which the places of a rule are counted, and most places of one
 
 
@@ -364,13 +367,14 @@ def _count(
     asked = table.can_be_carried_out(row)
     permission = oracle.permission
     if permission is not None and not permission.chemistry.has_types:  # mining did not ask it
-        change = table.entries.change[entries, : len(record.change)].astype(np.int32)
-        permitted, late = permission.allowed(scorer, table.entries.input[entries], change, deadline=deadline)
+        looked = entries[~table.has_jury | (table.entries.truth[entries] >= _SHOWN_TRUTH)]
+        change = table.entries.change[looked, : len(record.change)].astype(np.int32)
+        permitted, late = permission.allowed(scorer, table.entries.input[looked], change, deadline=deadline)
         if len(late):
             return None
         if table.rules.exact[row]:  # only inputs that it turned may be turned at another site
             asked &= np.isin(np.arange(len(asked)), table.entries.input[entries])
-        entries = entries[permitted]
+        entries = np.setdiff1d(entries, looked[~permitted])
     asked[table.entries.input[entries]] = False
     asked &= record.rule.cost <= scorer.vocabulary.theta * _sizes_together(mined, record.rule)
     sizes = np.array([graph.num_nodes for graph in scorer.inputs])
