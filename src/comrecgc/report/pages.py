@@ -20,7 +20,7 @@ import comrecgc
 from comrecgc.data import PLANTED
 from comrecgc.drawing import STYLE
 from comrecgc.evidence import Answer, ControlEvidence, Evidence, ModelSummary, RecourseEvidence
-from comrecgc.explanation import Explanation
+from comrecgc.explanation import NUMBERS, Explanation
 from comrecgc.report.comparison import ComparedRecourse, Comparison, Standing, standing_words
 from comrecgc.report.explorer import loaded_chooser, packed_table
 from comrecgc.report.views import (
@@ -102,6 +102,7 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         script=_part("page.js") if chooser is None else live_script(),
         dataset=clipped(explanation.schema.dataset),
         is_synthetic=explanation.schema.dataset == PLANTED,
+        has_goal=NUMBERS in explanation.facts.facts,
         reject=_class_word(explanation.schema.class_names[0]),
         accept=_class_word(explanation.schema.class_names[1]),
         coverage=f"{explanation.coverage:.1%}",
