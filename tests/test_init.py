@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,3 +69,13 @@ def test_no_public_callable_has_more_than_twelve_parameters() -> None:
             continue
         counts[name] = len([parameter for parameter in parameters if parameter not in ("self", "cls")])
     assert not {name: count for name, count in counts.items() if count > 12}
+
+
+def test_what_is_exported_is_what_type_checkers_see() -> None:
+    assert set(comrecgc.__all__) == {"__version__", *comrecgc._HOME}
+    written = next(
+        node.value
+        for node in ast.parse(Path(comrecgc.__file__).read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    assert isinstance(written, ast.List), "a literal list, as others cannot be read without running it"

@@ -57,8 +57,47 @@ _PACKAGES = {
 }
 _HOME = {name: package for package, names in _PACKAGES.items() for name in names.split()}
 
-__all__ = ["__version__"]
-__all__ += list(_HOME)
+__all__ = [
+    "CFF",
+    "AllOf",
+    "AllowKinds",
+    "CFGNNExplainer",
+    "ClassifierTraining",
+    "CommonRecourse",
+    "CommonRecourseExplainer",
+    "DatasetCounterfactuals",
+    "EmbedderTraining",
+    "Explanation",
+    "FreezeNodes",
+    "GCFExplainer",
+    "GCFNearest",
+    "Goal",
+    "Graph",
+    "GraphDataset",
+    "InputError",
+    "KeepConnected",
+    "LocalWalk",
+    "PanelTraining",
+    "PaperWalk",
+    "PublishedWalk",
+    "RCExplainer",
+    "Rules",
+    "Run",
+    "RunContext",
+    "Valence",
+    "Vectors",
+    "__version__",
+    "as_classifier",
+    "compare",
+    "from_pyg",
+    "load_classifier",
+    "load_dataset",
+    "load_embedder",
+    "open_run",
+    "train_classifier",
+    "train_embedder",
+    "write_report",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
