@@ -214,22 +214,6 @@ def test_rare_atoms_are_not_offered() -> None:
     assert offered.tolist() == [count >= 2 for count in counts]
 
 
-def test_groups_are_attached_where_the_data_has_them() -> None:
-    """Of molecules as rdkit reads them: how many have a fluorine on an aliphatic, and how many on an aromatic carbon."""
-    smiles = [f"{'C' * n}c1ccc(F)cc1" for n in range(1, 7)] + [f"{'C' * n}Cl" for n in range(1, 7)]
-    data = dataset_of(smiles)
-    vocabulary = Vocabulary.of(data, rung=Rung.PLAUSIBLE, theta=0.5, min_seen=3)
-    singles = ChangeScorer(inputs=data.graphs, vocabulary=vocabulary).changes(
-        Oracle(classifier=Always(1.0, data.num_labels))
-    )
-    names, met = data.label_names, set()
-    for input_, (kind, first, _, value) in zip(singles.input.tolist(), singles.change[:, 0].tolist(), strict=True):
-        if kind in (change_kernels.ATTACH, change_kernels.SWAP):
-            group = "".join(names[label] for label in vocabulary.groups[value].labels)
-            met.add((group, names[data.graphs[input_].labels[first]]))
-    assert {each for each in met if each[0] in ("F", "Cl")} == {("F", "c"), ("Cl", "C")}
-
-
 def test_groups_that_are_alerts() -> None:
     names = ("C", "c", "N+", "O", "O-", "Cl")
     nitro = Group((2, 3, 4), ((0, 1), (0, 2)), (1, 0), 0)

@@ -176,39 +176,21 @@ def find_groups(
         batch: The graphs.
         min_graphs: How many graphs must have it.
     """
-    names, places = _hanging(batch)
+    bonds = edge_labels_of(batch)
+    degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
+    names, places = enumeration_kernels.hanging_groups(
+        *(array.astype(np.int64) for array in (batch.labels, batch.edges, bonds, batch.node_ptr, batch.edge_ptr)),
+        change_kernels.new_work(int(batch.node_counts().max(initial=1)), int(degrees.max(initial=1))),
+    )  # fmt: skip
+    order = np.lexsort((places[:, 0], names))
+    names, places = names[order], places[order]
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]]) if len(names) else np.zeros(0, np.int64)
     new_graph = np.r_[True, (names[1:] != names[:-1]) | (places[1:, 0] != places[:-1, 0])] if len(names) else []
     counts = np.add.reduceat(np.asarray(new_graph, np.int64), starts) if len(starts) else np.zeros(0, np.int64)
     common = counts >= min_graphs
     chosen = starts[common]
-    groups = [_read(batch, edge_labels_of(batch), *places[row].tolist()) for row in chosen]
+    groups = [_read(batch, bonds, *places[row].tolist()) for row in chosen]
     return groups, names[chosen], counts[common]
-
-
-def _hanging(batch: GraphBatch) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """Name of every group that hangs somewhere, in their order, `[P]`, and its graph, anchor, root and size, `[P, 4]`."""
-    degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
-    names, places = enumeration_kernels.hanging_groups(
-        *(array.astype(np.int64) for array in (batch.labels, batch.edges, edge_labels_of(batch), batch.node_ptr, batch.edge_ptr)),
-        change_kernels.new_work(int(batch.node_counts().max(initial=1)), int(degrees.max(initial=1))),
-    )  # fmt: skip
-    order = np.lexsort((places[:, 0], names))
-    return names[order], places[order]
-
-
-def seen_anchors(
-    batch: GraphBatch, names: npt.NDArray[np.uint64], num_labels: int, min_graphs: int
-) -> npt.NDArray[np.bool_]:
-    """Labels of the nodes that each group hangs on in at least so many graphs, `[G, L]`."""
-    found, places = _hanging(batch)
-    group = np.searchsorted(names, found)
-    known = np.flatnonzero(names[np.minimum(group, len(names) - 1)] == found) if len(names) else np.zeros(0, np.int64)
-    anchors = batch.labels[batch.node_ptr[places[known, 0]] + places[known, 1]]
-    rows = np.unique(np.c_[group[known], anchors, places[known, 0]], axis=0)
-    counts = np.zeros((len(names), num_labels), np.int64)
-    np.add.at(counts, (rows[:, 0], rows[:, 1]), 1)
-    return np.asarray(counts >= min_graphs)
 
 
 def familiar_pairs(num_labels: int, num_edge_labels: int, known: npt.NDArray[np.uint64]) -> list[Group]:
@@ -336,7 +318,6 @@ class Vocabulary:
         bonding: Valences and hydrogens, where graphs are molecules.
         offered: Which groups may be attached, `[G]`: those that leave no valence open, and the most common.
         offered_labels: Which labels nodes may be given, `[L]`; None for all.
-        anchors: Which labels of nodes each group may be attached to, `[G, L]`; None for all.
         ties: Whether a new node may be tied to two others. Where nearly every node has several neighbours, a leaf would be out of place; a molecule would get
             a ring that nobody can make.
     """
@@ -351,7 +332,6 @@ class Vocabulary:
     bonding: Bonding | None
     offered: npt.NDArray[np.bool_]
     offered_labels: npt.NDArray[np.bool_] | None = None
-    anchors: npt.NDArray[np.bool_] | None = None
     ties: bool = False
 
     @classmethod
@@ -388,12 +368,11 @@ class Vocabulary:
             for group in groups
         ]
         offered = np.array(whole, dtype=bool) & ~np.isin(names, rare)
-        labels = anchors = None
+        labels = None
         if rung >= Rung.PLAUSIBLE and are_types(dataset.label_names):
             offered &= np.isin(names, usual)
             owners = np.unique(batch.graph_of_node() * dataset.num_labels + batch.labels) % dataset.num_labels
             labels = np.bincount(owners, minlength=dataset.num_labels) >= least
-            anchors = seen_anchors(batch, names, dataset.num_labels, min_seen)
         return cls(
             groups=tuple(groups),
             names=names,
@@ -405,13 +384,11 @@ class Vocabulary:
             bonding=bonding,
             offered=offered,
             offered_labels=labels,
-            anchors=anchors,
             ties=ties,
         )
 
     def offers(self, changes: npt.NDArray[np.int32], graph: Graph) -> npt.NDArray[np.bool_]:
-        """Which single changes `[V, 4]` of a graph give nodes no label that is too rare, `[V]`, join no atoms of a table's molecules, and attach groups to
-        atoms on which the data has them.
+        """Which single changes `[V, 4]` of a graph give nodes no label that is too rare, `[V]`, and join no atoms of a table's molecules.
 
         A bond between any two atoms of a molecule is drawn at once and made by nobody. A leaf is exchanged as a group, which says what it hangs on,
         and not relabelled too.
@@ -423,9 +400,6 @@ class Vocabulary:
         usual = ~relabels | self.offered_labels[np.where(relabels, changes[:, 3], 0)]
         leaves = relabels & (graph.degrees()[np.where(relabels, changes[:, 1], 0)] == 1)
         mask: npt.NDArray[np.bool_] = usual & ~leaves & (kind != change_kernels.JOIN)
-        if self.anchors is not None:
-            gives = np.flatnonzero((kind == change_kernels.ATTACH) | (kind == change_kernels.SWAP))
-            mask[gives] &= self.anchors[changes[gives, 3], graph.labels[changes[gives, 1]]]
         return mask
 
     @cached_property
