@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -441,27 +439,3 @@ def test_a_classifier_of_a_table_explains_some_of_its_molecules(
     assert run(monkeypatch, "explain", "--dataset", tmp_path / "some.csv", *asked) == 0
     found = Explanation.load(tmp_path / "run")
     assert "N" in found.schema.label_names
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows has no such signals")
-def test_ctrl_c_is_heard_while_rdkit_matches() -> None:
-    pytest.importorskip("rdkit")
-    script = (
-        "import time\n"
-        "from comrecgc.cli.app import _hear_interrupts\n"
-        "from comrecgc.molecules import has_other_alerts, read_smiles\n"
-        "_hear_interrupts()\n"
-        "molecule, end = read_smiles('CC(C)NCC(O)COc1cccc2ccccc12'), time.monotonic() + 20\n"
-        "print('begun', flush=True)\n"
-        "while time.monotonic() < end:\n"
-        "    has_other_alerts(molecule, frozenset())\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-        for _ in range(20):  # rdkit may still take one
-            time.sleep(0.3)
-            other.send_signal(signal.SIGINT)
-            if other.poll() is not None:
-                break
-        assert b"KeyboardInterrupt" in other.communicate(timeout=60)[1]
