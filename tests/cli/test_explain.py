@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -439,3 +441,26 @@ def test_a_classifier_of_a_table_explains_some_of_its_molecules(
     assert run(monkeypatch, "explain", "--dataset", tmp_path / "some.csv", *asked) == 0
     found = Explanation.load(tmp_path / "run")
     assert "N" in found.schema.label_names
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows has no such signals")
+def test_ctrl_c_is_heard_while_rdkit_matches() -> None:
+    pytest.importorskip("rdkit")
+    script = (
+        "import signal, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell lets what runs in its background ignore it
+        "from comrecgc.cli.app import _hear_interrupts\n"
+        "_hear_interrupts()\n"  # as in main, before packages start threads of their own
+        "from comrecgc.molecules import has_other_alerts, read_smiles\n"
+        "molecule, end = read_smiles('CC(C)NCC(O)COc1cccc2ccccc12'), time.monotonic() + 20\n"
+        "print('begun', flush=True)\n"
+        "while time.monotonic() < end:\n"
+        "    has_other_alerts(molecule, frozenset())\n"
+    )
+    for _ in range(3):
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as other:
+            assert other.stdout is not None
+            other.stdout.readline()
+            time.sleep(0.2)
+            other.send_signal(signal.SIGINT)
+            assert b"KeyboardInterrupt" in other.communicate(timeout=60)[1]
