@@ -2,7 +2,7 @@
 
 Tables of MoleculeACE with their split. Pairs of molecules that differ by one change are found in the whole table; rules are those of pairs in `train` alone, the 100
 that together describe the most of them. On pairs with one molecule in `test`: how many are described, how often the direction is right, and how well the size is ranked
-(Spearman), for the rules, for the jury alone, and for always the mean of `train`. `--write-smiles FOLDER` writes what `benchmarks/mmpdb_numbers.py` reads; `--mmpdb
+(Spearman), for the rules, for the jury and a network alone, and for always the mean of `train`; and how often a rise of 0.5 came true where it was expected. `--write-smiles FOLDER` writes what `benchmarks/mmpdb_numbers.py` reads; `--mmpdb
 FOLDER` has what it wrote. Cliffs are pairs of molecules that MoleculeACE marks, one unit or more apart.
 """
 
@@ -13,6 +13,7 @@ import csv
 import os
 import resource
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 import comrecgc
-from comrecgc.algorithms.measured import EffectModel, Pairs, calibrated, find_pairs
+from comrecgc.algorithms.measured import Pairs, calibrated, cross_fitted_errors, find_pairs, fit_effects
 from comrecgc.data import GraphDataset, Numbers, TableReading
 from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.models import train_number_jury
+from comrecgc.models import EffectModel, Likeness, MeasuredGraphs, as_goal_classifier, train_number_jury
 from comrecgc.molecules import sanitise, to_smiles
 from comrecgc.runs import NUMBER_TRAINING
 
@@ -31,6 +32,7 @@ TABLES = ("CHEMBL218_EC50", "CHEMBL204_Ki", "CHEMBL234_Ki")
 TARGET = "y [pEC50/pKi]"
 NUM_RULES = 100
 FEWEST = 3  # pairs in train of a rule
+GOAL = 0.5  # rise that is asked for where what is expected is compared with what came true
 PROPERTIES = {"MolLogP": 0.5, "MolMR": 5.0}  # and by how much it is to fall
 COLUMNS = ("table", "method", "rules", "pairs", "described", "direction", "spearman", "cliffs", "cliff_direction")
 
@@ -140,82 +142,105 @@ class Table:
 
 
 def measure(table: Table, mmpdb: Path | None) -> list[dict[str, Any]]:
-    """Figures of every method on pairs of which one molecule is unseen."""
+    """Figures of every method on pairs of which one molecule is unseen, from the molecule that was measured to the unseen one."""
     values, test = table.values, table.test
-    pairs = find_pairs(table.dataset.graphs, table.dataset.num_labels)
-    answers, folds = jury_answers(table.dataset, test)
-    predicted, surprise = said_of(pairs, answers, folds, values, test)
-    measured = values[pairs.second] - values[pairs.first]
-    seen = ~test[pairs.first] & ~test[pairs.second]
-    train = pairs.take(seen)
-    model = EffectModel.of(train, measured[seen], predicted[seen], surprise[seen], folds)
-    plain = EffectModel.of(train, measured[seen], 0 * predicted[seen], 0 * surprise[seen], folds)
-    print(
-        f"{table.name}: prior {model.prior:g}, weight {model.weight:.2f}, return {model.return_share:.2f}; pairs alone: prior {plain.prior:g}"
+    pairs = find_pairs(table.dataset.graphs, table.dataset.num_labels).both_ways()
+    graphs, network = measured_graphs(table.dataset, test)
+    train = pairs.take(~test[pairs.first] & ~test[pairs.second])
+    model = fit_effects(train, graphs)
+    nothing = replace(graphs, answers=0 * graphs.answers)
+    plain = EffectModel(weight=0.0, seen=0.0)
+    errors = cross_fitted_errors(train, values[train.second] - values[train.first], nothing, plain)
+    strength, shared = min(errors, key=lambda each: errors[each])
+    plain = replace(plain, strength=strength, shared=shared)
+    print(f"{table.name}: {model.weight:.2f} of what is predicted, {model.return_share:.2f} of a surprise returns, strength {model.strength:g}, shared "
+          f"{model.shared:g}; pairs alone: strength {plain.strength:g}, shared {plain.shared:g}", flush=True)  # fmt: skip
+    rest = pairs.take(~test[pairs.first] & test[pairs.second])
+    predicted, surprise, _ = graphs.changes(rest.first, rest.second)
+    (alone, _), (added, variance) = (
+        effects_of(rest, train, each, how) for each, how in ((nothing, plain), (graphs, model))
     )
-    mixed = np.flatnonzero(test[pairs.first] != test[pairs.second])
-    away = np.where(test[pairs.second], 1.0, -1.0)[mixed]  # from the molecule that was measured to the unseen one
-    known = np.where(test[pairs.first], pairs.second, pairs.first)[mixed]
-    rest = pairs.take(mixed)
-    lacks = answers[folds[known], known]
+    expected = model.weight * predicted + added
     estimates = {
-        "rules": away * plain.change(rest, 0 * predicted[mixed]),
-        "rules and jury": away * model.change(rest, predicted[mixed]),
-        "rules, jury and its own measurement": away * model.change(rest, predicted[mixed])
-        - model.return_share * (values[known] - lacks),
-        "jury alone": away * predicted[mixed],
-        "always the mean": values[~test].mean() - values[known],
+        "pairs alone": alone,
+        "pairs and jury": expected,
+        "pairs, jury and its own measurement": expected - model.return_share * surprise,
+        "jury alone": predicted,
+        "network alone": network[rest.second] - network[rest.first],
+        "always the mean": values[~test].mean() - values[rest.first],
     }
-    truth = away * measured[mixed]
-    pair = pairs.first[mixed] * len(values) + pairs.second[mixed]
-    cliff = (table.cliff[pairs.first] & table.cliff[pairs.second])[mixed] & (np.abs(truth) >= 1)
+    truth = values[rest.second] - values[rest.first]
+    pair = np.minimum(rest.first, rest.second) * len(values) + np.maximum(rest.first, rest.second)
+    cliff = table.cliff[rest.first] & table.cliff[rest.second] & (np.abs(truth) >= 1)
     keys = train.rules(0)
-    best = best_rules(keys, pairs.first[seen] * len(values) + pairs.second[seen], NUM_RULES)
-    counts = dict(zip(*np.unique(keys, return_counts=True), strict=True))
-    support = np.array([counts.get(key, 0) for key in rest.rules(0).tolist()])
-    total = len(np.unique(pair))
-    found = []
-    for label, rules in (("100", best), ("all", set(counts))):
-        described = np.array([key in rules for key in rest.rules(0).tolist()], bool)
-        one = first_of_each(pair, described, support)
-        for method, said in estimates.items():
-            found.append(
-                {"method": method, "rules": label, "pairs": total, **figures(said[one], truth[one], cliff[one])}
+    both = np.minimum(train.first, train.second) * len(values) + np.maximum(train.first, train.second)
+    best = best_rules(np.minimum(keys, train.swapped().rules(0)), both, NUM_RULES)
+    mine, total = np.minimum(rest.rules(0), rest.swapped().rules(0)), len(np.unique(pair))
+    found, theirs = [], None if mmpdb is None else Mmpdb(mmpdb, table)
+    for label, described in (("100", np.isin(mine, list(best))), ("all", np.isin(rest.rules(0), keys))):
+        one = first_of_each(pair, described, variance)
+        shown = {label: one}
+        if theirs is not None:
+            other = theirs.described(label)
+            common = one[np.isin(pair[one], theirs.pair[other])]
+            shown |= {
+                f"{label}, common pairs": common,
+                f"{label}, as many pairs": one[np.argsort(variance[one], kind="stable")[: len(other)]],
+            }
+            found += theirs.rows(label, other) + theirs.rows(
+                f"{label}, common pairs", other[np.isin(theirs.pair[other], pair[one])]
             )
-    return found + ([] if mmpdb is None else mmpdb_figures(mmpdb, table))
+        for name, rows in shown.items():
+            for method, said in estimates.items():
+                found.append(
+                    {"method": method, "rules": name, "pairs": total, **figures(said[rows], truth[rows], cliff[rows])}
+                )
+        likely = model.likely(expected[one] - GOAL, variance[one])
+        print_calibration(f"{table.name}, {label} rules", likely, truth[one] >= GOAL)
+    return found
 
 
-def jury_answers(dataset: GraphDataset, test: npt.NDArray[np.bool_]) -> tuple[Floats, Ints]:
-    """What the copies of the jury that lack each part of `train` say of every molecule, `[4, n]`, and the part of each molecule, `[n]`."""
+def print_calibration(name: str, likely: Floats, came_true: npt.NDArray[np.bool_]) -> None:
+    """What was expected to reach the goal beside what did."""
+    for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01), (0.5, 1.01)):
+        rows = (likely >= low) & (likely < high)
+        if rows.any():
+            print(f"  {name}: {low:.0%} to {min(high, 1):.0%} expected: {rows.sum()} pairs, {likely[rows].mean():.1%} expected, {came_true[rows].mean():.1%} came true")  # fmt: skip
+
+
+def effects_of(rest: Pairs, train: Pairs, graphs: MeasuredGraphs, model: EffectModel) -> tuple[Floats, Floats]:
+    """Effect of the rule of each pair from pairs in `train`, and the variance that is left, `[P]` each."""
+    keys, order = train.rules(0), np.argsort(train.rules(0), kind="stable")
+    added, variance = np.zeros(len(rest)), np.full(len(rest), model.strength)
+    mine = rest.rules(0)
+    rules, of = np.unique(mine, return_inverse=True)
+    low, high = (np.searchsorted(keys[order], rules, side) for side in ("left", "right"))
+    for k in np.flatnonzero(high > low).tolist():
+        known, asked = order[low[k] : high[k]], np.flatnonzero(of == k)
+        listed = list(zip(train.first[known].tolist(), train.second[known].tolist(), strict=True))
+        added[asked], variance[asked] = graphs.effect(listed, rest.first[asked], model)
+    return added, variance
+
+
+def measured_graphs(dataset: GraphDataset, test: npt.NDArray[np.bool_]) -> tuple[MeasuredGraphs, Floats]:
+    """The molecules with what copies of the jury that lack each part of `train` say of them, and the numbers of a network that was trained on `train`."""
     train = dataset.subset(np.flatnonzero(~test).tolist())
     assert train.goal is not None
+    assert dataset.values is not None
     jury, sentence = train_number_jury(train, train.goal, jobs=2)
     assert jury is not None, sentence
-    jury, sentence = calibrated(jury, train)
-    print(sentence, flush=True)
-    folds = np.zeros(len(dataset), np.int64)
+    print(calibrated(jury, train)[1], flush=True)
+    folds, batch = np.full(len(dataset), -1), GraphBatch.from_graphs(dataset.graphs)
     folds[~test] = jury.folds
-    batch = GraphBatch.from_graphs(dataset.graphs)
     both = [
-        (
-            jury.numbers(batch, np.full(len(batch), fold))
-            + jury.numbers(batch, np.full(len(batch), fold), reporting=True)
-        )
-        / 2
-        for fold in range(4)
+        np.stack([jury.numbers(batch, np.full(len(batch), fold), reporting=who) for fold in range(4)])
+        for who in (False, True)
     ]
-    return np.stack(both), folds
-
-
-def said_of(
-    pairs: Pairs, answers: Floats, folds: Ints, values: Floats, test: npt.NDArray[np.bool_]
-) -> tuple[Floats, Floats]:
-    """Change of each pair according to copies that lack the molecules whose numbers are known, and the surprise of the first molecule's number."""
-    one, two = pairs.first, pairs.second
-    first = np.where(test[one], folds[two], folds[one])
-    second = np.where(test[two], folds[one], folds[two])
-    change = ((answers[first, two] - answers[first, one]) + (answers[second, two] - answers[second, one])) / 2
-    return change, values[one] - answers[first, one]
+    network = as_goal_classifier(comrecgc.train_classifier(train, NUMBER_TRAINING).model, dataset, train.goal)
+    answers = np.mean(both, axis=0)
+    return MeasuredGraphs(
+        values=dataset.values, answers=answers, folds=folds, likeness=Likeness(batch)
+    ), network.numbers(batch)
 
 
 def best_rules(keys: npt.NDArray[Any], pair: Ints, number: int) -> set[Any]:
@@ -235,10 +260,10 @@ def best_rules(keys: npt.NDArray[Any], pair: Ints, number: int) -> set[Any]:
     return chosen
 
 
-def first_of_each(pair: Ints, described: npt.NDArray[np.bool_], support: Ints) -> Ints:
-    """A row for every pair that is described: the one whose rule has the most pairs in train."""
+def first_of_each(pair: Ints, described: npt.NDArray[np.bool_], doubt: npt.NDArray[Any]) -> Ints:
+    """A row for every pair that is described: the one that is known best."""
     rows = np.flatnonzero(described)
-    order = rows[np.lexsort((-support[rows], pair[rows]))]
+    order = rows[np.lexsort((doubt[rows], pair[rows]))]
     return order[np.r_[True, np.diff(pair[order]) != 0]] if len(order) else order
 
 
@@ -256,38 +281,49 @@ def figures(said: Floats, truth: Floats, cliff: npt.NDArray[np.bool_]) -> dict[s
     }  # fmt: skip
 
 
-def mmpdb_figures(path: Path, table: Table) -> list[dict[str, Any]]:
+class Mmpdb:
     """The same of mmpdb's transformations, whose statistics are those of pairs in train."""
-    values, test = table.values, table.test
-    with path.open(encoding="utf-8") as file:
-        rows = np.array([[int(cell) for cell in row.values()] for row in csv.DictReader(file)])
-    rows = rows[rows[:, 3] == 0]
-    first, second, rule = rows[:, 0], rows[:, 1], rows[:, 2]
-    change = values[second] - values[first]
-    seen, mixed = ~test[first] & ~test[second], np.flatnonzero(test[first] != test[second])
-    size = rule.max() + 1
-    count = np.bincount(rule[seen], minlength=size)
-    mean = np.bincount(rule[seen], change[seen], minlength=size) / np.maximum(count, 1)
-    pair = np.minimum(first, second) * len(values) + np.maximum(first, second)
-    away = np.where(test[second], 1.0, -1.0)[mixed]
-    truth, said = away * change[mixed], away * mean[rule[mixed]]
-    cliff = (table.cliff[first] & table.cliff[second])[mixed] & (np.abs(truth) >= 1)
-    most = np.zeros(size, bool)
-    most[np.lexsort((np.arange(size), -count))[:NUM_RULES]] = True
-    greedy = np.zeros(size, bool)
-    greedy[list(best_rules(rule[seen], pair[seen], NUM_RULES))] = True
-    found = []
-    for label, chosen in (("100", greedy), ("100 of most pairs", most), ("all", count > 0)):
-        one = first_of_each(pair[mixed], chosen[rule[mixed]] & (count[rule[mixed]] > 0), count[rule[mixed]])
-        found.append(
+
+    def __init__(self, path: Path, table: Table) -> None:
+        values, test = table.values, table.test
+        with path.open(encoding="utf-8") as file:
+            rows = np.array([[int(cell) for cell in row.values()] for row in csv.DictReader(file)])
+        first, second, self.rule = rows[rows[:, 3] == 0][:, :3].T
+        change = values[second] - values[first]
+        seen, mixed = ~test[first] & ~test[second], test[first] != test[second]
+        size = self.rule.max() + 1
+        self.count = np.bincount(self.rule[seen], minlength=size)
+        mean = np.bincount(self.rule[seen], change[seen], minlength=size) / np.maximum(self.count, 1)
+        pair = np.minimum(first, second) * len(values) + np.maximum(first, second)
+        most = np.lexsort((np.arange(size), -self.count))[:NUM_RULES].tolist()
+        self.chosen = {
+            "100": list(best_rules(self.rule[seen], pair[seen], NUM_RULES)),
+            "100 of most pairs": most,
+            "all": np.flatnonzero(self.count),
+        }
+        away = np.where(test[second], 1.0, -1.0)[mixed]
+        self.pair, self.rule = pair[mixed], self.rule[mixed]
+        self.truth, self.said = away * change[mixed], away * mean[self.rule]
+        self.cliff = (table.cliff[first] & table.cliff[second])[mixed] & (np.abs(self.truth) >= 1)
+
+    def described(self, label: str) -> Ints:
+        """A row for every pair that some rules describe."""
+        return first_of_each(
+            self.pair, np.isin(self.rule, self.chosen[label]) & (self.count[self.rule] > 0), -self.count[self.rule]
+        )
+
+    def rows(self, label: str, rows: Ints) -> list[dict[str, Any]]:
+        """Figures of some pairs; of the 100 rules of most pairs too."""
+        shown = {label: rows} | ({"100 of most pairs": self.described("100 of most pairs")} if label == "100" else {})
+        return [
             {
                 "method": "mmpdb",
-                "rules": label,
-                "pairs": len(np.unique(pair[mixed])),
-                **figures(said[one], truth[one], cliff[one]),
+                "rules": name,
+                "pairs": len(np.unique(self.pair)),
+                **figures(self.said[some], self.truth[some], self.cliff[some]),
             }
-        )
-    return found
+            for name, some in shown.items()
+        ]
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
 """Pairs of graphs that differ by one change, and what they say about its effect."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.measured import EffectModel, Pairs, cross_fitted_errors, find_pairs
+from comrecgc.algorithms.measured import Pairs, find_pairs, fit_effects
 from comrecgc.data import GraphDataset, from_smiles_table
+from comrecgc.graphs import GraphBatch
+from comrecgc.models import EffectModel, Likeness, MeasuredGraphs, node_colours
 
 
 def molecules(folder: Path, smiles: list[str]) -> GraphDataset:
@@ -61,34 +64,74 @@ def test_no_pairs_among_few(tmp_path: Path) -> None:
     assert len(find_pairs(dataset.graphs, dataset.num_labels)) == 0
 
 
-def many(effects: dict[int, float], noise: float, count: int = 40) -> tuple[Pairs, np.ndarray, np.ndarray]:
-    """Pairs of as many rules, each of its own effect; graphs are all different."""
-    rng = np.random.default_rng(0)
-    rule = np.repeat(list(effects), count)
-    first = np.arange(len(rule)) * 2
-    keys = np.stack([rule, rule + 100], axis=1).astype(np.uint64)
-    empty = np.zeros((len(rule), 4), np.uint64)
-    pairs = Pairs(first=first, second=first + 1, groups=keys, contexts=empty)
-    measured = np.array([effects[one] for one in rule.tolist()]) + noise * rng.normal(size=len(rule))
-    return pairs, measured, rng.integers(0, 4, 2 * len(rule))
+SERIES = (
+    "CCCCCCCCCCCC{}",
+    "c1ccc2ccccc2c1CCOCC{}",
+    "O=C(NC1CCCCC1)c1ccncc1CC{}",
+    "FC(F)(F)c1ccc(S(=O)(=O)N2CCNCC2)cc1CC{}",
+)
 
 
-def test_pairs_correct_what_models_say() -> None:
-    pairs, measured, folds = many({1: 1.0, 2: -0.5}, noise=0.1)
-    nothing = np.zeros(len(pairs))
-    model = EffectModel.of(pairs, measured, nothing, nothing, folds)
-    change = model.change(pairs, nothing)
-    assert change[0] == pytest.approx(1.0, abs=0.1)
-    assert change[-1] == pytest.approx(-0.5, abs=0.1)
-
-
-def test_the_weight_of_pairs_follows_their_noise() -> None:
-    clear, loud = (
-        many({k: float(k % 3 - 1) for k in range(20)}, noise=0.1, count=4),
-        many(dict.fromkeys(range(20), 0.0), noise=2.0, count=4),
+def measured_graphs(
+    folder: Path, effect: Callable[[int], float], noise: float = 0.05
+) -> tuple[GraphDataset, MeasuredGraphs, list[tuple[int, int]]]:
+    """Four series of six alike molecules; chlorine for nitrogen has an effect in each, and models say nothing. The pairs of that change come last."""
+    tails = ["N", "CN", "CCN", "OCN", "CC(C)N", "C(F)N"]
+    smiles = [chain.format(tail[:-1] + end) for chain in SERIES for tail in tails for end in ("N", "Cl")]
+    dataset, rng = molecules(folder, smiles), np.random.default_rng(0)
+    values = np.array([5 + (k % 2) * effect(k // 12) + noise * rng.normal() for k in range(len(smiles))])
+    batch = GraphBatch.from_graphs(dataset.graphs)
+    folds = np.arange(len(smiles)) // 2 % 4
+    graphs = MeasuredGraphs(
+        values=values, answers=np.full((4, len(smiles)), 5.0), folds=folds, likeness=Likeness(batch)
     )
-    best = []
-    for pairs, measured, folds in (clear, loud):
-        errors = cross_fitted_errors(pairs, measured, np.zeros(len(pairs)), folds)
-        best.append(min(errors, key=lambda prior: errors[prior]))
-    assert best[0] < best[1]
+    return dataset, graphs, [(k, k + 1) for k in range(0, len(smiles), 2)]
+
+
+def test_pairs_of_one_series_say_little_of_others(tmp_path: Path) -> None:
+    _, graphs, pairs = measured_graphs(tmp_path, lambda series: 2.0 if series == 0 else 0.0)
+    model = EffectModel(weight=0.0, seen=0.0, strength=1.0, shared=0.1)
+    series = [pair for pair in pairs if pair[0] < 12]
+    added, variance = graphs.effect(series, np.array([0, 12, 24, 36]), model)
+    assert added[0] > 1.2
+    assert (added[1:] < 0.5 * added[0]).all()
+    assert (variance[1:] > 2 * variance[0]).all()
+    once, _ = graphs.effect(series[:1], np.array([24]), model)
+    assert added[2] < 4 * once[0]  # six pairs of a series are no six times one
+
+
+def test_the_effect_is_the_conditional_mean_of_a_normal_distribution(tmp_path: Path) -> None:
+    dataset, graphs, pairs = measured_graphs(tmp_path, float)
+    model, asked = EffectModel(weight=0.0, seen=0.0, strength=0.7, shared=0.2), np.array([1, 14, 40])
+    first, second = np.array(pairs).T
+    rest = graphs.values[second] - graphs.values[first]
+    everything = np.r_[first, asked]
+    colours = node_colours(GraphBatch.from_graphs(dataset.graphs), 2)
+    owner = GraphBatch.from_graphs(dataset.graphs).graph_of_node()
+    sets = [{int(key) for column in colours for key in column[owner == place]} for place in everything]
+    alike = np.array([[len(a & b) / len(a | b) for b in sets] for a in sets])
+    covariance = 0.7 * (0.2 + 0.8 * alike**2)
+    n = len(first)
+    inverse = np.linalg.inv(covariance[:n, :n] + np.eye(n))
+    added, variance = graphs.effect(pairs, asked, model)
+    assert added == pytest.approx(covariance[n:, :n] @ inverse @ rest)
+    assert variance == pytest.approx(np.diag(covariance[n:, n:] - covariance[n:, :n] @ inverse @ covariance[:n, n:]))
+
+
+@pytest.mark.parametrize(
+    ("effect", "shared"), [(lambda _: 1.5, True), (lambda series: 3.0 * (series % 2) - 1.5, False)]
+)
+def test_whether_series_agree_is_found(tmp_path: Path, effect: Callable[[int], float], shared: bool) -> None:
+    dataset, graphs, _ = measured_graphs(tmp_path, effect)
+    model = fit_effects(find_pairs(dataset.graphs, dataset.num_labels), graphs)
+    assert model.strength == 1.0
+    assert (model.shared >= 0.3) == shared
+
+
+def test_the_likelihood_is_the_share_of_errors_that_leave_enough() -> None:
+    errors = np.sort(np.random.default_rng(0).laplace(size=4000))
+    model = EffectModel(errors=np.quantile(errors, np.linspace(0.0025, 0.9975, 200)))
+    surplus = np.array([-2.0, -0.3, 0.0, 0.7, 1.5])
+    assert model.likely(surplus) == pytest.approx([(errors >= -one).mean() for one in surplus], abs=0.01)
+    assert model.surplus(model.likely(surplus)) == pytest.approx(surplus, abs=1e-6)
+    assert (model.likely(np.array([1.0]), 0.0) > model.likely(np.array([1.0]))).all()  # pairs leave less doubt

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, KeyArray
-from comrecgc.models import NumberJury, mixed_keys, node_colours
+from comrecgc.models import EffectModel, Likeness, MeasuredGraphs, NumberJury, mixed_keys, node_colours
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -56,6 +56,15 @@ class Pairs:
     def take(self, rows: IntArray | Mask) -> Pairs:
         """Some of the pairs."""
         return Pairs(**{name: value[rows] for name, value in vars(self).items()})
+
+    def swapped(self) -> Pairs:
+        """Every pair the other way round."""
+        return Pairs(first=self.second, second=self.first, groups=self.groups[:, ::-1], contexts=self.contexts)
+
+    def both_ways(self) -> Pairs:
+        """Every pair forth and back."""
+        back = vars(self.swapped())
+        return Pairs(**{name: np.concatenate([value, back[name]]) for name, value in vars(self).items()})
 
     def rules(self, radius: int) -> KeyArray:
         """Key of the rule at a radius that each pair shows, `[P]`."""
@@ -159,109 +168,99 @@ def _matched(place: IntArray, rest: KeyArray, contexts: KeyArray, group: KeyArra
     return Pairs(first=place[one], second=place[two], groups=groups, contexts=contexts[one])
 
 
-# What measured pairs say about predictions: how far these are off, and how many pairs a prediction is worth.
+# What measured pairs say about predictions: how far these are off, and how far pairs of a rule may be believed elsewhere.
 
 
-PRIORS = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0)
-"""Numbers of measured pairs that a prediction may weigh as much as."""
+STRENGTHS, SHARES = (0.1, 0.3, 1.0), (0.0, 0.3, 1.0)
+"""Variances of effects of rules that are tried, and shares of them that unlike graphs have in common."""
 
 _FEWEST_PAIRS = 30
+_TRIED_RULES, _TRIED_PAIRS = 300, 60  # by which the strength is found
+_LEVELS = np.linspace(0.0025, 0.9975, 200)
 
 
 def calibrated(jury: NumberJury, dataset: GraphDataset) -> tuple[NumberJury, str]:
-    """The jury with its noise and the weight of its estimates, from measured pairs; and a sentence on it.
+    """The jury with what measured pairs say about its estimates; and a sentence on it.
 
     Args:
         jury: The jury.
         dataset: What it was trained on.
     """
-    pairs = find_pairs(dataset.graphs, dataset.num_labels)
     assert dataset.values is not None
-    if len(pairs) < _FEWEST_PAIRS:
-        return jury, f"{jury.sentence} Its estimates weigh as much as {jury.prior:g} measured pairs."
-    measured = dataset.values[pairs.second] - dataset.values[pairs.first]
-    predicted = jury.unseen[pairs.second] - jury.unseen[pairs.first]
-    model = EffectModel.of(pairs, measured, predicted, (dataset.values - jury.unseen)[pairs.first], jury.folds)
-    noise = float(np.sqrt(((measured - predicted) ** 2).mean())) or 1.0
-    jury = replace(jury, noise=noise, prior=model.prior, return_share=model.return_share)
+    batch = GraphBatch.from_graphs(dataset.graphs)
+    graphs = MeasuredGraphs(values=dataset.values, answers=jury.answers(batch), folds=jury.folds, likeness=Likeness(batch))  # fmt: skip
+    jury, pairs = replace(jury, measured=graphs), find_pairs(dataset.graphs, dataset.num_labels)
     number = len(np.unique(np.stack([pairs.first, pairs.second], axis=1), axis=0))
+    if number < _FEWEST_PAIRS:
+        return jury, jury.sentence
+    jury = replace(jury, effects=fit_effects(pairs, graphs))
+    model = jury.effects
+    shares = [model.effect(np.ones(7), np.ones((7, 7)), np.full((1, 7), alike))[0][0] for alike in (1.0, 0.3)]
     return jury, (
-        f"{jury.sentence} Its estimate of a rule weighs as much as {jury.prior:g} measured pairs: with that weight, the changes of {number} pairs are "
-        "predicted best by pairs of other molecules."
+        f"{jury.sentence} What seven measured pairs of one series differ by from that is believed to {shares[0]:.0%} in the series and to {shares[1]:.0%} "
+        f"in unlike molecules: so the changes of {number} pairs are predicted best by pairs of other molecules."
     )
 
 
+def fit_effects(pairs: Pairs, graphs: MeasuredGraphs, radius: int = 1) -> EffectModel:
+    """How predictions and pairs are put together best, found by cross-fitting: pairs of other parts of the data say what becomes of a pair.
+
+    Args:
+        pairs: Measured pairs.
+        graphs: What was measured.
+        radius: Of the rules by which pairs are put together.
+    """
+    pairs = pairs.both_ways()
+    predicted, surprise, unseen = graphs.changes(pairs.first, pairs.second)
+    measured, slopes = graphs.values[pairs.second] - graphs.values[pairs.first], list[float]()
+    for rows in (unseen, ~unseen):
+        some = rows if rows.sum() >= _FEWEST_PAIRS else np.ones_like(rows)
+        slopes.append(_slope(predicted[some], measured[some], 1.5))
+    model = EffectModel(weight=slopes[0], seen=slopes[1])
+    rest = graphs.unexplained(pairs.first, pairs.second, model)
+    honest = unseen if unseen.sum() >= _FEWEST_PAIRS else np.ones_like(unseen)
+    back = _slope(-surprise[honest], rest[honest], 1.0)
+    model = replace(model, errors=np.quantile(rest[honest], _LEVELS), return_share=back)
+    errors = cross_fitted_errors(pairs, rest, graphs, model, radius)
+    strength, shared = min(errors, key=lambda each: errors[each])
+    return replace(model, strength=strength, shared=shared)
+
+
 def cross_fitted_errors(
-    pairs: Pairs, measured: FloatArray, predicted: FloatArray, folds: IntArray, radius: int = 1
-) -> dict[float, float]:
-    """Root mean squared error of the change of a pair, by the weight of the prediction beside other pairs of the same rule.
+    pairs: Pairs, rest: FloatArray, graphs: MeasuredGraphs, model: EffectModel, radius: int = 1
+) -> dict[tuple[float, float], float]:
+    """Mean squared error of the effect of a rule in pairs whose graphs took no part, by the strength of effects and the share that unlike graphs have in common.
 
     Args:
         pairs: The pairs.
-        measured: Change of each, `[P]`.
-        predicted: What models say of it, `[P]`.
-        folds: Part of the data that each graph belongs to; pairs that share no part with a pair correct what is said of it.
+        rest: What predictions leave of their changes, `[P]`.
+        graphs: What was measured.
+        model: Everything else.
         radius: Of the rules.
     """
-    _, rule = np.unique(pairs.rules(radius), return_inverse=True)
-    rest, errors = measured - predicted, dict.fromkeys(PRIORS, 0.0)
-    for fold in np.unique(folds).tolist():
-        within = (folds[pairs.first] == fold) | (folds[pairs.second] == fold)
-        count = np.bincount(rule[~within], minlength=rule.max() + 1)
-        total = np.bincount(rule[~within], rest[~within], minlength=rule.max() + 1)
-        for prior in PRIORS:
-            shrunk = total / (count + prior)
-            errors[prior] += float(((rest - shrunk[rule])[within] ** 2).sum())
-    return {prior: float(np.sqrt(error / max(len(rest), 1))) for prior, error in errors.items()}
+    key, between = pairs.rules(radius), graphs.likeness.between
+    one, two = graphs.folds[pairs.first], graphs.folds[pairs.second]
+    _, rule, count = np.unique(key, return_inverse=True, return_counts=True)
+    common = np.argsort(-count, kind="stable")[:_TRIED_RULES]
+    models = {(s, c): replace(model, strength=s, shared=c) for s in STRENGTHS for c in SHARES}
+    errors, number = dict.fromkeys(models, 0.0), 0
+    members = np.split(np.argsort(rule, kind="stable"), np.cumsum(count)[:-1])
+    for rows in (members[k] for k in common.tolist()):
+        for fold in np.unique(one[rows]).tolist():
+            asked = rows[(one[rows] == fold) & (two[rows] == fold)][:_TRIED_PAIRS]
+            known = rows[(one[rows] != fold) & (two[rows] != fold)]
+            known = known[:: -(-len(known) // _TRIED_PAIRS)] if len(known) else known
+            if not len(asked) or not len(known):
+                continue
+            first = pairs.first[known]
+            alike, across = between(first, first), between(pairs.first[asked], first)
+            number += len(asked)
+            for which, each in models.items():
+                errors[which] += float(((rest[asked] - each.effect(rest[known], alike, across)[0]) ** 2).sum())
+    return {which: error / max(number, 1) for which, error in errors.items()}
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class EffectModel:
-    """What a change does to a number: what models predict for the very graph, corrected by measured pairs of the same rule, from general to specific.
-
-    Args:
-        prior: Pairs that the prediction weighs as much as.
-        weight: Share of the prediction that is believed where there are no pairs.
-        return_share: How much of the difference between a graph's own measurement and its prediction goes back when it is changed.
-        corrections: For each radius the keys of its rules, increasing, and what is added for each.
-    """
-
-    prior: float
-    weight: float
-    return_share: float
-    corrections: tuple[tuple[KeyArray, FloatArray], ...]
-
-    @classmethod
-    def of(
-        cls, pairs: Pairs, measured: FloatArray, predicted: FloatArray, surprise: FloatArray, folds: IntArray
-    ) -> EffectModel:
-        """Fit the model; weights by cross-fitting.
-
-        Args:
-            pairs: Measured pairs.
-            measured: Change of each, `[P]`.
-            predicted: What models that saw neither graph say of it, `[P]`.
-            surprise: By how much the first graph's measurement exceeds what they say of it, `[P]`.
-            folds: Part of the data that each graph belongs to.
-        """
-        design = np.stack([predicted, -surprise], axis=1)
-        weight, back = np.linalg.lstsq(design, measured, rcond=None)[0] if len(measured) else (1.0, 0.0)
-        weight, back = float(np.clip(weight, 0, 1.5)), float(np.clip(back, 0, 1))
-        errors = cross_fitted_errors(pairs, measured, weight * predicted, folds)
-        prior = min(errors, key=lambda each: errors[each])
-        rest, corrections = measured - weight * predicted, []
-        for radius in RADII[:3]:
-            keys, rule = np.unique(pairs.rules(radius), return_inverse=True)
-            added = np.bincount(rule, rest) / (np.bincount(rule) + prior)
-            corrections.append((keys, added))
-            rest = rest - added[rule]
-        return cls(prior=prior, weight=weight, return_share=back, corrections=tuple(corrections))
-
-    def change(self, pairs: Pairs, predicted: FloatArray, surprise: FloatArray | None = None) -> FloatArray:
-        """Change of the number of each pair, `[P]`; `surprise` as in `of`, where the first graph was measured."""
-        change = self.weight * predicted
-        for radius, (keys, added) in zip(RADII, self.corrections, strict=False):
-            rules = pairs.rules(radius)
-            at = np.minimum(np.searchsorted(keys, rules), max(len(keys) - 1, 0))
-            change = change + (np.where(keys[at] == rules, added[at], 0.0) if len(keys) else 0.0)
-        return change if surprise is None else change - self.return_share * surprise
+def _slope(said: FloatArray, came: FloatArray, most: float) -> float:
+    """What `said` is multiplied by to come closest to `came`: not below 0, nor above `most`."""
+    square = float(said @ said)
+    return float(np.clip(said @ came / square, 0, most)) if square > 0 else 0.0

@@ -20,7 +20,6 @@ from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, 
 from comrecgc.models import (
     Classifier,
     Jury,
-    NumberJury,
     Panel,
     PanelMember,
     PanelTraining,
@@ -56,7 +55,7 @@ class Plausibility:
     ladder: Ladder
     panel: Panel | None = None
     why_no_panel: str = "There is no panel."
-    jury: Jury | NumberJury | None = None
+    jury: Jury | None = None
 
     def constraint(self, algorithm: VectorAlgorithm, label_names: Sequence[str]) -> Constraint | None:
         """Edits that keep to the rung of the algorithm and to its own constraint."""
@@ -172,7 +171,7 @@ def agreement_panel(models: Models, dataset: GraphDataset) -> tuple[Panel, str]:
 
 def find_jury(
     guests: Models, dataset: GraphDataset, context: RunContext, *, has_classes: bool, seed: int
-) -> tuple[Jury | NumberJury | None, str]:
+) -> tuple[Jury | None, str]:
     """The jury that says which results come true, and a sentence on it.
 
     Args:

@@ -40,8 +40,7 @@ def number_facts(
     measured = [] if dataset.values is None else dataset.values[indices].tolist()
     return {
         "name": dataset.numbers.name, "goal": classifier.goal.stated(), "centre": classifier.centre, "unit": classifier.unit,
-        "noise": None if jury is None else jury.noise, "prior": None if jury is None else jury.prior,
-        "return_share": 0.0 if jury is None else jury.return_share,
+        "noise": None if jury is None else float(jury.effects.errors.std()), "return_share": 0.0 if jury is None else jury.effects.return_share,
         "unseen": {} if jury is None else dict(zip(map(str, indices), _unseen_numbers(jury, rejects), strict=True)),
         "measured": dict(zip(map(str, indices), measured, strict=False)), "predicted": dict(zip(map(str, indices), predicted, strict=True)),
     }  # fmt: skip
@@ -93,19 +92,20 @@ def effect_of(
     dataset = mined.rejects.dataset
     if dataset.goal is None or not isinstance(classifier, GoalClassifier):
         return {}
-    said: dict[str, Any] = {"predicted": _predicted(record, mined, classifier, jury, dataset.goal)}
+    predicted, indices, expected = _predicted(record, mined, classifier, jury, dataset.goal)
+    said: dict[str, Any] = {"predicted": predicted}
     changes = measured_changes(pairs, dataset)
     said["measured"] = describe_measured(changes, dataset.goal)
     wider = [] if len(changes) < 2 * ENOUGH else _by_context(record, mined, graphs, dataset)
     if wider:
         said["measured"]["by_context"] = wider
-    predicted = said["predicted"].get("jury") or said["predicted"].get("model")
-    prior = jury.prior if jury is not None else 10.0
-    if predicted is not None:
-        share = len(changes) / (len(changes) + prior)
-        said["expected"] = share * float(changes.mean() if len(changes) else 0.0) + (1 - share) * predicted["median"]
-        said["weight_of_pairs"] = share
-        said["disagreement"] = disagreement(said["measured"], predicted["median"])
+    if predicted:
+        if jury is not None:
+            expected = jury.effects.weight * expected + jury.effect(pairs.listed, indices)[0]
+            if len(changes) > 1:
+                said["measured"]["series"] = jury.num_series(pairs.listed)
+        said["expected"] = float(np.median(expected))
+        said["disagreement"] = disagreement(said["measured"], (predicted.get("jury") or predicted["model"])["median"])
     return {"effect": said}
 
 
@@ -167,7 +167,8 @@ def effect_words(statistics: dict[str, Any] | Any) -> list[str]:
         low, high = measured.get("interval", (None, None))
         interval = "" if low is None else f" ({low:+.2f} to {high:+.2f})"
         chance = f", sign test p = {measured['sign_test']:.2g}" if "sign_test" in measured else ""
-        on = f"{count} pair{'s' * (count != 1)}: {measured['up']} up, {measured['down']} down{chance}"
+        series = f" of about {measured['series']:.0f} series" if "series" in measured else ""
+        on = f"{count} pair{'s' * (count != 1)}{series}: {measured['up']} up, {measured['down']} down{chance}"
         words.append(f"measured {measured['mean']:+.2f}{interval} on {on}")
     else:
         words.append("no measured pair")
@@ -176,8 +177,9 @@ def effect_words(statistics: dict[str, Any] | Any) -> list[str]:
 
 def _predicted(
     record: MinedRule, mined: MinedRules, classifier: GoalClassifier, jury: NumberJury | None, goal: Goal
-) -> dict[str, Any]:  # fmt: skip
-    """Change on graphs that the model was not trained on, at the place that it prefers; by the model, and by members that report."""
+) -> tuple[dict[str, Any], npt.NDArray[np.int64], FloatArray]:  # fmt: skip
+    """Change on graphs that the model was not trained on, at the place that it prefers: by the model, and by members that report; and the indices of the
+    graphs with the change of each, by those members where there are some."""
     rejects = mined.rejects
     places = np.flatnonzero(mined.table.can_be_carried_out(record.row))
     unseen = _unseen(classifier, rejects.indices[places])
@@ -193,19 +195,18 @@ def _predicted(
         made += results
         owner += [place] * len(results)
     if not made:
-        return {}
+        return {}, np.zeros(0, np.int64), np.zeros(0)
     after, of = GraphBatch.from_graphs(made), np.array(owner)
     numbers = goal.sign * classifier.numbers(after)
     order = np.lexsort((-numbers, of))
     best = order[np.r_[True, np.diff(of[order]) != 0]]
     before = GraphBatch.from_graphs(rejects.graphs[place] for place in of[best].tolist())
-    said = {"model": _summary(classifier.numbers(before), goal.sign * numbers[best], goal)}
+    indices, changed = rejects.indices[of[best]], [(classifier.numbers(before), goal.sign * numbers[best])]
     if jury is not None:
-        folds = jury.folds[rejects.indices[of[best]]]
-        said["jury"] = _summary(
-            jury.numbers(before, folds, reporting=True), jury.numbers(after.select(best), folds, reporting=True), goal
-        )
-    return said
+        folds = jury.folds[indices]
+        changed.append((jury.numbers(before, folds, reporting=True), jury.numbers(after.select(best), folds, reporting=True)))  # fmt: skip
+    said = {who: _summary(*each, goal) for who, each in zip(("model", "jury"), changed, strict=False)}
+    return said, indices, changed[-1][1] - changed[-1][0]
 
 
 def _summary(before: FloatArray, after: FloatArray, goal: Goal) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.algorithms.base import Task
+from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
@@ -30,7 +32,7 @@ NUM_SHORTCUTS = 5
 BELIEVED = 0.5
 """Results that are less likely than this to come true move the explained model alone."""
 
-_PRIOR = 10.0  # real pairs that the jury's estimate weighs as much as
+_PRIOR = 10.0  # real pairs that the jury's estimate of classes weighs as much as
 _MOST_LISTED = 100  # pairs of a rule
 
 
@@ -43,14 +45,14 @@ class Trust:
         pairs: Pairs of real graphs that differ by each rule; None where no classes are known.
         shown: The results.
         num_inputs: Inputs there are.
-        prior: Pairs that the jury's estimate weighs as much as.
+        weighed: Whether what the jury says knows of the pairs already, as it does of numbers.
     """
 
     report: JuryReport | None
     pairs: Sequence[MatchedPairs] | None
     shown: Sequence[VerifiedCounterfactual]
     num_inputs: int
-    prior: float = _PRIOR
+    weighed: bool = False
 
     def statistics(self, recourse: int, dataset: GraphDataset) -> dict[str, Any]:
         """Figures of one recourse; none where nobody was asked."""
@@ -60,7 +62,7 @@ class Trust:
         known = [it.truth for it in self.shown if it.recourse == recourse and it.truth is not None]
         if rows and (report is not None or known):
             mean = float(report.expected[rows].mean()) if report is not None else float(np.mean(known))
-            expected, interval = expected_share(mean, pairs or MatchedPairs(), self.prior)
+            expected, interval = expected_share(mean, MatchedPairs() if self.weighed or pairs is None else pairs)
             said |= {"expected_true": expected, "expected_interval": list(interval)}
         if rows and report is not None:
             said["jury_confirmed"] = int(report.confirmed[rows].sum())
@@ -103,15 +105,27 @@ def trust_in(
     jury, rejects = plausibility.jury, mined.rejects
     if jury is None:
         return Trust(report=None, pairs=None, shown=shown, num_inputs=len(rejects))
-    report = None
+    graphs, report = LabelledGraphs(rejects.dataset), None
+    pairs = [mined.pairs[it.row] if it.row in mined.pairs else graphs.pairs(it.rule) for it in records]
     if shown:
         places = np.array([it.place for it in shown])
         before = GraphBatch.from_graphs(rejects.graphs[place] for place in places.tolist())
         after = GraphBatch.from_graphs(it.graph for it in shown)
-        report = jury.report(before, after, jury.folds[rejects.indices[places]], _relatives(task, plausibility))
-    graphs = LabelledGraphs(rejects.dataset)
-    pairs = [mined.pairs[it.row] if it.row in mined.pairs else graphs.pairs(it.rule) for it in records]
-    return Trust(report=report, pairs=pairs, shown=shown, num_inputs=len(rejects), prior=getattr(jury, "prior", _PRIOR))
+        folds = jury.folds[rejects.indices[places]]
+        known = _measured(jury, pairs, shown, rejects) if isinstance(jury, NumberJury) else None
+        report = jury.report(before, after, folds, _relatives(task, plausibility), known)
+    return Trust(report=report, pairs=pairs, shown=shown, num_inputs=len(rejects), weighed=isinstance(jury, NumberJury))
+
+
+def _measured(
+    jury: NumberJury, pairs: Sequence[MatchedPairs], shown: Sequence[VerifiedCounterfactual], rejects: Rejects
+) -> npt.NDArray[np.float64]:
+    """What measured pairs of the rule of each result add to its predicted change, and the variance that they leave, `[B, 2]`."""
+    indices = rejects.indices[[it.place for it in shown]]
+    known, of = np.zeros((len(shown), 2)), np.array([it.recourse for it in shown])
+    for number, own in enumerate(pairs):
+        known[of == number] = np.stack(jury.effect(own.listed, indices[of == number]), axis=1)
+    return known
 
 
 def _relatives(task: Task[Rules], plausibility: Plausibility) -> list[Any]:
@@ -122,21 +136,19 @@ def _relatives(task: Task[Rules], plausibility: Plausibility) -> list[Any]:
     return [member.classifier for member in panel.members]
 
 
-def expected_share(estimate: float, pairs: MatchedPairs, prior: float = _PRIOR) -> tuple[float, tuple[float, float]]:
+def expected_share(estimate: float, pairs: MatchedPairs) -> tuple[float, tuple[float, float]]:
     """Share of the results of a rule that are expected to come true, and its 95% interval.
 
-    Pairs of real graphs whose first is labelled reject say it outright; the jury's estimate weighs as much as ten of them, or, of numbers, as many as cross-fitting finds.
+    Pairs of real graphs whose first is labelled reject say it outright; the jury's estimate weighs as much as ten of them.
     """
-    turned, stayed = pairs.as_said + prior * estimate, pairs.stays_reject + prior * (1 - estimate)
+    turned, stayed = pairs.as_said + _PRIOR * estimate, pairs.stays_reject + _PRIOR * (1 - estimate)
     from scipy.stats import beta
 
     low, high = (float(beta.ppf(level, turned + 0.5, stayed + 0.5)) for level in (0.025, 0.975))
     return turned / (turned + stayed), (low, high)
 
 
-def weigh_pairs(
-    mined: MinedRules, rows: Sequence[int], graphs: LabelledGraphs, jury: Jury | NumberJury | None = None
-) -> MinedRules:
+def weigh_pairs(mined: MinedRules, rows: Sequence[int], graphs: LabelledGraphs, jury: Jury | None = None) -> MinedRules:
     """The same table in which what is expected of some rules follows real pairs too.
 
     Args:
@@ -149,8 +161,13 @@ def weigh_pairs(
     for record in mined.rules([row for row in rows if row not in pairs]):
         entries, found = table.entries_of(record.row), graphs.pairs(record.rule)
         pairs[record.row] = found
+        if isinstance(jury, NumberJury):
+            added, variance = jury.effect(found.listed, mined.rejects.indices[table.entries.input[entries]])
+            surplus = jury.effects.surplus(truth[entries] / 100) + jury.goal.sign * added
+            truth[entries] = 100 * jury.effects.likely(surplus, variance)
+            continue
         mean = float(truth[entries].mean()) / 100
-        share = expected_share(mean, found, getattr(jury, "prior", _PRIOR))[0]
+        share = expected_share(mean, found)[0]
         if share < mean:  # each doubt or hope grows by the same factor, so that the mean is the share
             truth[entries] *= share / mean
         elif mean < 1:

@@ -8,9 +8,9 @@ from comrecgc.models.goals import GoalClassifier, as_goal_classifier, with_sourc
 from comrecgc.models.greed import Embedder, Greed, as_embedder, load_embedder
 from comrecgc.models.greed_training import EmbedderTraining, train_embedder
 from comrecgc.models.jury import Jury, JuryReport, train_jury
-from comrecgc.models.neighbourhoods import mixed_keys, node_colours
+from comrecgc.models.neighbourhoods import Likeness, mixed_keys, node_colours
 from comrecgc.models.networks import ARCHITECTURES, GraphClassifier, load_classifier, save_classifier
-from comrecgc.models.number_jury import NumberJury, train_number_jury
+from comrecgc.models.number_jury import EffectModel, MeasuredGraphs, NumberJury, train_number_jury
 from comrecgc.models.obtaining import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
 from comrecgc.models.own_data import check_own_data
 from comrecgc.models.panel import Agreement, Panel, PanelMember, PanelTraining, load_panel, obtain_panel

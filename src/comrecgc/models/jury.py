@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -58,45 +58,45 @@ class Kind:
     make: Callable[[int], Any]
 
 
-def _linear(_: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler
+def linear_kind(name: str, radius: int, model: str, **options: Any) -> Kind:
+    """A linear model of scikit-learn on scaled counts."""
 
-    return make_pipeline(MaxAbsScaler(), LogisticRegression(C=3.0, class_weight="balanced", max_iter=300))
+    def make(_: int) -> Any:
+        from sklearn import linear_model
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import MaxAbsScaler
 
+        return make_pipeline(MaxAbsScaler(), getattr(linear_model, model)(**options))
 
-def _forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(_TREES, class_weight="balanced_subsample", random_state=seed)
-
-
-def _extra_trees(seed: int) -> Any:
-    from sklearn.ensemble import ExtraTreesClassifier
-
-    return ExtraTreesClassifier(_TREES, class_weight="balanced", random_state=seed)
+    return Kind(name, radius, make)
 
 
-def _boosted(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
+def tree_kind(name: str, radius: int, model: str, **options: Any) -> Kind:
+    """Trees of scikit-learn."""
 
-    return HistGradientBoostingClassifier(
-        max_iter=_TREES, learning_rate=0.15, max_leaf_nodes=15, min_samples_leaf=5, class_weight="balanced", random_state=seed
-    )  # fmt: skip
+    def make(seed: int) -> Any:
+        from sklearn import ensemble
 
+        return getattr(ensemble, model)(random_state=seed, **options)
+
+    return Kind(name, radius, make)
+
+
+BOOSTING: dict[str, Any] = {"learning_rate": 0.15, "max_leaf_nodes": 15, "min_samples_leaf": 5}
+_LOGISTIC: dict[str, Any] = {"C": 3.0, "class_weight": "balanced", "max_iter": 300}
+_FOREST: dict[str, Any] = {"n_estimators": _TREES, "class_weight": "balanced_subsample"}
 
 CHOOSING = (
-    Kind("logistic regression", 1, _linear),
-    Kind("random forest", 1, _forest),
-    Kind("boosted trees", 1, _boosted),
-)
+    linear_kind("logistic regression", 1, "LogisticRegression", **_LOGISTIC),
+    tree_kind("random forest", 1, "RandomForestClassifier", **_FOREST),
+    tree_kind("boosted trees", 1, "HistGradientBoostingClassifier", max_iter=_TREES, class_weight="balanced", **BOOSTING),
+)  # fmt: skip
 """Kinds that estimate the truth of every result, by which recourses are chosen."""
 
 REPORTING = (
-    Kind("logistic regression of wider neighbourhoods", 2, _linear),
-    Kind("extra trees", 1, _extra_trees),
-    Kind("random forest of wider neighbourhoods", 2, _forest),
+    linear_kind("logistic regression of wider neighbourhoods", 2, "LogisticRegression", **_LOGISTIC),
+    tree_kind("extra trees", 1, "ExtraTreesClassifier", n_estimators=_TREES, class_weight="balanced"),
+    tree_kind("random forest of wider neighbourhoods", 2, "RandomForestClassifier", **_FOREST),
 )
 """Kinds that take no part in any choice, and are asked about what is shown."""
 
@@ -109,23 +109,18 @@ class Juror:
         name: Its kind.
         counts: What it sees of a graph.
         models: The copy that was trained without each part, `[NUM_FOLDS]`.
-        unseen: Its probability of accept for every graph of the data, by the copy that was not trained on it, `[n]`.
-        balanced_accuracy: Mean of the shares of both classes that it gets right out of fold.
+        unseen: Its answer for every graph of the data, by the copy that was not trained on it, `[n]`: probability of accept, or a number.
+        skill: How good these are: balanced accuracy, or the share of the variance of numbers.
     """
 
     name: str
     counts: NeighbourhoodCounts
     models: tuple[Any, ...]
     unseen: FloatArray
-    balanced_accuracy: float
+    skill: float
 
     def probability(self, batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
-        """Probability of accept of each graph, `[B]`.
-
-        Args:
-            batch: The graphs.
-            folds: The part that each comes from, `[B]`.
-        """
+        """Its answer for each graph, `[B]`; `folds` are the parts that they come from."""
         return answer_by_fold(self.models, self.counts.count(batch), folds)
 
 
@@ -137,43 +132,46 @@ class Jury:
         choosing: Members by which recourses are chosen.
         reporting: Members that take no part in a choice.
         folds: The part of the data that each graph belongs to, `[n]`.
-        accepted: Which graphs have the class accept, `[n]`.
+        targets: What they were trained on, `[n]`: which graphs have the class accept, or numbers.
+        places: Place in that data of each graph of a larger dataset, `[total]`; None where both are the same.
         guests: Models that the user brings; they report too.
     """
 
     choosing: tuple[Juror, ...]
     reporting: tuple[Juror, ...]
     folds: npt.NDArray[np.int64]
-    accepted: npt.NDArray[np.bool_]
+    targets: npt.NDArray[Any]
+    places: npt.NDArray[np.int64] | None = None
     guests: tuple[Classifier, ...] = ()
 
-    def spread(self, places: npt.NDArray[np.int64], total: int) -> Jury:
+    def spread(self, places: npt.NDArray[np.int64], total: int) -> Self:
         """The same for a sample of a larger dataset, whose graphs are known by their places in it."""
-        folds = np.zeros(total, np.int64)
-        folds[places] = self.folds
-        return replace(self, folds=folds)
+        within = np.zeros(total, np.int64)
+        within[places] = np.arange(len(places))
+        return replace(self, folds=np.where(np.isin(np.arange(total), places), self.folds[within], 0), places=within)
 
     @cached_property
     def _choosing_stack(self) -> Stack:
-        return Stack.of([member.unseen for member in self.choosing], self.accepted)
+        return Stack.of([member.unseen for member in self.choosing], self.targets)
 
     @cached_property
     def _reporting_stack(self) -> Stack:
-        return Stack.of([member.unseen for member in self.reporting], self.accepted)
+        return Stack.of([member.unseen for member in self.reporting], self.targets)
 
-    def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
+    def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64], starts: FloatArray | None = None) -> FloatArray:
         """How likely each graph truly is of the class accept, according to the members that choose, `[B]`.
 
         Args:
             batch: The graphs.
             folds: The part of the data that each was made from, `[B]`.
+            starts: What a jury for numbers knows of the graphs that they were made from; classes need nothing.
         """
-        said = ask_members(self.choosing, batch, folds)
-        return self._choosing_stack.probability(said)
+        del starts
+        return self._choosing_stack.probability(ask_members(self.choosing, batch, folds))
 
     def report(
-        self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = ()
-    ) -> JuryReport:
+        self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = (), known: FloatArray | None = None
+    ) -> JuryReport:  # fmt: skip
         """What is to be said of results that are shown.
 
         Args:
@@ -181,7 +179,9 @@ class Jury:
             after: What each became.
             folds: The part of the data that each belongs to, `[B]`.
             others: Further models that took no part in the choice.
+            known: What was measured of them; classes need nothing.
         """
+        del known
         said = ask_members((*self.choosing, *self.reporting), after, folds)
         earlier = ask_members(self.reporting, before, folds)
         chose, later = said[:, : len(self.choosing)], said[:, len(self.choosing) :]
@@ -196,14 +196,16 @@ class Jury:
     @property
     def sentence(self) -> str:
         """The jury in one sentence."""
+        return f"A jury of other kinds of model estimates which results come true (balanced accuracy on unseen graphs): {self.named_members}."
 
-        def named(members: Sequence[Juror]) -> str:
-            return ", ".join(f"{member.name} ({member.balanced_accuracy:.2f})" for member in members) or "none"
-
-        return (
-            f"A jury of other kinds of model estimates which results come true (balanced accuracy on unseen graphs): {named(self.choosing)} choose; "
-            f"{named(self.reporting)} took no part and report."
+    @property
+    def named_members(self) -> str:
+        """The members with what each is worth on unseen graphs."""
+        chose, took_no_part = (
+            ", ".join(f"{member.name} ({member.skill:.2f})" for member in members)
+            for members in (self.choosing, self.reporting)
         )
+        return f"{chose} choose; {took_no_part} took no part and report"
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,46 +299,71 @@ def train_jury(
     if fewest < _LEAST_GRAPHS * NUM_FOLDS:
         return None, f"There is no jury: it needs {_LEAST_GRAPHS * NUM_FOLDS} graphs of each class (got {fewest})."
     folds = stratified_folds(accepted, np.random.default_rng([seed, 40]))
-    batch = GraphBatch.from_graphs(dataset.graphs)
-    kinds = (*CHOOSING, *REPORTING)
+
+    def balanced(unseen: FloatArray) -> float:
+        right = (unseen > 0.5) == accepted
+        return float(np.mean([right[accepted].mean(), right[~accepted].mean()]))
+
+    by_chance = float(np.sqrt(0.25 / accepted.sum() + 0.25 / (~accepted).sum())) / 2  # standard deviation of a guess
+    members = train_members(
+        (CHOOSING, REPORTING), dataset, accepted, folds, balanced, max(LEAST_BALANCED, 0.5 + 3 * by_chance), seed=seed, jobs=jobs, deadline=deadline, progress=progress
+    )  # fmt: skip
+    if isinstance(members, str):
+        return None, members
+    jury = Jury(choosing=members[0], reporting=members[1], folds=folds, targets=accepted)
+    return jury, jury.sentence
+
+
+def train_members(
+    kinds: tuple[tuple[Kind, ...], tuple[Kind, ...]],
+    dataset: GraphDataset,
+    targets: npt.NDArray[Any],
+    folds: npt.NDArray[np.int64],
+    skill: Callable[[FloatArray], float],
+    least: float,
+    *,
+    seed: int,
+    jobs: int,
+    deadline: float | None,
+    progress: Progress | None,
+) -> tuple[tuple[Juror, ...], tuple[Juror, ...]] | str:
+    """Members that choose and members that report, those that do more than guess; or why there are none.
+
+    Args:
+        kinds: Kinds that choose, and kinds that report.
+        dataset: The graphs.
+        targets: What they are trained on, `[n]`.
+        folds: The part of the data that each graph belongs to, `[n]`.
+        skill: How good answers out of fold are.
+        least: Skill below which a member only guesses.
+        seed: Of the trees.
+        jobs: Copies trained at a time; members do not depend on it.
+        deadline: When to give up, in seconds of `time.monotonic`.
+        progress: Called after each member.
+    """
+    batch, members = GraphBatch.from_graphs(dataset.graphs), list[Juror]()
+    together = (*kinds[0], *kinds[1])
     counts = {
         radius: NeighbourhoodCounts.of(batch, radius, rings=not dataset.is_molecular)
-        for radius in sorted({kind.radius for kind in kinds})
+        for radius in sorted({kind.radius for kind in together})
     }
     tables = {radius: known.count(batch) for radius, known in counts.items()}
-    members = []
-    for place, kind in enumerate(kinds):
+    for place, kind in enumerate(together):
         if deadline is not None and time.monotonic() > deadline:
-            return None, "There is no jury: there was no time to train it."
-        models = train_copies(kind, tables[kind.radius], accepted, folds, seed + place, jobs)
+            return "There is no jury: there was no time to train it."
+        models = train_copies(kind, tables[kind.radius], targets, folds, seed + place, jobs)
         unseen = answer_by_fold(models, tables[kind.radius], folds)
-        right = (unseen > 0.5) == accepted
-        balanced = float(np.mean([right[accepted].mean(), right[~accepted].mean()]))
-        members.append(
-            Juror(
-                name=kind.name,
-                counts=counts[kind.radius],
-                models=models,
-                unseen=unseen,
-                balanced_accuracy=balanced,
-            )
-        )
+        members.append(Juror(name=kind.name, counts=counts[kind.radius], models=models, unseen=unseen, skill=skill(unseen)))  # fmt: skip
         if progress is not None:
-            progress("training the jury", len(members), len(kinds), f"{kind.name}: {balanced:.2f}")
-    by_chance = float(np.sqrt(0.25 / accepted.sum() + 0.25 / (~accepted).sum())) / 2  # standard deviation of a guess
-    least = max(LEAST_BALANCED, 0.5 + 3 * by_chance)
-    heard = [member.balanced_accuracy >= least for member in members]
-    choosing = tuple(member for member, is_heard in zip(members[: len(CHOOSING)], heard, strict=False) if is_heard)
-    reporting = tuple(
-        member for member, is_heard in zip(members[len(CHOOSING) :], heard[len(CHOOSING) :], strict=True) if is_heard
+            progress("training the jury", len(members), len(together), f"{kind.name}: {members[-1].skill:.2f}")
+    chose, report = (
+        tuple(member for member in some if member.skill >= least)
+        for some in (members[: len(kinds[0])], members[len(kinds[0]) :])
     )
-    if not choosing or not reporting:
-        best = max(member.balanced_accuracy for member in members)
-        return None, (
-            f"There is no jury: models of other kinds only guess (balanced accuracy on unseen graphs at most {best:.2f}, a coin has 0.50)."
-        )
-    jury = Jury(choosing=choosing, reporting=reporting, folds=folds, accepted=accepted)
-    return jury, jury.sentence
+    if chose and report:
+        return chose, report
+    best = max(member.skill for member in members)
+    return f"There is no jury: models of other kinds only guess what unseen graphs are (at most {best:.2f}, where {least:.2f} is needed)."
 
 
 def train_copies(
@@ -361,7 +388,7 @@ def stratified_folds(accepted: npt.NDArray[np.bool_], rng: np.random.Generator) 
 
 
 def ask_members(members: Sequence[Juror], batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
-    """Probability of accept according to each member, `[B, m]`; counts that several need are made once."""
+    """Answer of each member, `[B, m]`; counts that several need are made once."""
     if len(folds) != len(batch):
         raise InputError(f"folds must be one per graph, {len(batch)} (got {len(folds)})")
     said = np.zeros((len(batch), len(members)))
@@ -378,7 +405,7 @@ def ask_members(members: Sequence[Juror], batch: GraphBatch, folds: npt.NDArray[
 
 
 def answer_by_fold(models: Sequence[Any], table: npt.NDArray[np.float32], folds: npt.NDArray[np.int64]) -> FloatArray:
-    """Probability of accept of each row by the copy that was not trained on its part, `[B]`."""
+    """Answer for each row by the copy that was not trained on its part, `[B]`."""
     said = np.zeros(len(table))
     for fold, model in enumerate(models):
         rows = np.flatnonzero(folds == fold)

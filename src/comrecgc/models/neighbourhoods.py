@@ -78,6 +78,28 @@ class NeighbourhoodCounts:
         return np.concatenate(parts, axis=1)
 
 
+class Likeness:
+    """How alike graphs are: shared neighbourhoods of radius 0 to 2, each counted once, by all that either has (Tanimoto).
+
+    Args:
+        batch: The graphs.
+    """
+
+    def __init__(self, batch: GraphBatch) -> None:
+        from scipy.sparse import csr_matrix
+
+        owner = np.tile(batch.graph_of_node(), 3)
+        _, column = np.unique(np.concatenate(list(node_colours(batch, 2))), return_inverse=True)
+        self._sets = csr_matrix((np.ones(len(owner), np.float32), (owner, column)), (len(batch), column.max() + 1))
+        self._sets.data[:] = 1
+        self._sizes = np.diff(self._sets.indptr)
+
+    def between(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Likeness of some graphs to others, by their places, `[F, S]`."""
+        shared = (self._sets[first] @ self._sets[second].T).toarray().astype(np.float64)
+        return np.asarray(shared / (self._sizes[first][:, None] + self._sizes[second][None] - shared))
+
+
 def node_colours(batch: GraphBatch, radius: int) -> Sequence[KeyArray]:
     """Hash of the neighbourhood of every node at radius 0, 1, …, `[N]` each.
 

@@ -1,14 +1,13 @@
 """A jury for numbers: linear models and trees on counts of neighbourhoods that predict a measured number, each cross-fitted.
 
-What a change does is the difference of two answers of the same copies, none of which was trained on the graph that is changed. How sure that is follows from
+What a change does is the difference of two answers of the same copies, none of which was trained on the graph that is changed. How far that is off follows from
 measured pairs: graphs of the table that differ by one change.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,103 +18,151 @@ from comrecgc.data import Goal, GraphDataset
 from comrecgc.graphs import GraphBatch
 from comrecgc.models.classifier import Classifier
 from comrecgc.models.jury import (
+    BOOSTING,
+    NUM_FOLDS,
     FloatArray,
-    Juror,
+    Jury,
     JuryReport,
-    Kind,
-    answer_by_fold,
     ask_members,
+    linear_kind,
     stratified_folds,
-    train_copies,
+    train_members,
+    tree_kind,
 )
-from comrecgc.models.neighbourhoods import NeighbourhoodCounts
+from comrecgc.models.neighbourhoods import Likeness
 from comrecgc.run import Progress
+
+IntArray = npt.NDArray[np.int64]
 
 LEAST_SHARE = 0.05
 """Share of the variance of unseen numbers below which a member only guesses, and is not heard."""
 
 _LEAST_GRAPHS = 40
-_TREES = 60
-_COLUMNS = 0.3  # share that a split of a tree looks at
-
-
-def _ridge(_: int) -> Any:
-    from sklearn.linear_model import Ridge
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler
-
-    return make_pipeline(MaxAbsScaler(), Ridge(alpha=1.0))
-
-
-def _trees(name: str) -> Callable[[int], Any]:
-    def make(seed: int) -> Any:
-        from sklearn import ensemble
-
-        return getattr(ensemble, name)(_TREES, max_features=_COLUMNS, random_state=seed)
-
-    return make
-
-
-def _boosted(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    return HistGradientBoostingRegressor(
-        max_iter=80, learning_rate=0.15, max_leaf_nodes=15, min_samples_leaf=5, random_state=seed
-    )
-
+_FOREST: dict[str, Any] = {"n_estimators": 60, "max_features": 0.3}
+_MOST_PAIRS = 150  # of a rule that are weighed
+_LEVELS = np.linspace(0.0025, 0.9975, 200)
 
 CHOOSING = (
-    Kind("ridge regression of wider neighbourhoods", 2, _ridge),
-    Kind("random forest", 1, _trees("RandomForestRegressor")),
-    Kind("boosted trees", 1, _boosted),
+    linear_kind("ridge regression of wider neighbourhoods", 2, "Ridge", alpha=1.0),
+    tree_kind("random forest", 1, "RandomForestRegressor", **_FOREST),
+    tree_kind("boosted trees", 1, "HistGradientBoostingRegressor", max_iter=80, **BOOSTING),
 )
 """Kinds that estimate every change, by which recourses are chosen."""
 
 REPORTING = (
-    Kind("ridge regression", 1, _ridge),
-    Kind("extra trees of wider neighbourhoods", 2, _trees("ExtraTreesRegressor")),
+    linear_kind("ridge regression", 1, "Ridge", alpha=1.0),
+    tree_kind("extra trees of wider neighbourhoods", 2, "ExtraTreesRegressor", **_FOREST),
 )
 """Kinds that take no part in any choice, and are asked about what is shown."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NumberJury:
+class EffectModel:
+    """How predictions and measured pairs of a rule together say what it does to a number.
+
+    A measured change is the predicted one times `weight`, plus an effect of the rule, plus an error. Effects of a rule in two graphs go together by the likeness of the graphs: pairs of one series say one thing, and say little of other series.
+
+    Args:
+        weight: What a predicted change is multiplied by.
+        return_share: How much of the difference between a graph's own measurement and its prediction goes back when it is changed: that is no effect of a rule.
+        strength: Variance of effects of rules, in variances of errors.
+        shared: Share of that variance which graphs have in common however unlike they are.
+        seen: The weight in pairs of which one graph was seen in training, by which what they leave unexplained is told.
+        errors: Quantiles of measured changes about predicted ones, increasing.
+    """
+
+    weight: float = 1.0
+    return_share: float = 0.0
+    seen: float = 1.0
+    strength: float = 0.3
+    shared: float = 0.3
+    errors: FloatArray = field(default_factory=lambda: np.zeros(1))
+
+    def likely(self, surplus: FloatArray, variance: FloatArray | float | None = None) -> FloatArray:
+        """How likely changes that are expected to exceed the goal by `surplus` reach it, `[B]`; `variance` is what pairs leave of that of the rule's effect."""
+        left = self.strength if variance is None else variance
+        scale = np.sqrt((1 + left) / (1 + self.strength))
+        levels = np.linspace(0, 1, len(self.errors) + 2)[1:-1]
+        return np.asarray(1 - np.interp(-surplus / scale, self.errors, levels, left=0.0, right=1.0))
+
+    def surplus(self, likely: FloatArray) -> FloatArray:
+        """What `likely` was asked about without pairs, `[B]`."""
+        return -np.interp(1 - likely, np.linspace(0, 1, len(self.errors) + 2)[1:-1], self.errors)
+
+    def effect(self, rest: FloatArray, among: FloatArray, across: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Effect of a rule in some graphs, and its variance in variances of errors, `[Q]` each.
+
+        Args:
+            rest: What measured pairs of the rule leave unexplained, `[P]`.
+            among: Likeness of their graphs to each other, `[P, P]`.
+            across: Likeness of the other graphs to these, `[Q, P]`.
+        """
+        near, far = (self.strength * (self.shared + (1 - self.shared) * likeness**2) for likeness in (among, across))
+        solved = np.linalg.solve(near + np.eye(len(rest)), np.c_[rest, far.T])
+        return far @ solved[:, 0], self.strength - (far * solved[:, 1:].T).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeasuredGraphs:
+    """Graphs that were measured, with what models say of them.
+
+    Args:
+        values: Their numbers, `[n]`.
+        answers: Their numbers according to copies that lack each part of the data, `[NUM_FOLDS, n]`.
+        folds: The part that each belongs to, `[n]`; -1 for graphs that no copy was trained on.
+        likeness: How alike they are.
+    """
+
+    values: FloatArray
+    answers: FloatArray
+    folds: npt.NDArray[np.int64]
+    likeness: Likeness
+
+    def changes(self, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+        """Predicted change of pairs and the surprise of the first number, `[P]` each, by copies that lack either; and which pairs no such copy was trained on."""
+        one, two = self.folds[first], self.folds[second]
+        one, two = np.where(one < 0, two, one), np.where(two < 0, one, two)
+        before, after = ((self.answers[one, graphs] + self.answers[two, graphs]) / 2 for graphs in (first, second))
+        return after - before, self.values[first] - before, one == two
+
+    def unexplained(self, first: IntArray, second: IntArray, model: EffectModel) -> FloatArray:
+        """What a model leaves of measured changes, `[P]`."""
+        predicted, _, unseen = self.changes(first, second)
+        return np.asarray(
+            self.values[second] - self.values[first] - np.where(unseen, model.weight, model.seen) * predicted
+        )
+
+    def effect(
+        self, pairs: Sequence[tuple[int, int]], graphs: IntArray, model: EffectModel
+    ) -> tuple[FloatArray, FloatArray]:
+        """Effect of a rule in some graphs besides what is predicted, and its variance, `[Q]` each, from its measured pairs."""
+        pairs = pairs[:: -(-len(pairs) // _MOST_PAIRS)] if pairs else ()
+        first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+        between = self.likeness.between
+        return model.effect(self.unexplained(first, second, model), between(first, first), between(graphs, first))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NumberJury(Jury):
     """Members that choose and members that report, about numbers.
 
     Args:
-        choosing: Members by which recourses are chosen.
-        reporting: Members that take no part in a choice.
-        folds: The part of the data that each graph belongs to, `[n]`.
-        values: The measured numbers, `[n]`.
         goal: What is to become of them.
-        noise: Standard deviation of a measured change about what the jury predicts.
-        prior: Measured pairs that the jury's estimate weighs as much as.
-        return_share: How much of what a graph's own number exceeds its prediction by goes when it is changed.
-        guests: Models that the user brings; none for numbers.
+        effects: How predictions and measured pairs are put together.
+        measured: The graphs that it was trained on; None before pairs are looked for.
     """
 
-    choosing: tuple[Juror, ...]
-    reporting: tuple[Juror, ...]
-    folds: npt.NDArray[np.int64]
-    values: FloatArray
     goal: Goal
-    noise: float = 1.0
-    prior: float = 10.0
-    return_share: float = 0.0
-    guests: tuple[Classifier, ...] = ()
-
-    def spread(self, places: npt.NDArray[np.int64], total: int) -> NumberJury:
-        """The same for a sample of a larger dataset, whose graphs are known by their places in it."""
-        folds = np.zeros(total, np.int64)
-        folds[places] = self.folds
-        return replace(self, folds=folds)
+    effects: EffectModel = field(default_factory=EffectModel)
+    measured: MeasuredGraphs | None = None
 
     @cached_property
     def weights(self) -> tuple[FloatArray, FloatArray]:
         """Weight of each member that chooses, and that reports: none negative, and those that fit the answers out of fold best."""
-        return tuple(
-            _weights([member.unseen for member in members], self.values) for members in (self.choosing, self.reporting)
-        )  # type: ignore[return-value]
+        ours, theirs = (
+            _weights([member.unseen for member in members], self.targets) for members in (self.choosing, self.reporting)
+        )
+        return ours, theirs
 
     def numbers(self, batch: GraphBatch, folds: npt.NDArray[np.int64], *, reporting: bool = False) -> FloatArray:
         """The number of each graph according to the members that choose, or to those that report, `[B]`."""
@@ -123,47 +170,65 @@ class NumberJury:
         weights = self.weights[int(reporting)]
         return np.asarray(ask_members(members, batch, folds) @ weights[:-1] + weights[-1])
 
-    @cached_property
-    def unseen(self) -> FloatArray:
-        """Number of every graph of the data by copies that were not trained on it, `[n]`."""
-        weights = self.weights[0]
-        return np.asarray(np.stack([member.unseen for member in self.choosing], axis=1) @ weights[:-1] + weights[-1])
+    def answers(self, batch: GraphBatch) -> FloatArray:
+        """The number of each graph according to the copies that lack each part of the data, `[NUM_FOLDS, B]`."""
+        return np.stack([self.numbers(batch, np.full(len(batch), fold)) for fold in range(NUM_FOLDS)])
 
-    def likely(self, before: FloatArray, after: FloatArray) -> FloatArray:
-        """How likely a change of the number reaches the goal, `[B]`."""
-        from scipy.special import ndtr
+    def effect(self, pairs: Sequence[tuple[int, int]], indices: IntArray) -> tuple[FloatArray, FloatArray]:
+        """What measured pairs of a rule add to its predicted change in graphs of the data, and the variance that they leave, `[Q]` each."""
+        if self.measured is None:
+            return np.zeros(len(indices)), np.full(len(indices), self.effects.strength)
+        return self.measured.effect(pairs, self._studied(indices), self.effects)
 
-        return np.asarray(ndtr(self.goal.surplus(before, after) / self.noise))
+    def num_series(self, pairs: Sequence[tuple[int, int]]) -> float:
+        """Pairs that are unlike each other: those of one series count as one."""
+        assert self.measured is not None
+        first = np.array(pairs, np.int64).reshape(-1, 2)[:, 0]
+        return float((1 / (self.measured.likeness.between(first, first) ** 2).sum(axis=1)).sum())
 
-    def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64], before: FloatArray) -> FloatArray:
-        """How likely each graph reaches the goal, by the members that choose, `[B]`; `before` is their number of what each was made from."""
-        return self.likely(before, self.numbers(batch, folds))
+    def _studied(self, indices: IntArray) -> IntArray:
+        return indices if self.places is None else self.places[indices]
+
+    def surplus(self, before: FloatArray, after: FloatArray) -> FloatArray:
+        """By how much each change of what is predicted is expected to exceed the goal, `[B]`."""
+        return self.goal.surplus(before, before + self.effects.weight * (after - before))
+
+    def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64], starts: FloatArray | None = None) -> FloatArray:
+        """How likely each graph reaches the goal, by the members that choose, `[B]`; `starts` are their numbers of what each was made from."""
+        assert starts is not None
+        return self.effects.likely(self.surplus(starts, self.numbers(batch, folds)))
 
     def report(
-        self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = ()
-    ) -> JuryReport:
-        """What is to be said of results that are shown; `others` know classes alone, and are not asked."""
+        self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = (), known: FloatArray | None = None
+    ) -> JuryReport:  # fmt: skip
+        """What is to be said of results that are shown; `others` know classes alone, and are not asked.
+
+        Args:
+            before: The inputs.
+            after: What each became.
+            folds: The part of the data that each belongs to, `[B]`.
+            others: Not asked.
+            known: What measured pairs add to the predicted change and the variance that they leave, `[B, 2]`; None without pairs.
+        """
         del others
-        ours, theirs = (
-            self.likely(self.numbers(before, folds, reporting=who), self.numbers(after, folds, reporting=who))
-            for who in (False, True)
-        )
-        expected = 2 * ours * theirs / np.maximum(ours + theirs, 1e-9)
+        added, variance = (0.0, None) if known is None else known.T
+        said = []
+        for who in (False, True):
+            numbers = (self.numbers(batch, folds, reporting=who) for batch in (before, after))
+            surplus = self.surplus(*numbers) + self.goal.sign * added
+            said.append(self.effects.likely(surplus, variance))
+        expected = 2 * said[0] * said[1] / np.maximum(said[0] + said[1], 1e-9)
         earlier, later = ask_members(self.reporting, before, folds), ask_members(self.reporting, after, folds)
-        heard = np.ones_like(earlier, dtype=bool)
         agree = np.stack([self.goal.surplus(earlier[:, k], later[:, k]) >= 0 for k in range(earlier.shape[1])], axis=1)
-        return JuryReport(expected, heard=heard, agree=agree)
+        return JuryReport(expected, heard=np.ones_like(agree), agree=agree)
 
     @property
     def sentence(self) -> str:
         """The jury in one sentence."""
-
-        def named(members: Sequence[Juror]) -> str:
-            return ", ".join(f"{member.name} ({member.balanced_accuracy:.2f})" for member in members)
-
+        low, high = np.quantile(self.effects.errors, (0.25, 0.75))
         return (
-            f"A jury of other kinds of model predicts the numbers too (share of the variance of unseen ones): {named(self.choosing)} choose; "
-            f"{named(self.reporting)} took no part and report. Measured changes lie {self.noise:.2g} about what it predicts."
+            f"A jury of other kinds of model predicts the numbers too (share of the variance of unseen ones): {self.named_members}. "
+            f"Half of the measured changes lie {low:+.2g} to {high:+.2g} about what it predicts."
         )
 
 
@@ -191,30 +256,17 @@ def train_number_jury(
         return None, "There is no jury: the graphs have no numbers to train it on."
     if len(values) < _LEAST_GRAPHS:
         return None, f"There is no jury: it needs {_LEAST_GRAPHS} graphs with numbers (got {len(values)})."
-    folds = stratified_folds(values > np.median(values), np.random.default_rng([seed, 40]))
-    batch = GraphBatch.from_graphs(dataset.graphs)
-    kinds, members = (*CHOOSING, *REPORTING), []
-    tables = {radius: NeighbourhoodCounts.of(batch, radius) for radius in (1, 2)}
-    counted = {radius: counts.count(batch) for radius, counts in tables.items()}
-    for place, kind in enumerate(kinds):
-        if deadline is not None and time.monotonic() > deadline:
-            return None, "There is no jury: there was no time to train it."
-        models = train_copies(kind, counted[kind.radius], values, folds, seed + place, jobs)
-        unseen = answer_by_fold(models, counted[kind.radius], folds)
-        share = 1 - float(((unseen - values) ** 2).mean() / max(float(values.var()), 1e-12))
-        members.append(
-            Juror(name=kind.name, counts=tables[kind.radius], models=models, unseen=unseen, balanced_accuracy=share)
-        )
-        if progress is not None:
-            progress("training the jury", len(members), len(kinds), f"{kind.name}: {share:.2f}")
-    choosing, reporting = (
-        tuple(member for member in some if member.balanced_accuracy >= LEAST_SHARE)
-        for some in (members[: len(CHOOSING)], members[len(CHOOSING) :])
-    )
-    if not choosing or not reporting:
-        return None, "There is no jury: models of other kinds only guess the numbers of unseen graphs."
-    jury = NumberJury(choosing=choosing, reporting=reporting, folds=folds, values=values, goal=goal)
-    jury = replace(jury, noise=float(np.std(jury.unseen - values)) or 1.0)
+    folds, variance = stratified_folds(values > np.median(values), np.random.default_rng([seed, 40])), values.var()
+    members = train_members(
+        (CHOOSING, REPORTING), dataset, values, folds, lambda unseen: 1 - float(((unseen - values) ** 2).mean() / max(variance, 1e-12)), LEAST_SHARE,
+        seed=seed, jobs=jobs, deadline=deadline, progress=progress,
+    )  # fmt: skip
+    if isinstance(members, str):
+        return None, members
+    jury = NumberJury(choosing=members[0], reporting=members[1], folds=folds, targets=values, goal=goal)
+    weights = jury.weights[0]
+    unseen = np.stack([member.unseen for member in jury.choosing], axis=1) @ weights[:-1] + weights[-1]
+    jury = replace(jury, effects=EffectModel(errors=np.quantile(values - unseen, _LEVELS)))
     return jury, jury.sentence
 
 

@@ -133,9 +133,11 @@ def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
     always = Always(1.0, dataset().num_labels)
     some = ChangeScorer(inputs=dataset().graphs[:4], vocabulary=scorer().vocabulary)
     singles, looked = some.changes(Oracle(classifier=always)), permission()
-    whole = permitted_rows(singles, (), some, permission=looked, most_rules=100, deadline=time.monotonic() + 1000)
+    whole = permitted_rows(singles, (), some, permits=looked.allowed, most_rules=100, deadline=time.monotonic() + 1000)
     assert whole[0].accepted.any()
-    none, _, late = permitted_rows(singles, (), some, permission=looked, most_rules=100, deadline=time.monotonic() - 1)
+    none, _, late = permitted_rows(
+        singles, (), some, permits=looked.allowed, most_rules=100, deadline=time.monotonic() - 1
+    )
     assert not none.accepted.any()
     assert late.tolist() == [0, 1, 2, 3]
 
@@ -153,7 +155,7 @@ def test_the_table_is_as_if_all_results_were_looked_at() -> None:
         replace(it, goal=np.where(it.accepted, goal, np.nan), margin=np.where(it.accepted, goal, np.nan))
         for it in (every, eager)
     )
-    lazy, _, late = permitted_rows(every, (), some, permission=looked, most_rules=60)
+    lazy, _, late = permitted_rows(every, (), some, permits=looked.allowed, most_rules=60)
     assert not len(late)
     wanted, got = (
         tabulate(it, (), some, np.zeros(12), oracle=Oracle(classifier=always), most_rules=60) for it in (eager, lazy)

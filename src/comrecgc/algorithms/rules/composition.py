@@ -340,7 +340,7 @@ class CompositeSearch:
         if self.oracle.permission is None:
             return made, pair
         likely = np.flatnonzero(made.margin > ACCEPTED)
-        allowed, late = self.oracle.permission.allowed(
+        allowed, late = self.oracle.permits(
             self.scorer, made.input[likely], self.singles.change[made.part[likely], 0],
             deadline=self.deadline, progress=self.watch,
         )  # fmt: skip

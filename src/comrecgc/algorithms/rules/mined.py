@@ -150,12 +150,13 @@ def mine_rules(
     singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, permit=False)
     chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     definite, total, late = None if chemistry is None else chemistry.aromatic, len(rejects), np.zeros(0, np.int32)
-    permit: dict[str, Any] = {"permission": oracle.permission, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress}  # fmt: skip
+    permit: dict[str, Any] = {"permits": oracle.permits, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress}  # fmt: skip
     if oracle.permission is not None:
         singles, _, late = permitted_rows(singles, (), scorer, **permit)
     if 0 < len(late) < total:
         tried = np.setdiff1d(np.arange(total), late)
         rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)
+        permit["permits"] = oracle.permits
         scorer, base, counting = replace(scorer, inputs=rejects.graphs), base[tried], counting[tried]
     most_changes = most_changes_of(task.algorithm, singles, chemistry)
     composites, complete = CompositeSearch(
@@ -231,10 +232,11 @@ def oracle_of(
         classifier=classifier, panel=panel, confirm=confirm, needed=len(panel) if unanimous else None,
         permission=permission_of(task.algorithm, plausibility.ladder, chosen=chosen),
         jury=jury, folds=None if jury is None else jury.folds[rejects.indices], starts=_starts(jury, rejects),
+        least_truth=_SHOWN_TRUTH if isinstance(jury, NumberJury) and task.algorithm.wishes().min_truth else 0,
     )  # fmt: skip
 
 
-def _starts(jury: Jury | NumberJury | None, rejects: Rejects) -> npt.NDArray[np.float64] | None:
+def _starts(jury: Jury | None, rejects: Rejects) -> npt.NDArray[np.float64] | None:
     """Number of each input as it is, according to a jury of numbers."""
     if not isinstance(jury, NumberJury):
         return None
@@ -295,9 +297,7 @@ MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""
 
 _INPUTS_AT_ONCE = 128
-_SHOWN_TRUTH = (
-    50  # percent that the jury must give a result of an archive for rdkit to look at it; the others are not shown
-)
+_SHOWN_TRUTH = 50  # percent that the jury must give a result of an archive, or of numbers, for rdkit to look at it; the others are not shown
 _PLACED_INPUTS, _PLACED_SITES = 100, 200  # inputs in which the places of a rule are counted, and most places of one
 
 
@@ -323,7 +323,7 @@ def count_rules_exactly(
         progress: Called as work proceeds.
     """
     table, matcher = mined.table, PatternMatcher(mined.rejects.graphs)
-    is_late = oracle.permission is not None and not oracle.permission.chemistry.has_types
+    is_late = _looks_late(oracle)
     open_rows = [row for row in rows if is_late or not table.rules.exact[row]]
     parts: dict[int, Entries] = {}
     exact = table.rules.exact.copy()
@@ -366,7 +366,7 @@ def _count(
         entries = entries[np.array(same, bool)]
     asked = table.can_be_carried_out(row)
     permission = oracle.permission
-    if permission is not None and not permission.chemistry.has_types:  # mining did not ask it
+    if permission is not None and _looks_late(oracle):  # mining did not ask it about all
         looked = entries[~table.has_jury | (table.entries.truth[entries] >= _SHOWN_TRUTH)]
         change = table.entries.change[looked, : len(record.change)].astype(np.int32)
         permitted, late = permission.allowed(scorer, table.entries.input[looked], change, deadline=deadline)
@@ -411,6 +411,12 @@ def _count(
         truth=oracle.truth(scorer, new_inputs, new_changes[:, : len(record.change)].astype(np.int32)),
     )
     return Entries.concatenate([table.entries.take(entries), new]), shown, is_exact
+
+
+def _looks_late(oracle: Oracle) -> bool:
+    """Whether results are there that rdkit has not looked at: of archives, and those that pairs made likely."""
+    permission = oracle.permission
+    return permission is not None and (not permission.chemistry.has_types or oracle.least_truth > 0)
 
 
 def count_places(mined: MinedRules, rows: Sequence[int], oracle: Oracle) -> MinedRules:

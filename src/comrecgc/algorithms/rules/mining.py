@@ -19,7 +19,7 @@ from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, merged_nodes, room_for
 from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex
-from comrecgc.models import AdaptedClassifier, Classifier, GoalClassifier, Jury, NumberJury, log_odds
+from comrecgc.models import AdaptedClassifier, Classifier, GoalClassifier, Jury, log_odds
 from comrecgc.run import Progress
 from comrecgc.scoring import change_kernels, compiled_network, incremental_kernels
 
@@ -462,6 +462,7 @@ class Oracle:
         needed: Votes of the panel that decide; None for more than half.
         permission: Says which accepted results count at all; None for all.
         jury: Estimates which results come true; None where there is none.
+        least_truth: Percent that the jury must give a result for rdkit to look at it; 0 for all.
         folds: The part of the jury's data that each input belongs to, `[N]`.
         starts: Number of each input as it is, according to a jury of numbers, `[N]`.
         tally: Counts what the explained model is asked.
@@ -472,9 +473,10 @@ class Oracle:
     confirm: bool = False
     needed: int | None = None
     permission: MolecularPermission | None = None
-    jury: Jury | NumberJury | None = None
+    jury: Jury | None = None
     folds: npt.NDArray[np.int64] | None = None
     starts: FloatArray | None = None
+    least_truth: int = 0
     tally: Tally = field(default_factory=Tally)
 
     @property
@@ -526,7 +528,7 @@ class Oracle:
         late = np.zeros(0, np.int32)
         if permit and self.permission is not None:
             likely = np.flatnonzero(margin > ACCEPTED)
-            permitted, late = self.permission.allowed(
+            permitted, late = self.permits(
                 scorer, inputs[likely], changes[likely], deadline=deadline, progress=progress
             )
             margin[likely[~permitted]] = np.nan
@@ -537,6 +539,23 @@ class Oracle:
         goal = margin.copy()
         goal[rows] = np.minimum(margin[rows], said[len(self.panel) - self.majority])
         return Judgement(margin, goal, late)
+
+    def permits(
+        self,
+        scorer: ChangeScorer,
+        inputs: IntArray,
+        changes: IntArray,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[npt.NDArray[np.bool_], IntArray]:
+        """As `MolecularPermission.allowed`; results that the jury does not expect are not looked at, since they do not count."""
+        assert self.permission is not None
+        looked, mask = np.arange(len(inputs)), np.ones(len(inputs), bool)
+        if self.least_truth:
+            looked = np.flatnonzero(self.truth(scorer, inputs, changes, progress) >= self.least_truth)
+        mask[looked], late = self.permission.allowed(scorer, inputs[looked], changes[looked], deadline=deadline, progress=progress)  # fmt: skip
+        return mask & ~np.isin(inputs, late), late
 
     def votes(self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray) -> npt.NDArray[np.int8]:
         """How many of the panel reject an input and accept what a row of changes makes of it, `[V]`; `NOT_ASKED` where there is no panel."""
@@ -578,12 +597,8 @@ class Oracle:
         def ask(block: tuple[int, int]) -> int:
             part = slice(int(bounds[block[0]]), int(bounds[block[1]]))
             batch = scorer.changed_inputs(rows[part, 0], rows[part, 1:].reshape(-1, *changes.shape[1:]))
-            if isinstance(jury, NumberJury):
-                assert self.starts is not None
-                likely = jury.truth(batch, folds[rows[part, 0]], self.starts[rows[part, 0]])
-            else:
-                likely = jury.truth(batch, folds[rows[part, 0]])
-            truth[part] = np.rint(100 * likely)
+            starts = None if self.starts is None else self.starts[rows[part, 0]]
+            truth[part] = np.rint(100 * jury.truth(batch, folds[rows[part, 0]], starts))
             return part.stop
 
         with ThreadPoolExecutor(scorer.jobs) as pool:

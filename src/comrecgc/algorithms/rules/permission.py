@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,12 +61,14 @@ class MolecularPermission:
         wishes: What a chemist wants.
         avoid_alerts: Whether a result may have no structural alert (`REACTIVE`) that the molecule had not before.
         keep_druglike: Whether properties of a result must stay in the range of drugs (`keeps_druglike`).
+        known: Molecules before with their alerts, by the identity of their graphs, which are kept.
     """
 
     chemistry: MolecularChemistry
     wishes: SmartsWishes = field(default_factory=SmartsWishes)
     avoid_alerts: bool = True
     keep_druglike: bool = False
+    known: dict[int, tuple[Any, frozenset[str], Graph]] = field(default_factory=dict, repr=False)
 
     def allowed(
         self,
@@ -129,8 +131,10 @@ class MolecularPermission:
             origin=np.asarray(origin, np.int64),
         )
         mask = self.chemistry.keeps_charge(changed)
-        old = sanitise(graph, names)
-        alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, REACTIVE))
+        if (key := id(graph)) not in self.known:
+            old = sanitise(graph, names)
+            self.known[key] = old, frozenset[str]() if old is None else frozenset(alerts_of(old, REACTIVE)), graph
+        old, alerts, _ = self.known[key]
         for k in np.flatnonzero(mask).tolist() if old is not None or self.wishes else ():
             after = batch[k]
             molecule = sanitise(after, names)

@@ -5,7 +5,7 @@ Everything else follows from it: the choice of rules, their statistics, a choice
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules.composition import ChangeRows
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, IntArray, Oracle
-from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.graphs import GraphBatch, NeighbourIndex
 from comrecgc.run import Progress
@@ -328,7 +327,7 @@ def permitted_rows(
     composites: Sequence[ChangeRows],
     scorer: ChangeScorer,
     *,
-    permission: MolecularPermission,
+    permits: Callable[..., tuple[npt.NDArray[np.bool_], IntArray]],
     most_rules: int,
     least_inputs: int = 2,
     definite: npt.NDArray[np.bool_] | None = None,
@@ -345,7 +344,7 @@ def permitted_rows(
         singles: Single changes, scored.
         composites: Several made together.
         scorer: What they were mined with.
-        permission: Says which results count.
+        permits: Says which results count, as `Oracle.permits`.
         most_rules: Rules that the table keeps.
         least_inputs: As in `tabulate`.
         definite: As in `tabulate`.
@@ -371,7 +370,7 @@ def permitted_rows(
             return singles, composites, late if num_rounds == 1 else late[:0]
         for num in np.unique(num_parts[asked]).tolist():
             some = asked[num_parts[asked] == num]
-            allowed, untried = permission.allowed(
+            allowed, untried = permits(
                 scorer, inputs[some], singles.change[part[some, :num], 0], deadline=deadline, progress=progress
             )
             goal[some[~allowed]] = np.nan
