@@ -464,3 +464,30 @@ def test_ctrl_c_is_heard_while_rdkit_matches() -> None:
             time.sleep(0.2)
             other.send_signal(signal.SIGINT)
             assert b"KeyboardInterrupt" in other.communicate(timeout=60)[1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "goal", "word"),
+    [
+        (["5", "6", "inactive", "7"], ("--raise", 0.5), "line 4"),
+        (["5", "6", ">10000", "7"], ("--raise", 0.5), "--skip-bad"),
+        (["5", "6", "6.5", "7"], ("--to", 9), "5 to 7"),
+        (["5", "6", "6.5", "7"], ("--raise", 3), "5 to 7"),
+        (["5", "6", "6.5", "7"], ("--to", 5), "already"),
+        (["5", "6", "6.5", "7"], ("--to", 8, "--accept", "lower"), "already"),
+        (["5", "6", "6.5", "120", "7"], ("--raise", 0.5), "mix"),
+        (["5", "6", "6.5", "7"], ("--raise", -1), "above 0"),
+        (["5", "6", "6.5", "7"], ("--raise", 0.5, "--lower", 0.5), "2 of them"),
+    ],
+)
+def test_bad_numbers_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cells: list[str], goal: tuple[Any, ...], word: str
+) -> None:  # fmt: skip
+    path = tmp_path / "numbers.csv"
+    path.write_text("smiles,pKi\n" + "".join(f"{'C' * (k + 1)}O,{cell}\n" for k, cell in enumerate(cells)))
+    options = ("--dataset", path, "--target", "pKi", *goal, "--out", tmp_path / "out")
+    assert run(monkeypatch, "explain", *options) == 2
+    said = capsys.readouterr()
+    assert len((said.err or said.out).strip().splitlines()) == 1
+    assert word in said.err + said.out
+    assert not (tmp_path / "out").exists()

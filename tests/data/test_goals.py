@@ -69,6 +69,8 @@ def test_a_molecule_measured_twice_has_the_mean(tmp_path: Path) -> None:
         (["5", "6", "6.5", "7"], {"to": 9.0}, "5 to 7"),
         (["5", "6", "6.5", "7"], {"raise_by": 3.0}, "5 to 7"),
         (["5", "6", "6.5", "7", "1200"], {"raise_by": 0.5}, "mix"),
+        (["5", "6", "6.5", "7", "18", "100", "7.2"], {"raise_by": 0.5}, "mix"),
+        (["5", "6", "18", "100", "2000", "350"], {"raise_by": 0.5}, "mix"),
     ],
 )
 def test_bad_numbers_are_one_line(tmp_path: Path, cells: list[str], goal: dict[str, float], words: str) -> None:
@@ -84,7 +86,9 @@ def test_bounds_can_be_skipped(tmp_path: Path) -> None:
 
 def test_concentrations_alone_are_no_mix(tmp_path: Path) -> None:
     cells = ["0.5", "12", "90", "200", "1000", "20000", "5", "800"]
-    assert len(from_smiles_table(table(tmp_path, cells), target="pKi", lower_by=100)) == 8
+    path = table(tmp_path, cells)
+    path.write_text(path.read_text().replace("pKi", "Ki"))
+    assert len(from_smiles_table(path, target="Ki", lower_by=100)) == 8
 
 
 @pytest.mark.parametrize(("cell", "number"), [(" 5.2 ", 5.2), ("5,2", 5.2), ("1e-9", 1e-9), ("-3", -3.0)])

@@ -18,8 +18,9 @@ from comrecgc.errors import InputError
 FloatArray = npt.NDArray[np.float64]
 
 _QUALIFIED = re.compile(r"\s*[<>≤≥~]")
-_LOGARITHM = 15.0  # logarithms of concentrations are below it,
+_LOGARITHMS = (2.0, 15.0)  # between which those of concentrations lie,
 _LINEAR = 50.0  # and concentrations in nM mostly above that
+_LOGARITHMIC = re.compile(r"(\b|_|\[)(p(Ki|Kd|IC50|EC50|AC50|XC50|Km)|log)", re.IGNORECASE)  # names of columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,12 +118,16 @@ def check_numbers(numbers: FloatArray, goal: Goal, column: str) -> None:
     if not len(numbers):
         return
     low, high = float(numbers.min()), float(numbers.max())
-    small, large = (numbers > 0) & (numbers < _LOGARITHM), numbers > _LINEAR
-    if large.any() and small.mean() > 0.5 and (small | large).mean() > 0.95:
+    small, large = (numbers > _LOGARITHMS[0]) & (numbers < _LOGARITHMS[1]), numbers > _LINEAR
+    # Concentrations alone spread over decades, of which many lie below the smallest logarithms.
+    is_mix = small.mean() > 0.5 and (numbers < _LOGARITHMS[0]).mean() < 0.05
+    if large.any() and small.any() and (is_mix or _LOGARITHMIC.search(column)):
         raise InputError(
-            f"column {column!r} seems to mix logarithms and concentrations: {int(small.sum())} numbers are below {_LOGARITHM:g}, {int(large.sum())} above "
-            f"{_LINEAR:g} (got {high:g} beside a median of {float(np.median(numbers)):g})"
+            f"column {column!r} seems to mix logarithms and concentrations: {int(small.sum())} numbers lie between {_LOGARITHMS[0]:g} and {_LOGARITHMS[1]:g}, "
+            f"{int(large.sum())} above {_LINEAR:g} (got {high:g} beside a median of {float(np.median(numbers)):g})"
         )
+    if not goal.is_relative and (goal.surplus(numbers, numbers) >= 0).all():
+        raise InputError(f"all molecules are at the goal already: column {column!r} has {low:g} to {high:g} (got {goal.amount:g})")  # fmt: skip
     reach = high - low if goal.is_relative else goal.amount
     if (goal.is_relative and goal.amount > reach) or (not goal.is_relative and not low <= goal.amount <= high):
         raise InputError(

@@ -466,6 +466,7 @@ class Oracle:
         folds: The part of the jury's data that each input belongs to, `[N]`.
         starts: Number of each input as it is, according to a jury of numbers, `[N]`.
         tally: Counts what the explained model is asked.
+        answers: What the jury said of changes, by the row of each.
     """
 
     classifier: Classifier
@@ -478,6 +479,7 @@ class Oracle:
     starts: FloatArray | None = None
     least_truth: int = 0
     tally: Tally = field(default_factory=Tally)
+    answers: dict[bytes, int] = field(default_factory=dict)
 
     @property
     def sees_graphs(self) -> bool:
@@ -493,7 +495,7 @@ class Oracle:
     def of_inputs(self, places: npt.NDArray[np.int64]) -> Oracle:
         """The same for some of the inputs."""
         starts = None if self.starts is None else self.starts[places]
-        return replace(self, folds=None if self.folds is None else self.folds[places], starts=starts)
+        return replace(self, folds=None if self.folds is None else self.folds[places], starts=starts, answers={})
 
     def log_odds(self, graphs: Sequence[Graph], base: FloatArray) -> FloatArray:
         """Log-odds of what counts, of graphs as they are; `base` are those of accept."""
@@ -590,22 +592,27 @@ class Oracle:
         if self.jury is None or self.folds is None or not len(inputs):
             return np.full(len(inputs), NOT_ASKED, np.int8)
         rows, place = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_inverse=True)
-        truth = np.zeros(len(rows), np.int8)
-        bounds = np.searchsorted(rows[:, 0], np.arange(len(scorer.inputs) + 1))
-        jury, folds = self.jury, self.folds
+        keys = [row.tobytes().rstrip(b"\xff") for row in rows.astype(np.int32)]  # without changes that are none
+        asked = np.array([key not in self.answers for key in keys], bool)
+        new = rows[asked]
+        bounds = np.searchsorted(new[:, 0], np.arange(len(scorer.inputs) + 1))
+        truth, jury, folds = np.zeros(len(new), np.int8), self.jury, self.folds
 
         def ask(block: tuple[int, int]) -> int:
             part = slice(int(bounds[block[0]]), int(bounds[block[1]]))
-            batch = scorer.changed_inputs(rows[part, 0], rows[part, 1:].reshape(-1, *changes.shape[1:]))
-            starts = None if self.starts is None else self.starts[rows[part, 0]]
-            truth[part] = np.rint(100 * jury.truth(batch, folds[rows[part, 0]], starts))
+            batch = scorer.changed_inputs(new[part, 0], new[part, 1:].reshape(-1, *changes.shape[1:]))
+            starts = None if self.starts is None else self.starts[new[part, 0]]
+            truth[part] = np.rint(100 * jury.truth(batch, folds[new[part, 0]], starts))
             return part.stop
 
         with ThreadPoolExecutor(scorer.jobs) as pool:
             for done in pool.map(ask, _blocks(bounds, _JUDGED)):
                 if progress is not None:
-                    progress("asking the jury", done, len(rows), "")
-        return truth[place.ravel()]
+                    progress("asking the jury", done, len(new), "")
+        self.answers.update(
+            zip((key for key, is_new in zip(keys, asked, strict=True) if is_new), truth.tolist(), strict=True)
+        )
+        return np.array([self.answers[key] for key in keys], np.int8)[place.ravel()]
 
 
 def _blocks(bounds: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
