@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MOST_CHANGES = 3
 """Changes of a rule at most."""
 
+_ONE, _SPREAD = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)  # tell the same change of different inputs apart
 _NEEDS_CONTEXT = (change_kernels.RELABEL, change_kernels.JOIN, change_kernels.CUT, change_kernels.REBOND)
 _LOOKED_AT = 12_000  # rules, those that turn the most inputs, of which the table keeps some
 WIDE = 2
@@ -336,7 +337,7 @@ def permitted_rows(
 ) -> tuple[Changes, list[ChangeRows], IntArray]:
     """What was mined, of which the rows that the table keeps are permitted, and the inputs that there was no time for.
 
-    Results are looked at one by one, which takes long. So only the best place of a rule in an input is, the next one where that is refused, and
+    Results are looked at one by one, which takes long. So only the best place of a rule in an input is, all others where that is refused, and
     only of rules that the table would keep; what takes the place of rules that lose too many is looked at in the next round. The table is the same as if
     all were looked at.
 
@@ -356,7 +357,8 @@ def permitted_rows(
     goal, inputs = (np.concatenate([getattr(each, name) for each in made]) for name in ("goal", "input"))
     part = np.concatenate([np.pad(it.part, [(0, 0), (0, MOST_CHANGES - it.part.shape[1])], constant_values=-1) for it in made])  # fmt: skip
     num_parts = (part >= 0).sum(axis=1)
-    seen, late, num_rounds = np.zeros(len(goal), bool), np.zeros(0, np.int32), 0
+    places = np.concatenate([each.key for each in made]) ^ (inputs.astype(np.uint64) + _ONE) * _SPREAD
+    seen, late, num_rounds, further = np.zeros(len(goal), bool), np.zeros(0, np.int32), 0, np.zeros(0, np.int64)
     while True:
         goals = np.split(goal, ends[:-1])
         singles = replace(singles, goal=goals[0], margin=np.where(np.isnan(goals[0]), np.nan, singles.margin))
@@ -364,7 +366,7 @@ def permitted_rows(
         rows, key, _, _, kept, _ = _usual_rules(
             singles, composites, scorer, len(scorer.inputs), most_rules, least_inputs, definite
         )
-        asked = np.unique(rows.row[np.isin(rows.key, key[kept])])
+        asked = np.union1d(rows.row[np.isin(rows.key, key[kept])], further)
         asked = asked[~seen[asked]]
         if len(late) or not len(asked):
             return singles, composites, late if num_rounds == 1 else late[:0]
@@ -377,6 +379,8 @@ def permitted_rows(
             late = np.union1d(late, untried).astype(np.int32)
         seen[asked] = True
         num_rounds += 1
+        further = np.flatnonzero((goal > ACCEPTED) & ~seen)
+        further = further[np.isin(places[further], places[asked[np.isnan(goal[asked])]])]
         if len(late):  # what takes the place of what was refused was not looked at
             singles = replace(singles, num_untried=singles.num_untried + int((goal[~seen] > ACCEPTED).sum()))
             goal[~seen] = np.nan
