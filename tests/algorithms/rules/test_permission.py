@@ -22,7 +22,7 @@ from comrecgc.algorithms.rules.table import permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.explanation import Explanation, load_explanation
-from comrecgc.graphs import Graph, Rung
+from comrecgc.graphs import Graph, GraphBatch, Rung
 from comrecgc.molecules import (
     BOND_NAMES,
     REACTIVE,
@@ -140,6 +140,39 @@ def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
     )
     assert not none.accepted.any()
     assert late.tolist() == [0, 1, 2, 3]
+
+
+class OddJury:
+    """Expects graphs of an odd number of nodes, and remembers how many it was asked about."""
+
+    asked = 0
+
+    def truth(self, batch: GraphBatch, folds: np.ndarray, starts: np.ndarray | None) -> np.ndarray:
+        assert starts is not None
+        assert len(starts) == len(folds) == len(batch)
+        self.asked += len(batch)
+        return np.where(batch.node_counts() % 2 == 1, 0.9, 0.1)
+
+
+def test_rdkit_looks_at_what_the_jury_expects_and_the_jury_is_asked_once() -> None:
+    some = ChangeScorer(inputs=dataset().graphs[:6], vocabulary=scorer().vocabulary)
+    singles = some.changes(Oracle(classifier=Always(1.0, dataset().num_labels)))
+    rows = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(singles.accepted))[:300])
+    inputs, changes, looked = singles.input[rows], singles.change[rows], permission(avoid_alerts=True)
+    jury: Any = OddJury()
+    oracle = Oracle(
+        classifier=Always(1.0, dataset().num_labels), permission=looked, jury=jury, folds=np.zeros(6, np.int64), starts=np.zeros(6), least_truth=50
+    )  # fmt: skip
+    mask, late = oracle.permits(some, inputs, changes)
+    odd = some.changed_inputs(inputs, changes).node_counts() % 2 == 1
+    every, _ = looked.allowed(some, inputs, changes)
+    assert not len(late)
+    assert not every[~odd].all()
+    assert mask.tolist() == (every | ~odd).tolist()
+    once = jury.asked
+    padded = np.concatenate([changes, np.full_like(changes, -1)], axis=1)
+    assert (oracle.truth(some, inputs, padded) == np.where(odd, 90, 10)).all()
+    assert jury.asked == once <= 300
 
 
 def test_the_table_is_as_if_all_results_were_looked_at() -> None:
