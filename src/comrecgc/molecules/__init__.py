@@ -39,7 +39,9 @@ from comrecgc.molecules.smiles import (
     is_valid_molecule,
     parse_molecule,
     read_smiles,
+    restore_stereo,
     sanitise,
+    stereo_of,
     to_rdkit,
     to_smiles,
 )
