@@ -119,7 +119,13 @@ def count_chosen(
         context: Time and progress.
     """
     deadline = context.clock.search_deadline(len(mined.rejects))
-    oracle = oracle_of(task, mined.rejects, classifier, plausibility, chosen=task.algorithm.keep_druglike)
+    oracle = oracle_of(
+        task,
+        mined.rejects,
+        classifier,
+        plausibility,
+        chosen=wishes_of(task, mined).min_truth > 0 or task.algorithm.keep_druglike,
+    )
     wishes = wishes_of(task, mined)
     most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
     graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()

@@ -24,10 +24,10 @@ from comrecgc.molecules.plausibility import (
     bonding_under,
     has_other_alerts,
     has_rdkit,
-    keeps_druglike,
     ladder_facts,
     ladder_from_facts,
     ladder_of,
+    num_strays,
     properties_of,
     property_changes,
 )

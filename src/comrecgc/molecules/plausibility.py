@@ -374,11 +374,11 @@ def properties_of(molecule: Mol) -> dict[str, float]:
     return {name: round(float(value), _DIGITS[name]) for name, value in values.items()}
 
 
-def keeps_druglike(before: Mol, after: Mol) -> bool:
-    """Whether no property of a molecule leaves the range of drugs, or, where it lay outside, comes farther from it."""
+def num_strays(before: Mol, after: Mol) -> int:
+    """How many properties of a molecule leave the range of drugs, or, where they lay outside, come farther from it."""
     was, now = properties_of(before), properties_of(after)
-    return all(
-        low <= now[name] <= high or max(low - now[name], now[name] - high) <= max(low - was[name], was[name] - high)
+    return sum(
+        max(low - now[name], now[name] - high) > max(low - was[name], was[name] - high, 0)
         for name, (low, high) in _DRUG_LIKE.items()
     )
 

@@ -33,7 +33,7 @@ from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
 from comrecgc.models import Classifier, Jury, NumberJury, log_odds
-from comrecgc.molecules import MolecularChemistry, bonding_under, has_rdkit
+from comrecgc.molecules import PROPERTIES, MolecularChemistry, bonding_under, has_rdkit
 from comrecgc.run import Progress, RunContext
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ MOST_ASKED = 60_000_000
 a minute each. A few graphs of some hundred nodes reach it, where any two nodes may be joined."""
 
 _SHARE_OF_SINGLES = 0.4  # of the time for the search that such a model is shown graphs with one change
+_WEIGHED_RULES, _WEIGHED_RESULTS = 200, 2  # whose properties are compared with those of drugs
 _TIMED = 64  # inputs on which its speed is measured
 
 
@@ -167,8 +168,22 @@ def mine_rules(
         singles, composites, scorer, base, oracle=oracle, most_rules=most_rules, definite=definite, progress=progress
     )
     table = replace(table, counts=replace(table.counts, num_out_of_time=total - len(rejects)))
+    if chemistry is not None and oracle.permission is not None and table.has_jury:
+        table = _with_strays(table, scorer, oracle.permission)
     mined = MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete and not len(late))
     return _exactly_applicable(mined, context.num_jobs)
+
+
+def _with_strays(table: RuleTable, scorer: ChangeScorer, permission: MolecularPermission) -> RuleTable:
+    """The same with the properties that rules lead out of the range of drugs: of those whose results are believed the most; others come after them."""
+    believed = np.bincount(table.entries.rule, np.maximum(table.entries.truth - 50.0, 0), minlength=len(table))
+    strays = np.full(len(table), len(PROPERTIES), np.int8)
+    for row in np.argsort(-believed, kind="stable")[:_WEIGHED_RULES].tolist():
+        entries = table.entries_of(row)
+        some = entries[np.linspace(0, len(entries) - 1, _WEIGHED_RESULTS).astype(np.int64)]
+        change = table.entries.change[some, : table.rules.num_changes[row]].astype(np.int32)
+        strays[row] = round(float(np.mean(permission.strays(scorer, table.entries.input[some], change))))
+    return replace(table, rules=replace(table.rules, strays=strays))
 
 
 def most_changes_of(rules: Rules, singles: Changes, chemistry: MolecularChemistry | None) -> int:

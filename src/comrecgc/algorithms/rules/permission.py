@@ -31,7 +31,7 @@ from comrecgc.molecules import (
     SmartsWishes,
     alerts_of,
     has_other_alerts,
-    keeps_druglike,
+    num_strays,
     sanitise,
 )
 from comrecgc.scoring import change_kernels
@@ -60,7 +60,7 @@ class MolecularPermission:
         chemistry: The chemistry of the data.
         wishes: What a chemist wants.
         avoid_alerts: Whether a result may have no structural alert (`REACTIVE`) that the molecule had not before.
-        keep_druglike: Whether properties of a result must stay in the range of drugs (`keeps_druglike`).
+        keep_druglike: Whether properties of a result must stay in the range of drugs (`num_strays`).
     """
 
     chemistry: MolecularChemistry
@@ -137,12 +137,21 @@ class MolecularPermission:
             mask[k] = (molecule is not None) or old is None
             if old is not None and molecule is not None:
                 mask[k] = not (self.avoid_alerts and has_other_alerts(molecule, alerts))
-                mask[k] = mask[k] and (not self.keep_druglike or keeps_druglike(old, molecule))
+                mask[k] = mask[k] and not (self.keep_druglike and num_strays(old, molecule))
             if mask[k] and self.wishes:
                 mask[k] = self.wishes.allows(
                     graph, _named(after, origin[batch.node_ptr[k] : batch.node_ptr[k + 1]]), names
                 )
         return mask
+
+    def strays(self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray) -> list[int]:
+        """How many properties of each changed molecule leave the range of drugs (`num_strays`); 0 where rdkit reads it not."""
+        found, names = [], self.chemistry.label_names
+        for place, change in zip(inputs.tolist(), changes, strict=True):
+            batch, _ = scorer.changed(place, change[None])
+            before, after = sanitise(scorer.inputs[place], names), sanitise(batch[0], names)
+            found.append(0 if before is None or after is None else num_strays(before, after))
+        return found
 
     def permits_results(self, graph: Graph, results: Sequence[Graph]) -> BoolArray:
         """Which molecules, kept atoms of which have the ids of those before, keep to the wishes."""
