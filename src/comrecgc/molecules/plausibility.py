@@ -138,6 +138,11 @@ class MolecularChemistry:
         """Which labels are carbons, `[L]`."""
         return np.array([atom_of(name).element == "C" for name in self.label_names], dtype=bool)
 
+    @cached_property
+    def halogens(self) -> BoolArray:
+        """Which labels are halogens, `[L]`."""
+        return np.array([atom_of(name).element in ("F", "Cl", "Br", "I") for name in self.label_names], dtype=bool)
+
     def _valences(self, name: str) -> tuple[int, ...]:
         """Bonds an atom can carry; a nitrogen whose charge no label says may have four."""
         allowed = atom_of(name).valences

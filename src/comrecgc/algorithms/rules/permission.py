@@ -102,7 +102,7 @@ class MolecularPermission:
             rows = order[bounds[i] : bounds[i + 1]]
             graph = scorer.inputs[i]
             if self.chemistry.has_types:
-                mask[rows] = self._keeps_bonds(graph, changes[rows], scorer.vocabulary.groups)
+                mask[rows] = self._can_be_made(graph, changes[rows], scorer.vocabulary.groups)
                 rows = rows[mask[rows]]
             if self.chemistry.has_types and not (self.wishes or self.keep_druglike):
                 rows = rows[self._in_doubt(graph, changes[rows], unusual, hetero)]
@@ -172,8 +172,12 @@ class MolecularPermission:
                 facts[1, place] |= is_alert(group, self.chemistry.label_names, on_aromatic=True)
         return facts
 
-    def _keeps_bonds(self, graph: Graph, changes: IntArray, groups: Sequence[Group]) -> BoolArray:
-        """Rows in which every group that is swapped leaves the bond it hangs on to the other, `[V]`."""
+    def _can_be_made(self, graph: Graph, changes: IntArray, groups: Sequence[Group]) -> BoolArray:
+        """Rows of changes that a chemist makes as such, `[V]`.
+
+        A group that is swapped leaves the bond it hangs on to the other. A carbon with several halogens loses them together. To an aliphatic carbon only
+        single atoms are attached: larger groups ask for another way to the molecule.
+        """
         bonds = np.full((graph.num_nodes, graph.num_nodes), -1)
         if graph.edge_labels is not None:
             bonds[graph.edges[:, 0], graph.edges[:, 1]] = bonds[graph.edges[:, 1], graph.edges[:, 0]] = (
@@ -183,6 +187,18 @@ class MolecularPermission:
         swaps = changes[:, :, 0] == change_kernels.SWAP
         first, second, value = (np.where(swaps, changes[:, :, k], 0) for k in (1, 2, 3))
         mask: BoolArray = (~swaps | (bonds[first, second] == hangs_on[value])).all(axis=1)
+        kind, halogens = changes[:, :, 0], self.chemistry.halogens[graph.labels]
+        first, second = np.maximum(changes[:, :, 1], 0), np.maximum(changes[:, :, 2], 0)
+        beside = sum(
+            np.bincount(graph.edges[:, side], halogens[graph.edges[:, 1 - side]], minlength=graph.num_nodes)
+            for side in (0, 1)
+        )
+        takes = swaps | (kind == change_kernels.DETACH)
+        mask &= ~(takes & halogens[second] & (np.asarray(beside)[first] > 1)).any(axis=1)
+        is_large = np.array([len(group.labels) > 1 for group in groups] or [False])
+        aliphatic = (self.chemistry.carbons & ~self.chemistry.aromatic)[graph.labels[first]]
+        attached = np.where(kind == change_kernels.ATTACH, changes[:, :, 3], 0)
+        mask &= ~((kind == change_kernels.ATTACH) & aliphatic & is_large[attached]).any(axis=1)
         return mask
 
     def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray, hetero: BoolArray) -> BoolArray:
