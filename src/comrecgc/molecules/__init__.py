@@ -31,7 +31,7 @@ from comrecgc.molecules.plausibility import (
     properties_of,
     property_changes,
 )
-from comrecgc.molecules.smarts import SmartsWishes, run_smirks, smirks_of
+from comrecgc.molecules.smarts import POSITIONS, SmartsWishes, positions_of, run_smirks, smirks_of
 from comrecgc.molecules.smiles import (
     ParsedMolecule,
     Standardiser,

@@ -353,6 +353,7 @@ _UNSTABLE = {
     "trifluoromethyl_ketone": "[#6][CX3](=O)C(F)(F)F",
     "bond_across_a_ring_of_six": "[#6]1~[#6]~[#6]~2~[#6]~[#6]~[#6]~1~2",
     "acyl_cyanide": "[CX3](=O)C#N",
+    "cumulene": "[CX2](=[#6])=[#6]",
     "oxon": "[PX4](=O)([OX2,SX2][#6])([OX2,SX2,NX3])[OX2,SX2,NX3]",
     "vinyl_on_heteroatom": "[#7,#8,#16][CX3H1]=[CX3H2]",
     "styrene_or_azadiene": "[c,$([CX3]=[NX2])][CX3H1]=[CX3H2]",
