@@ -58,7 +58,7 @@ LEAST_LIKELY = 0.5
 """Results that are less likely to reach a goal in numbers do not count: what is expected of others exceeds it."""
 
 _MOST_WEIGHED = 100  # rules whose measured pairs are looked for before any is chosen for a number
-_MOST_ROUNDS = 8  # of choosing and counting
+_MOST_ROUNDS = 16  # of choosing and counting
 _MOST_TRIED = 12  # inputs looked at for each rule
 _MOST_PLACES = 6
 

@@ -317,14 +317,7 @@ MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""
 
 _INPUTS_AT_ONCE = 128
-_SHOWN_TRUTH = (
-    50  # percent that the jury must give a result of an archive for rdkit to look at it; the others are not shown
-)
-_FEW_PLACES, _FAR_MORE, _DECIDES = (
-    8,
-    0.25,
-    3.3,
-)  # places at a position, by how much more share it works there, and standard errors of that
+_FEW_PLACES, _FAR_MORE, _DECIDES = 8, 0.25, 3.3  # places at a position; more share that works there; standard errors
 _PLACED_INPUTS, _PLACED_SITES = 100, 200  # inputs in which the places of a rule are counted, and most places of one
 
 
@@ -394,14 +387,13 @@ def _count(
     asked = table.can_be_carried_out(row)
     permission = oracle.permission
     if permission is not None and not permission.chemistry.has_types:  # mining did not ask it
-        looked = entries[~table.has_jury | (table.entries.truth[entries] >= _SHOWN_TRUTH)]
-        change = table.entries.change[looked, : len(record.change)].astype(np.int32)
-        permitted, late = permission.allowed(scorer, table.entries.input[looked], change, deadline=deadline)
+        change = table.entries.change[entries, : len(record.change)].astype(np.int32)
+        permitted, late = permission.allowed(scorer, table.entries.input[entries], change, deadline=deadline)
         if len(late):
             return None
         if table.rules.exact[row]:  # only inputs that it turned may be turned at another site
             asked &= np.isin(np.arange(len(asked)), table.entries.input[entries])
-        entries = np.setdiff1d(entries, looked[~permitted])
+        entries = entries[permitted]
     asked[table.entries.input[entries]] = False
     asked &= record.rule.cost <= scorer.vocabulary.theta * _sizes_together(mined, record.rule)
     sizes = np.array([graph.num_nodes for graph in scorer.inputs])
