@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,8 @@ from comrecgc.molecules import (
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
     from comrecgc.algorithms.rules.mining import ChangeScorer, IntArray
     from comrecgc.run import Progress
 
@@ -100,6 +102,8 @@ class MolecularPermission:
                 mask[np.isin(inputs, untried)] = False
                 return mask, untried
             rows = order[bounds[i] : bounds[i + 1]]
+            if not len(rows):
+                continue
             graph = scorer.inputs[i]
             if self.chemistry.has_types:
                 mask[rows] = self._can_be_made(graph, changes[rows], scorer.vocabulary.groups)
@@ -129,8 +133,7 @@ class MolecularPermission:
             origin=np.asarray(origin, np.int64),
         )
         mask = self.chemistry.keeps_charge(changed)
-        old = sanitise(graph, names)
-        alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, REACTIVE))
+        old, alerts = _molecule_before(graph, names)
         for k in np.flatnonzero(mask).tolist() if old is not None or self.wishes else ():
             after = batch[k]
             molecule = sanitise(after, names)
@@ -246,6 +249,13 @@ def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, la
         return can_be_carried_out(rule, graph)
     sites = distinct_sites(rule, NeighbourIndex(graph), MOST_PLACES)
     return any(wishes.allows(graph, carry_out(rule, graph, site), label_names) for site in sites)
+
+
+@lru_cache(maxsize=5000)
+def _molecule_before(graph: Graph, label_names: tuple[str, ...]) -> tuple[Mol | None, frozenset[str]]:
+    """A molecule before its changes, which come in several rounds, and its alerts (`REACTIVE`)."""
+    molecule = sanitise(graph, label_names)
+    return molecule, frozenset() if molecule is None else frozenset(alerts_of(molecule, REACTIVE))
 
 
 @cache
