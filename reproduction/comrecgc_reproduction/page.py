@@ -26,12 +26,12 @@ _DATASETS = "NCI1 / Mutagenicity / AIDS / Proteins"
 _MINUTES = {
     "moving walk": (58, 43, 10, 112, 60),
     "vectors": (10, 10, 10, 10, 10),
-    "gcfexplainer": (14, 12, 5, 10, 15),
-    "published": (6, 8, 1, 3, 5),
+    "gcfexplainer": (14, 12, 2, 9, 15),
+    "published": (1.5, 2, 0.4, 0.5, 3),
     "localwalk": (10, 10, 3, 5, 5),
-    "accuracy": (2, 2, 1, 1, 1),
+    "accuracy": (2, 2, 0.2, 0.2, 1),
     "rules": (3, 3, 1, 1, 3),
-    "without clusters": (6, 8, 1, 3, 5),
+    "without clusters": (1, 1.5, 0.3, 0.3, 3),
 }
 
 _HEAD = """# Reproducing the paper
@@ -303,6 +303,13 @@ def _expected(name: str) -> float:
     row = next((row for key, row in _MINUTES.items() if name.startswith(key)), (5,) * 5)
     # A cell that shares a search takes its clusters alone.
     shares_search = " fc " in name or (name.startswith("published") and "delta 0.02 theta 0.1" not in name)
+    if (
+        name.startswith("published")
+        and " mutagenicity " in name
+        and " delta 0.0" in name
+        and " delta 0.02 " not in name
+    ):
+        return 15.0  # clusters of 900,000 vectors that lie close
     return 2.0 if shares_search else float(row[places[0] if places else 4])
 
 
