@@ -260,6 +260,8 @@ def _differences(table: Table) -> str:
             continue
         inside = "yes" if least <= printed <= greatest else f"no, {'above' if printed > greatest else 'below'}"
         here = f"{least:.1f} to {greatest:.1f}"
+        if run == 1:  # no range
+            inside, here = "", f"{least:.1f}"
         lines.append(_line([name, varied, f"{printed:g}", here, inside, f"{nearest}: {near:.1f}", share]))
     return "\n".join([*lines, ""])
 
@@ -284,7 +286,7 @@ def _earlier(tables: dict[str, Table]) -> str:
     lines = [
         "## From an earlier run",
         "",
-        "Rows that this run has not filled, from earlier versions of `comrecgc reproduce` and of the scripts in `benchmarks`. Their cells were not kept, so they count in no verdict above.",
+        "Figures that this run has not filled, from earlier versions of `comrecgc reproduce` and of the scripts in `benchmarks`. Their cells were not kept, so they count in no verdict above.",
         "",
         _line(["table", "row", *_DATASETS.split(" / "), ""]),
         _line(["---"] * 7),
@@ -294,7 +296,9 @@ def _earlier(tables: dict[str, Table]) -> str:
         for table, name, *figures, note in list(csv.reader(file))[1:]:
             rows = [row for row in tables[table].rows if row.name == name] if table in tables else []
             if any(entry.not_run for row in rows for entry in row.entries):
-                lines.append(_line([f"`{table}`", name, *figures, note]))
+                missing = [entry.not_run for _, entry in _shares(tables[table], rows[0])]
+                left = [figure if absent else "" for figure, absent in zip(figures, missing, strict=True)]
+                lines.append(_line([f"`{table}`", name, *left, note]))
     return "\n".join([*lines, ""]) if len(lines) > known else ""
 
 
