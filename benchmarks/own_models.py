@@ -231,7 +231,12 @@ def six_classes(size: int, rng: np.random.Generator) -> Trial:
         graph.y = graph.x[:, 0].sum().clamp(max=5).long().reshape(1)
     model = Network([GINConv(mlp(3)), GINConv(mlp(_WIDTH))], _WIDTH, 6, global_add_pool)
     return Trial(
-        graphs=graphs, model=model, call=plain, options={"accept": 2}, accepts=lambda scores: scores.argmax(1) == 2
+        graphs=graphs,
+        model=model,
+        call=plain,
+        names=_COLOURS | {"accept": 2},
+        options={"accept": 2},
+        accepts=lambda scores: scores.argmax(1) == 2,
     )
 
 
@@ -242,7 +247,7 @@ def regression(size: int, rng: np.random.Generator) -> Trial:
         graph.y = (graph.x[:, 0].sum() - graph.x[:, 1].sum()).reshape(1)
     model = Network([GINConv(mlp(3)), GINConv(mlp(_WIDTH))], _WIDTH, 1, global_add_pool)
     return Trial(
-        graphs=graphs, model=model, call=plain, options={"threshold": 1.0}, accepts=lambda scores: scores.reshape(-1) > 1,
+        graphs=graphs, model=model, call=plain, names=_COLOURS | {"classes": [int(graph.y > 1) for graph in graphs]}, options={"threshold": 1.0}, accepts=lambda scores: scores.reshape(-1) > 1,
         loss=lambda scores, y: nn.functional.mse_loss(scores.reshape(-1), y),
     )  # fmt: skip
 
@@ -324,7 +329,7 @@ def motifs(size: int, rng: np.random.Generator, *, accept: int) -> Trial:
         graphs.append(Data(x=torch.full((25, 10), 0.1), edge_index=to_undirected(edges), y=torch.tensor([place % 2])))
     layers = [GINConv(mlp(width)) for width in (10, _WIDTH, _WIDTH)]
     return Trial(
-        graphs=graphs, model=Network(layers, _WIDTH), call=plain, names={}, options={"accept": accept},
+        graphs=graphs, model=Network(layers, _WIDTH, pool=global_add_pool), call=plain, names={}, options={"accept": accept},
         accepts=lambda scores: scores.argmax(1) == accept,
     )  # fmt: skip
 
@@ -347,7 +352,7 @@ TRIALS: dict[str, Callable[[int, np.random.Generator], Trial]] = {
 }
 
 
-def train(trial: Trial, epochs: int = 40) -> None:
+def train(trial: Trial, epochs: int = 60) -> None:
     """Train the model in the user's way."""
     if trial.fit is not None:
         return trial.fit()

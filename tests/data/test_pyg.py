@@ -209,6 +209,16 @@ def test_numbers_are_clustered_and_whole_numbers_are_categories() -> None:
     assert from_pyg([data(x=torch.arange(60)[:, None] / 7)], bins=3).num_labels == 3
 
 
+def test_numbers_in_three_heaps_become_three_labels() -> None:
+    rng = np.random.default_rng(0)
+    heap = rng.integers(0, 3, 300)
+    x = torch.tensor(rng.normal(scale=3, size=(3, 18))[heap] + rng.normal(size=(300, 18)), dtype=torch.float32)
+    found = from_pyg([data(x=x)])
+    assert len({(int(a), int(b)) for a, b in zip(heap, found[0].labels, strict=True)}) == found.num_labels == 3
+    assert len(set(found.label_names)) == 3
+    assert all(len(name) < 16 for name in found.label_names)
+
+
 def test_our_own_graphs_come_back() -> None:
     planted = load_planted(num_graphs=60)
     back = from_pyg(planted.to_pyg(), label_names=planted.label_names)
