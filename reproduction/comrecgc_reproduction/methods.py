@@ -20,7 +20,7 @@ from comrecgc.data import paper_theta
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.models import predict
 from comrecgc.run import RunContext, reproducible
-from comrecgc.scoring import NeighbourhoodScorer
+from comrecgc.scoring import EditMemory, NeighbourhoodScorer
 from comrecgc_reproduction.setups import Setup
 from comrecgc_reproduction.summary import summarise
 
@@ -29,6 +29,17 @@ _WALKS = ("published", "gcfexplainer", "gcf-nearest", "localwalk")
 _WORTH_WORKERS = 1000  # steps of a walk; to start worker processes takes longer than fewer
 _MIN_SAMPLES = {"mutagenicity": 3}  # of the clusters of walks, as the authors ran them; 2 elsewhere
 _CAPACITY = {"proteins": 50_000}  # of the published walk's table, as in the authors' records; its default elsewhere
+
+_MEMORY = EditMemory(1 << 30)  # of the published walks of one process: they score the same edits of the same inputs
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedWalk(PublishedWalk):
+    """The published walk with a memory that all walks of the process share, so that an edit is embedded once."""
+
+    def memory(self) -> EditMemory:
+        """The memory of the process."""
+        return _MEMORY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +136,8 @@ class Method:
             given["num_steps"] = setup.scale.moving_steps
         if self.algorithm == "published" and setup.name in _CAPACITY:
             given["capacity"] = _CAPACITY[setup.name]
+        if self.algorithm == "published":
+            return SharedWalk(**{**given, **self.options})
         return algorithm_of(self.algorithm, {**given, **self.options})
 
 
@@ -162,7 +175,7 @@ def steps_in_common(
         theta: Largest length of a vector.
         delta: Largest distance of two vectors that are the same recourse.
     """
-    walker = PublishedWalker(walk, subject, seed=int(rng.integers(2**63)))
+    walker = PublishedWalker(walk, subject, seed=int(rng.integers(2**63)), memory=_MEMORY)
     state, sets = walker.begin(rng), dict[frozenset[int], None]()
     for _ in range(walk.num_steps):
         walker.step(state)

@@ -156,4 +156,9 @@ def length(result: dict[str, Any]) -> float | None:
 
 def first_ten(result: dict[str, Any]) -> float | None:
     """Coverage of the first ten recourses, in percent."""
-    return 100 * float(result["curve"][min(10, len(result["curve"])) - 1]) if result["curve"] else 0.0
+    return covered_by_first(result, 10)
+
+
+def covered_by_first(result: dict[str, Any], count: int) -> float:
+    """Coverage of the first recourses, in percent; of all where there are fewer."""
+    return 100 * float(result["curve"][min(count, len(result["curve"])) - 1]) if result["curve"] else 0.0

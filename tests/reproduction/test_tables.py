@@ -9,6 +9,7 @@ from operator import itemgetter
 
 import pytest
 
+from comrecgc_reproduction.runner import covered_by_first
 from comrecgc_reproduction.tables import PAPERS, Entry, Row, Table
 
 
@@ -70,3 +71,9 @@ def test_csv_has_a_line_for_every_figure() -> None:
         "mean": "43", "spread": "1.41421", "seeds": "2", "paper": "42.9", "difference": "0.1",
     }  # fmt: skip
     assert rows[3]["mean"] == ""
+
+
+@pytest.mark.parametrize(("count", "share"), [(1, 20.0), (2, 50.0), (3, 60.0), (100, 60.0)])
+def test_coverage_of_the_first_few(count: int, share: float) -> None:
+    assert covered_by_first({"curve": [0.2, 0.5, 0.6]}, count) == pytest.approx(share)
+    assert covered_by_first({"curve": []}, count) == 0

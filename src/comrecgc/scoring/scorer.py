@@ -135,6 +135,11 @@ class NeighbourhoodScorer:
             ]
         return [self._complete_generic(known, probability=probability, embedding=embedding) for known in results]
 
+    def is_independent(self, graph: Graph, of: str) -> bool:
+        """Whether the "probability" or "embedding" of an edit of the graph is the same whatever else is scored with it."""
+        scorer = self._classifier if of == "probability" else self._embedder
+        return scorer is not None and scorer.has_room(graph)
+
     def _outputs(
         self, scorer: _EditScorer, neighbourhoods: Sequence[Neighbourhood], known_as: str
     ) -> list[npt.NDArray[np.float64] | None]:

@@ -13,6 +13,7 @@ from comrecgc.algorithms.reinforced_walk import FrequencyTable
 from comrecgc.errors import InputError
 from comrecgc.graphs import apply_edit, apply_path
 from comrecgc.run import RunContext
+from comrecgc.scoring import EditMemory
 from tests.algorithms.baselines.subjects import Killed, killing, small_subject
 from tests.stubs import Histogram
 
@@ -164,3 +165,18 @@ def test_nothing_rejected_is_an_empty_answer() -> None:
 def test_bad_options_are_one_line(options: dict[str, object]) -> None:
     with pytest.raises(InputError, match="got"):
         PublishedWalk(**options)  # type: ignore[arg-type]
+
+
+def test_a_memory_that_walks_share_changes_nothing() -> None:
+    memory = EditMemory()
+    for heads in (2, 3, 5):
+        walk = replace(WALK, num_heads=heads)
+        states = []
+        for walking in (PublishedWalker(walk, SUBJECT, seed=0, memory=memory), walker(walk)):
+            state = walking.begin(np.random.default_rng(1))
+            for _ in range(walk.num_steps):
+                walking.step(state)
+            states.append(walking.encode(state))
+        shared, alone = states
+        assert all(np.array_equal(shared[name], alone[name]) for name in alone)
+    assert memory.held_bytes > 0

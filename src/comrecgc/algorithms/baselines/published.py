@@ -33,7 +33,7 @@ from comrecgc.algorithms.reinforced_walk import CountingState, FrequencyTable, d
 from comrecgc.cover import FloatArray, recourse_vectors
 from comrecgc.graphs import EditTable, GraphBatch, allowed_edits, apply_edit, batch_keys
 from comrecgc.run import Arrays, RunContext, require
-from comrecgc.scoring import Neighbourhood
+from comrecgc.scoring import EditMemory
 
 _EDIT_BITS, _RESTART_BITS = 20, 44  # an identity is the number of the edit, of the input and of the restart
 _START = -1  # in place of an edit: the input itself
@@ -56,8 +56,12 @@ class PublishedWalk(Baseline):
         if not subject.inputs:
             return Counterfactuals(())
         facts = run_facts(self, subject, rng)
-        walker = PublishedWalker(self, subject, seed=int(rng.integers(2**63)))
+        walker = PublishedWalker(self, subject, seed=int(rng.integers(2**63)), memory=self.memory())
         return walker.explain(facts, rng, context, len(subject.inputs))
+
+    def memory(self) -> EditMemory:
+        """What keeps scores of edits while the walk goes on."""
+        return EditMemory()
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +136,14 @@ class PublishedWalker(CountingWalk[PublishedState]):
         walk: The parameters.
         subject: The models and the graphs.
         seed: Of the draws from large neighbourhoods.
+        memory: Keeps the scores of edits; None for one of its own.
     """
 
     kinds: ClassVar = {
         "starts": "i1", "heads": "i1", "keys": "u1", "frequencies": "i1", "inputs": "i1", "edits": "i1", "accepted": "i1",
     }  # fmt: skip
 
-    def __init__(self, walk: PublishedWalk, subject: Subject, seed: int) -> None:
+    def __init__(self, walk: PublishedWalk, subject: Subject, seed: int, memory: EditMemory | None = None) -> None:
         super().__init__(walk.num_steps, walk.teleport)
         self.walk = walk
         self.subject = subject
@@ -146,7 +151,7 @@ class PublishedWalker(CountingWalk[PublishedState]):
         batch = GraphBatch.from_graphs(subject.inputs)
         self.origins = np.asarray(subject.embedder.embed(batch), dtype=np.float32)
         self.keys = [int(key) for key in batch_keys(batch)]
-        self._whole: dict[int, Surroundings] = {}  # of the inputs whose neighbours are all scored
+        self._memory = memory or EditMemory()
         self._around: dict[int, Surroundings] = {}  # of the inputs met since the restart `_met`
         self._met = 0
 
@@ -156,7 +161,7 @@ class PublishedWalker(CountingWalk[PublishedState]):
         if met != self._met:
             self._met, self._around = met, {}
         if place not in self._around:
-            self._around[place] = self._whole.get(place) or self._scored(place, met)
+            self._around[place] = self._scored(place, met)
         return self._around[place]
 
     def edits(self, place: int) -> EditTable:
@@ -166,20 +171,17 @@ class PublishedWalker(CountingWalk[PublishedState]):
 
     def _scored(self, place: int, met: int) -> Surroundings:
         graph, scorer, table = self.subject.inputs[place], self.subject.scorer, self.edits(place)
-        numbers, is_whole = np.arange(len(table)), len(table) <= self.walk.sample
-        if not is_whole:
+        numbers = np.arange(len(table))
+        if len(table) > self.walk.sample:
             rng = np.random.default_rng([self.seed, place, met])
             numbers = np.sort(rng.choice(len(table), self.walk.sample, replace=False))
         keys = numbers.astype(np.uint64) + np.uint64((place + 1) << _EDIT_BITS)
-        (hood,) = scorer.complete([Neighbourhood(graph=graph, table=table.select(numbers), keys=keys)])
-        assert hood.probability is not None
-        assert hood.embedding is not None
-        sizes = graph.size + hood.table.size_changes()
-        recourses = recourse_vectors(self.origins[place], graph.size, hood.embedding, sizes)
-        surroundings = Surroundings(numbers, keys, hood.probability, recourses)
-        if is_whole:  # the same at every restart
-            self._whole[place] = surroundings
-        return surroundings
+        probability = self._memory.scores(scorer, "probability", graph, table, numbers)
+        embedding = self._memory.scores(scorer, "embedding", graph, table, numbers)
+        sizes = graph.size + table.select(numbers).size_changes()
+        return Surroundings(
+            numbers, keys, probability, recourse_vectors(self.origins[place], graph.size, embedding, sizes)
+        )
 
     def begin(self, rng: np.random.Generator) -> PublishedState:
         """The heads on inputs drawn with replacement."""
