@@ -333,6 +333,14 @@ def test_molecules_of_pyg_have_the_names_that_are_known() -> None:
     assert [graph.edge_labels.tolist() for graph in mutag] == [[3, 0], [1, 2]]  # type: ignore[union-attr]
     assert mutag.edge_features is not None
     assert mutag.edge_features.argmax(axis=1).tolist() == [1, 2, 3, 0]  # the column of each bond
+    ptc = [
+        data(x=torch.eye(18)[[5, 5, 2]], edge_attr=torch.eye(4)[[2, 2, 1, 1]], y=torch.tensor([kind]))
+        for kind in (0, 1)
+    ]
+    acid = from_pyg(ptc, name="PTC_MR")[0]  # C–C=O
+    assert [from_pyg(ptc, name="PTC_MR").label_names[label] for label in acid.labels] == ["C", "C", "O"]
+    assert acid.edge_labels is not None
+    assert acid.edge_labels.tolist() == [0, 1]
 
 
 def test_bonds_are_never_taken_by_their_position() -> None:

@@ -305,6 +305,10 @@ _TU = {  # as the readmes of the collection list them
         ),
         _VALENCES,
     ),
+    "ptc_mr": KnownNames(
+        dict(enumerate("In P O N Na C Cl S Br F K Cu Zn I Ba Sn Pb Ca".split())),
+        dict(enumerate(("triple", "double", "single", "aromatic"))),
+    ),
     "zinc": KnownNames({}, dict(enumerate(BOND_NAMES[:3], start=1))),
 }
 _OGB = KnownNames(dict(enumerate(ELEMENTS)), dict(enumerate(BOND_NAMES)), columns=True)
