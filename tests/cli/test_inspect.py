@@ -1,8 +1,14 @@
-"""`choose` on a finished run: other wishes, no search, one line for what cannot be."""
+"""`choose` on a finished run: other wishes, no search, one line for what cannot be; and what commands make of damaged runs."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import random
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,3 +77,40 @@ def test_wishes_that_cannot_be_are_one_line(
     said = capsys.readouterr().err
     assert message in said
     assert len(said.splitlines()) == 1
+
+
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the values of a JSON document are; of long lists the first few."""
+    items = value.items() if isinstance(value, dict) else enumerate(value[:6]) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (*path, key)
+        yield from _paths(inner, (*path, key))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_mutated_run_folders_are_refused_in_one_line_or_harmless(
+    seed: int, rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = random.Random(seed)
+    folder = tmp_path / "run"
+    shutil.copytree(rules, folder)
+    name = "manifest.json" if seed % 4 == 3 else "explanation.json"
+    document = json.loads((folder / name).read_text())
+    *path, last = rng.choice(list(_paths(document)))
+    inner = document
+    for key in path:
+        inner = inner[key]
+    if rng.random() < 0.2:
+        del inner[last]
+    else:
+        inner[last] = rng.choice([None, True, -1, 0, 1e9, 3.7, "", "x", [], {}, [1], [[1, 2]], {"a": 1}, "NaN"])
+    (folder / name).write_text(json.dumps(document))
+    if name == "explanation.json":
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+    for command in (["report", folder], ["choose", folder, "--recourses", 2], ["evaluate", folder], ["compare", folder, rules, "--out", tmp_path / "both"]):  # fmt: skip
+        code, said = run(monkeypatch, *command), capsys.readouterr()
+        assert code in (0, 1, 2)
+        assert "Traceback" not in said.err + said.out
+        assert code != 2 or said.err.strip().splitlines()[-1].strip()

@@ -12,17 +12,21 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import comrecgc
 from comrecgc.algorithms.rules import composition
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import choose
+from comrecgc.algorithms.rules.mined import count_places
+from comrecgc.algorithms.rules.mining import Oracle
 from comrecgc.algorithms.rules.reading import PatternMatcher
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.rule_evaluation import all_places, as_graph, as_networkx, carried_out
 from comrecgc.evidence.subject import Subject
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.explanation import load_explanation
+from comrecgc.explanation import load_explanation, position_words
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.report import compare
+from comrecgc.scoring import change_kernels
 from tests.algorithms.rules import oracles
 
 THETA = 0.12  # small enough that rules are too far in some inputs
@@ -187,3 +191,28 @@ def test_with_a_census_everything_speaks_of_the_rules_that_were_chosen(tmp_path:
         assert one.recourse.summary == explanation.recourses[place].summary
         assert [standing.place for standing in one.standings] == [place + 1] * 2
         assert one.standings[0].accepted == explanation.recourses[place].statistics["accepted"]
+
+
+def test_the_position_that_decides_is_named(tmp_path: Path) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    wanted = chem.MolFromSmarts("Fc:n")
+    chains = ["C" * length for length in range(1, 16)]
+    rows = [f"{chain}{ring},0" for chain in chains for ring in ("c1ccncc1", "c1cccnc1", "c1ccccc1")]
+    accepted = [f"{chain}c1ccnc(F)c1,1" for chain in chains]
+    (tmp_path / "rings.csv").write_text("\n".join(["smiles,binds", *rows, *accepted, ""]))
+    dataset = comrecgc.load_dataset(str(tmp_path / "rings.csv"))
+    model = comrecgc.as_classifier(
+        lambda molecules: [float(it.HasSubstructMatch(wanted)) for it in molecules], dataset, call="molecules", return_type="probs"
+    )  # fmt: skip
+    rules = comrecgc.Rules(max_changes=1, choose="coverage", allow_alerts=True)
+    explainer = comrecgc.CommonRecourseExplainer(model, rules, theta=0.3, num_recourses=10, panel=False, jury=False)
+    mined = explainer.fit(dataset).mined_
+    assert mined is not None
+    rules_ = mined.table.rules
+    row = int(np.flatnonzero((rules_.radius == 0) & (rules_.kinds[:, 0] == change_kernels.ATTACH))[0])
+    counted = count_places(mined, [row], Oracle(classifier=explainer.classifier_)).places[row]
+    assert counted.where is not None
+    place, number, inside, outside = counted.where
+    assert (place, inside, outside) == ("ortho to a ring nitrogen", 1.0, 0.0)
+    assert number == counted.accepted < counted.places
+    assert place in position_words(counted._asdict())

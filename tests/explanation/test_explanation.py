@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import comrecgc
 from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
@@ -440,3 +441,30 @@ def test_pyg_gets_masks_of_what_changes(explanation: Explanation) -> None:
         assert found.get_explanation_subgraph().num_nodes == len(marked)
     with pytest.raises(InputError, match="No recourse covers input"):
         explanation.to_pyg(explanation.uncovered[0].input)
+
+
+def test_stereo_that_a_rule_does_not_touch_is_in_all_files(tmp_path: Path) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    chains = ["C" * length for length in range(3, 13)]
+    rows = [f"F[C@H](Cl)/C=C/{chain}{end},{int(not end)}" for chain in chains for end in ("Br", "")]
+    (tmp_path / "chains.csv").write_text("\n".join(["smiles,harmless", *rows, ""]))
+    dataset = comrecgc.load_dataset(str(tmp_path / "chains.csv"))
+    model = comrecgc.as_classifier(
+        lambda smiles: [float("Br" not in one) for one in smiles], dataset, call="smiles", return_type="probs"
+    )
+    rules = comrecgc.Rules(max_changes=1, choose="coverage", allow_alerts=True)
+    explainer = comrecgc.CommonRecourseExplainer(model, rules, theta=0.3, num_recourses=1).fit(dataset)
+    explainer.save(tmp_path / "run")
+    again = comrecgc.open_run(tmp_path / "run").explanation
+    applied = explainer.explain(dataset)
+    for number, found in enumerate((explainer.explanation_, again, again.choose(num_recourses=1), applied)):
+        found.save(tmp_path / str(number))
+        with (tmp_path / str(number) / "molecules.csv").open(encoding="utf-8") as file:
+            read = list(csv.DictReader(file))
+        assert len(read) == len(chains)
+        for smiles in (row[column] for row in read for column in ("smiles", "counterfactual")):
+            molecule = chem.MolFromSmiles(smiles)
+            assert [label for _, label in chem.FindMolChiralCenters(molecule)] == ["R"]
+            assert [str(bond.GetStereo()) for bond in molecule.GetBonds() if bond.GetBondTypeAsDouble() == 2] == [
+                "STEREOE"
+            ]

@@ -4,7 +4,7 @@ import pytest
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, apply_edit
-from comrecgc.molecules import SmartsWishes
+from comrecgc.molecules import POSITIONS, SmartsWishes, positions_of
 from comrecgc.molecules.smarts import changed_atoms
 from comrecgc.molecules.smiles import from_smiles
 
@@ -68,3 +68,18 @@ def test_a_pattern_that_cannot_be_read_is_named(name: str, capfd: pytest.Capture
     with pytest.raises(InputError, match=rf"{name} must be a SMARTS that rdkit reads \(got 'C\(\('\)"):
         SmartsWishes(**{name: ("C((",)})
     assert capfd.readouterr().err == ""
+
+
+def test_positions_are_what_a_chemist_calls_them() -> None:
+    names = ("C", "c", "n", "N")
+    found = positions_of(
+        from_smiles("NCCc1ccncc1", names), names
+    )  # atoms 0 to 2 are the chain, 3 bears it, 6 is the nitrogen
+    assert found["ortho to a ring nitrogen"] == {5, 7}
+    assert found["on a six-membered ring with nitrogen"] == {3, 4, 5, 7, 8}
+    assert found["ortho to a substituent"] == {4, 8}
+    assert found["beside an aromatic ring"] == {2}
+    assert found["beside a heteroatom"] == {1}
+    assert found["on a chain"] == {0, 1, 2}
+    assert not found["on a benzene ring"]
+    assert set(found) == set(POSITIONS)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from comrecgc.errors import InputError
@@ -14,6 +15,7 @@ from comrecgc.molecules import (
     read_atom,
     read_smiles,
     sanitise,
+    stereo_of,
     to_rdkit,
     to_smiles,
 )
@@ -153,3 +155,56 @@ def test_a_ring_that_becomes_aromatic_is_not_what_its_labels_say() -> None:
     assert is_valid_molecule(benzene, names)
     assert not is_valid_molecule(Graph([1, 1, 1, 1, 1, 3], benzene.edges, benzene.edge_labels), names)
     assert is_valid_molecule(Graph([1, 1, 1, 1, 1, 4], benzene.edges, benzene.edge_labels), names)
+
+
+STEREO_DRUGS = (
+    "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5", "CC1(C)S[C@@H]2[C@H](NC(=O)Cc3ccccc3)C(=O)N2[C@H]1C(=O)O",
+    r"CC/C(=C(\c1ccccc1)c1ccc(OCCN(C)C)cc1)c1ccccc1", "C[C@]12CC[C@H]3[C@@H](CCC4=CC(=O)CC[C@@]43C)[C@@H]1CC[C@@H]2O",
+    r"CC1=C(C(C)(C)CCC1)/C=C/C(C)=C/C=C\C(C)=C\C(=O)O", "CC(C)C[S@](=O)c1ccc([C@@H](F)Cl)cc1", "C[C@H]1CC[C@@H](c2ccccc2)CC1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("smiles", STEREO_DRUGS)
+def test_stereo_that_a_change_leaves_alone_is_kept(smiles: str) -> None:
+    """The same edits by rdkit, on the molecule as it was read, which keeps marks by itself where no neighbour is lost."""
+    from rdkit import Chem
+
+    molecule = read_smiles(smiles)
+    parsed, stereo = parse_molecule(molecule), stereo_of(molecule)
+    names = sorted({*parsed.atoms, "F"})
+    graph = graph_of(parsed, names)
+    assert to_smiles(graph, names, stereo) == Chem.MolToSmiles(molecule)
+    num_checked = 0
+    for atom in molecule.GetAtoms():
+        edited, around = Chem.RWMol(molecule), [other.GetIdx() for other in atom.GetNeighbors()]
+        if atom.GetTotalNumHs() and atom.GetIsAromatic():
+            changed = apply_edit(graph, Edit(EditKind.ADD_NODE, atom.GetIdx(), names.index("F")))
+            edited.AddBond(atom.GetIdx(), edited.AddAtom(Chem.Atom("F")), Chem.BondType.SINGLE)
+        elif len(around) == 1 and atom.GetBonds()[0].GetBondType() == Chem.BondType.SINGLE:
+            changed = apply_edit(graph, Edit(EditKind.REMOVE_NODE, atom.GetIdx()))
+            beside = edited.GetAtomWithIdx(around[0])
+            beside.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
+            beside.SetNoImplicit(False)
+            beside.SetNumExplicitHs(0)
+            edited.RemoveAtom(atom.GetIdx())
+        else:
+            continue
+        Chem.SanitizeMol(edited)
+        Chem.AssignStereochemistry(edited, cleanIt=True, force=True)
+        assert Chem.CanonSmiles(to_smiles(changed, names, stereo)) == Chem.CanonSmiles(Chem.MolToSmiles(edited))
+        num_checked += 1
+    assert num_checked
+
+
+def test_stereo_follows_atoms_and_not_their_order() -> None:
+    from rdkit import Chem
+
+    molecule = read_smiles(STEREO_DRUGS[0])
+    parsed = parse_molecule(molecule)
+    names = sorted(set(parsed.atoms))
+    for order in ([*range(5, len(parsed.atoms)), *range(5)], [*range(len(parsed.atoms))][::-1]):
+        place = {atom: k for k, atom in enumerate(order)}
+        labels = [names.index(parsed.atoms[atom]) for atom in order]
+        moved = Graph(labels, [(place[i], place[j]) for i, j in parsed.bonds], parsed.bond_labels)
+        graph = Graph.assemble(moved.labels, moved.edges, moved.edge_labels, np.array(order, np.int32), len(order))
+        assert to_smiles(graph, names, stereo_of(molecule)) == Chem.MolToSmiles(molecule)

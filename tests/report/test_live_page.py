@@ -562,7 +562,7 @@ def large_table(num_rules: int = 3000, num_inputs: int = 2500) -> bytes:
     arrays: dict[str, Any] = {
         "generalOf": np.where(np.arange(num_rules) % 3, np.arange(num_rules) // 3 * 3, -1).astype(np.int32),
         "radius": np.zeros(num_rules, np.uint8), "kindOf": np.tile(np.array([0, -1, -1], np.int8), num_rules),
-        "cost": rng.integers(1, 9, num_rules).astype(np.int32), "adds": np.zeros(2 * num_rules, np.uint8),
+        "cost": rng.integers(1, 9, num_rules).astype(np.int32), "strays": rng.integers(0, 3, num_rules).astype(np.int8), "adds": np.zeros(2 * num_rules, np.uint8),
         "removes": np.zeros(2 * num_rules, np.uint8), "attached": np.full(3 * num_rules, -1, np.int16),
         "applicable": np.packbits(np.ones_like(turned), axis=1), "turned": np.packbits(turned, axis=1),
         "random": np.full(num_rules, -1, np.float32), "afterwards": np.full(entries, 200, np.uint8),

@@ -76,6 +76,7 @@ class Rejects:
         graphs: The graphs, with fresh ids.
         scores: What a plain pass says of them; the embedding has no columns until `embedded`.
         names: What the data calls each; empty if it does not.
+        stereo: Stereo marks of each; empty if the data has none.
     """
 
     dataset: GraphDataset
@@ -83,6 +84,7 @@ class Rejects:
     graphs: Sequence[Graph]
     scores: Scores
     names: tuple[str, ...] = ()
+    stereo: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, dataset: GraphDataset, predictions: Predictions) -> Rejects:
@@ -92,10 +94,11 @@ class Rejects:
         probability = np.asarray(predictions.probability, dtype=np.float64)[indices]
         empty = np.zeros((len(graphs), 0), dtype=np.float32)
         sizes = np.array([graph.size for graph in graphs], dtype=np.int32)
-        names = tuple(dataset.names[i] for i in indices.tolist()) if dataset.names else ()
+        known = (dataset.names, dataset.stereo)
+        names, stereo = (tuple(of[i] for i in indices.tolist()) if of else () for of in known)
         return cls(
-            dataset=dataset, indices=indices, graphs=graphs, scores=Scores(probability, empty, sizes), names=names
-        )
+            dataset=dataset, indices=indices, graphs=graphs, scores=Scores(probability, empty, sizes), names=names, stereo=stereo,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -113,8 +116,9 @@ class Rejects:
     def take(self, places: npt.NDArray[np.int64]) -> Rejects:
         """Some of them, by their places."""
         graphs = [self.graphs[i] for i in places.tolist()]
-        names = tuple(self.names[i] for i in places.tolist()) if self.names else ()
-        return replace(self, indices=self.indices[places], graphs=graphs, scores=self.scores[places], names=names)
+        names, stereo = (tuple(of[i] for i in places.tolist()) if of else () for of in (self.names, self.stereo))
+        scores = self.scores[places]
+        return replace(self, indices=self.indices[places], graphs=graphs, scores=scores, names=names, stereo=stereo)
 
     def index(self, place: RejectPlace) -> DatasetIndex:
         """The index in the dataset of the graph at a place."""

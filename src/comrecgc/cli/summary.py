@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from comrecgc.explanation import CommonRecourse, Explanation, effect_words
+from comrecgc.explanation import CommonRecourse, Explanation, effect_words, position_words
 from comrecgc.runs import REPORT
 from comrecgc.terminal import err, out
 
@@ -139,7 +139,11 @@ def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
     often = f"{works} ({known.get('success', 0):.0%}, {100 * low:.0f}–{high:.0%})"
     places = known.get("places") or {}
     if places.get("places"):
-        often += f" at the best place; {places['accepted'] / places['places']:.0%} of the places"
+        often += (
+            f" at the best place; {places['accepted'] / places['places']:.0%} of the places{position_words(places)}"
+        )
+    if places.get("too_far"):
+        often += f"; {places['too_far']} too small within θ"
     facts = [
         often if known.get("applicable", 1) else "cannot be carried out on any of them",
         f"cost {known.get('cost', recourse.median_edits or 0):g}",

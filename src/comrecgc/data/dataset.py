@@ -45,6 +45,7 @@ class GraphDataset(Sequence[Graph]):
         edge_features: Feature row a model sees for each edge label, `[num_edge_labels, width]`; one-hot unless given.
         notes: One sentence on each way in which reading changed the data (graphs dropped, duplicates merged …).
         names: Name of each graph; empty if they have none.
+        stereo: Stereo marks of each molecule (`comrecgc.molecules.stereo_of`), which results keep; empty if there are none.
         attributes: The graphs' own tensors, where they come from PyG; None where labels are all there is.
     """
 
@@ -57,6 +58,7 @@ class GraphDataset(Sequence[Graph]):
     features: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     notes: tuple[str, ...] = field(default=())
     names: tuple[str, ...] = ()
+    stereo: tuple[str, ...] = ()
     edge_features: npt.NDArray[np.float32] | None = None
     attributes: Attributes | None = None
 
@@ -73,6 +75,8 @@ class GraphDataset(Sequence[Graph]):
             raise InputError(
                 f"One name per graph is needed, or none (got {len(self.names)} for {len(self.graphs)} graphs)"
             )
+        if len(self.stereo) not in (0, len(self.graphs)):
+            raise InputError(f"One text of stereo marks per graph is needed, or none (got {len(self.stereo)})")
         if len(self.features) == 0:
             object.__setattr__(self, "features", np.eye(len(self.label_names), dtype=np.float32))
         if len(self.features) != len(self.label_names):
@@ -113,10 +117,10 @@ class GraphDataset(Sequence[Graph]):
     def subset(self, indices: Iterable[int]) -> GraphDataset:
         """The graphs at the given indices, in that order."""
         chosen = list(indices)
-        names = tuple(self.names[i] for i in chosen) if self.names else ()
+        names, stereo = (tuple(of[i] for i in chosen) if of else () for of in (self.names, self.stereo))
         packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
         graphs = tuple(self.graphs[i] for i in chosen) if packed is None else packed.subset(chosen).unpack()
-        return replace(self, graphs=graphs, classes=self.classes[chosen], names=names)
+        return replace(self, graphs=graphs, classes=self.classes[chosen], names=names, stereo=stereo)
 
     @property
     def numbers(self) -> Numbers:

@@ -33,7 +33,15 @@ from comrecgc.data.tables import (
 )
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, GraphPacker
-from comrecgc.molecules import BOND_NAMES, ParsedMolecule, Standardiser, canonical_smiles, parse_molecule, read_smiles
+from comrecgc.molecules import (
+    BOND_NAMES,
+    ParsedMolecule,
+    Standardiser,
+    canonical_smiles,
+    parse_molecule,
+    read_smiles,
+    stereo_of,
+)
 
 _SHOWN_LINES = 10
 _LONGEST_REASON = 110
@@ -101,6 +109,7 @@ class _Rows:
     classes: list[int] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    stereo: list[str] = field(default_factory=list)
     identity: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     bad: list[tuple[int, str]] = field(default_factory=list)
@@ -187,6 +196,7 @@ def from_smiles_table(
         edge_label_names=BOND_NAMES,
         notes=tuple(notes),
         names=tuple(molecules.names) if id_column is not None else (),
+        stereo=tuple(molecules.stereo) if any(molecules.stereo) else (),
     )
     if goal is not None and target is not None:
         dataset = dataset.with_numbers(Numbers(np.array(molecules.numbers), target))
@@ -203,6 +213,7 @@ class _Molecules:
         self.code_of: dict[str, int] = {}
         self.classes, self.identity, self.lines, self.numbers = array("b"), array("Q"), array("q"), array("d")
         self.names: list[str] = []
+        self.stereo: list[str] = []
         self.bad: list[tuple[int, str]] = []
         self.num_blank = 0
 
@@ -218,6 +229,7 @@ class _Molecules:
         self.numbers.extend(rows.numbers)
         self.identity.extend(_hash(smiles) for smiles in rows.identity)
         self.names += rows.names
+        self.stereo += rows.stereo
         self.lines.extend(rows.lines)
         self.bad += rows.bad
         self.num_blank += rows.num_blank
@@ -268,6 +280,7 @@ def _read_rows(
         rows.classes.append(value)
         rows.numbers.append(number)
         rows.names.append("" if id_column is None else " ".join(row[id_column].split()))
+        rows.stereo.append(stereo_of(molecule))
         rows.identity.append(canonical_smiles(molecule))
         rows.lines.append(line)
     return rows

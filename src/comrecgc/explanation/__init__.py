@@ -12,6 +12,7 @@ from comrecgc.explanation.rules import (
     count_chosen,
     explain_rules,
     failures_of,
+    position_words,
     table_notes,
     wishes_of,
 )

@@ -148,12 +148,13 @@ def assemble(
             "num_recourses": len(recourses),
         },
         inputs={
-            int(index): RejectedInput(graph, 1 - float(probability), name)
-            for index, graph, probability, name in zip(
+            int(index): RejectedInput(graph, 1 - float(probability), name, stereo)
+            for index, graph, probability, name, stereo in zip(
                 rejects.indices,
                 rejects.graphs,
                 rejects.scores.probability,
                 rejects.names or [""] * len(rejects),
+                rejects.stereo or [""] * len(rejects),
                 strict=True,
             )
         },

@@ -45,6 +45,7 @@ class _Input(_Graph, kw_only=True):
     input: Integer
     reject_probability: Number
     name: str = ""
+    stereo: Annotated[str, Meta(pattern=r"^((@@?( \d{1,9}){3,9}|(cis|trans)( \d{1,9}){4})(;|$))*$")] = ""
 
 
 class _Counterfactual(_Graph, kw_only=True):
@@ -144,7 +145,7 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
     inputs: dict[int, RejectedInput] = {}
     for place, record in enumerate(document.inputs):
         with _within(f"inputs[{place}]"):
-            inputs[record.input] = RejectedInput(_graph(record), record.reject_probability, record.name)
+            inputs[record.input] = RejectedInput(_graph(record), record.reject_probability, record.name, record.stereo)
     if len(inputs) < len(document.inputs):
         raise InputError("inputs must name every input once")
     labels = LabelWords(document.label_names)
@@ -338,7 +339,7 @@ def encode_explanation(explanation: Explanation) -> str:
         "inputs": _lines(
             _text(
                 {"input": index, "reject_probability": it.reject_probability}
-                | ({"name": it.name} if it.name else {})
+                | {key: text for key, text in (("name", it.name), ("stereo", it.stereo)) if text}
                 | encode_graph(it.graph)
             )
             for index, it in explanation.inputs.items()

@@ -20,7 +20,7 @@ from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse, RunFacts
 from comrecgc.graphs import Change, Graph, edge_labels_by_id, ordered_edge, to_data
 from comrecgc.models import AdaptedClassifier
-from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, sanitise, to_smiles
+from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, restore_stereo, sanitise, to_smiles
 from comrecgc.run import reason_of, write_json, write_text
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def write_sdf(explanation: Explanation, path: str | Path) -> None:
             molecule = None if graph is None else sanitise(graph, names)
             if molecule is None:
                 continue
+            restore_stereo(molecule, graph, explanation.inputs[record["input"]].stereo)
             rdDepictor.Compute2DCoords(molecule)
             molecule.SetProp("_Name", record["name"] or f"input {record['input']}")
             for key in COLUMNS:
@@ -81,7 +82,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
     records, numbers = [], explanation.facts.facts.get(NUMBERS)
     for index, it in explanation.inputs.items():
         record: dict[str, Any] = dict.fromkeys(COLUMNS)
-        record |= {"input": index, "name": it.name, "smiles": to_smiles(it.graph, names), "graph": None}
+        record |= {"input": index, "name": it.name, "smiles": to_smiles(it.graph, names, it.stereo), "graph": None}
         record["reject_probability"] = round(it.reject_probability, 4)
         record |= _facts(sanitise(it.graph, names), "before")
         if numbers:
@@ -94,7 +95,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
             record |= {
                 "recourse": place + 1,
                 "summary": recourse.summary,
-                "counterfactual": to_smiles(member.counterfactual, names),
+                "counterfactual": to_smiles(member.counterfactual, names, it.stereo),
                 "probability": round(member.probability, 4),
                 "edits": member.num_edits,
                 "smirks": recourse.smirks,
@@ -319,7 +320,10 @@ def _molecule_cells(explanation: Explanation, recourse: CommonRecourse) -> list[
         before = explanation.inputs[member.input]
         graphs = (before.graph, member.counterfactual)
         try:
-            example = [before.name, *(to_smiles(graph, explanation.schema.label_names) for graph in graphs)]
+            example = [
+                before.name,
+                *(to_smiles(graph, explanation.schema.label_names, before.stereo) for graph in graphs),
+            ]
         except InputError:  # no rdkit here
             example = [before.name, None, None]
     cells = [known.get(name) for name in _MOLECULE_COLUMNS[len(example) :]]

@@ -34,11 +34,13 @@ class RejectedInput:
         graph: The graph as read from the dataset.
         reject_probability: Probability of reject.
         name: What the data calls it; empty if it does not.
+        stereo: Its stereo marks (`comrecgc.molecules.stereo_of`), which graphs do not hold.
     """
 
     graph: Graph
     reject_probability: float
     name: str = ""
+    stereo: str = ""
 
     def __post_init__(self) -> None:
         _set(self, reject_probability=_share("reject_probability", self.reject_probability))

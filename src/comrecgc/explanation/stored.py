@@ -213,9 +213,9 @@ def stored_rejects(explanation: Explanation) -> Rejects:
         np.zeros((len(graphs), 0), np.float32),
         np.array([graph.size for graph in graphs], np.int32),
     )
-    names = tuple(it.name for it in inputs) if any(it.name for it in inputs) else ()
+    names, stereo = (tuple(of) if any(of) else () for of in ([it.name for it in inputs], [it.stereo for it in inputs]))
     indices = np.array(list(explanation.inputs), np.int64)
-    return Rejects(dataset=dataset, indices=indices, graphs=graphs, scores=scores, names=names)
+    return Rejects(dataset=dataset, indices=indices, graphs=graphs, scores=scores, names=names, stereo=stereo)
 
 
 def stored_wishes(explanation: Explanation) -> RuleFilter:

@@ -169,7 +169,8 @@ def _listed(pairs: MatchedPairs, dataset: GraphDataset) -> list[dict[str, Any]]:
             known["label"] = float(dataset.values[place])
         else:
             known["label"] = dataset.class_names[int(dataset.classes[place])]
-        return known | ({"smiles": to_smiles(dataset.graphs[place], dataset.label_names)} if is_table else {})
+        stereo = dataset.stereo[place] if dataset.stereo else ""
+        return known | ({"smiles": to_smiles(dataset.graphs[place], dataset.label_names, stereo)} if is_table else {})
 
     return [{"before": one(first), "after": one(second)} for first, second in pairs.listed[:_MOST_LISTED]]
 

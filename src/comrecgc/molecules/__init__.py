@@ -24,14 +24,14 @@ from comrecgc.molecules.plausibility import (
     bonding_under,
     has_other_alerts,
     has_rdkit,
-    keeps_druglike,
     ladder_facts,
     ladder_from_facts,
     ladder_of,
+    num_strays,
     properties_of,
     property_changes,
 )
-from comrecgc.molecules.smarts import SmartsWishes, run_smirks, smirks_of
+from comrecgc.molecules.smarts import POSITIONS, SmartsWishes, positions_of, run_smirks, smirks_of
 from comrecgc.molecules.smiles import (
     ParsedMolecule,
     Standardiser,
@@ -39,7 +39,9 @@ from comrecgc.molecules.smiles import (
     is_valid_molecule,
     parse_molecule,
     read_smiles,
+    restore_stereo,
     sanitise,
+    stereo_of,
     to_rdkit,
     to_smiles,
 )

@@ -138,6 +138,11 @@ class MolecularChemistry:
         """Which labels are carbons, `[L]`."""
         return np.array([atom_of(name).element == "C" for name in self.label_names], dtype=bool)
 
+    @cached_property
+    def halogens(self) -> BoolArray:
+        """Which labels are halogens, `[L]`."""
+        return np.array([atom_of(name).element in ("F", "Cl", "Br", "I") for name in self.label_names], dtype=bool)
+
     def _valences(self, name: str) -> tuple[int, ...]:
         """Bonds an atom can carry; a nitrogen whose charge no label says may have four."""
         allowed = atom_of(name).valences
@@ -348,6 +353,7 @@ _UNSTABLE = {
     "trifluoromethyl_ketone": "[#6][CX3](=O)C(F)(F)F",
     "bond_across_a_ring_of_six": "[#6]1~[#6]~[#6]~2~[#6]~[#6]~[#6]~1~2",
     "acyl_cyanide": "[CX3](=O)C#N",
+    "cumulene": "[CX2](=[#6])=[#6]",
     "oxon": "[PX4](=O)([OX2,SX2][#6])([OX2,SX2,NX3])[OX2,SX2,NX3]",
     "vinyl_on_heteroatom": "[#7,#8,#16][CX3H1]=[CX3H2]",
     "styrene_or_azadiene": "[c,$([CX3]=[NX2])][CX3H1]=[CX3H2]",
@@ -374,11 +380,11 @@ def properties_of(molecule: Mol) -> dict[str, float]:
     return {name: round(float(value), _DIGITS[name]) for name, value in values.items()}
 
 
-def keeps_druglike(before: Mol, after: Mol) -> bool:
-    """Whether no property of a molecule leaves the range of drugs, or, where it lay outside, comes farther from it."""
+def num_strays(before: Mol, after: Mol) -> int:
+    """How many properties of a molecule leave the range of drugs, or, where they lay outside, come farther from it."""
     was, now = properties_of(before), properties_of(after)
-    return all(
-        low <= now[name] <= high or max(low - now[name], now[name] - high) <= max(low - was[name], was[name] - high)
+    return sum(
+        max(low - now[name], now[name] - high) > max(low - was[name], was[name] - high, 0)
         for name, (low, high) in _DRUG_LIKE.items()
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,31 @@ if TYPE_CHECKING:
 
 
 _MOST_MATCHES = 1000
+
+POSITIONS = {
+    "ortho to a ring nitrogen": "[c;$(c:n)]",
+    "on a six-membered ring with nitrogen": "[c;$(c1naaaa1),$(c1anaaa1),$(c1aanaa1)]",
+    "on a five-membered ring": "[c;$(c1aaaa1)]",
+    "on a benzene ring": "[c;$(c1ccccc1)]",
+    "ortho to a substituent": "[c;$(c:c!:*)]",
+    "on a ring": "[!a;R]",
+    "on a chain": "[!a;!R]",
+    "beside an aromatic ring": "[!a;$(*-a)]",
+    "beside a heteroatom": "[C;$(C~[!#6;!#1])]",
+}
+"""Where an atom is, as a chemist says it, and as SMARTS of the atom."""
+
+
+def positions_of(graph: Graph, label_names: Sequence[str]) -> dict[str, frozenset[int]]:
+    """The atoms at each of `POSITIONS`; none where rdkit does not read the molecule."""
+    molecule = sanitise(graph, label_names)
+    matches = {} if molecule is None else {name: molecule.GetSubstructMatches(it) for name, it in _positions().items()}
+    return {name: frozenset(match[0] for match in found) for name, found in matches.items()}
+
+
+@cache
+def _positions() -> dict[str, Any]:
+    return {name: load_rdkit().MolFromSmarts(smarts) for name, smarts in POSITIONS.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

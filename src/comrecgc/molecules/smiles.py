@@ -1,7 +1,8 @@
 """Graphs as molecules: from SMILES, and to rdkit for checking and drawing. Needs the `chem` extra (rdkit).
 
 Edge labels are bonds: 0 single, 1 double, 2 triple, 3 aromatic. Labels that are atom types (`are_types`) hold charges, aromaticity and hydrogens, so
-that a molecule comes back as it was, stereo apart. Labels that are elements do not, and the usual charges and hydrogens are put back.
+that a molecule comes back as it was. Labels that are elements do not, and the usual charges and hydrogens are put back. Stereo marks are kept beside
+graphs, as text (`stereo_of`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -170,13 +172,85 @@ def canonical_smiles(molecule: Mol) -> str:
     return str(chem.MolToSmiles(molecule, isomericSmiles=has_isotopes))
 
 
-def to_smiles(graph: Graph, label_names: Sequence[str]) -> str:
-    """Canonical SMILES of the graph; of one that rdkit does not accept, the SMILES of its raw connectivity."""
+def to_smiles(graph: Graph, label_names: Sequence[str], stereo: str = "") -> str:
+    """Canonical SMILES of the graph; of one that rdkit does not accept, the SMILES of its raw connectivity.
+
+    Args:
+        graph: The molecule.
+        label_names: Atom behind each label.
+        stereo: Stereo marks of the molecule it was made from (`stereo_of`), whose atoms have the same ids.
+    """
     chem = load_rdkit()
     molecule = to_rdkit(graph, label_names)
     with without_logs():
-        chem.SanitizeMol(molecule, catchErrors=True)
+        if chem.SanitizeMol(molecule, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE and stereo:
+            restore_stereo(molecule, graph, stereo)
         return str(chem.MolToSmiles(molecule))
+
+
+def stereo_of(molecule: Mol) -> str:
+    """Stereo marks of a molecule as text, empty if it has none.
+
+    `@ 3 2 4 5` and `@@ 3 2 4 5` are the two ways round atom 3 with these neighbours in order, as rdkit counts; `cis 1 2 3 4` and `trans 1 2 3 4` are
+    about the double bond of atoms 2 and 3. Marks are separated by semicolons.
+    """
+    ways, sides = _stereo_marks()
+    marks = [
+        (ways[atom.GetChiralTag()], atom.GetIdx(), *(other.GetIdx() for other in atom.GetNeighbors()))
+        for atom in molecule.GetAtoms()
+        if atom.GetChiralTag() in ways
+    ]
+    for bond in molecule.GetBonds():
+        if bond.GetStereo() in sides:
+            first, last = bond.GetStereoAtoms()
+            marks.append((sides[bond.GetStereo()], first, bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), last))
+    return ";".join(" ".join(map(str, mark)) for mark in marks)
+
+
+def restore_stereo(molecule: Mol, graph: Graph, stereo: str) -> None:
+    """Put stereo marks back where a change left them alone.
+
+    An atom keeps its mark if it has the same neighbours as before, a double bond if it and the atoms that its mark names are still bound.
+
+    Args:
+        molecule: The graph as a sanitised molecule, atoms in node order; it is changed.
+        graph: The graph; kept atoms have the ids of those before.
+        stereo: The marks before (`stereo_of`).
+    """
+    chem = load_rdkit()
+    ways, sides = ({name: kind for kind, name in found.items()} for found in _stereo_marks())
+    place = {node: k for k, node in enumerate(graph.ids.tolist())}
+    for kind, *nodes in (mark.split(" ") for mark in stereo.split(";") if mark):
+        atoms = [place.get(int(node), -1) for node in nodes]
+        if min(atoms) < 0 or len(set(atoms)) < len(atoms):
+            continue
+        if kind in ways:
+            centre = molecule.GetAtomWithIdx(atoms[0])
+            around = [other.GetIdx() for other in centre.GetNeighbors()]
+            if sorted(around) == sorted(atoms[1:]):
+                order = [around.index(atom) for atom in atoms[1:]]
+                swaps = sum(i > j for k, i in enumerate(order) for j in order[k + 1 :])
+                centre.SetChiralTag(ways[kind])
+                if swaps % 2:
+                    centre.InvertChirality()
+        elif kind in sides:
+            bonds = [molecule.GetBondBetweenAtoms(*pair) for pair in pairwise(atoms)]
+            if None not in bonds and bonds[1].GetBondType() == chem.BondType.DOUBLE:
+                ends = (atoms[0], atoms[3]) if bonds[1].GetBeginAtomIdx() == atoms[1] else (atoms[3], atoms[0])
+                bonds[1].SetStereoAtoms(*ends)
+                bonds[1].SetStereo(sides[kind])
+    chem.SetDoubleBondNeighborDirections(molecule)
+    chem.AssignStereochemistry(molecule, cleanIt=True, force=True)
+
+
+@cache
+def _stereo_marks() -> tuple[dict[Any, str], dict[Any, str]]:
+    """Our words for rdkit's marks of atoms and of double bonds; the last of equal words is the one that is set."""
+    chem = load_rdkit()
+    ways, sides = chem.ChiralType, chem.BondStereo
+    return {ways.CHI_TETRAHEDRAL_CCW: "@", ways.CHI_TETRAHEDRAL_CW: "@@"}, {
+        sides.STEREOZ: "cis", sides.STEREOE: "trans", sides.STEREOCIS: "cis", sides.STEREOTRANS: "trans",
+    }  # fmt: skip
 
 
 def _parse(molecule: Any, atoms: list[str]) -> ParsedMolecule:
@@ -345,8 +419,6 @@ def without_logs() -> Any:
 @dataclass(eq=False)
 class Standardiser:
     """Keeps the largest fragment and neutralises it, and counts what it did.
-
-    Stereo marks are dropped in any case: graphs have none.
 
     Attributes:
         num_stripped: Molecules of which smaller fragments (salts, solvents) were dropped.

@@ -165,6 +165,7 @@ def _rule_arrays(table: RuleTable) -> dict[str, Array]:
         "generalOf": table.rules.general_row.astype(np.int32),
         "kindOf": table.rules.kinds.astype(np.int8),
         "cost": table.rules.cost.astype(np.int32),
+        "strays": table.rules.strays,
         "adds": table.rules.adds.astype(np.uint8),
         "removes": table.rules.removes.astype(np.uint8),
         "attached": table.attached,

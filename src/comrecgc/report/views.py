@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from comrecgc.cover import Reason
 from comrecgc.drawing import Pen, Picture, draw_rule
-from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, effect_words
+from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, effect_words, position_words
 from comrecgc.graphs import Change, Rule
 from comrecgc.wording import describe_path, edit_pattern, representatives
 
@@ -131,6 +131,7 @@ def trust_facts(recourse: CommonRecourse, things: str, class_names: Sequence[str
     places = known.get("places")
     if isinstance(places, Mapping) and (share := place_share(known)) is not None:
         words = f"works at {share:.0%} of {places['places']} places, in {places['inputs']} {things}; above it is the best place that counts"
+        words += position_words(places)
         far = f"; {places['too_far']} {things} are too small for it within θ" if _number(places, "too_far") else ""
         facts.append(("Places", words + far))
     if (expected := _number(known, "expected_true")) is not None:

@@ -50,6 +50,7 @@ def table_of(
         "applicable": np.packbits(can, axis=1),
         "random_success": np.zeros(num_rules, np.float32),
         "exact": np.ones(num_rules, bool),
+        "strays": np.zeros(num_rules, np.int8),
     }
     rule, input_ = np.nonzero(turns)
     return RuleTable(
@@ -115,8 +116,9 @@ def test_gains_are_what_each_adds(seed: int) -> None:
         {"cost": np.array([3, 2], np.int32)},
         {"kinds": np.array([[0, 4, -1], [0, -1, -1]], np.int8)},
         {"radius": np.array([1, 0], np.int8)},
+        {"strays": np.array([1, 0], np.int8), "cost": np.array([1, 2], np.int32)},
     ],
-    ids=["success", "cost", "changes", "context"],
+    ids=["success", "cost", "changes", "context", "drug-like"],
 )
 def test_of_rules_that_add_the_same_the_better_is_chosen(columns: dict[str, Any]) -> None:
     chosen = choose(table_of([[1, 1, 0, 0], [1, 1, 0, 0]], **columns), 1)

@@ -173,7 +173,7 @@ class RuleChoice:
 def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *, bounded: bool = False) -> RuleChoice:
     """Choose rules greedily, each for the inputs it adds.
 
-    Among rules that add nearly the same (`SLACK`): fewer changes, then the higher success, the lower cost, the smaller radius, which says the same of more graphs. Where fewer rules are enough, a
+    Among rules that add nearly the same (`SLACK`): fewer changes, then results in the range of drugs, the higher success, the lower cost, the smaller radius, which says the same of more graphs. Where fewer rules are enough, a
     general one gives way to a few of the same changes that say where, if these turn all that it adds: "of a nitro group" and "of a nitrosamine".
 
     Args:
@@ -403,9 +403,10 @@ def _folds(table: RuleTable, folds: Folds) -> npt.NDArray[np.int64]:
 def _preference(
     table: RuleTable, rows: npt.NDArray[np.int64], success: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Among rules that add the same: fewer changes, then the higher success, the lower cost, the smaller radius."""
+    """Among rules that add the same: fewer changes, then properties in the range of drugs, the higher success, the lower cost, the smaller radius."""
     return (
         table.rules.num_changes[rows],
+        table.rules.strays[rows],
         -success,
         table.rules.cost[rows],
         table.rules.radius[rows],

@@ -21,7 +21,7 @@ from comrecgc.scoring import change_kernels
 _COLUMNS = {
     RuleColumns: {
         "key": "u1", "general": "u1", "radius": "i1", "kinds": "i2", "cost": "i1", "adds": "b2", "removes": "b2", "applicable": "u2",
-        "random_success": "f1", "exact": "b1",
+        "random_success": "f1", "exact": "b1", "strays": "i1",
     },
     Entries: {"rule": "i1", "input": "i1", "change": "i3", "margin": "f1", "votes": "i1", "truth": "i1"},
 }  # fmt: skip
@@ -36,6 +36,7 @@ _TYPES = {
     "rule": np.int64,
     "change": np.int16,
     "margin": np.float32,
+    "strays": np.int8,
     "votes": np.int8,
     "truth": np.int8,
     "needed": np.int8,
@@ -137,7 +138,7 @@ def _check_rules(table: RuleTable, num_inputs: int, num_labels: int) -> None:
     require(((rules.radius >= 0) & (rules.radius <= _MOST_RADIUS)).all(), "radius must be 0, 1 or 2")
     require(((rules.kinds >= -1) & (rules.kinds < len(KINDS))).all(), "kinds must be known")
     require((rules.kinds[:, 0] >= 0).all(), "a rule has a change")
-    require((rules.cost >= 1).all(), "a change costs something")
+    require((rules.cost >= 1).all() and (rules.strays >= 0).all(), "a change costs something")
     known = rules.random_success[~np.isnan(rules.random_success)]
     require((known <= 1).all(), "shares must be at most 1")
     spare = np.unpackbits(rules.applicable, axis=1)[:, num_inputs:]

@@ -18,7 +18,7 @@ from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.files import load_table
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, IntArray, Oracle
-from comrecgc.algorithms.rules.permission import MolecularPermission
+from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.population import Census
 from comrecgc.algorithms.rules.reading import (
     MinedRule,
@@ -33,7 +33,7 @@ from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
 from comrecgc.models import Classifier, Jury, NumberJury, log_odds
-from comrecgc.molecules import MolecularChemistry, bonding_under, has_rdkit
+from comrecgc.molecules import POSITIONS, PROPERTIES, MolecularChemistry, bonding_under, has_rdkit, positions_of
 from comrecgc.run import Progress, RunContext
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ MOST_ASKED = 60_000_000
 a minute each. A few graphs of some hundred nodes reach it, where any two nodes may be joined."""
 
 _SHARE_OF_SINGLES = 0.4  # of the time for the search that such a model is shown graphs with one change
+_WEIGHED_RULES, _WEIGHED_RESULTS = 200, 2  # whose properties are compared with those of drugs
 _TIMED = 64  # inputs on which its speed is measured
 
 
@@ -58,12 +59,14 @@ class PlaceCount(NamedTuple):
         places: Their places.
         accepted: Places where it works.
         too_far: Inputs that it can be carried out on, but not within θ; they are so small.
+        where: The position in a molecule that decides, if one does, with its number of places, the share of them where it works, and that of the others.
     """
 
     inputs: int
     places: int
     accepted: int
     too_far: int
+    where: tuple[str, int, float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -167,8 +170,22 @@ def mine_rules(
         singles, composites, scorer, base, oracle=oracle, most_rules=most_rules, definite=definite, progress=progress
     )
     table = replace(table, counts=replace(table.counts, num_out_of_time=total - len(rejects)))
+    if chemistry is not None and oracle.permission is not None and table.has_jury:
+        table = _with_strays(table, scorer, oracle.permission)
     mined = MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete and not len(late))
     return _exactly_applicable(mined, context.num_jobs)
+
+
+def _with_strays(table: RuleTable, scorer: ChangeScorer, permission: MolecularPermission) -> RuleTable:
+    """The same with the properties that rules lead out of the range of drugs: of those whose results are believed the most; others come after them."""
+    believed = np.bincount(table.entries.rule, np.maximum(table.entries.truth - 50.0, 0), minlength=len(table))
+    strays = np.full(len(table), len(PROPERTIES), np.int8)
+    for row in np.argsort(-believed, kind="stable")[:_WEIGHED_RULES].tolist():
+        entries = table.entries_of(row)
+        some = entries[np.linspace(0, len(entries) - 1, _WEIGHED_RESULTS).astype(np.int64)]
+        change = table.entries.change[some, : table.rules.num_changes[row]].astype(np.int32)
+        strays[row] = round(float(np.mean(permission.strays(scorer, table.entries.input[some], change))))
+    return replace(table, rules=replace(table.rules, strays=strays))
 
 
 def most_changes_of(rules: Rules, singles: Changes, chemistry: MolecularChemistry | None) -> int:
@@ -211,9 +228,13 @@ def _typed_chemistry(ladder: Ladder) -> MolecularChemistry | None:
 
 
 def change_scorer_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: int) -> ChangeScorer:
-    """The scorer of changes of the inputs."""
+    """The scorer of changes of the inputs; where shown results may not gain an alert, groups that are one are not offered."""
     rung = Rung.parse(task.changes)
     vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=task.theta, ladder=ladder)
+    permission = permission_of(task.algorithm, ladder, chosen=True)
+    if permission is not None and permission.avoid_alerts and not permission.chemistry.has_types:
+        alerts = [is_alert(group, permission.chemistry.label_names) for group in vocabulary.groups]
+        vocabulary = replace(vocabulary, offered=vocabulary.offered & ~np.array(alerts, bool))
     return ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary, jobs=jobs)
 
 
@@ -245,7 +266,7 @@ def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> Mole
     """What besides the rung limits changes of molecules; None where nothing does.
 
     Kernels check valences. What is aromatic and charged is looked at where labels say so, and wishes wherever they are stated. Molecules of archives, of
-    which there are many changes, are looked at only where rules are chosen, and where they are to stay drug-like.
+    which there are many changes, are looked at only where rules are chosen, for truth or to stay drug-like.
     """
     chemistry, wishes = ladder.chemistry, rules.smarts()
     if not isinstance(chemistry, MolecularChemistry):
@@ -254,7 +275,8 @@ def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> Mole
                 "protect, forbid and only are SMARTS, and for molecules with known atoms (got other graphs)"
             )
         return None
-    is_known = chemistry.has_types or (chosen and ladder.familiarity.edge_labels)
+    looks = chosen and (rules.choose == "truth" or rules.keep_druglike)
+    is_known = chemistry.has_types or (looks and ladder.familiarity.edge_labels)
     is_looked_at = is_known and Rung.parse(rules.changes) >= Rung.PLAUSIBLE and has_rdkit()
     if not wishes and not is_looked_at:
         return None
@@ -295,9 +317,7 @@ MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""
 
 _INPUTS_AT_ONCE = 128
-_SHOWN_TRUTH = (
-    50  # percent that the jury must give a result of an archive for rdkit to look at it; the others are not shown
-)
+_FEW_PLACES, _FAR_MORE, _DECIDES = 8, 0.25, 3.3  # places at a position; more share that works there; standard errors
 _PLACED_INPUTS, _PLACED_SITES = 100, 200  # inputs in which the places of a rule are counted, and most places of one
 
 
@@ -367,14 +387,13 @@ def _count(
     asked = table.can_be_carried_out(row)
     permission = oracle.permission
     if permission is not None and not permission.chemistry.has_types:  # mining did not ask it
-        looked = entries[~table.has_jury | (table.entries.truth[entries] >= _SHOWN_TRUTH)]
-        change = table.entries.change[looked, : len(record.change)].astype(np.int32)
-        permitted, late = permission.allowed(scorer, table.entries.input[looked], change, deadline=deadline)
+        change = table.entries.change[entries, : len(record.change)].astype(np.int32)
+        permitted, late = permission.allowed(scorer, table.entries.input[entries], change, deadline=deadline)
         if len(late):
             return None
         if table.rules.exact[row]:  # only inputs that it turned may be turned at another site
             asked &= np.isin(np.arange(len(asked)), table.entries.input[entries])
-        entries = np.setdiff1d(entries, looked[~permitted])
+        entries = entries[permitted]
     asked[table.entries.input[entries]] = False
     asked &= record.rule.cost <= scorer.vocabulary.theta * _sizes_together(mined, record.rule)
     sizes = np.array([graph.num_nodes for graph in scorer.inputs])
@@ -423,9 +442,30 @@ def count_places(mined: MinedRules, rows: Sequence[int], oracle: Oracle) -> Mine
         inputs, sites = matcher.sites(record.rule, np.isin(np.arange(len(holds)), some), _PLACED_SITES)
         changes = record.changes_at(sites)
         _, first = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_index=True)
-        goal = oracle.judge(scorer, inputs[first], changes[first]).goal
-        counts[record.row] = PlaceCount(len(some), len(first), int((goal > ACCEPTED).sum()), int((holds & far).sum()))
+        works = oracle.judge(scorer, inputs[first], changes[first]).goal > ACCEPTED
+        where = (
+            _deciding_position(mined, inputs[first], changes[first, 0, 1], works) if len(record.change) == 1 else None
+        )
+        counts[record.row] = PlaceCount(len(some), len(first), int(works.sum()), int((holds & far).sum()), where)
     return replace(mined, places=counts)
+
+
+def _deciding_position(
+    mined: MinedRules, inputs: IntArray, atoms: IntArray, works: npt.NDArray[np.bool_]
+) -> tuple[str, int, float, float] | None:
+    """The position at which a rule of a table of molecules works far more often than elsewhere; see `PlaceCount`."""
+    if _typed_chemistry(mined.scorer.vocabulary.ladder) is None or not has_rdkit():
+        return None
+    names, found, least = mined.rejects.dataset.label_names, None, _DECIDES
+    known = {place: positions_of(mined.scorer.inputs[place], names) for place in np.unique(inputs).tolist()}
+    for name in POSITIONS:
+        at = np.array([b in known[a].get(name, ()) for a, b in zip(inputs.tolist(), atoms.tolist(), strict=True)], bool)
+        if min(at.sum(), (~at).sum()) >= _FEW_PLACES:
+            inside, outside, all_ = works[at].mean(), works[~at].mean(), works.mean()
+            z = (inside - outside) / max(np.sqrt(all_ * (1 - all_) * (1 / at.sum() + 1 / (~at).sum())), 1e-9)
+            if inside - outside > _FAR_MORE and z > least:
+                found, least = (name, int(at.sum()), float(inside), float(outside)), float(z)
+    return found
 
 
 def _sizes_together(mined: MinedRules, rule: Rule) -> IntArray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,12 +31,14 @@ from comrecgc.molecules import (
     SmartsWishes,
     alerts_of,
     has_other_alerts,
-    keeps_druglike,
+    num_strays,
     sanitise,
 )
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
     from comrecgc.algorithms.rules.mining import ChangeScorer, IntArray
     from comrecgc.run import Progress
 
@@ -60,7 +62,7 @@ class MolecularPermission:
         chemistry: The chemistry of the data.
         wishes: What a chemist wants.
         avoid_alerts: Whether a result may have no structural alert (`REACTIVE`) that the molecule had not before.
-        keep_druglike: Whether properties of a result must stay in the range of drugs (`keeps_druglike`).
+        keep_druglike: Whether properties of a result must stay in the range of drugs (`num_strays`).
     """
 
     chemistry: MolecularChemistry
@@ -100,9 +102,11 @@ class MolecularPermission:
                 mask[np.isin(inputs, untried)] = False
                 return mask, untried
             rows = order[bounds[i] : bounds[i + 1]]
+            if not len(rows):
+                continue
             graph = scorer.inputs[i]
             if self.chemistry.has_types:
-                mask[rows] = self._keeps_bonds(graph, changes[rows], scorer.vocabulary.groups)
+                mask[rows] = self._can_be_made(graph, changes[rows], scorer.vocabulary.groups)
                 rows = rows[mask[rows]]
             if self.chemistry.has_types and not (self.wishes or self.keep_druglike):
                 rows = rows[self._in_doubt(graph, changes[rows], unusual, hetero)]
@@ -129,20 +133,28 @@ class MolecularPermission:
             origin=np.asarray(origin, np.int64),
         )
         mask = self.chemistry.keeps_charge(changed)
-        old = sanitise(graph, names)
-        alerts = frozenset[str]() if old is None else frozenset(alerts_of(old, REACTIVE))
+        old, alerts = _molecule_before(graph, names)
         for k in np.flatnonzero(mask).tolist() if old is not None or self.wishes else ():
             after = batch[k]
             molecule = sanitise(after, names)
             mask[k] = (molecule is not None) or old is None
             if old is not None and molecule is not None:
                 mask[k] = not (self.avoid_alerts and has_other_alerts(molecule, alerts))
-                mask[k] = mask[k] and (not self.keep_druglike or keeps_druglike(old, molecule))
+                mask[k] = mask[k] and not (self.keep_druglike and num_strays(old, molecule))
             if mask[k] and self.wishes:
                 mask[k] = self.wishes.allows(
                     graph, _named(after, origin[batch.node_ptr[k] : batch.node_ptr[k + 1]]), names
                 )
         return mask
+
+    def strays(self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray) -> list[int]:
+        """How many properties of each changed molecule leave the range of drugs (`num_strays`); 0 where rdkit reads it not."""
+        found, names = [], self.chemistry.label_names
+        for place, change in zip(inputs.tolist(), changes, strict=True):
+            batch, _ = scorer.changed(place, change[None])
+            before, after = sanitise(scorer.inputs[place], names), sanitise(batch[0], names)
+            found.append(0 if before is None or after is None else num_strays(before, after))
+        return found
 
     def permits_results(self, graph: Graph, results: Sequence[Graph]) -> BoolArray:
         """Which molecules, kept atoms of which have the ids of those before, keep to the wishes."""
@@ -163,8 +175,12 @@ class MolecularPermission:
                 facts[1, place] |= is_alert(group, self.chemistry.label_names, on_aromatic=True)
         return facts
 
-    def _keeps_bonds(self, graph: Graph, changes: IntArray, groups: Sequence[Group]) -> BoolArray:
-        """Rows in which every group that is swapped leaves the bond it hangs on to the other, `[V]`."""
+    def _can_be_made(self, graph: Graph, changes: IntArray, groups: Sequence[Group]) -> BoolArray:
+        """Rows of changes that a chemist makes as such, `[V]`.
+
+        A group that is swapped leaves the bond it hangs on to the other. A carbon with several halogens loses them together. To an aliphatic carbon only
+        single atoms are attached: larger groups ask for another way to the molecule.
+        """
         bonds = np.full((graph.num_nodes, graph.num_nodes), -1)
         if graph.edge_labels is not None:
             bonds[graph.edges[:, 0], graph.edges[:, 1]] = bonds[graph.edges[:, 1], graph.edges[:, 0]] = (
@@ -174,6 +190,18 @@ class MolecularPermission:
         swaps = changes[:, :, 0] == change_kernels.SWAP
         first, second, value = (np.where(swaps, changes[:, :, k], 0) for k in (1, 2, 3))
         mask: BoolArray = (~swaps | (bonds[first, second] == hangs_on[value])).all(axis=1)
+        kind, halogens = changes[:, :, 0], self.chemistry.halogens[graph.labels]
+        first, second = np.maximum(changes[:, :, 1], 0), np.maximum(changes[:, :, 2], 0)
+        beside = sum(
+            np.bincount(graph.edges[:, side], halogens[graph.edges[:, 1 - side]], minlength=graph.num_nodes)
+            for side in (0, 1)
+        )
+        takes = swaps | (kind == change_kernels.DETACH)
+        mask &= ~(takes & halogens[second] & (np.asarray(beside)[first] > 1)).any(axis=1)
+        is_large = np.array([len(group.labels) > 1 for group in groups] or [False])
+        aliphatic = (self.chemistry.carbons & ~self.chemistry.aromatic)[graph.labels[first]]
+        attached = np.where(kind == change_kernels.ATTACH, changes[:, :, 3], 0)
+        mask &= ~((kind == change_kernels.ATTACH) & aliphatic & is_large[attached]).any(axis=1)
         return mask
 
     def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray, hetero: BoolArray) -> BoolArray:
@@ -221,6 +249,13 @@ def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, la
         return can_be_carried_out(rule, graph)
     sites = distinct_sites(rule, NeighbourIndex(graph), MOST_PLACES)
     return any(wishes.allows(graph, carry_out(rule, graph, site), label_names) for site in sites)
+
+
+@lru_cache(maxsize=5000)
+def _molecule_before(graph: Graph, label_names: tuple[str, ...]) -> tuple[Mol | None, frozenset[str]]:
+    """A molecule before its changes, which come in several rounds, and its alerts (`REACTIVE`)."""
+    molecule = sanitise(graph, label_names)
+    return molecule, frozenset() if molecule is None else frozenset(alerts_of(molecule, REACTIVE))
 
 
 @cache

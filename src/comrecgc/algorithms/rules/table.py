@@ -52,6 +52,7 @@ class RuleColumns(Columns):
         random_success: Share of all changes of the same kind, on the inputs it can be carried out on, that are accepted, `[K]`; NaN for
             composite rules.
         exact: Whether each rule was counted at all of its sites, `[K]`; otherwise it may turn more inputs than are listed.
+        strays: Properties of molecules that leave the range of drugs when it is carried out, on average, `[K]`; 0 where nobody looked.
     """
 
     key: npt.NDArray[np.uint64]
@@ -64,6 +65,7 @@ class RuleColumns(Columns):
     applicable: npt.NDArray[np.uint8]
     random_success: npt.NDArray[np.float32]
     exact: npt.NDArray[np.bool_]
+    strays: npt.NDArray[np.int8]
 
     @property
     def num_changes(self) -> npt.NDArray[np.int64]:
@@ -280,6 +282,7 @@ def tabulate(
             applicable=applicable,
             random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
             exact=(change[:, 1, 0] < 0) & (first.radius < WIDE) & (singles.num_untried == 0),
+            strays=np.zeros(len(change), np.int8),
         ),
         entries=Entries(
             rule=np.searchsorted(key[kept], entries.key),

@@ -13,9 +13,9 @@ function isAllowed(table, wishes, rule) {
   for (const label of wishes.protectedLabels) if (table.removes[rule * labels + label]) return false;
   return true;
 }
-// Fewer changes first, then the higher success, the lower cost, the smaller radius, the order of the table.
+// Fewer changes first, then properties in the range of drugs, the higher success, the lower cost, the smaller radius, the order of the table.
 function byPreference(table, rules, success) {
-  return rules.sort((a, b) => table.numChanges[a] - table.numChanges[b] || success[b] - success[a]
+  return rules.sort((a, b) => table.numChanges[a] - table.numChanges[b] || table.strays[a] - table.strays[b] || success[b] - success[a]
     || table.cost[a] - table.cost[b] || table.radius[a] - table.radius[b] || a - b);
 }
 function sumOfLargest(gains, rules, count, most) {
