@@ -25,7 +25,7 @@ def main() -> None:
     options = parser.parse_args()
     dataset = load_dataset(str(options.table), reading=TableReading(on_error="skip"))
     model = train_classifier(dataset, ClassifierTraining()).model
-    whole, seconds = fitted(model, dataset, None)
+    whole, longest = fitted(model, dataset, None)
     assert whole.mined_ is not None
     table = whole.mined_.table
     row_of = {int(key): row for row, key in enumerate(table.rules.key)}
@@ -34,7 +34,7 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for budget in (*options.budgets, None):
-        found, seconds = (whole, seconds) if budget is None else fitted(model, dataset, budget)
+        found, seconds = (whole, longest) if budget is None else fitted(model, dataset, budget)
         assert found.mined_ is not None
         explanation, keys = found.explanation_, found.mined_.table.rules.key
         known = [(it.statistics or {}, row_of.get(int(keys[it.row or 0]))) for it in explanation.recourses]

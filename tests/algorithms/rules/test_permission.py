@@ -210,13 +210,10 @@ def test_some_molecules_are_looked_at_however_late_it_is(monkeypatch: pytest.Mon
     data = dataset_of([f"{chain}c1ccc({other})cc1" for chain in chains for other in ("Cl", "OC")])
     model = AvoidsLabel(label=data.label_names.index("Cl"), num_labels=data.num_labels)
     options: dict[str, Any] = {"max_changes": 1, "theta": 0.2, "panel": False, "jury": False}
-    whole = explainer_of(model, **options).fit(data).explanation_
-    monkeypatch.setattr("comrecgc.algorithms.rules.mined._FEWEST_TRIED", 10)
-    late = SimpleNamespace(monotonic=lambda: float("inf"))
-    monkeypatch.setattr("comrecgc.algorithms.rules.permission.time", late)
-    found = explainer_of(model, **options, time_budget=1000).fit(data).explanation_
-    assert len(found.inputs) == 10 == len(whole.inputs) - found.metrics["num_out_of_time"]
-    assert 0 < found.metrics["coverable"] <= 1
+    monkeypatch.setattr("comrecgc.algorithms.rules.mined.most_nodes_of", lambda *_: np.inf)  # as of networks
+    found = explainer_of(model, **options, time_budget=1e-3).fit(data).explanation_
+    assert len(found.inputs) > 0
+    assert found.metrics["coverable"] > 0.5
 
 
 def test_wishes_limit_what_is_mined() -> None:

@@ -48,7 +48,7 @@ a minute each. A few graphs of some hundred nodes reach it, where any two nodes 
 
 _SHARE_OF_SINGLES = 0.4  # of the time for the search that such a model is shown graphs with one change
 _WEIGHED_RULES, _WEIGHED_RESULTS = 200, 2  # whose properties are compared with those of drugs
-_FEWEST_TRIED = 40  # inputs that are looked at, whatever the time
+_LEAST_SECONDS = 3.0  # for looking at molecules, however late it is: rates of none would say nothing
 _TIMED = 64  # inputs on which its speed is measured
 
 
@@ -155,18 +155,13 @@ def mine_rules(
     chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     definite, total, late = None if chemistry is None else chemistry.aromatic, len(rejects), np.zeros(0, np.int32)
     permit: dict[str, Any] = {"permission": oracle.permission, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress}  # fmt: skip
-    scored = singles
     if oracle.permission is not None:
-        singles, _, late = permitted_rows(singles, (), scorer, **permit)
-    had_no_time = 0 < len(late) == total
-    if had_no_time:  # some are looked at nevertheless, as rates of none would say nothing
-        singles, late = scored, np.sort(np.random.default_rng(0).permutation(late)[_FEWEST_TRIED:])
+        some_time = None if deadline is None else max(deadline, time.monotonic() + _LEAST_SECONDS)
+        singles, _, late = permitted_rows(singles, (), scorer, **permit | {"deadline": some_time})
     if 0 < len(late) < total:
         tried = np.setdiff1d(np.arange(total), late)
         rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)
         scorer, base, counting = replace(scorer, inputs=rejects.graphs), base[tried], counting[tried]
-    if had_no_time:
-        singles, _, _ = permitted_rows(singles, (), scorer, **permit | {"deadline": None})
     most_changes = most_changes_of(task.algorithm, singles, chemistry)
     composites, complete = CompositeSearch(
         Composition(most_changes=most_changes), singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
