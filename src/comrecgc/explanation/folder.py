@@ -270,9 +270,7 @@ def _bytes(path: Path) -> bytes:
 def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
     """A header, then a row for every recourse in order of selection; rules have columns of their own at the end."""
     are_rules = explanation.recourse == "rules"
-    with_molecules = are_rules and any(
-        "properties" in (recourse.statistics or {}) for recourse in explanation.recourses
-    )
+    with_molecules = are_rules and any("properties" in recourse.statistics for recourse in explanation.recourses)
     rows: list[list[Cell]] = [
         [*_COLUMNS, *(_RULE_COLUMNS if are_rules else ()), *(_MOLECULE_COLUMNS if with_molecules else ())]
     ]
@@ -298,7 +296,7 @@ def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
 
 
 def _rule_cells(recourse: CommonRecourse) -> list[Cell]:
-    known = dict(recourse.statistics or {})
+    known = dict(recourse.statistics)
     held_out, interval = known.get("held_out"), known.get("interval")
     low, high = interval if isinstance(interval, list) and len(interval) == 2 else (None, None)
     known |= {"success_low": low, "success_high": high}
@@ -313,7 +311,7 @@ def _rule_cells(recourse: CommonRecourse) -> list[Cell]:
 
 def _molecule_cells(explanation: Explanation, recourse: CommonRecourse) -> list[Cell]:
     """A molecule before and after, and the median changes of properties."""
-    known = (recourse.statistics or {}).get("properties")
+    known = recourse.statistics.get("properties")
     known = known if isinstance(known, dict) else {}
     example: list[Cell] = [None, None, None]
     if recourse.covered:
@@ -335,7 +333,7 @@ def pair_rows(explanation: Explanation) -> list[list[Cell]]:
     """A header, then the pairs of real graphs that differ by exactly a recourse, with their labels; molecules with their SMILES."""
     rows: list[list[Cell]] = [_PAIR_COLUMNS]
     for place, recourse in enumerate(explanation.recourses):
-        pairs = (recourse.statistics or {}).get("pairs")
+        pairs = recourse.statistics.get("pairs")
         listed = pairs.get("listed") if isinstance(pairs, dict) else None
         for pair in listed if isinstance(listed, list) else ():
             before, after = ({} if not isinstance(it := pair.get(side), dict) else it for side in ("before", "after"))
