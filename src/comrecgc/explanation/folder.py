@@ -20,7 +20,7 @@ from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse, RunFacts
 from comrecgc.graphs import Change, Graph, edge_labels_by_id, ordered_edge, to_data
 from comrecgc.models import AdaptedClassifier
-from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, restore_stereo, sanitise, to_smiles
+from comrecgc.molecules import PROPERTIES, facts_of, restore_stereo, sanitise, to_smiles
 from comrecgc.run import reason_of, write_json, write_text
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
         record: dict[str, Any] = dict.fromkeys(COLUMNS)
         record |= {"input": index, "name": it.name, "smiles": to_smiles(it.graph, names, it.stereo), "graph": None}
         record["reject_probability"] = round(it.reject_probability, 4)
-        record |= _facts(sanitise(it.graph, names), "before")
+        record |= _facts(it.graph, names, "before")
         if numbers:
             record |= {
                 "value": numbers["measured"].get(str(index)),
@@ -101,7 +101,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
                 "smirks": recourse.smirks,
                 "graph": member.counterfactual,
             }
-            record |= _facts(sanitise(member.counterfactual, names), "after")
+            record |= _facts(member.counterfactual, names, "after")
             if numbers:
                 record["predicted_after"] = number_after(numbers, index, member.probability)
                 record["expected_after"] = expected_after(numbers, index, recourse.statistics)
@@ -109,11 +109,10 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
     return records
 
 
-def _facts(molecule: Any, when: str) -> dict[str, Any]:
-    if molecule is None:
-        return {}
-    facts: dict[str, Any] = {f"{name}_{when}": value for name, value in properties_of(molecule).items()}
-    return facts | {f"alerts_{when}": "; ".join(alerts_of(molecule))}
+def _facts(graph: Graph, names: Sequence[str], when: str) -> dict[str, Any]:
+    properties, alerts = facts_of(graph, tuple(names)) or ({}, frozenset())
+    facts: dict[str, Any] = {f"{name}_{when}": value for name, value in properties.items()}
+    return facts | ({f"alerts_{when}": "; ".join(sorted(alerts))} if properties else {})
 
 
 def pyg_counterfactual(explanation: Explanation, index: int) -> Data:

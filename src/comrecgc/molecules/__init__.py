@@ -22,6 +22,7 @@ from comrecgc.molecules.plausibility import (
     alerts_of,
     bonding_of,
     bonding_under,
+    facts_of,
     has_other_alerts,
     has_rdkit,
     ladder_facts,
