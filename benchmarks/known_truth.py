@@ -71,9 +71,8 @@ def _with_decoy(dataset: PlantedDataset, rng: np.random.Generator) -> PlantedDat
         if len(sites) and rng.random() < DECOY_RATES[label]:
             bare = _attached(bare, int(rng.choice(sites)), decoy)
         graphs.append(bare)
-    toxicophores = tuple(find_toxicophores(graph) for graph in graphs)
-    classes = np.array([not found for found in toxicophores], np.int8)
-    return replace(dataset, graphs=tuple(graphs), toxicophores=toxicophores, classes=classes)
+    classes = np.array([not find_toxicophores(graph) for graph in graphs], np.int8)
+    return replace(dataset, graphs=tuple(graphs), classes=classes)
 
 
 def _without(graph: Graph, label: int) -> Graph:

@@ -105,7 +105,7 @@ def known_property(path: Path, name: str, size: int) -> None:
     explainer = comrecgc.CommonRecourseExplainer(model, comrecgc.Rules(max_changes=1), num_recourses=20).fit(dataset)
     errors, alone, shares = [], [], []
     for recourse in explainer.explanation_.recourses:
-        effect = (recourse.statistics or {})["effect"]
+        effect = (recourse.statistics)["effect"]
         changes = [
             true(it.counterfactual) - true(explainer.explanation_.inputs[it.input].graph) for it in recourse.covered
         ]

@@ -65,7 +65,7 @@ def main() -> None:
     plausibility = Plausibility(
         ladder=ladder_of(dataset.graphs, dataset.label_names), panel=panel, why_no_panel=sentence
     )
-    rules = Rules(changes=options.changes, max_changes=options.max_changes)
+    rules = Rules(changes=options.changes, max_changes=options.max_changes, choose="coverage")
     task = Task(algorithm=rules, theta=paper_theta(name))
     started, busy = time.perf_counter(), time.process_time()
     with reproducible():

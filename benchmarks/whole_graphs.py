@@ -95,7 +95,7 @@ def main() -> None:
     turned = int((model(batch.x, batch.edge_index, batch.batch).argmax(1) == HELICES).sum())
     print(f"a plain forward pass accepts {turned} of {len(made)} counterfactuals")
     for recourse in explanation.recourses:
-        known = recourse.statistics or {}
+        known = recourse.statistics
         print(f"{recourse.summary}: {known.get('accepted')} of {known.get('applicable')}")
 
 

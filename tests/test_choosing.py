@@ -69,12 +69,12 @@ def test_choosing_again_is_the_same_choice_and_other_wishes_are_kept(run: Path) 
     assert told(found.choose()) == told(found)
     few = found.choose(num_recourses=1, max_cost=1)
     assert len(few.recourses) == 1
-    assert (few.recourses[0].statistics or {})["cost"] == 1
+    assert few.recourses[0].statistics["cost"] == 1
     assert few.coverage <= found.coverage
     sure = found.choose(min_success=0.9)
     assert sure.recourses
-    assert all((one.statistics or {})["success"] >= 0.9 for one in sure.recourses)
-    assert any((one.statistics or {})["success"] < 0.9 for one in found.recourses)
+    assert all(one.statistics["success"] >= 0.9 for one in sure.recourses)
+    assert any(one.statistics["success"] < 0.9 for one in found.recourses)
     assert told(few.choose(num_recourses=4, max_cost=1)) == told(found.choose(max_cost=1))
     exact = found.choose(radii=[2])
     assert {one.rule.radius for one in exact.recourses if one.rule is not None} == {2}

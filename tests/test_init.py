@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,3 +80,23 @@ def test_what_is_exported_is_what_type_checkers_see() -> None:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
     assert isinstance(written, ast.List), "a literal list, as others cannot be read without running it"
+
+
+DOCUMENTED = [package for package in PACKAGES if "__all__" in vars(package)]
+
+
+@pytest.mark.parametrize("package", DOCUMENTED, ids=lambda package: package.__name__)
+def test_what_a_front_door_imports_is_what_it_exports(package: Any) -> None:
+    imported = [name for name, value in vars(package).items() if name[0] != "_" and not inspect.ismodule(value)]
+    assert sorted(imported) == sorted(package.__all__)
+
+
+def test_documents_import_from_modules_that_export_what_they_name() -> None:
+    root = Path(__file__).parents[1]
+    for page in [root / "README.md", *root.glob("docs/*.md"), *root.glob("examples/*.py")]:
+        for package, names in re.findall(
+            r"^from comrecgc\.(\w+) import ([\w, ]+)$", page.read_text("utf-8"), re.MULTILINE
+        ):
+            module = importlib.import_module(f"comrecgc.{package}")
+            if module in PACKAGES:
+                assert set(names.split(", ")) <= set(module.__all__), (page.name, package)

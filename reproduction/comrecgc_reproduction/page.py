@@ -26,12 +26,12 @@ _DATASETS = "NCI1 / Mutagenicity / AIDS / Proteins"
 _MINUTES = {
     "moving walk": (58, 43, 10, 112, 60),
     "vectors": (10, 10, 10, 10, 10),
-    "gcfexplainer": (14, 12, 5, 10, 15),
-    "published": (6, 8, 1, 3, 5),
+    "gcfexplainer": (14, 12, 2, 9, 15),
+    "published": (1.5, 2, 0.4, 0.5, 3),
     "localwalk": (10, 10, 3, 5, 5),
-    "accuracy": (2, 2, 1, 1, 1),
+    "accuracy": (2, 2, 0.2, 0.2, 1),
     "rules": (3, 3, 1, 1, 3),
-    "without clusters": (6, 8, 1, 3, 5),
+    "without clusters": (1, 1.5, 0.3, 0.3, 3),
 }
 
 _HEAD = """# Reproducing the paper
@@ -260,6 +260,8 @@ def _differences(table: Table) -> str:
             continue
         inside = "yes" if least <= printed <= greatest else f"no, {'above' if printed > greatest else 'below'}"
         here = f"{least:.1f} to {greatest:.1f}"
+        if run == 1:  # no range
+            inside, here = "", f"{least:.1f}"
         lines.append(_line([name, varied, f"{printed:g}", here, inside, f"{nearest}: {near:.1f}", share]))
     return "\n".join([*lines, ""])
 
@@ -284,7 +286,7 @@ def _earlier(tables: dict[str, Table]) -> str:
     lines = [
         "## From an earlier run",
         "",
-        "Rows that this run has not filled, from earlier versions of `comrecgc reproduce` and of the scripts in `benchmarks`. Their cells were not kept, so they count in no verdict above.",
+        "Figures that this run has not filled, from earlier versions of `comrecgc reproduce` and of the scripts in `benchmarks`. Their cells were not kept, so they count in no verdict above.",
         "",
         _line(["table", "row", *_DATASETS.split(" / "), ""]),
         _line(["---"] * 7),
@@ -294,7 +296,9 @@ def _earlier(tables: dict[str, Table]) -> str:
         for table, name, *figures, note in list(csv.reader(file))[1:]:
             rows = [row for row in tables[table].rows if row.name == name] if table in tables else []
             if any(entry.not_run for row in rows for entry in row.entries):
-                lines.append(_line([f"`{table}`", name, *figures, note]))
+                missing = [entry.not_run for _, entry in _shares(tables[table], rows[0])]
+                left = [figure if absent else "" for figure, absent in zip(figures, missing, strict=True)]
+                lines.append(_line([f"`{table}`", name, *left, note]))
     return "\n".join([*lines, ""]) if len(lines) > known else ""
 
 
@@ -303,6 +307,13 @@ def _expected(name: str) -> float:
     row = next((row for key, row in _MINUTES.items() if name.startswith(key)), (5,) * 5)
     # A cell that shares a search takes its clusters alone.
     shares_search = " fc " in name or (name.startswith("published") and "delta 0.02 theta 0.1" not in name)
+    if (
+        name.startswith("published")
+        and " mutagenicity " in name
+        and " delta 0.0" in name
+        and " delta 0.02 " not in name
+    ):
+        return 15.0  # clusters of 900,000 vectors that lie close
     return 2.0 if shares_search else float(row[places[0] if places else 4])
 
 

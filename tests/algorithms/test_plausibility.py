@@ -60,7 +60,7 @@ def test_any_change_says_where_it_stands() -> None:
     assert explanation.metrics["share_connected"] == pytest.approx((reached >= Rung.CONNECTED).mean())
     assert explanation.metrics["share_plausible"] == pytest.approx((reached >= Rung.PLAUSIBLE).mean())
     assert "share_confirmed" not in explanation.metrics
-    assert set(explanation.recourses[0].statistics or {}) == {"share_connected", "share_plausible"}
+    assert set(explanation.recourses[0].statistics) == {"share_connected", "share_plausible"}
 
 
 @pytest.mark.parametrize("walk", [{}, {"kind": PaperWalk, "num_steps": 300}])

@@ -28,6 +28,6 @@ def test_the_demo_finds_the_planted_groups(
     for group, least in (("nitro (", 0.95), ("nitrosamine", 0.95), ("epoxide", 0.5)):
         named = [recourse for recourse in explanation.recourses if group in recourse.summary]
         assert named, [recourse.summary for recourse in explanation.recourses]
-        assert max((recourse.statistics or {})["success"] for recourse in named) >= least
+        assert max(recourse.statistics["success"] for recourse in named) >= least
     assert Explanation.load(tmp_path / "demo") == explanation
     assert all(recourse.share_valid in (None, 1.0) for recourse in explanation.recourses)

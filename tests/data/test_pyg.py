@@ -209,6 +209,16 @@ def test_numbers_are_clustered_and_whole_numbers_are_categories() -> None:
     assert from_pyg([data(x=torch.arange(60)[:, None] / 7)], bins=3).num_labels == 3
 
 
+def test_numbers_in_three_heaps_become_three_labels() -> None:
+    rng = np.random.default_rng(0)
+    heap = rng.integers(0, 3, 300)
+    x = torch.tensor(rng.normal(scale=3, size=(3, 18))[heap] + rng.normal(size=(300, 18)), dtype=torch.float32)
+    found = from_pyg([data(x=x)])
+    assert len({(int(a), int(b)) for a, b in zip(heap, found[0].labels, strict=True)}) == found.num_labels == 3
+    assert len(set(found.label_names)) == 3
+    assert all(len(name) < 16 for name in found.label_names)
+
+
 def test_our_own_graphs_come_back() -> None:
     planted = load_planted(num_graphs=60)
     back = from_pyg(planted.to_pyg(), label_names=planted.label_names)
@@ -323,6 +333,14 @@ def test_molecules_of_pyg_have_the_names_that_are_known() -> None:
     assert [graph.edge_labels.tolist() for graph in mutag] == [[3, 0], [1, 2]]  # type: ignore[union-attr]
     assert mutag.edge_features is not None
     assert mutag.edge_features.argmax(axis=1).tolist() == [1, 2, 3, 0]  # the column of each bond
+    ptc = [
+        data(x=torch.eye(18)[[5, 5, 2]], edge_attr=torch.eye(4)[[2, 2, 1, 1]], y=torch.tensor([kind]))
+        for kind in (0, 1)
+    ]
+    acid = from_pyg(ptc, name="PTC_MR")[0]  # C–C=O
+    assert [from_pyg(ptc, name="PTC_MR").label_names[label] for label in acid.labels] == ["C", "C", "O"]
+    assert acid.edge_labels is not None
+    assert acid.edge_labels.tolist() == [0, 1]
 
 
 def test_bonds_are_never_taken_by_their_position() -> None:

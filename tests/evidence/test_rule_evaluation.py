@@ -101,7 +101,7 @@ def test_dishonest_runs_do_not(run: Path, tmp_path: Path) -> None:
         replace(first, covered=(replace(member, probability=member.probability / 2), *first.covered[1:])),
         replace(first, covered=(replace(member, distance=member.distance / 2), *first.covered[1:])),
         replace(first, covered=(replace(member, cost=7), *first.covered[1:])),
-        replace(first, statistics={**(first.statistics or {}), "interval": [0.99, 1.0]}),
+        replace(first, statistics={**first.statistics, "interval": [0.99, 1.0]}),
     ]
     for place, lie in enumerate(lies):
         folder = tmp_path / str(place)

@@ -97,7 +97,7 @@ def test_chosen_rules_are_counted_at_all_places() -> None:
     explanation, model = explainer.explanation_, LikesBonds()
     composite = 0
     for recourse in explanation.recourses:
-        rule, known = recourse.rule, recourse.statistics or {}
+        rule, known = recourse.rule, recourse.statistics
         assert rule is not None
         can, turned, far, places, works = 0, set(), 0, 0, 0
         for index, it in explanation.inputs.items():
@@ -190,7 +190,7 @@ def test_with_a_census_everything_speaks_of_the_rules_that_were_chosen(tmp_path:
     for place, one in enumerate(compared.recourses):
         assert one.recourse.summary == explanation.recourses[place].summary
         assert [standing.place for standing in one.standings] == [place + 1] * 2
-        assert one.standings[0].accepted == (explanation.recourses[place].statistics or {})["accepted"]
+        assert one.standings[0].accepted == explanation.recourses[place].statistics["accepted"]
 
 
 def test_the_position_that_decides_is_named(tmp_path: Path) -> None:

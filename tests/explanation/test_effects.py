@@ -62,7 +62,7 @@ def test_a_rule_is_found_with_what_was_measured_beside_what_is_predicted(tmp_pat
     explanation = explainer.explanation_
     assert explanation.recourses
     for recourse in explanation.recourses:
-        effect = (recourse.statistics or {})["effect"]
+        effect = recourse.statistics["effect"]
         assert effect["predicted"]["model"]["median"] == pytest.approx(1.0, abs=1e-6)
         for member in recourse.covered:
             before, after = (

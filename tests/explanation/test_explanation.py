@@ -156,7 +156,7 @@ def test_the_table_of_rules_says_how_often_each_works(tmp_path: Path) -> None:
     with (tmp_path / "recourses.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     for row, recourse in zip(rows, rules.recourses, strict=True):
-        known = recourse.statistics or {}
+        known = recourse.statistics
         assert [row[name] for name in ("applicable", "accepted", "confirmed", "cost")] == [
             str(known[name]) for name in ("applicable", "accepted", "confirmed", "cost")
         ]
@@ -165,7 +165,7 @@ def test_the_table_of_rules_says_how_often_each_works(tmp_path: Path) -> None:
         assert float(row["held_out_success"]) == known["held_out"]["success"]
         assert row["smirks"] == "[C:1][N](=[O])[O]>>[C:1][F]"
     assert "3 rules cover" in rules._repr_html_()
-    assert rules.to_frame()["success"].tolist() == [(it.statistics or {})["success"] for it in rules.recourses]
+    assert rules.to_frame()["success"].tolist() == [it.statistics["success"] for it in rules.recourses]
 
 
 def test_the_manifest_says_what_the_run_was(tiny: Explanation, tmp_path: Path) -> None:

@@ -177,11 +177,11 @@ def test_a_rule_counts_only_where_wishes_let_it_be_carried_out(tmp_path: Path) -
     plain, wished = (
         explainer_of(model, protect=protect, **options).fit(dataset) for protect in ((), ("O" + "C" * 3 + "Br",))
     )
-    known = [explainer.explanation_.recourses[0].statistics or {} for explainer in (plain, wished)]
+    known = [explainer.explanation_.recourses[0].statistics for explainer in (plain, wished)]
     assert "Br" in wished.explanation_.recourses[0].summary
     assert (known[0]["applicable"], known[0]["accepted"]) == (12, 12)
     assert (known[1]["applicable"], known[1]["accepted"], known[1]["success"]) == (11, 11, 1.0)
-    again = (wished.explain(dataset).recourses[0].statistics or {})["applicable"]
+    again = wished.explain(dataset).recourses[0].statistics["applicable"]
     assert again == 11
 
 

@@ -199,7 +199,7 @@ def test_a_hundred_recourses_of_thousands_of_inputs_open_at_once(open_page: Open
     some = load_planted(num_graphs=200)
     rejected = [graph for graph, accepted in zip(some.graphs, some.classes, strict=True) if not accepted]
     graphs = tuple(rejected[i % len(rejected)] for i in range(2438))
-    many = replace(some, graphs=graphs, classes=np.zeros(len(graphs), dtype=np.int8), toxicophores=((),) * len(graphs))
+    many = replace(some, graphs=graphs, classes=np.zeros(len(graphs), dtype=np.int8))
     path = tmp_path / "r.html"
     write_report(random_explanation(many, 100, in_words=False), path)
     assert path.stat().st_size < 15_000_000

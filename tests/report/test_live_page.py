@@ -436,7 +436,7 @@ def test_the_choice_can_be_taken_away(live: Explanation, page: Page) -> None:
     rows = list(csv.DictReader(io.StringIO(Path(saved.value.path()).read_text(encoding="utf-8"))))
     assert [row["summary"] for row in rows] == [recourse.summary for recourse in live.recourses]
     assert [int(row["accepted"]) for row in rows] == table.num_accepted[rules].tolist()
-    statistics = [recourse.statistics or {} for recourse in live.recourses]
+    statistics = [recourse.statistics for recourse in live.recourses]
     assert [float(row["success"]) for row in rows] == pytest.approx([one["success"] for one in statistics])
     assert [float(row["success_low"]) for row in rows] == pytest.approx([one["interval"][0] for one in statistics])
     assert [float(row["held_out_success"]) for row in rows] == pytest.approx(

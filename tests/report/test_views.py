@@ -83,8 +83,8 @@ def trusted(rules: Explanation) -> Explanation:
     """The same after a jury was asked, and pairs were found for the first rule."""
     first, *others = rules.recourses
     figures = {"expected_true": 0.93, "expected_interval": [0.78, 0.99], "jury_confirmed": 7, "pairs": PAIRS}
-    first = replace(first, statistics={**(first.statistics or {}), **figures})
-    doubted = replace(others[0], statistics={**(others[0].statistics or {}), "mean_truth": 0.31})
+    first = replace(first, statistics={**first.statistics, **figures})
+    doubted = replace(others[0], statistics={**others[0].statistics, "mean_truth": 0.31})
     metrics = {**rules.metrics, "jury_confirmed": 0.5, "expected_true": 0.79}
     return replace(rules, recourses=(first, *others), metrics=metrics, shortcuts=(doubted,))
 
@@ -122,7 +122,7 @@ def test_pairs_are_rows_of_a_file(rules: Explanation, tmp_path: Path) -> None:
 
 def test_a_rule_says_how_often_it_works(rules: Explanation, html: str) -> None:
     first = rules.recourses[0]
-    known = first.statistics or {}
+    known = first.statistics
     works = f"{known['accepted']} of {known['applicable']}"
     assert first.summary in Page(html).words
     assert f"{works} {known['success']:.0%} (71–85%)" in words_of(html)
@@ -177,7 +177,7 @@ def test_every_reason_is_told_in_plain_words(rules: Explanation, reason: Reason)
 def test_without_panel_held_out_and_statistics_nothing_is_made_up() -> None:
     bare = planted_rules(has_panel=False)
     bare = replace(
-        bare, metrics={}, facts=RunFacts(), recourses=tuple(replace(it, statistics=None) for it in bare.recourses)
+        bare, metrics={}, facts=RunFacts(), recourses=tuple(replace(it, statistics={}) for it in bare.recourses)
     )
     page = Page(render_report(bare))
     for words in ("Panel", "unseen", "Best possible", "None"):

@@ -47,11 +47,14 @@ def test_verdicts_are_those_of_the_cells(tmp_path: Path) -> None:
     assert (absent, minutes) == ("38 cells", "3.0")  # 40 cells of 90 s, each counted once
     assert line(page, "| `ablation`,")[-1] == "0.0"
     assert line(page, "| Table 5, RCExplainer on aids")[3:] == [
-        "5.3 to 5.3",
-        "no, above",
+        "5.3",
+        "",  # one run is no range
         "sparsity 0.1: 5.3",
         "1 of 8",
     ]
+    store(tmp_path, "rcexplainer ten graphs theta 0.1 aids gcn seed 0 full", coverage=0.032)
+    page = write_page(computed(tmp_path), EXCEPT_ITSELF).read_text()
+    assert line(page, "| Table 5, RCExplainer on aids")[3:5] == ["3.2 to 5.3", "no, above"]
     assert line(page, "| Table 5, RCExplainer on nci1")[3:] == ["not run", "", "", "0 of 8"]
 
 
@@ -62,6 +65,9 @@ def test_rows_of_an_earlier_run_are_of_tables_and_not_of_this_run(tmp_path: Path
     for data, theta in (("nci1", 0.1), ("mutagenicity", 0.1), ("aids", 0.1), ("proteins", 0.15)):
         name = f"published 2 heads fcr delta 0.02 theta {theta} {data} gcn seed 0 full"
         store(runner.folder, name, coverage=0.9, published_coverage=0.5, length=9.0, published_length=6.74)
+        if data == "mutagenicity":
+            page = write_page(runner, EXCEPT_ITSELF).read_text()
+            assert line(page, "| `fcr` | COMRECGC, 2 heads |")[2:6] == ["", "", "33.3", "45.4"]
     assert "| `fcr` | COMRECGC, 2 heads |" not in write_page(runner, EXCEPT_ITSELF).read_text()
 
 

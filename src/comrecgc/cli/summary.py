@@ -133,7 +133,7 @@ def _rule_table(explanation: Explanation) -> Table:
 
 
 def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
-    known = recourse.statistics or {}
+    known = recourse.statistics
     low, high = known.get("interval") or (0.0, 1.0)
     works = f"works for {known.get('accepted', recourse.gain)} of {known.get('applicable', '?')}"
     often = f"{works} ({known.get('success', 0):.0%}, {100 * low:.0f}–{high:.0%})"

@@ -8,3 +8,9 @@ from comrecgc.data.planted import PLANTED, PlantedDataset, find_toxicophores, lo
 from comrecgc.data.pyg import from_pyg
 from comrecgc.data.smiles import TableReading, from_smiles_table
 from comrecgc.data.tables import is_table
+
+__all__ = [
+    "BENCHMARKS", "PLANTED", "Attributes", "DatasetIndex", "Goal", "GraphDataset", "GraphReading", "Numbers",
+    "PlantedDataset", "TableReading", "find_toxicophores", "from_pyg", "from_smiles_table", "from_tu_folder",
+    "is_table", "load_benchmark", "load_dataset", "load_planted", "paper_theta",
+]  # fmt: skip

@@ -26,7 +26,9 @@ MOST_VALUES = 16
 """A column with more values than this, not all of them whole, holds numbers and no categories."""
 
 _MOST_WHOLE = 256  # values of a column of whole numbers that are categories
-_CLUSTERS = 8  # labels that columns of numbers are grouped into
+_CLUSTERS = 8  # labels that columns of numbers are grouped into, at most
+_SAME_KIND = 1e-3  # spread of a column of categories, so small that no other kind is nearest
+_JUDGED_ROWS = 1_000  # rows whose silhouettes tell how many clusters there are
 _NAMED_COLUMNS = 4  # longest row that is named by its numbers
 
 
@@ -92,14 +94,14 @@ class Alphabet:
         columns: Columns that labels are read from, `[k]`.
         rows: A row of these columns for each label, `[L, k]`: the row of all that carry it, or the middle of a cluster.
         names: Name of each label.
-        is_exact: Whether a label has one row of these columns; otherwise rows get the label of the nearest.
+        unit: Spread of each column, `[k]`, where rows get the label of the nearest; None where every label has one row.
         notes: What a reader must know of it.
     """
 
     columns: LongArray
     rows: FloatArray
     names: tuple[str, ...]
-    is_exact: bool = True
+    unit: FloatArray | None = None
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -109,7 +111,7 @@ class Alphabet:
         Args:
             table: The features.
             columns: Columns to read labels from; None for all, or those of categories where others hold numbers.
-            clusters: Labels that columns of numbers are grouped into; None for 8 where nothing else is there, else none.
+            clusters: Labels that columns of numbers are grouped into; None for as many as tell them apart best (8 at most) where nothing else is there, else none.
             what: Name of the table.
         """
         width = table.shape[1]
@@ -131,7 +133,7 @@ class Alphabet:
             note = f"Labels are read from column{_columns(kinds)} of {what}; nodes keep column{_columns(numbers)} as they are, but rules do not speak of them."
             found = cls.of(table, kinds.tolist(), None, what)
             return cls(columns=found.columns, rows=found.rows, names=found.names, notes=(note,))
-        return cls._of_clusters(table, kinds, numbers, clusters or _CLUSTERS, what)
+        return cls._of_clusters(table, kinds, numbers, clusters, what)
 
     @classmethod
     def _of_rows(cls, table: FloatArray, columns: LongArray) -> Alphabet:
@@ -140,18 +142,16 @@ class Alphabet:
 
     @classmethod
     def _of_clusters(
-        cls, table: FloatArray, kinds: LongArray, numbers: LongArray, clusters: int, what: str
+        cls, table: FloatArray, kinds: LongArray, numbers: LongArray, clusters: int | None, what: str
     ) -> Alphabet:
         """Categories together with clusters of numbers: ranges of one column, k-means of several in units of their spread."""
         values = table[:, numbers].astype(np.float64)
         spread = values.std(axis=0)
         scaled = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
         if len(numbers) == 1:
-            cluster = Ranges.of(values[:, 0], clusters, "").range_of
+            cluster = np.asarray(Ranges.of(values[:, 0], clusters or _CLUSTERS, "").range_of, np.int64)
         else:
-            from scipy.cluster.vq import kmeans2
-
-            _, cluster = kmeans2(scaled, min(clusters, len(np.unique(scaled, axis=0))), minit="++", rng=0)
+            cluster = _clustered(scaled, clusters)
         group, category = distinct_rows(table[:, kinds]) if len(kinds) else (np.zeros(len(table), np.int32), None)
         pairs, label = np.unique(np.stack([group, cluster], axis=1), axis=0, return_inverse=True)
         if len(pairs) > MAX_LABELS:
@@ -163,29 +163,43 @@ class Alphabet:
             mine = label == one
             offset = np.abs(scaled[mine].mean(axis=0))
             parts = [] if category is None else [row_names(category, kinds)[kind]]
-            for place in np.argsort(-offset, kind="stable")[: 1 if len(numbers) == 1 else 2].tolist():
-                title = "" if table.shape[1] == 1 else f"{what}[{numbers[place]}] "
-                parts.append(f"{title}{_span(values[mine, place])}")
+            if len(numbers) == 1:
+                parts.append(("" if table.shape[1] == 1 else f"{what}[{numbers[0]}] ") + _span(values[mine, 0]))
+            else:
+                place = int(offset.argmax())
+                parts.append(f"{what}[{numbers[place]}]≈{np.median(values[mine, place]):.2g}")
             names.append(" ".join(parts))
         note = (
             f"Labels are {len(pairs)} clusters of column{_columns(numbers)} of {what}; nodes that a change does not touch keep their own numbers, "
             "and new or relabelled ones get those of a typical node."
         )
         names = [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]
-        return cls(columns=columns, rows=middle.astype(np.float32), names=tuple(names), is_exact=False, notes=(note,))
+        unit = np.concatenate([np.full(len(kinds), _SAME_KIND), np.where(spread > 0, spread, 1)]).astype(np.float32)
+        return cls(columns=columns, rows=middle.astype(np.float32), names=tuple(names), unit=unit, notes=(note,))
 
     def labels_of(self, table: FloatArray) -> IntArray:
         """The label of each row of a table, `[N]`; -1 where there is none."""
         rows = np.ascontiguousarray(table[:, self.columns])
-        if not self.is_exact:
+        if self.unit is not None:
             from scipy.spatial import cKDTree
 
-            spread = self.rows.std(axis=0)
-            unit = np.where(spread > 0, spread, 1)
-            return np.asarray(cKDTree(self.rows / unit).query(rows / unit)[1], dtype=np.int32)
+            return np.asarray(cKDTree(self.rows / self.unit).query(rows / self.unit)[1], dtype=np.int32)
         place = {row.tobytes(): label for label, row in enumerate(self.rows)}
         index, distinct = distinct_rows(rows)
         return np.array([place.get(row.tobytes(), -1) for row in distinct], np.int32)[index]
+
+
+def _clustered(rows: npt.NDArray[np.float64], clusters: int | None) -> LongArray:
+    """The cluster of each row by k-means; without a number, as many as have the largest mean silhouette."""
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import silhouette_score
+
+    some = rows[np.random.default_rng(0).permutation(len(rows))[:_JUDGED_ROWS]]
+    most = min(clusters or _CLUSTERS, len(np.unique(some, axis=0)))
+    sizes = [most] if clusters is not None or most < 3 else range(2, min(most, len(some) - 1) + 1)
+    found = [KMeans(size, n_init=10, random_state=0).fit(some) for size in sizes]
+    merits = [0.0 if len(found) == 1 else silhouette_score(some, one.labels_) for one in found]
+    return np.asarray(found[int(np.argmax(merits))].predict(rows), np.int64)
 
 
 def is_one_hot(table: npt.NDArray[Any]) -> bool:
@@ -290,6 +304,10 @@ _TU = {  # as the readmes of the collection list them
             )
         ),
         _VALENCES,
+    ),
+    "ptc_mr": KnownNames(
+        dict(enumerate("In P O N Na C Cl S Br F K Cu Zn I Ba Sn Pb Ca".split())),
+        dict(enumerate(("triple", "double", "single", "aromatic"))),
     ),
     "zinc": KnownNames({}, dict(enumerate(BOND_NAMES[:3], start=1))),
 }

@@ -344,7 +344,7 @@ def choose_classes(
         more = ", …" if len(distinct) > _SHOWN else ""
         raise InputError(
             f"{source} has {len(distinct)} classes: accept must name one of {counts}{more}; "
-            "reject may name another, and is all others by default (got neither)"
+            "reject may name another, and is all others by default (got neither); numbers need classes, such as classes=[y > 1 for y in …]"
         )
     if good is None and len(distinct) == 2:
         good = distinct[1] if bad is None else distinct[1 - distinct.index(bad)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, TypeVar, get_args
 
 import numpy as np
@@ -167,23 +168,17 @@ _NUM_NODES = range(10, 31)
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PlantedDataset(GraphDataset):
-    """A dataset whose true recourses are known.
+    """A dataset whose true recourses are known."""
 
-    Args:
-        toxicophores: The toxic groups of each graph; none in an accepted one.
-    """
-
-    toxicophores: tuple[tuple[FunctionalGroup, ...], ...]
+    @cached_property
+    def toxicophores(self) -> tuple[tuple[FunctionalGroup, ...], ...]:
+        """The toxic groups of each graph; none in an accepted one."""
+        return tuple(find_toxicophores(graph) for graph in self.graphs)
 
     def subset(self, indices: Iterable[int]) -> PlantedDataset:
         """The graphs at the given indices, in that order."""
         chosen = list(indices)
-        return replace(
-            self,
-            graphs=tuple(self.graphs[i] for i in chosen),
-            classes=self.classes[chosen],
-            toxicophores=tuple(self.toxicophores[i] for i in chosen),
-        )
+        return replace(self, graphs=tuple(self.graphs[i] for i in chosen), classes=self.classes[chosen])
 
 
 def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False) -> PlantedDataset:
@@ -203,7 +198,7 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
         raise InputError(f"num_graphs must be at least 2 (got {num_graphs})")
     rng = np.random.default_rng(seed)
     graphs: list[Graph] = []
-    toxicophores: list[tuple[FunctionalGroup, ...]] = []
+    harmless: list[bool] = []
     seen: set[int] = set()
     while len(graphs) < num_graphs:
         toxic = len(graphs) % 2 == 0
@@ -211,16 +206,15 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
         key, found = graph_key(graph), find_toxicophores(graph)
         if graph.num_nodes in _NUM_NODES and key not in seen and (not toxic or (len(found) > 1) == several):
             graphs.append(graph)
-            toxicophores.append(found)
+            harmless.append(not found)
             seen.add(key)
     return PlantedDataset(
         name=PLANTED,
         graphs=tuple(graphs),
-        classes=np.array([not found for found in toxicophores], dtype=np.int8),
+        classes=np.array(harmless, dtype=np.int8),
         label_names=ELEMENTS,
         class_names=("toxic", "harmless"),
         edge_label_names=BOND_NAMES[:3],
-        toxicophores=tuple(toxicophores),
     )
 
 

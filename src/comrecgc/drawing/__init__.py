@@ -2,3 +2,7 @@
 
 from comrecgc.drawing.pen import STYLE, Pen, Picture, Point, depict, induced_subgraph, layout_change
 from comrecgc.drawing.rules import draw_rule
+
+__all__ = [
+    "STYLE", "Pen", "Picture", "Point", "depict", "draw_rule", "induced_subgraph", "layout_change",
+]  # fmt: skip

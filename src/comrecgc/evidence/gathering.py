@@ -132,7 +132,7 @@ def _examined(
     splits = unseen(subject)
     found = []
     for place, recourse in enumerate(explanation.recourses):
-        known: Mapping[str, Any] = recourse.statistics or {}
+        known: Mapping[str, Any] = recourse.statistics
         applicable, accepted = int(known.get("applicable") or 0), int(known.get("accepted") or 0)
         success = accepted / applicable if applicable else None
         like = None if random is None else random.like[place]

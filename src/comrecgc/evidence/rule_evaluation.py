@@ -177,12 +177,12 @@ def _sampled(
         Figure(
             "intervals of success as stated",
             len(recourses),
-            sum(_interval_is_right(recourse.statistics or {}) for recourse in recourses),
+            sum(_interval_is_right(recourse.statistics) for recourse in recourses),
         )
     ]
     for number in rules:
         recourse = recourses[number]
-        rule, row, known = recourse.rule, recourse.row, recourse.statistics or {}
+        rule, row, known = recourse.rule, recourse.row, recourse.statistics
         assert rule is not None
         can, turned, unsure = set[int](), set[int](), set[int]()
         written, looked_at = 0, list[int]()

@@ -28,3 +28,12 @@ from comrecgc.explanation.stored import (
 )
 from comrecgc.explanation.trust import trust_in
 from comrecgc.explanation.vectors import Verified, distances, explain_recourses, run_figures
+
+__all__ = [
+    "NUMBERS", "RULES", "CommonRecourse", "CoveredInput", "Explanation", "Origin", "RuleChooser", "Verified",
+    "VerifiedCounterfactual", "apply_recourses", "catalogue_of", "choose_rules", "count_chosen", "csv_text",
+    "distances", "effect_words", "encode_graph", "explain_nothing", "explain_recourses", "explain_rules",
+    "failures_of", "json_values", "load_explanation", "molecule_rows", "number_facts", "position_words",
+    "rule_chooser", "run_figures", "stamped", "stored_goal", "stored_rejects", "stored_task", "stored_wishes",
+    "table_notes", "trust_in", "wishes_of",
+]  # fmt: skip

@@ -126,7 +126,7 @@ def assemble(
             replace(
                 recourse,
                 statistics={
-                    **(recourse.statistics or {}),
+                    **recourse.statistics,
                     **verdicts.shares(rows),
                     **({} if recourse.rule is None else _properties(before, graphs, dataset)),
                 },

@@ -56,7 +56,7 @@ def plot_explanation(explanation: Explanation) -> Figure:
 
 
 def _success(recourse: CommonRecourse) -> tuple[float, tuple[float, float]] | None:
-    known = recourse.statistics or {}
+    known = recourse.statistics
     success, interval = known.get("success"), known.get("interval")
     if not isinstance(success, int | float) or not isinstance(interval, list) or len(interval) != 2:
         return None
@@ -160,7 +160,7 @@ def explanation_html(explanation: Explanation) -> str:
     rows = []
     shares = explanation.coverage_curve
     for place, recourse in enumerate(explanation.recourses[:_SHOWN]):
-        known = recourse.statistics or {}
+        known = recourse.statistics
         held_out = known.get("held_out")
         unseen = _number(held_out, "success") if isinstance(held_out, Mapping) else None
         figures = (
@@ -186,7 +186,7 @@ def explanation_html(explanation: Explanation) -> str:
 
 def recourse_html(recourse: CommonRecourse) -> str:
     """One recourse: its sentence, picture and figures, and the smallest input that it covers before and after."""
-    known = recourse.statistics or {}
+    known = recourse.statistics
     works = f"<p>Works for {escape(works_words(known))}</p>" if recourse.rule is not None else ""
     example = smallest(recourse)
     drawn = picture_of(recourse) if recourse.rule is not None else ""

@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
@@ -91,7 +91,7 @@ class _Recourse(Struct, kw_only=True):
     vector: list[Number] | None = None
     norm: Number | None = None
     rule: _Rule | None = None
-    statistics: dict[str, Any] | None = None
+    statistics: dict[str, Any] = field(default_factory=dict)
     share_valid: Number | None = None
 
 
@@ -366,7 +366,7 @@ def _encode_recourse(recourse: CommonRecourse, labels: LabelWords) -> str:
         what = {"rule": _encode_rule(recourse.rule) | {"smirks": recourse.smirks, "row": recourse.row}}
     names = ("summary", "description", "gain", "share_valid", "also_covers")
     values = {**what, "statistics": recourse.statistics, **{name: getattr(recourse, name) for name in names}}
-    parts = {key: _text(value) for key, value in values.items() if key != "statistics" or value is not None}
+    parts = {key: _text(value) for key, value in values.items()}
     parts["covered"] = _lines(_text(_encode_member(member, labels)) for member in recourse.covered)
     return "{" + ", ".join(f"{_text(key)}: {value}" for key, value in parts.items()) + "}"
 

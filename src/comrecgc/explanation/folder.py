@@ -20,7 +20,7 @@ from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.records import CommonRecourse, RunFacts
 from comrecgc.graphs import Change, Graph, edge_labels_by_id, ordered_edge, to_data
 from comrecgc.models import AdaptedClassifier
-from comrecgc.molecules import PROPERTIES, alerts_of, properties_of, restore_stereo, sanitise, to_smiles
+from comrecgc.molecules import PROPERTIES, facts_of, restore_stereo, sanitise, to_smiles
 from comrecgc.run import reason_of, write_json, write_text
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
         record: dict[str, Any] = dict.fromkeys(COLUMNS)
         record |= {"input": index, "name": it.name, "smiles": to_smiles(it.graph, names, it.stereo), "graph": None}
         record["reject_probability"] = round(it.reject_probability, 4)
-        record |= _facts(sanitise(it.graph, names), "before")
+        record |= _facts(it.graph, names, "before")
         if numbers:
             record |= {
                 "value": numbers["measured"].get(str(index)),
@@ -101,7 +101,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
                 "smirks": recourse.smirks,
                 "graph": member.counterfactual,
             }
-            record |= _facts(sanitise(member.counterfactual, names), "after")
+            record |= _facts(member.counterfactual, names, "after")
             if numbers:
                 record["predicted_after"] = number_after(numbers, index, member.probability)
                 record["expected_after"] = expected_after(numbers, index, recourse.statistics)
@@ -109,11 +109,10 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
     return records
 
 
-def _facts(molecule: Any, when: str) -> dict[str, Any]:
-    if molecule is None:
-        return {}
-    facts: dict[str, Any] = {f"{name}_{when}": value for name, value in properties_of(molecule).items()}
-    return facts | {f"alerts_{when}": "; ".join(alerts_of(molecule))}
+def _facts(graph: Graph, names: Sequence[str], when: str) -> dict[str, Any]:
+    properties, alerts = facts_of(graph, tuple(names)) or ({}, frozenset())
+    facts: dict[str, Any] = {f"{name}_{when}": value for name, value in properties.items()}
+    return facts | ({f"alerts_{when}": "; ".join(sorted(alerts))} if properties else {})
 
 
 def pyg_counterfactual(explanation: Explanation, index: int) -> Data:
@@ -271,9 +270,7 @@ def _bytes(path: Path) -> bytes:
 def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
     """A header, then a row for every recourse in order of selection; rules have columns of their own at the end."""
     are_rules = explanation.recourse == "rules"
-    with_molecules = are_rules and any(
-        "properties" in (recourse.statistics or {}) for recourse in explanation.recourses
-    )
+    with_molecules = are_rules and any("properties" in recourse.statistics for recourse in explanation.recourses)
     rows: list[list[Cell]] = [
         [*_COLUMNS, *(_RULE_COLUMNS if are_rules else ()), *(_MOLECULE_COLUMNS if with_molecules else ())]
     ]
@@ -299,7 +296,7 @@ def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
 
 
 def _rule_cells(recourse: CommonRecourse) -> list[Cell]:
-    known = dict(recourse.statistics or {})
+    known = dict(recourse.statistics)
     held_out, interval = known.get("held_out"), known.get("interval")
     low, high = interval if isinstance(interval, list) and len(interval) == 2 else (None, None)
     known |= {"success_low": low, "success_high": high}
@@ -314,7 +311,7 @@ def _rule_cells(recourse: CommonRecourse) -> list[Cell]:
 
 def _molecule_cells(explanation: Explanation, recourse: CommonRecourse) -> list[Cell]:
     """A molecule before and after, and the median changes of properties."""
-    known = (recourse.statistics or {}).get("properties")
+    known = recourse.statistics.get("properties")
     known = known if isinstance(known, dict) else {}
     example: list[Cell] = [None, None, None]
     if recourse.covered:
@@ -336,7 +333,7 @@ def pair_rows(explanation: Explanation) -> list[list[Cell]]:
     """A header, then the pairs of real graphs that differ by exactly a recourse, with their labels; molecules with their SMILES."""
     rows: list[list[Cell]] = [_PAIR_COLUMNS]
     for place, recourse in enumerate(explanation.recourses):
-        pairs = (recourse.statistics or {}).get("pairs")
+        pairs = recourse.statistics.get("pairs")
         listed = pairs.get("listed") if isinstance(pairs, dict) else None
         for pair in listed if isinstance(listed, list) else ():
             before, after = ({} if not isinstance(it := pair.get(side), dict) else it for side in ("before", "after"))

@@ -142,7 +142,7 @@ class CommonRecourse:
     rule: Rule | None = None
     row: int | None = None
     smirks: str | None = None
-    statistics: Mapping[str, Any] | None = None
+    statistics: Mapping[str, Any] = field(default_factory=dict)
     description: str = ""
     covered: tuple[CoveredInput, ...] = ()
     also_covers: tuple[int, ...] = ()
@@ -155,7 +155,7 @@ class CommonRecourse:
         _set(
             self,
             vector=None if self.vector is None else _float32s(self.vector),
-            statistics=None if self.statistics is None else json_values("statistics", self.statistics),
+            statistics=json_values("statistics", self.statistics),
             covered=tuple(self.covered),
             also_covers=tuple(int(index) for index in self.also_covers),
             share_valid=None if self.share_valid is None else _share("share_valid", self.share_valid),

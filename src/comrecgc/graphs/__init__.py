@@ -68,3 +68,15 @@ from comrecgc.graphs.rewriting import (
     is_site,
     write_pattern,
 )
+
+__all__ = [
+    "AllOf", "AllowKinds", "BoolArray", "Change", "ChangedGraphs", "Constraint", "EdgeIds", "Edit", "EditKind",
+    "EditPath", "EditTable", "Familiarity", "FreezeNodes", "Graph", "GraphBatch", "GraphPacker", "IntArray",
+    "KeepConnected", "KeyArray", "Ladder", "LongArray", "NeighbourIndex", "PackedGraphs", "Pattern", "Rule", "Rung",
+    "Schema", "Site", "StayNear", "allowed_edits", "apply_edit", "apply_path", "apply_paths", "batch_keys",
+    "can_be_carried_out", "carry_out", "components", "distinct_sites", "edge_labels_by_id", "edges_by_id",
+    "edited_batch", "edits_between", "find_sites", "fingerprint", "from_networkx", "graph_key", "graphs_with",
+    "group_neighbours", "is_site", "labels_by_id", "neighbours_by_id", "one_edit_table", "ordered_edge",
+    "path_arrays", "path_costs", "path_graphs", "pointers", "read_paths", "rung_shares", "simplify_path", "to_data",
+    "to_networkx", "write_pattern",
+]  # fmt: skip

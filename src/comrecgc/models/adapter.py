@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
 _TRIAL_GRAPHS = 256
-_CHUNK_NODES = 16_384  # nodes of a batch: three times as many leave the processor's cache
+_CHUNK_NODES = 4_096  # nodes of a batch: four times as many leave the processor's cache
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

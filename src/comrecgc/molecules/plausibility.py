@@ -421,6 +421,13 @@ def alerts_of(molecule: Mol, catalogs: tuple[str, ...] = _CATALOGS) -> tuple[str
         return tuple(sorted({match.GetDescription() for match in _catalog(catalogs).GetMatches(molecule)}))
 
 
+@lru_cache(maxsize=5000)  # figures, tables and pages ask about the same molecules
+def facts_of(graph: Graph, label_names: tuple[str, ...]) -> tuple[dict[str, float], frozenset[str]] | None:
+    """Properties and alerts of a molecule; None where rdkit does not accept it."""
+    molecule = sanitise(graph, label_names)
+    return None if molecule is None else (properties_of(molecule), frozenset(alerts_of(molecule)))
+
+
 def property_changes(
     before: Sequence[Graph], after: Sequence[Graph], label_names: Sequence[str]
 ) -> dict[str, Any] | None:
@@ -434,15 +441,13 @@ def property_changes(
     rises: dict[str, list[float]] = {name: [] for name in PROPERTIES}
     fewer = more = 0
     for one, other in list(zip(before, after, strict=True))[:_MOST]:
-        old, new = sanitise(one, label_names), sanitise(other, label_names)
+        old, new = facts_of(one, tuple(label_names)), facts_of(other, tuple(label_names))
         if old is None or new is None:
             continue
-        was, now = properties_of(old), properties_of(new)
         for name in PROPERTIES:
-            rises[name].append(now[name] - was[name])
-        lost, gained = set(alerts_of(old)), set(alerts_of(new))
-        fewer += bool(lost - gained)
-        more += bool(gained - lost)
+            rises[name].append(new[0][name] - old[0][name])
+        fewer += bool(old[1] - new[1])
+        more += bool(new[1] - old[1])
     if not rises["logp"]:
         return None
     medians = {name: round(statistics.median(values), _DIGITS[name]) for name, values in rises.items()}

@@ -319,7 +319,7 @@ def _standing(runs: Sequence[ComparedRun], number: int, place: int, key: int | N
         chosen = run.rows.index(row) + 1 if row in run.rows else None
         applicable = int(run.table.rules.num_applicable[row])
         if chosen is not None:  # the run counted exactly where all of a composite rule fits
-            applicable = int((run.explanation.recourses[chosen - 1].statistics or {}).get("applicable") or applicable)
+            applicable = int(run.explanation.recourses[chosen - 1].statistics.get("applicable") or applicable)
         return Standing(
             place=chosen, accepted=int(run.table.num_accepted[row]), applicable=applicable,
             nearest=nearest, nearest_share=share,

@@ -285,7 +285,7 @@ def _side(pattern: Pattern) -> list[Any]:
 
 def _exact(recourse: CommonRecourse, explanation: Explanation) -> dict[str, Any]:
     """What the run found out about a rule it chose, beyond what the table says: the inputs that all of a composite rule fits, who believes it."""
-    statistics = recourse.statistics or {}
+    statistics = recourse.statistics
     return {
         "applicable": statistics.get("applicable"),
         "places": place_share(statistics),

@@ -101,7 +101,7 @@ def agreement(explanation: Explanation) -> str:
 
 def badges(recourse: CommonRecourse) -> list[tuple[str, str]]:
     """What speaks for a rule, each with how strongly: strong, mixed or weak."""
-    known = recourse.statistics or {}
+    known = recourse.statistics
     found = []
     if (expected := _number(known, "expected_true")) is not None:
         words = f"expected to come true: {expected:.0%}{_range(known, 'expected_interval')}"
@@ -127,7 +127,7 @@ def place_share(known: Mapping[str, Any]) -> float | None:
 
 def trust_facts(recourse: CommonRecourse, things: str, class_names: Sequence[str]) -> list[tuple[str, str]]:
     """Why to believe a rule or not, as names and sentences."""
-    known, facts = recourse.statistics or {}, []
+    known, facts = recourse.statistics, []
     places = known.get("places")
     if isinstance(places, Mapping) and (share := place_share(known)) is not None:
         words = f"works at {share:.0%} of {places['places']} places, in {places['inputs']} {things}; above it is the best place that counts"
@@ -152,7 +152,7 @@ def trust_facts(recourse: CommonRecourse, things: str, class_names: Sequence[str
 
 def listed_pairs(recourse: CommonRecourse) -> list[list[tuple[str, str]]]:
     """Name and label of the graphs of each pair that differs by a rule."""
-    pairs = (recourse.statistics or {}).get("pairs")
+    pairs = recourse.statistics.get("pairs")
     listed = pairs.get("listed") if isinstance(pairs, Mapping) else None
     if not isinstance(listed, list):
         return []
@@ -263,7 +263,7 @@ def frontier(explanation: Explanation) -> list[dict[str, Any]]:
 
 def rule_row(recourse: CommonRecourse) -> dict[str, str]:
     """How a rule fares, in the words of its row."""
-    known = recourse.statistics or {}
+    known = recourse.statistics
     applicable, accepted = _number(known, "applicable"), _number(known, "accepted")
     success, interval = _number(known, "success"), _interval(known)
     held_out = known.get("held_out")
@@ -282,7 +282,7 @@ def rule_row(recourse: CommonRecourse) -> dict[str, str]:
 
 def confirmed_share(recourse: CommonRecourse) -> float | None:
     """Of the graphs that a rule turns, the share whose result most of the panel accept; None without a panel."""
-    known = recourse.statistics or {}
+    known = recourse.statistics
     confirmed, accepted = _number(known, "confirmed"), _number(known, "accepted")
     if confirmed is not None and accepted:
         return confirmed / accepted
@@ -293,7 +293,7 @@ def rule_facts(
     recourse: CommonRecourse, things: str = "graphs", class_names: Sequence[str] = ("reject", "accept")
 ) -> list[tuple[str, str]]:
     """Everything known of a rule, as names and sentences."""
-    known = recourse.statistics or {}
+    known = recourse.statistics
     row = rule_row(recourse)
     facts = []
     if row["works"] != "–":

@@ -240,6 +240,17 @@ def test_figures_speak_of_the_molecules_that_were_tried(monkeypatch: pytest.Monk
     assert list(again.inputs) == list(found.inputs)
 
 
+def test_some_molecules_are_looked_at_however_late_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = [end + "C" * length for length in range(1, 8) for end in ("O", "N", "F", "CC(C)")]
+    data = dataset_of([f"{chain}c1ccc({other})cc1" for chain in chains for other in ("Cl", "OC")])
+    model = AvoidsLabel(label=data.label_names.index("Cl"), num_labels=data.num_labels)
+    options: dict[str, Any] = {"max_changes": 1, "theta": 0.2, "panel": False, "jury": False}
+    monkeypatch.setattr("comrecgc.algorithms.rules.mined.most_nodes_of", lambda *_: np.inf)  # as of networks
+    found = explainer_of(model, **options, time_budget=1e-3).fit(data).explanation_
+    assert len(found.inputs) > 0
+    assert (found.metrics["coverable"] or 0) > 0.5
+
+
 def test_wishes_limit_what_is_mined() -> None:
     from rdkit import Chem
 

@@ -48,6 +48,7 @@ a minute each. A few graphs of some hundred nodes reach it, where any two nodes 
 
 _SHARE_OF_SINGLES = 0.4  # of the time for the search that such a model is shown graphs with one change
 _WEIGHED_RULES, _WEIGHED_RESULTS = 200, 2  # whose properties are compared with those of drugs
+_LEAST_SECONDS = 3.0  # for looking at molecules, however late it is: rates of none would say nothing
 _TIMED = 64  # inputs on which its speed is measured
 
 
@@ -155,7 +156,8 @@ def mine_rules(
     definite, total, late = None if chemistry is None else chemistry.aromatic, len(rejects), np.zeros(0, np.int32)
     permit: dict[str, Any] = {"permits": oracle.permits, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress}  # fmt: skip
     if oracle.permission is not None:
-        singles, _, late = permitted_rows(singles, (), scorer, **permit)
+        some_time = None if deadline is None else max(deadline, time.monotonic() + _LEAST_SECONDS)
+        singles, _, late = permitted_rows(singles, (), scorer, **permit | {"deadline": some_time})
     if 0 < len(late) < total:
         tried = np.setdiff1d(np.arange(total), late)
         rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)

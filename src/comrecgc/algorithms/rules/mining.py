@@ -37,9 +37,7 @@ _TOO_MANY = (
 )
 _BLOCK = 32  # inputs a thread takes at once
 _JUDGED = 20_000  # changed graphs the jury is shown at once
-_BUILT_NODES = (
-    12_000  # nodes of changed graphs that a model is asked about at once; larger batches leave the processor's cache
-)
+_BUILT_NODES = 8_000  # nodes of changed graphs that are built at once
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
