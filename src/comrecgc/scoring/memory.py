@@ -11,8 +11,6 @@ from comrecgc.graphs import EditTable, Graph
 from comrecgc.scoring.neighbourhood import FloatArray, Neighbourhood
 from comrecgc.scoring.scorer import NeighbourhoodScorer
 
-_MOST_SHARE = 16  # of the memory: one graph takes no more than this part of it
-
 
 class EditMemory:
     """Scores of edits, at most `max_bytes`; those of the graph met first make room. Answers are the same with and without it.
@@ -48,7 +46,7 @@ class EditMemory:
         new = scored(missing)
         if rows is None:
             rows = np.empty((len(table), *new.shape[1:]), np.float32)
-            if rows.nbytes * _MOST_SHARE > self.max_bytes:
+            if rows.nbytes > self.max_bytes // 16:  # one graph takes no larger part
                 return new
             self._held[name] = known, rows
             self.held_bytes += rows.nbytes

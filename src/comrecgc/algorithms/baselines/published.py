@@ -13,6 +13,7 @@ It also agrees with counting every visit once, although the public code counts a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -176,12 +177,10 @@ class PublishedWalker(CountingWalk[PublishedState]):
             rng = np.random.default_rng([self.seed, place, met])
             numbers = np.sort(rng.choice(len(table), self.walk.sample, replace=False))
         keys = numbers.astype(np.uint64) + np.uint64((place + 1) << _EDIT_BITS)
-        probability = self._memory.scores(scorer, "probability", graph, table, numbers)
-        embedding = self._memory.scores(scorer, "embedding", graph, table, numbers)
+        scores = partial(self._memory.scores, scorer, graph=graph, table=table, numbers=numbers)
         sizes = graph.size + table.select(numbers).size_changes()
-        return Surroundings(
-            numbers, keys, probability, recourse_vectors(self.origins[place], graph.size, embedding, sizes)
-        )
+        recourses = recourse_vectors(self.origins[place], graph.size, scores("embedding"), sizes)
+        return Surroundings(numbers, keys, scores("probability"), recourses)
 
     def begin(self, rng: np.random.Generator) -> PublishedState:
         """The heads on inputs drawn with replacement."""
