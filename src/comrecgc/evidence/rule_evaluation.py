@@ -20,7 +20,7 @@ from comrecgc.algorithms.inputs import RejectPlace
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleFilter, choose, held_out, wilson_interval
-from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.algorithms.rules.mined import MinedRules, permission_of
 from comrecgc.algorithms.rules.population import population_of
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.evaluation import TOLERANCE, Figure
@@ -359,6 +359,11 @@ def _tried(
     made = list(results.values())
     probability = classifier.accept_probability(GraphBatch.from_graphs(made))
     likely = [each for each, p in zip(made, probability, strict=True) if p > 0.5]
+    permission = permission_of(task.algorithm, plausibility.ladder, chosen=True)
+    if likely and permission is not None and not permission.chemistry.has_types:  # others are looked at while mining
+        batch = GraphBatch.from_graphs(likely)
+        kept = np.concatenate([np.where(each.ids < graph.num_nodes, each.ids, -1) for each in likely])
+        likely = [each for each, is_kept in zip(likely, permission.permits(graph, batch, kept), strict=True) if is_kept]
     rungs = plausibility.judge([graph] * len(likely), likely).rungs if likely else np.zeros(0, np.int8)
     turned = bool((rungs >= Rung.parse(explanation.changes)).any())
     return _Tried(can=True, turned=turned, num_places=len(places))

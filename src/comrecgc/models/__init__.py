@@ -17,12 +17,12 @@ from comrecgc.models.panel import Agreement, Panel, PanelMember, PanelTraining, 
 from comrecgc.models.training import ClassifierTraining, split_dataset, train_classifier
 
 __all__ = [
-    "ARCHITECTURES", "AdaptedClassifier", "Agreement", "Classifier", "ClassifierTraining", "Embedder",
-    "EmbedderTraining", "GoalClassifier", "GraphClassifier", "Greed", "Jury", "JuryReport", "ModelFile",
-    "NumberJury", "Panel", "PanelMember", "PanelTraining", "Predictions", "WeightedGraphs", "as_classifier",
-    "as_embedder", "as_goal_classifier", "check_edge_weights", "check_own_data", "checksum", "data_fingerprint",
-    "edit_path", "load_classifier", "load_embedder", "load_panel", "log_odds", "map_nodes", "mixed_keys",
-    "node_colours", "obtain_classifier", "obtain_embedder", "obtain_panel", "over_dataset", "predict",
-    "save_classifier", "split_dataset", "train_classifier", "train_embedder", "train_jury", "train_number_jury",
-    "weighted_graphs", "with_sources",
+    "ARCHITECTURES", "AdaptedClassifier", "Agreement", "Classifier", "ClassifierTraining", "EffectModel",
+    "Embedder", "EmbedderTraining", "GoalClassifier", "GraphClassifier", "Greed", "Jury", "JuryReport", "Likeness",
+    "MeasuredGraphs", "ModelFile", "NumberJury", "Panel", "PanelMember", "PanelTraining", "Predictions",
+    "WeightedGraphs", "as_classifier", "as_embedder", "as_goal_classifier", "check_edge_weights", "check_own_data",
+    "checksum", "data_fingerprint", "edit_path", "load_classifier", "load_embedder", "load_panel", "log_odds",
+    "map_nodes", "mixed_keys", "node_colours", "obtain_classifier", "obtain_embedder", "obtain_panel",
+    "over_dataset", "predict", "save_classifier", "split_dataset", "train_classifier", "train_embedder",
+    "train_jury", "train_number_jury", "weighted_graphs", "with_sources",
 ]  # fmt: skip

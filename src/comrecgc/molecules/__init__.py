@@ -62,7 +62,7 @@ __all__ = [
     "REACTIVE", "Bonding", "FunctionalGroup", "MolecularChemistry", "Molecule", "ParsedMolecule", "SmartsWishes",
     "Standardiser", "Substituent", "Valence", "alerts_of", "are_atoms", "are_bonds", "are_types",
     "atomic_numbers_as_names", "bond_order", "bonding_of", "bonding_under", "canonical_smiles", "charge_sign",
-    "count_hydrogens", "element_of", "family_of", "has_other_alerts", "has_rdkit", "hill_formula",
+    "count_hydrogens", "element_of", "facts_of", "family_of", "has_other_alerts", "has_rdkit", "hill_formula",
     "is_valid_molecule", "ladder_facts", "ladder_from_facts", "ladder_of", "name_substituent", "num_strays",
     "parse_molecule", "positions_of", "properties_of", "property_changes", "read_atom", "read_smiles",
     "restore_stereo", "run_smirks", "sanitise", "smirks_of", "stereo_of", "times", "to_rdkit", "to_smiles",
