@@ -26,13 +26,10 @@ from comrecgc.explanation import (
     RuleChooser,
     Verified,
     apply_recourses,
-    count_chosen,
     explain_nothing,
     explain_recourses,
-    explain_rules,
     number_facts,
     stamped,
-    wishes_of,
 )
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import (
@@ -164,8 +161,8 @@ class CommonRecourseExplainer:
                 numbers = number_facts(
                     self.classifier_, self.rejects_, self.dataset_, jury if isinstance(jury, NumberJury) else None
                 )
-                found = found.with_facts(replace(found.facts, facts={**found.facts.facts, NUMBERS: numbers}))
-            self.explanation_ = found.with_origin(Origin(self.classifier_, self.dataset_.attributes))
+                found = found.using(facts=replace(found.facts, facts={**found.facts.facts, NUMBERS: numbers}))
+            self.explanation_ = found.using(origin=Origin(self.classifier_, self.dataset_.attributes))
         return self
 
     def _fit_rules(
@@ -178,18 +175,13 @@ class CommonRecourseExplainer:
         self.rejects_ = mined.rejects
         if not mined.complete:
             inputs.notes.append(_out_of_time(context, "the search for rules of several changes"))
-        mined = count_chosen(task, mined, self.plausibility_, self.classifier_, context)
+        texts = {"warnings": tuple(inputs.warnings), "notes": tuple(inputs.notes)}
+        chooser = RuleChooser.of(task, mined, self.plausibility_, **texts).counted(self.classifier_, context)
         context.clock.lap("counting")
-        found = explain_rules(
-            task, mined, self.plausibility_, classifier=self.classifier_, warnings=inputs.warnings, notes=inputs.notes
-        )
-        chooser = RuleChooser(
-            task=task, mined=mined, plausibility=self.plausibility_, wishes=wishes_of(task, mined),
-            warnings=tuple(inputs.warnings), notes=tuple(inputs.notes),
-        )  # fmt: skip
+        found = chooser.explained(self.classifier_)
         context.clock.lap("choice")
-        self.mined_ = mined
-        return found.with_chooser(chooser)
+        self.mined_ = chooser.mined
+        return found
 
     def _fit_vectors(self, task: Task[VectorAlgorithm], inputs: _Inputs, context: RunContext) -> Explanation:
         """Embed the rejects, find candidates, choose recourses, and confirm every claim."""
@@ -239,7 +231,7 @@ class CommonRecourseExplainer:
                 self.embedder_ = self._embedder(self.dataset_, context)
             models = ModelPair(over_dataset(self.classifier_, dataset), self.embedder_)
             found = apply_recourses(self.explanation_, dataset, models, self.task_, self.plausibility_, context)
-            return found.with_origin(Origin(models.classifier, dataset.attributes))
+            return found.using(origin=Origin(models.classifier, dataset.attributes))
 
     def save(self, folder: str | Path) -> None:
         """Write what `fit` found to a run folder; `comrecgc.open_run` goes on with it, given the model.
@@ -258,7 +250,7 @@ class CommonRecourseExplainer:
             facts["own_features"] = True
         if self.dataset_.edge_features is not None:
             facts["edge_features"] = self.dataset_.edge_features.tolist()
-        self.explanation_.with_facts(replace(self.explanation_.facts, facts=facts)).save(folder)
+        self.explanation_.using(facts=replace(self.explanation_.facts, facts=facts)).save(folder)
 
     def task(self) -> Task[Any]:
         """What is asked, checked."""

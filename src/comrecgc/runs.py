@@ -239,7 +239,7 @@ def explain_dataset(
         if task.recourse == "vectors":
             save_witnesses(witnesses_of(fitted.verified_, fitted.rejects_), folder.path / WITNESSES)
             facts[WITNESSES] = checksum(folder.path / WITNESSES)
-        explanation = fitted.explanation_.with_facts(replace(fitted.explanation_.facts, facts=facts))
+        explanation = fitted.explanation_.using(facts=replace(fitted.explanation_.facts, facts=facts))
         context.tell("writing report and tables", 0, 2)
         write_report(explanation, folder.path / REPORT)  # the manifest, which makes the folder whole, comes last
         context.tell("writing report and tables", 1, 2)
@@ -470,7 +470,7 @@ def write_choice(chosen: Explanation, run: Path, folder: RunFolder) -> Explanati
         facts["models"] = {what: _carried(file, run, folder.path) for what, file in models.items()}
     if isinstance(panel, list):
         facts["panel"] = [_carried(file, run, folder.path) for file in panel]
-    chosen = chosen.with_facts(replace(chosen.facts, facts=facts))
+    chosen = chosen.using(facts=replace(chosen.facts, facts=facts))
     write_report(chosen, folder.path / REPORT)
     chosen.save(folder.path)
     folder.finish()

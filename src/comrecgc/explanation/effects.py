@@ -14,7 +14,7 @@ from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.data import Goal, GraphDataset
 from comrecgc.graphs import GraphBatch, NeighbourIndex, carry_out, distinct_sites
-from comrecgc.models import Classifier, GoalClassifier, GraphClassifier, NumberJury, log_odds
+from comrecgc.models import Classifier, GoalClassifier, GraphClassifier, Jury, NumberJury, log_odds
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -77,21 +77,13 @@ def number_after(numbers: Mapping[str, Any], index: int, probability: float) -> 
 
 
 def effect_of(
-    record: MinedRule, mined: MinedRules, classifier: Classifier, jury: NumberJury | None, pairs: MatchedPairs, graphs: LabelledGraphs
+    record: MinedRule, mined: MinedRules, classifier: Classifier, asked: Jury | None, pairs: MatchedPairs, graphs: LabelledGraphs
 ) -> dict[str, Any]:  # fmt: skip
-    """Predicted and measured change of the number by a rule, as plain values; nothing for classes.
-
-    Args:
-        record: The rule.
-        mined: The table and what it was mined from.
-        classifier: The model.
-        jury: Models of other kinds; its members that report are asked.
-        pairs: Pairs of real graphs that differ by the rule.
-        graphs: The data.
-    """
+    """Predicted and measured change of the number by a rule, as plain values; nothing for classes. Members of the jury that report are asked."""
     dataset = mined.rejects.dataset
     if dataset.goal is None or not isinstance(classifier, GoalClassifier):
         return {}
+    jury = asked if isinstance(asked, NumberJury) else None
     predicted, indices, expected = _predicted(record, mined, classifier, jury, dataset.goal)
     said: dict[str, Any] = {"predicted": predicted}
     changes = measured_changes(pairs, dataset)

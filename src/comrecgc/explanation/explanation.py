@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,24 +32,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch_geometric.data import Data
 
+    from comrecgc.explanation.rules import RuleChooser
+    from comrecgc.explanation.stored import StoredChooser
+
 
 Metric = float | int | None
-
-
-class Chooser(Protocol):
-    """Chooses rules again from the table they were chosen from. Whoever makes an explanation gives it one."""
-
-    def __call__(self, **wishes: Any) -> Explanation:
-        """Another choice; wishes are those of `Explanation.choose`."""
-        ...
-
-    def save(self, folder: Path) -> Mapping[str, Any]:
-        """Write the table to a run folder; what the manifest must say of it."""
-        ...
-
-    def in_memory(self) -> Chooser:
-        """The same with its table in memory."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +88,7 @@ class Explanation:
     recourse: str = "vectors"
     changes: str = "any"
     facts: RunFacts = field(default_factory=RunFacts, compare=False)
-    chooser: Chooser | None = field(default=None, compare=False, repr=False)
+    chooser: RuleChooser | StoredChooser | None = field(default=None, compare=False, repr=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -118,23 +105,13 @@ class Explanation:
         scene = Scene(self.inputs, self.schema)
         object.__setattr__(self, "recourses", tuple(recourse.in_scene(scene) for recourse in self.recourses))
 
-    def with_facts(self, facts: RunFacts) -> Explanation:
-        """The same explanation with other facts of its run; what was found is not checked again."""
-        stamped = copy.copy(self)
-        object.__setattr__(stamped, "facts", facts)
-        return stamped
-
-    def with_chooser(self, chooser: Chooser) -> Explanation:
-        """The same explanation, able to choose again."""
-        able = copy.copy(self)
-        object.__setattr__(able, "chooser", chooser)
-        return able
-
-    def with_origin(self, origin: Origin | None) -> Explanation:
-        """The same explanation with the model and the data that it is of at hand."""
-        able = copy.copy(self)
-        object.__setattr__(able, "origin", origin)
-        return able
+    def using(self, **others: Any) -> Explanation:
+        """The same explanation with other `facts`, `chooser` or `origin`; what was found is not checked again."""
+        assert others.keys() <= {"facts", "chooser", "origin"}
+        found = copy.copy(self)
+        for name, value in others.items():
+            object.__setattr__(found, name, value)
+        return found
 
     def choose(
         self,
@@ -178,7 +155,7 @@ class Explanation:
             forbidden_kinds=forbidden_kinds, protected_labels=protected_labels, radii=radii, confirmed=confirmed,
             min_truth=min_truth,
         )  # fmt: skip
-        return chosen.with_origin(self.origin)
+        return chosen.using(origin=self.origin)
 
     @property
     def coverage(self) -> float:

@@ -59,7 +59,7 @@ class Trust:
         report, pairs = self.report, None if self.pairs is None else self.pairs[recourse]
         said: dict[str, Any] = {}
         rows = [k for k, it in enumerate(self.shown) if it.recourse == recourse]
-        known = [it.truth for it in self.shown if it.recourse == recourse and it.truth is not None]
+        known = [truth for k in rows if (truth := self.shown[k].member.truth) is not None]
         if rows and (report is not None or known):
             mean = float(report.expected[rows].mean()) if report is not None else float(np.mean(known))
             expected, interval = expected_share(mean, MatchedPairs() if self.weighed or pairs is None else pairs)
@@ -93,15 +93,7 @@ def trust_in(
     records: Sequence[MinedRule],
     shown: Sequence[VerifiedCounterfactual],
 ) -> Trust:
-    """Ask members that took no part in the choice, and look for pairs of real graphs.
-
-    Args:
-        task: What was asked.
-        mined: The table and what it was mined from.
-        plausibility: The ladder, the panel and the jury.
-        records: The chosen rules.
-        shown: The results shown.
-    """
+    """Ask members that took no part in the choice of the rules about the results shown, and look for pairs of real graphs."""
     jury, rejects = plausibility.jury, mined.rejects
     if jury is None:
         return Trust(report=None, pairs=None, shown=shown, num_inputs=len(rejects))
@@ -110,7 +102,7 @@ def trust_in(
     if shown:
         places = np.array([it.place for it in shown])
         before = GraphBatch.from_graphs(rejects.graphs[place] for place in places.tolist())
-        after = GraphBatch.from_graphs(it.graph for it in shown)
+        after = GraphBatch.from_graphs(it.member.counterfactual for it in shown)
         folds = jury.folds[rejects.indices[places]]
         known = _measured(jury, pairs, shown, rejects) if isinstance(jury, NumberJury) else None
         report = jury.report(before, after, folds, _relatives(task, plausibility), known)
@@ -149,14 +141,7 @@ def expected_share(estimate: float, pairs: MatchedPairs) -> tuple[float, tuple[f
 
 
 def weigh_pairs(mined: MinedRules, rows: Sequence[int], graphs: LabelledGraphs, jury: Jury | None = None) -> MinedRules:
-    """The same table in which what is expected of some rules follows real pairs too.
-
-    Args:
-        mined: The table and what it was mined from.
-        rows: Rules whose pairs are looked for.
-        graphs: The data.
-        jury: Whose estimates they are.
-    """
+    """The same table in which the jury's estimates of some rules follow real pairs of the data too."""
     table, truth, pairs = mined.table, mined.table.entries.truth.astype(np.float64), dict(mined.pairs)
     for record in mined.rules([row for row in rows if row not in pairs]):
         entries, found = table.entries_of(record.row), graphs.pairs(record.rule)
@@ -193,13 +178,7 @@ def _listed(pairs: MatchedPairs, dataset: GraphDataset) -> list[dict[str, Any]]:
 
 
 def shortcuts(mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]) -> list[int]:
-    """Rows of rules that move the explained model for many inputs, and that the jury does not believe.
-
-    Args:
-        mined: The table and what it was mined from.
-        wishes: What chosen rules must be like.
-        chosen: Rows that were chosen, for those of their results that are believed.
-    """
+    """Rows of rules, none of them chosen, that move the explained model for many inputs, and that the jury does not believe."""
     table = mined.table
     if not table.has_jury or not len(table):
         return []
