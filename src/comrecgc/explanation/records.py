@@ -28,14 +28,7 @@ Position = tuple[float, float]
 
 @dataclass(frozen=True)
 class RejectedInput:
-    """A graph that the classifier rejects.
-
-    Args:
-        graph: The graph as read from the dataset.
-        reject_probability: Probability of reject.
-        name: What the data calls it; empty if it does not.
-        stereo: Its stereo marks (`comrecgc.molecules.stereo_of`), which graphs do not hold.
-    """
+    """A graph that the classifier rejects, as read from the dataset, with what the data calls it and its stereo marks, which graphs do not hold."""
 
     graph: Graph
     reject_probability: float
@@ -48,12 +41,7 @@ class RejectedInput:
 
 @dataclass(frozen=True, kw_only=True)
 class Uncovered:
-    """An input that no chosen recourse covers.
-
-    Args:
-        input: Index in the dataset.
-        reason: Why.
-    """
+    """An input that no chosen recourse covers, by its index in the dataset, and why."""
 
     input: DatasetIndex
     reason: Reason
@@ -96,12 +84,11 @@ class CoveredInput:
 
     def __post_init__(self) -> None:
         x, y = (_finite("position", value) for value in self.position)
-        distance = _not_negative("distance", self.distance)
         _set(
             self,
             input=int(self.input),
             probability=_share("probability", self.probability),
-            distance=distance,
+            distance=_not_negative("distance", self.distance),
             num_edits=int(_not_negative("num_edits", self.num_edits)),
             edits=tuple(self.edits),
             position=(x, y),
@@ -209,15 +196,9 @@ class CommonRecourse:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """What is true of one run but not of what it found. Kept in the manifest and out of `explanation.json`.
+    """What is true of one run but not of what it found, such as seconds of each stage and bytes of memory. The manifest has it, `explanation.json` not.
 
-    Args:
-        seed: Seed of the run.
-        versions: Version of each package that matters, and of Python.
-        seconds: Wall-clock seconds of each stage, in order.
-        peak_memory: Largest resident memory, in bytes.
-        model_accuracy: Share of the dataset's graphs that the classifier gets right.
-        facts: Anything else worth keeping: names of checkpoints, steps walked.
+    `facts` are anything else worth keeping: names of checkpoints, steps walked.
     """
 
     seed: int | None = None
@@ -236,6 +217,20 @@ class RunFacts:
             _not_negative("peak_memory", self.peak_memory)
         if self.model_accuracy is not None:
             _share("model_accuracy", self.model_accuracy)
+
+
+def number_in(values: Mapping[str, Any], name: str) -> float | None:
+    """A figure, if it is there and is one: files may hold anything."""
+    value = values.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def interval_in(values: Mapping[str, Any], name: str = "interval") -> tuple[float, float] | None:
+    """An interval, if it is there and is one."""
+    found = values.get(name)
+    if isinstance(found, list) and len(found) == 2 and all(isinstance(end, int | float) for end in found):
+        return float(found[0]), float(found[1])
+    return None
 
 
 def json_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

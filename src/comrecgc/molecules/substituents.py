@@ -100,15 +100,7 @@ class Substituent:
 def read_substituent(
     atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
 ) -> Substituent:
-    """A group as a chemist would write it.
-
-    Args:
-        atoms: Name of each of its atoms: an element or an atom type.
-        bonds: Name of the bond between its atoms, `i < j`; None where bonds are not known.
-        root: The atom that hangs on the rest.
-        bond: Name of the bond it hangs on.
-        fill: Whether hydrogens are no atoms here and fill the valences.
-    """
+    """A group as a chemist would write it, arguments as for `name_substituent`."""
     if len(atoms) == 1 and atoms[root] == "H":
         return Substituent("–H", "hydrogen", is_atom=True)
     hydrogens = count_hydrogens(atoms, bonds, {root: bond}, fill=fill)

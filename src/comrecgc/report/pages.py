@@ -124,10 +124,10 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         notes=explanation.notes,
         verbs=VERBS,
         placeholder=f"{'nitro, ' if explanation.schema.is_molecular else ''}{'add' if is_rules else 'relabel'}, 212",
-        recourses=[view.row for view in recourses],
+        recourses=[row for row, _ in recourses],
         has_validity=any(recourse.share_valid is not None for recourse in explanation.recourses),
         has_short_names=not explanation.schema.is_molecular and len(explanation.schema.label_names) > 1,
-        uncovered=[view.group for view in uncovered],
+        uncovered=[group for group, _ in uncovered],
         tables=_tables(explanation),
         evidence=_evidence_section(evidence),
         num_rules=0 if chooser is None else len(chooser.mined.table),
@@ -137,8 +137,8 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
                 "noun": "rule" if is_rules else "recourse",
                 "curve": [round(share, 6) for share in explanation.coverage_curve],
                 "extent": covered_extent(explanation),
-                "recourses": [view.data for view in recourses],
-                "uncovered": [view.cards for view in uncovered],
+                "recourses": [data for _, data in recourses],
+                "uncovered": [cards for _, cards in uncovered],
             }
         ),
     )

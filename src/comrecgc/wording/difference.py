@@ -13,13 +13,7 @@ Pair = tuple[int, int]
 
 
 class Difference:
-    """The two patterns of a rule over one numbering: nodes of `before` keep their numbers, new ones of `after` follow.
-
-    Args:
-        rule: The rule.
-        names: Name of each node label.
-        edge_names: Name of each edge label; None if edges have none.
-    """
+    """The two patterns of a rule over one numbering: nodes of `before` keep their numbers, new ones of `after` follow."""
 
     def __init__(self, rule: Rule, names: Sequence[str], edge_names: Sequence[str] | None) -> None:
         self.rule = rule
@@ -71,17 +65,9 @@ class Difference:
         return list(map(set, components(nodes, self.around)))
 
     def hanging(self, anchors: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
-        """Pairs of an anchor and a changed group that hangs on it, if the pattern shows the whole group.
-
-        Args:
-            anchors: Kept nodes on which groups may hang.
-        """
-        changed = {
-            *self.removed,
-            *self.added,
-            *self.relabelled,
-            *(node for pair in self.changed_bonds for node in pair),
-        }
+        """Pairs of a kept node and a changed group that hangs on it, if the pattern shows the whole group."""
+        ends = {node for pair in self.changed_bonds for node in pair}
+        changed = {*self.removed, *self.added, *self.relabelled, *ends}
         for anchor in anchors:
             for part in self.parts(set(self.around) - {anchor}):
                 known = all(node in self.closed or node in self.added for node in part)
@@ -93,25 +79,21 @@ class Difference:
         for names, bonds in ((self.old, self.old_bonds), (self.new, self.new_bonds)):
             nodes = {node for node in part if node in names}
             ties = [node for node in nodes if ordered_edge(anchor, node) in bonds]
-            reached = set(ties)
-            while (
-                grown := {
-                    other for pair in bonds for node, other in (pair, pair[::-1]) if node in reached and other in nodes
-                }
-                - reached
-            ):
-                reached |= grown
-            if nodes and (len(ties) != 1 or reached != nodes):
+            around: dict[int, list[int]] = {node: [] for node in nodes}
+            for i, j in (pair for pair in bonds if set(pair) <= nodes):
+                around[i].append(j)
+                around[j].append(i)
+            if nodes and (len(ties) != 1 or len(components(nodes, around)) != 1):
                 return False
         return True
 
 
 def _named_bonds(pattern: Pattern, number: dict[int, int], names: Sequence[str] | None) -> dict[Pair, str | None]:
-    known = names is not None and pattern.edge_labels is not None
-    bonds: dict[Pair, str | None] = {}
-    for (i, j), label in pattern.bonds.items():
-        bonds[ordered_edge(number[i], number[j])] = names[label] if known and names is not None else None
-    return bonds
+    known = None if pattern.edge_labels is None else names
+    return {
+        ordered_edge(number[i], number[j]): None if known is None else known[label]
+        for (i, j), label in pattern.bonds.items()
+    }
 
 
 # Rules of molecules: what hangs on each atom before and after, how many hydrogens it has, and where the rule was carried out.
@@ -123,15 +105,7 @@ MOST_PLACES = 25
 
 @dataclass
 class Exchange:
-    """Groups on one atom that a rule removes and adds.
-
-    Args:
-        lost: Groups that are removed.
-        gained: Groups that are added.
-        hydrogens: Number of hydrogens added, less those removed.
-        nodes: All nodes of these groups.
-        roots: Those of them next to the atom.
-    """
+    """Groups on one atom that a rule removes and adds, hydrogens added less those removed, and all nodes of these groups; roots are next to the atom."""
 
     lost: list[Substituent] = field(default_factory=list)
     gained: list[Substituent] = field(default_factory=list)
@@ -141,14 +115,7 @@ class Exchange:
 
 
 class ChangedMolecule(Difference):
-    """The difference that a rule makes to molecules.
-
-    Args:
-        rule: The rule.
-        label_names: Atom behind each node label; if no label is hydrogen, hydrogens fill the valences.
-        edge_label_names: Name of each edge label, if edges have labels.
-        places: Molecules that the rule was carried out on, each with its site.
-    """
+    """The difference that a rule makes to molecules, some of which it was carried out on; if no label is hydrogen, hydrogens fill the valences."""
 
     def __init__(
         self,
@@ -191,7 +158,8 @@ class ChangedMolecule(Difference):
         """What is exchanged on each atom, in groups as large as the pattern shows them whole."""
         exchanges: dict[int, Exchange] = {}
         taken: set[int] = set()
-        for anchor, group in self._hanging_groups():
+        found = self.hanging(node for node in self.kept if self.old[node] != "H")
+        for anchor, group in sorted(found, key=lambda item: (-len(item[1]), item[0], sorted(item[1]))):
             if taken & group or anchor in taken or any(other in group for other in exchanges):
                 continue
             exchange = exchanges.setdefault(anchor, Exchange())
@@ -205,11 +173,6 @@ class ChangedMolecule(Difference):
             exchange.lost += [old] if old and old.name != "hydrogen" else []
             exchange.gained += [new] if new and new.name != "hydrogen" else []
         return exchanges
-
-    def _hanging_groups(self) -> Iterator[tuple[int, set[int]]]:
-        """Groups that change, the largest first."""
-        found = self.hanging(node for node in self.kept if self.old[node] != "H")
-        yield from sorted(found, key=lambda item: (-len(item[1]), item[0], sorted(item[1])))
 
     def _substituent(self, anchor: int, group: set[int], *, new: bool) -> Substituent | None:
         names, bonds = (self.new, self.new_bonds) if new else (self.old, self.old_bonds)

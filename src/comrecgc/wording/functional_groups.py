@@ -40,8 +40,7 @@ ELEMENTS = {
 
 def element_word(name: str) -> str:
     """An atom in a word: "carbon", "charged nitrogen"."""
-    atom = read_atom(name)
-    symbol = element_of(name)
+    atom, symbol = read_atom(name), element_of(name)
     return ("charged " if atom and atom.charge else "") + ELEMENTS.get(symbol, symbol)
 
 
@@ -100,11 +99,7 @@ _ADJECTIVES = frozenset({"nitro", "nitroso", "azo", "carboxyl", "trifluoromethyl
 
 
 class FunctionalGroups:
-    """Functional groups at the atoms that a rule changes.
-
-    Args:
-        changed: The rule.
-    """
+    """Functional groups at the atoms that a rule changes."""
 
     def __init__(self, changed: ChangedMolecule) -> None:
         self._d = changed
@@ -225,39 +220,26 @@ _HETERO = ("N", "O")
 
 
 class Families:
-    """Families of compounds at the atoms of a rule.
-
-    Args:
-        changed: The rule.
-    """
+    """Families of compounds at the atoms of a rule."""
 
     def __init__(self, changed: ChangedMolecule) -> None:
         self._d = changed
 
     def leaving(self, anchor: int, roots: set[int]) -> str:
         """Family that an atom belongs to by the group that is removed: "carboxylic acid" if that is the hydroxy of one; else empty."""
-        if not self._d.typed or self._d.rule.radius == 0:
-            return ""
-        found = [
-            root for root in sorted(roots) if root in self._d.old and ordered_edge(anchor, root) in self._d.old_bonds
-        ]
-        if len(found) != 1 or not self._shows(found[0], anchor):
+        d = self._d
+        found = [root for root in sorted(roots) if root in d.old and ordered_edge(anchor, root) in d.old_bonds]
+        if not d.typed or d.rule.radius == 0 or len(found) != 1 or not self._shows(found[0], anchor):
             return ""
         return family_of(self._before, found[0]) or ""
 
     def given(self, anchor: int, roots: set[int]) -> str:
         """Family that the added group makes of an atom: "amide"; else empty."""
-        found = [
-            root for root in sorted(roots) if root in self._d.new and ordered_edge(anchor, root) in self._d.new_bonds
-        ]
+        d = self._d
+        found = [root for root in sorted(roots) if root in d.new and ordered_edge(anchor, root) in d.new_bonds]
         if len(found) != 1:
             return ""
-        name = (
-            family_of(self._after, found[0])
-            if element_of(self._d.new[found[0]]) in _HETERO
-            else family_of(self._after, anchor)
-        )
-        return name or ""
+        return family_of(self._after, found[0] if element_of(d.new[found[0]]) in _HETERO else anchor) or ""
 
     def note(self, node: int) -> str:
         """Family of a kept atom in the molecules: " (amides)", " (mostly esters)"; else empty."""
@@ -294,9 +276,8 @@ def _molecule(atoms: dict[int, str], bonds: dict[Pair, str | None]) -> Molecule:
     """A pattern as a molecule whose atoms have the numbers of its nodes."""
     order = sorted(atoms)
     place = {node: k for k, node in enumerate(order)}
-    names = list(
-        dict.fromkeys([*(atoms[node] for node in order), "c"])
-    )  # with a type, so that labels say what is aromatic
+    # With a type, so that labels say what is aromatic.
+    names = list(dict.fromkeys([*(atoms[node] for node in order), "c"]))
     pairs = sorted(bonds)
     graph = Graph(
         [names.index(atoms[node]) for node in order],
