@@ -2,10 +2,16 @@
 
 from comrecgc.explanation.assembly import VerifiedCounterfactual, explain_nothing, stamped
 from comrecgc.explanation.document import encode_graph
-from comrecgc.explanation.effects import NUMBERS, effect_words, number_facts, stored_goal
-from comrecgc.explanation.explanation import Explanation, Origin
+from comrecgc.explanation.explanation import (
+    CommonRecourse,
+    CoveredInput,
+    Explanation,
+    Origin,
+    interval_in,
+    json_values,
+    number_in,
+)
 from comrecgc.explanation.folder import csv_text, molecule_rows
-from comrecgc.explanation.records import CommonRecourse, CoveredInput, interval_in, json_values, number_in
 from comrecgc.explanation.rules import RULES, RuleChooser, catalogue_of, position_words
 from comrecgc.explanation.stored import (
     apply_recourses,
@@ -15,7 +21,7 @@ from comrecgc.explanation.stored import (
     stored_task,
     stored_wishes,
 )
-from comrecgc.explanation.trust import trust_in
+from comrecgc.explanation.trust import NUMBERS, effect_words, number_facts, stored_goal, trust_in
 from comrecgc.explanation.vectors import Verified, distances, explain_recourses, run_figures
 
 __all__ = [

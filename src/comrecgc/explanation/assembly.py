@@ -15,8 +15,14 @@ from comrecgc.algorithms.plausibility import Plausibility, Verdicts
 from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex, GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, Uncovered
+from comrecgc.explanation.explanation import (
+    CommonRecourse,
+    CoveredInput,
+    Explanation,
+    RejectedInput,
+    RunFacts,
+    Uncovered,
+)
 from comrecgc.graphs import Graph, Rule, Rung, Site, edits_between
 from comrecgc.molecules import is_valid_molecule, property_changes
 from comrecgc.run import Clock, peak_memory, versions

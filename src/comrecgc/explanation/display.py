@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from comrecgc.drawing import STYLE, Pen, Point, depict, draw_rule, layout_change
 from comrecgc.errors import InputError
-from comrecgc.explanation.records import CommonRecourse, CoveredInput, Scene, interval_in, number_in
+from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation, interval_in, number_in
 from comrecgc.graphs import Change, Graph, edges_by_id, labels_by_id
 from comrecgc.molecules import element_of
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from comrecgc.explanation.explanation import Explanation
 
 REMOVED, ADDED, RELABELLED = "#D55E00", "#0072B2", "#CC79A7"  # told apart with any colour vision
 _PLAIN = "#444444"
@@ -71,7 +70,7 @@ def _new_figure(size: tuple[float, float]) -> Figure:
     return ShownFigure(figsize=size, layout="constrained")
 
 
-def plot_change(member: CoveredInput, scene: Scene, title: str = "") -> Figure:
+def plot_change(member: CoveredInput, scene: Explanation, title: str = "") -> Figure:
     """A figure with the input on the left and its counterfactual on the right, changes in colour."""
     before, after = scene.inputs[member.input].graph, member.counterfactual
     change = Change.between(before, after)
@@ -96,7 +95,7 @@ def _draw(
     axes: Axes,
     graph: Graph,
     positions: Mapping[int, Point],
-    scene: Scene,
+    scene: Explanation,
     node_colours: Mapping[int, str],
     edge_colours: Mapping[tuple[int, int], str],
 ) -> None:
@@ -204,7 +203,7 @@ def smallest(recourse: CommonRecourse) -> CoveredInput | None:
     return member if scene.inputs[member.input].graph.num_nodes <= _DRAWN_NODES else None
 
 
-def example_html(member: CoveredInput, scene: Scene) -> str:
+def example_html(member: CoveredInput, scene: Explanation) -> str:
     """An input before and after."""
     pen = Pen(scene.schema)
     graph = scene.inputs[member.input].graph

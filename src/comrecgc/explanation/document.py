@@ -20,9 +20,15 @@ from msgspec import Meta, Struct, field
 
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
-from comrecgc.explanation.effects import NUMBERS
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, Uncovered
+from comrecgc.explanation.explanation import (
+    CommonRecourse,
+    CoveredInput,
+    Explanation,
+    RejectedInput,
+    RunFacts,
+    Uncovered,
+)
+from comrecgc.explanation.trust import NUMBERS
 from comrecgc.graphs import Edit, EditKind, Graph, Pattern, Rule, Schema
 
 FORMAT = 2

@@ -15,9 +15,8 @@ from msgspec import Struct
 
 from comrecgc.errors import InputError
 from comrecgc.explanation.document import FORMAT, Integer, check_format, decode_explanation, encode_explanation, parse
-from comrecgc.explanation.effects import NUMBERS, expected_after, number_after
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, CoveredInput, RunFacts, interval_in
+from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation, RunFacts, interval_in
+from comrecgc.explanation.trust import NUMBERS, expected_after, number_after
 from comrecgc.graphs import Change, Graph, edge_labels_by_id, ordered_edge, to_data
 from comrecgc.models import AdaptedClassifier
 from comrecgc.molecules import PROPERTIES, facts_of, load_rdkit, restore_stereo, sanitise, to_smiles

@@ -37,10 +37,8 @@ from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
-from comrecgc.explanation.effects import effect_of
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse
-from comrecgc.explanation.trust import shortcuts, trust_in, trust_warnings, weigh_pairs
+from comrecgc.explanation.explanation import CommonRecourse, Explanation
+from comrecgc.explanation.trust import effect_of, shortcuts, trust_in, trust_warnings, weigh_pairs
 from comrecgc.graphs import Graph, GraphBatch, Rule, Site, carry_out
 from comrecgc.models import Classifier
 from comrecgc.molecules import SmartsWishes, ladder_facts, smirks_of

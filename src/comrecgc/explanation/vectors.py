@@ -29,8 +29,7 @@ from comrecgc.cover import (
 )
 from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, CoveredInput
+from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation
 from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path
 from comrecgc.run import Clock, RunContext
 from comrecgc.wording import Words, describe_recourse

@@ -13,7 +13,19 @@ from comrecgc.molecules.atoms import (
     element_of,
     read_atom,
 )
-from comrecgc.molecules.groups import FunctionalGroup, Molecule, family_of
+from comrecgc.molecules.groups import (
+    BOND_SIGNS,
+    FunctionalGroup,
+    Molecule,
+    Substituent,
+    bond_order,
+    charge_sign,
+    count_hydrogens,
+    family_of,
+    hill_formula,
+    name_substituent,
+    times,
+)
 from comrecgc.molecules.plausibility import (
     PROPERTIES,
     REACTIVE,
@@ -46,16 +58,6 @@ from comrecgc.molecules.smiles import (
     stereo_of,
     to_rdkit,
     to_smiles,
-)
-from comrecgc.molecules.substituents import (
-    BOND_SIGNS,
-    Substituent,
-    bond_order,
-    charge_sign,
-    count_hydrogens,
-    hill_formula,
-    name_substituent,
-    times,
 )
 
 __all__ = [

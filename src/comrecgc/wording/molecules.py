@@ -12,12 +12,13 @@ from functools import cached_property
 
 from comrecgc.graphs import ordered_edge
 from comrecgc.molecules import BOND_NAMES, BOND_SIGNS, element_of, hill_formula, read_atom, times
-from comrecgc.wording.difference import ChangedMolecule, Exchange, Pair
-from comrecgc.wording.english import Step, join_ends, join_words, plural, sentence, several, with_article
-from comrecgc.wording.functional_groups import (
+from comrecgc.wording.difference import (
     WHOLE,
+    ChangedMolecule,
+    Exchange,
     Families,
     FunctionalGroups,
+    Pair,
     Wordiness,
     add_note,
     element_word,
@@ -25,6 +26,7 @@ from comrecgc.wording.functional_groups import (
     symbol_of,
     write_groups,
 )
+from comrecgc.wording.english import Step, join_ends, join_words, plural, sentence, several, with_article
 
 # Atoms of a rule in words, with what surrounds them: "a carbon", "a CH2 bound to N", "an aromatic CH next to N".
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from comrecgc.graphs import Graph, Rule, Schema, Site, neighbours_by_id, ordered_edge, write_pattern
 from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_of
-from comrecgc.wording.difference import ChangedMolecule, Difference, Pair
+from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, Wordiness
 from comrecgc.wording.english import (
     Step,
     count_nouns,
@@ -23,7 +23,6 @@ from comrecgc.wording.english import (
     shorten,
     with_article,
 )
-from comrecgc.wording.functional_groups import Wordiness
 from comrecgc.wording.molecules import MoleculeSentences
 from comrecgc.wording.recourses import Words
 
