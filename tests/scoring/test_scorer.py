@@ -1,6 +1,6 @@
 """Tests of comrecgc.scoring.scorer.
 
-Also tests comrecgc.scoring.network, comrecgc.scoring.classifier_kernels, comrecgc.scoring.greed_kernels, comrecgc.scoring.incremental_kernels, comrecgc.scoring.colour_kernels.
+Also tests comrecgc.scoring.network and comrecgc.scoring.incremental_kernels.
 """
 
 from __future__ import annotations

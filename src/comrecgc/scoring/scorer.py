@@ -1,4 +1,4 @@
-"""Probability and embedding of every allowed one-edit neighbour of a graph, each by the fastest path its model has."""
+"""One-edit neighbours of a graph: their identities, and the probability and embedding of each by the fastest path its model has."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import functools
 import itertools
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,18 +16,72 @@ import numpy.typing as npt
 import torch
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Constraint, EditTable, Graph, GraphBatch, allowed_edits, edited_batch
+from comrecgc.graphs import (
+    BoolArray,
+    Constraint,
+    EditTable,
+    Graph,
+    GraphBatch,
+    KeyArray,
+    allowed_edits,
+    batch_keys,
+    edited_batch,
+)
 from comrecgc.models import Classifier, Embedder
 from comrecgc.scoring import change_kernels, incremental_kernels
-from comrecgc.scoring.neighbourhood import FloatArray, Neighbourhood, first_of_each, neighbour_keys, parts
 from comrecgc.scoring.network import compiled_network
+
+FloatArray = npt.NDArray[np.float32]
 
 _FEWEST_KEYS = 256  # edits whose keys are worth a thread
 _FEWEST_NODES = 600  # nodes of edited graphs that are worth a thread
+_MOST_NODES = 100_000  # of edited graphs that are built at once, which bounds memory
 _MOST_ROOM = 2**24  # numbers of a graph under change: one whose nodes have very many neighbours takes a forward pass
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Neighbourhood:
+    """The allowed one-edit neighbours of a graph, isomorphic ones once, and what the models say of each."""
+
+    graph: Graph
+    table: EditTable  # the edit that leads to each neighbour, [N]; of several that lead to the same one, the first
+    keys: KeyArray  # `graph_key` of each neighbour, [N]
+    probability: FloatArray | None = None  # probability of accept, [N]; None if not asked for
+    embedding: FloatArray | None = None  # `z`, [N, width]; None if not asked for
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def select(self, chosen: BoolArray | npt.NDArray[np.intp]) -> Neighbourhood:
+        """The neighbours under a mask or at the given indices."""
+        return Neighbourhood(
+            graph=self.graph,
+            table=self.table.select(chosen),
+            keys=self.keys[chosen],
+            probability=None if self.probability is None else self.probability[chosen],
+            embedding=None if self.embedding is None else self.embedding[chosen],
+        )
+
+
+def neighbour_keys(graph: Graph, table: EditTable) -> KeyArray:
+    """`graph_key` of the graph after each edit of the table, `[N]`; edited graphs are built some at a time."""
+    size = max(1, _MOST_NODES // (graph.num_nodes + 1))
+    keys = [batch_keys(edited_batch(graph, part)) for part in parts(table, size)]
+    return np.concatenate([np.zeros(0, np.uint64), *keys])
+
+
+def first_of_each(keys: KeyArray) -> npt.NDArray[np.intp]:
+    """Indices of the first occurrence of each key, increasing."""
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def parts(table: EditTable, size: int) -> Iterator[EditTable]:
+    """Consecutive runs of at most `size` edits."""
+    for start in range(0, len(table), size):
+        yield table.select(np.arange(start, min(start + size, len(table))))
 
 
 class NeighbourhoodScorer:
@@ -272,3 +326,47 @@ def _rows(model: Callable[[GraphBatch], npt.NDArray[Any]], batch: GraphBatch) ->
     if len(rows) != len(batch):
         raise InputError(f"A model must give one row per graph (got shape {rows.shape} for {len(batch)} graphs)")
     return rows
+
+
+class EditMemory:
+    """Scores of edits, at most `max_bytes`; those of the graph met first make room. Answers are the same with and without it.
+
+    Several runs may share one as long as the weights of their models stay as they are.
+    """
+
+    def __init__(self, max_bytes: int = 512 << 20) -> None:
+        self.max_bytes, self.held_bytes = max_bytes, 0
+        self._held: dict[tuple[Any, ...], tuple[npt.NDArray[np.bool_], FloatArray]] = {}
+        self._owners: dict[int, object] = {}  # kept alive, so that no other object takes their id
+
+    def scores(
+        self, scorer: NeighbourhoodScorer, of: str, graph: Graph, table: EditTable, numbers: npt.NDArray[np.int64]
+    ) -> FloatArray:
+        """The "probability" or "embedding" of the graph after the edits at some places of the table, that of all its edits, `[N, …]`."""
+
+        def scored(places: npt.NDArray[np.int64]) -> FloatArray:
+            hood = Neighbourhood(graph=graph, table=table.select(places), keys=places.astype(np.uint64))
+            (hood,) = scorer.complete([hood], probability=of == "probability", embedding=of == "embedding")
+            return np.asarray(getattr(hood, of), np.float32)
+
+        if len(numbers) < len(table) and not scorer.is_independent(graph, of):
+            return scored(numbers)
+        owners = (scorer.classifier if of == "probability" else scorer.embedder, scorer.constraint)
+        self._owners |= {id(owner): owner for owner in owners}
+        bonds = b"" if graph.edge_labels is None else graph.edge_labels.tobytes()
+        name = (*map(id, owners), graph.labels.tobytes(), graph.edges.tobytes(), bonds, graph.ids.tobytes())
+        known, rows = self._held.get(name) or (np.zeros(len(table), bool), None)
+        missing = numbers[~known[numbers]]
+        if rows is not None and not len(missing):
+            return rows[numbers]
+        new = scored(missing)
+        if rows is None:
+            rows = np.empty((len(table), *new.shape[1:]), np.float32)
+            if rows.nbytes > self.max_bytes // 16:  # one graph takes no larger part
+                return new
+            self._held[name] = known, rows
+            self.held_bytes += rows.nbytes
+        rows[missing], known[missing] = new, True
+        while self.held_bytes > self.max_bytes:
+            self.held_bytes -= self._held.pop(next(iter(self._held)))[1].nbytes
+        return rows[numbers]
