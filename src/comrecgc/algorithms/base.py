@@ -229,15 +229,10 @@ class VectorAlgorithm(Algorithm, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class VectorTask(Task[VectorAlgorithm]):
-    """A task by vectors with nothing left open: `Δ` is a number, and the direction is decided.
-
-    Args:
-        delta: `Δ`.
-        directional: Whether recourses must be longer than `Δ`.
-    """
+    """A task by vectors with nothing left open: `Δ` is a number, and the direction is decided."""
 
     delta: float
-    directional: bool
+    directional: bool  # whether recourses must be longer than `Δ`
 
     @classmethod
     def of(cls, task: Task[VectorAlgorithm], one_edit_length: float | None = None) -> VectorTask:

@@ -31,19 +31,12 @@ _COLUMNS = {"keys": "u1", "starts": "i1", "probabilities": "f1", "embeddings": "
 
 @dataclass(eq=False)
 class Checkpoint:
-    """A file that holds an unfinished search.
+    """A file that holds an unfinished search."""
 
-    Args:
-        path: An `.npz` file; None keeps nothing.
-        facts: What determines the answer, as JSON values. A file with other facts is refused.
-        resume: Whether to continue from the file, if there is one.
-        seconds: Time between two checkpoints; None for `SECONDS`.
-    """
-
-    path: Path | None = None
-    facts: Any = None
-    resume: bool = False
-    seconds: float | None = None
+    path: Path | None = None  # an `.npz` file; None keeps nothing
+    facts: Any = None  # what determines the answer, as JSON values. A file with other facts is refused
+    resume: bool = False  # whether to continue from the file, if there is one
+    seconds: float | None = None  # time between two checkpoints; None for `SECONDS`
     _saved: float = field(default_factory=time.monotonic)
 
     def load(
@@ -114,23 +107,14 @@ def decode_rng(array: np.ndarray[Any, Any]) -> np.random.Generator:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reached:
-    """A graph and the edits that lead to it.
+    """A graph and the edits that lead to it."""
 
-    Args:
-        start: Index of the input that the edits begin at.
-        graph: The graph; its ids are those of the input.
-        key: Identity of the graph.
-        probability: Probability of accept.
-        embedding: `z`, `[d]`.
-        path: Edits from the input to the graph, as first walked.
-    """
-
-    start: int
-    graph: Graph
-    key: int
-    probability: float
-    embedding: FloatArray
-    path: EditPath = ()
+    start: int  # index of the input that the edits begin at
+    graph: Graph  # the graph; its ids are those of the input
+    key: int  # identity of the graph
+    probability: float  # probability of accept
+    embedding: FloatArray  # `z`, `[d]`
+    path: EditPath = ()  # edits from the input to the graph, as first walked
 
 
 def reached_kinds(name: str) -> dict[str, str]:

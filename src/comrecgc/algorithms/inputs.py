@@ -25,17 +25,11 @@ RejectPlace = NewType("RejectPlace", int)
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the models say of some graphs in a plain forward pass.
+    """What the models say of some graphs in a plain forward pass."""
 
-    Args:
-        probability: Probability of accept, `[n]`.
-        embedding: `z`, `[n, d]`; no columns without an embedder.
-        sizes: `|G|`, `[n]`.
-    """
-
-    probability: npt.NDArray[np.float64]
-    embedding: FloatArray
-    sizes: npt.NDArray[np.int32]
+    probability: npt.NDArray[np.float64]  # probability of accept, `[n]`
+    embedding: FloatArray  # `z`, `[n, d]`; no columns without an embedder
+    sizes: npt.NDArray[np.int32]  # `|G|`, `[n]`
 
     def __getitem__(self, rows: npt.NDArray[np.int64]) -> Scores:
         return Scores(self.probability[rows], self.embedding[rows], self.sizes[rows])
@@ -68,23 +62,14 @@ def sizes_of(batch: GraphBatch) -> npt.NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rejects:
-    """The graphs that the classifier rejects: the inputs of a run.
+    """The graphs that the classifier rejects: the inputs of a run."""
 
-    Args:
-        dataset: The dataset they come from.
-        indices: Index in it of each, `[n]`.
-        graphs: The graphs, with fresh ids.
-        scores: What a plain pass says of them; the embedding has no columns until `embedded`.
-        names: What the data calls each; empty if it does not.
-        stereo: Stereo marks of each; empty if the data has none.
-    """
-
-    dataset: GraphDataset
-    indices: npt.NDArray[np.int64]
-    graphs: Sequence[Graph]
-    scores: Scores
-    names: tuple[str, ...] = ()
-    stereo: tuple[str, ...] = ()
+    dataset: GraphDataset  # the dataset they come from
+    indices: npt.NDArray[np.int64]  # index in it of each, `[n]`
+    graphs: Sequence[Graph]  # the graphs, with fresh ids
+    scores: Scores  # what a plain pass says of them; the embedding has no columns until `embedded`
+    names: tuple[str, ...] = ()  # what the data calls each; empty if it does not
+    stereo: tuple[str, ...] = ()  # stereo marks of each; empty if the data has none
 
     @classmethod
     def of(cls, dataset: GraphDataset, predictions: Predictions) -> Rejects:

@@ -27,21 +27,13 @@ _PAIRS_AT_ONCE = 400_000
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedPairs:
-    """Pairs (before, after) of graphs in the data, by their labels.
+    """Pairs (before, after) of graphs in the data, by their labels."""
 
-    Args:
-        as_said: Pairs that go from reject to accept, as the recourse claims.
-        against: Pairs that go from accept to reject.
-        stays_reject: Pairs that are labelled reject before and after.
-        stays_accept: Pairs that are labelled accept before and after.
-        listed: The pairs, by the places of their graphs in the data.
-    """
-
-    as_said: int = 0
-    against: int = 0
-    stays_reject: int = 0
-    stays_accept: int = 0
-    listed: tuple[tuple[int, int], ...] = ()
+    as_said: int = 0  # pairs that go from reject to accept, as the recourse claims
+    against: int = 0  # pairs that go from accept to reject
+    stays_reject: int = 0  # pairs that are labelled reject before and after
+    stays_accept: int = 0  # pairs that are labelled accept before and after
+    listed: tuple[tuple[int, int], ...] = ()  # the pairs, by the places of their graphs in the data
 
     def __len__(self) -> int:
         return self.as_said + self.against + self.stays_reject + self.stays_accept
@@ -83,13 +75,9 @@ class MatchedPairs:
 
 @dataclass(frozen=True, eq=False)
 class LabelledGraphs:
-    """Graphs that can be looked up. Graphs alike count once, and not at all where their labels differ.
+    """Graphs that can be looked up. Graphs alike count once, and not at all where their labels differ."""
 
-    Args:
-        dataset: The data.
-    """
-
-    dataset: GraphDataset
+    dataset: GraphDataset  # the data
 
     @cached_property
     def keys(self) -> npt.NDArray[np.uint64]:

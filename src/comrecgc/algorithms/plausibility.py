@@ -43,19 +43,12 @@ VALENCE = "valence"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plausibility:
-    """What counterfactuals are held against besides the model that is explained.
+    """What counterfactuals are held against besides the model that is explained."""
 
-    Args:
-        ladder: Says how a changed graph compares with the data.
-        panel: Other classifiers, asked about accepted graphs; None if there are none.
-        why_no_panel: Why there are none, as a sentence.
-        jury: Models of other kinds that say how likely results come true; None if there are none.
-    """
-
-    ladder: Ladder
-    panel: Panel | None = None
-    why_no_panel: str = "There is no panel."
-    jury: Jury | None = None
+    ladder: Ladder  # says how a changed graph compares with the data
+    panel: Panel | None = None  # other classifiers, asked about accepted graphs; None if there are none
+    why_no_panel: str = "There is no panel."  # why there are none, as a sentence
+    jury: Jury | None = None  # models of other kinds that say how likely results come true; None if there are none
 
     def constraint(self, algorithm: VectorAlgorithm, label_names: Sequence[str]) -> Constraint | None:
         """Edits that keep to the rung of the algorithm and to its own constraint."""
@@ -122,15 +115,10 @@ class Plausibility:
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Where counterfactuals stand on the ladder.
+    """Where counterfactuals stand on the ladder."""
 
-    Args:
-        rungs: The highest rung of each, `[n]`.
-        confirmed: Whether most of the panel accept each, whatever its rung, `[n]`; None without a panel.
-    """
-
-    rungs: npt.NDArray[np.int8]
-    confirmed: BoolArray | None
+    rungs: npt.NDArray[np.int8]  # the highest rung of each, `[n]`
+    confirmed: BoolArray | None  # whether most of the panel accept each, whatever its rung, `[n]`; None without a panel
 
     def shares(self, rows: Sequence[int] | slice = slice(None)) -> dict[str, float]:
         """Share of some counterfactuals that reach each rung, and that the panel accepts."""

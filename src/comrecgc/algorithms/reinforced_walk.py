@@ -25,15 +25,10 @@ _REPORTED = 20  # steps between two reports
 
 @dataclass(eq=False, kw_only=True)
 class WalkState:
-    """What every walk is at one moment.
+    """What every walk is at one moment."""
 
-    Args:
-        rng: Source of all its randomness.
-        step: Steps taken.
-    """
-
-    rng: np.random.Generator
-    step: int = 0
+    rng: np.random.Generator  # source of all its randomness
+    step: int = 0  # steps taken
 
 
 State = TypeVar("State", bound=WalkState)
@@ -241,10 +236,6 @@ class FrequencyTable:
 
 @dataclass(eq=False, kw_only=True)
 class CountingState(WalkState):
-    """A walk that counts visits in a table.
+    """A walk that counts visits in a table."""
 
-    Args:
-        table: Visits.
-    """
-
-    table: FrequencyTable
+    table: FrequencyTable  # visits

@@ -34,27 +34,16 @@ class BallCover:
     shrinks from `reach`·Δ to Δ, and takes the best centre seen. The vector whose own ball holds the most is always
     among the starts, so no step gains less than the best ball around a seed. Afterwards each centre is taken out in
     turn and sought again against what the others leave uncovered.
-
-    Args:
-        delta: Radius `Δ`.
-        num_recourses: Centres to choose, at most.
-        longer_than: Only centres longer than this; with `Δ`, no ball holds "change nothing". None for any.
-        num_seeds: Vectors that may be starts: half drawn uniformly, half spread evenly over the inputs.
-        num_starts: Starts refined for each centre.
-        reach: First radius of a refinement, in `Δ`.
-        num_exchanges: Rounds of exchange.
-        max_vectors: Vectors looked at, spread evenly over the inputs; coverage is not counted here, so this bounds
-            time and memory without making any claim untrue.
     """
 
-    delta: float
-    num_recourses: int = 100
-    longer_than: float | None = None
-    num_seeds: int = 4096
-    num_starts: int = 16
-    reach: float = 2.0
-    num_exchanges: int = 1
-    max_vectors: int = 400_000
+    delta: float  # radius `Δ`
+    num_recourses: int = 100  # centres to choose, at most
+    longer_than: float | None = None  # only longer centres; with `Δ`, no ball holds "change nothing"
+    num_seeds: int = 4096  # vectors that may be starts: half drawn uniformly, half spread evenly over the inputs
+    num_starts: int = 16  # starts refined for each centre
+    reach: float = 2.0  # first radius of a refinement, in `Δ`
+    num_exchanges: int = 1  # rounds of exchange
+    max_vectors: int = 400_000  # vectors looked at, spread evenly over the inputs; coverage is counted elsewhere
 
     def centres(
         self, pairs: RecoursePairs, rng: np.random.Generator, *, previous: FloatArray | None = None

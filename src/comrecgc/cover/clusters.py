@@ -41,25 +41,15 @@ class RecourseClustering:
     DBSCAN with radius Δ groups the recourse vectors. Each cluster stands for its centroid, unless that is longer than θ,
     and covers the inputs with a vector, of whatever cluster, within Δ of it. Greedy choice takes the centroids that gain
     the most coverage.
-
-    Args:
-        theta: `θ`; a centroid must be shorter.
-        delta: `Δ`, radius of the clusters and of what a recourse covers.
-        num_recourses: `R`.
-        min_samples: Vectors within Δ, its own included, that make a vector core.
-        max_vectors: Above this many pairs, clusters are formed on that many of them, drawn uniformly. Time grows faster
-            than the number of vectors; memory is about 350 bytes each at width 64.
-        seed: Of that draw.
-        num_threads: Threads; the result does not depend on it.
     """
 
-    theta: float
-    delta: float
-    num_recourses: int = 100
-    min_samples: int = 2
-    max_vectors: int = 2_000_000
-    seed: int = 0
-    num_threads: int = 1
+    theta: float  # `θ`; a centroid must be shorter
+    delta: float  # `Δ`, radius of the clusters and of what a recourse covers
+    num_recourses: int = 100  # `R`
+    min_samples: int = 2  # vectors within Δ, its own included, that make a vector core
+    max_vectors: int = 2_000_000  # of more pairs, so many are clustered; about 350 bytes each at width 64
+    seed: int = 0  # of the draw of these pairs
+    num_threads: int = 1  # threads; the result does not depend on it
 
     def run(self, pairs: RecoursePairs) -> Cover:
         """The chosen centroids and what they cover among all pairs; fewer than `R` where no more is gained."""
@@ -211,24 +201,15 @@ class Cells:
     """Vectors in cells of nearby ones, with boxes around them in their leading principal components.
 
     Projection on orthonormal axes never makes a distance longer, so what is too far apart in a few components is too far apart.
-
-    Args:
-        order: The vectors, cell by cell, `[n]`.
-        starts: First place of each cell, and the end of the last, `[cells + 1]`.
-        sketch: Leading components of the vectors, `[n, c]`.
-        low: Least of each cell, `[cells, c]`.
-        high: Greatest of each cell, `[cells, c]`.
-        components: The axes, `[c, d]`.
-        rounding: How much farther apart than the vectors boxes may come out.
     """
 
-    order: Indices
-    starts: Indices
-    sketch: FloatArray
-    low: FloatArray
-    high: FloatArray
-    components: FloatArray
-    rounding: float
+    order: Indices  # the vectors, cell by cell, `[n]`
+    starts: Indices  # first place of each cell, and the end of the last, `[cells + 1]`
+    sketch: FloatArray  # leading components of the vectors, `[n, c]`
+    low: FloatArray  # least of each cell, `[cells, c]`
+    high: FloatArray  # greatest of each cell, `[cells, c]`
+    components: FloatArray  # the axes, `[c, d]`
+    rounding: float  # how much farther apart than the vectors boxes may come out
 
     def __len__(self) -> int:
         return len(self.low)
@@ -295,17 +276,11 @@ def _split(order: Indices, sketch: FloatArray, middle: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PublishedRecourses:
-    """Chosen clusters.
+    """Chosen clusters."""
 
-    Args:
-        centres: Their centroids, in order of choice, `[R, d]`.
-        gains: Inputs that each adds to those before, `[R]`.
-        num_inputs: How many inputs there are.
-    """
-
-    centres: FloatArray
-    gains: npt.NDArray[np.int64]
-    num_inputs: int
+    centres: FloatArray  # their centroids, in order of choice, `[R, d]`
+    gains: npt.NDArray[np.int64]  # inputs that each adds to those before, `[R]`
+    num_inputs: int  # how many inputs there are
 
     @property
     def coverage(self) -> float:

@@ -30,18 +30,11 @@ Weights = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Chosen sets, in the order of choice.
+    """Chosen sets, in the order of choice."""
 
-    Args:
-        order: Index of each chosen set, `[k]`.
-        gains: Weight of the items it adds to those chosen before, `[k]`, positive, and never rising without slack; whole numbers where
-            items have no weights.
-        bound: No choice of as many sets as were allowed covers more than this.
-    """
-
-    order: npt.NDArray[np.int64]
-    gains: npt.NDArray[Any]
-    bound: float
+    order: npt.NDArray[np.int64]  # index of each chosen set, `[k]`
+    gains: npt.NDArray[Any]  # weight of the items it adds, `[k]`, positive; whole numbers without weights
+    bound: float  # no choice of as many sets as were allowed covers more than this
 
     @property
     def covered(self) -> float:

@@ -21,15 +21,10 @@ _BLOCK = 1 << 15  # pairs whose vectors are held at once
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """Chosen recourses and the pair by which each covers an input.
+    """Chosen recourses and the pair by which each covers an input."""
 
-    Args:
-        centres: The recourses `r`, in order of selection, `[R, d]`.
-        pairs: The shortest pair of that input within Δ of that centre, -1 where there is none, `[R, num_inputs]`.
-    """
-
-    centres: FloatArray
-    pairs: npt.NDArray[np.int64]
+    centres: FloatArray  # the recourses `r`, in order of selection, `[R, d]`
+    pairs: npt.NDArray[np.int64]  # shortest pair within Δ of each centre, -1 for none, `[R, num_inputs]`
 
     def __len__(self) -> int:
         return len(self.centres)
@@ -123,15 +118,9 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Cost:
-    """The shortest recourse that covers an input, over all covered inputs; 0 where there are none.
+    """The shortest recourse that covers an input, over all covered inputs; 0 where there are none."""
 
-    Args:
-        total: Sum, the paper's `cost(F)`.
-        mean: Mean.
-        median: Median.
-    """
-
-    total: float
+    total: float  # sum, the paper's `cost(F)`
     mean: float
     median: float
 

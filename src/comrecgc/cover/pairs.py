@@ -50,25 +50,15 @@ def product_slack(width: int) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecoursePairs:
-    """Pairs of an input `G` and a counterfactual candidate `H` with `d(G,H) ≤ θ`.
+    """Pairs of an input `G` and a counterfactual candidate `H` with `d(G,H) ≤ θ`."""
 
-    Args:
-        input_embeddings: `z(G)`, `[num_inputs, d]`.
-        input_sizes: `|G|`, nodes and edges, `[num_inputs]`.
-        candidate_embeddings: `z(H)`, `[num_candidates, d]`.
-        candidate_sizes: `|H|`, `[num_candidates]`.
-        inputs: Input of each pair, `[n]`; pairs are sorted by input, then by candidate.
-        candidates: Candidate of each pair, `[n]`.
-        norms: `d(G,H)`, the length of each pair's recourse vector, `[n]`.
-    """
-
-    input_embeddings: FloatArray
-    input_sizes: IntArray
-    candidate_embeddings: FloatArray
-    candidate_sizes: IntArray
-    inputs: IntArray
-    candidates: IntArray
-    norms: FloatArray
+    input_embeddings: FloatArray  # `z(G)`, `[num_inputs, d]`
+    input_sizes: IntArray  # `|G|`, nodes and edges, `[num_inputs]`
+    candidate_embeddings: FloatArray  # `z(H)`, `[num_candidates, d]`
+    candidate_sizes: IntArray  # `|H|`, `[num_candidates]`
+    inputs: IntArray  # input of each pair, `[n]`; pairs are sorted by input, then by candidate
+    candidates: IntArray  # candidate of each pair, `[n]`
+    norms: FloatArray  # `d(G,H)`, the length of each pair's recourse vector, `[n]`
 
     def __len__(self) -> int:
         return len(self.inputs)

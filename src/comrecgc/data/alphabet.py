@@ -34,17 +34,11 @@ _NAMED_COLUMNS = 4  # longest row that is named by its numbers
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranges:
-    """One attribute cut into ranges that hold about as many nodes each.
+    """One attribute cut into ranges that hold about as many nodes each."""
 
-    Args:
-        range_of: Range of every node, `[N]`, the lowest first.
-        names: Name of each range.
-        middle: Median of the values in each range.
-    """
-
-    range_of: LongArray
-    names: tuple[str, ...]
-    middle: npt.NDArray[np.float64]
+    range_of: LongArray  # range of every node, `[N]`, the lowest first
+    names: tuple[str, ...]  # name of each range
+    middle: npt.NDArray[np.float64]  # median of the values in each range
 
     @classmethod
     def of(cls, values: npt.NDArray[Any], count: int, name: str) -> Ranges:
@@ -88,21 +82,13 @@ def find_columns(bins: Mapping[str, int], names: Sequence[str], where: str) -> d
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Alphabet:
-    """Labels of rows of features.
+    """Labels of rows of features."""
 
-    Args:
-        columns: Columns that labels are read from, `[k]`.
-        rows: A row of these columns for each label, `[L, k]`: the row of all that carry it, or the middle of a cluster.
-        names: Name of each label.
-        unit: Spread of each column, `[k]`, where rows get the label of the nearest; None where every label has one row.
-        notes: What a reader must know of it.
-    """
-
-    columns: LongArray
-    rows: FloatArray
-    names: tuple[str, ...]
-    unit: FloatArray | None = None
-    notes: tuple[str, ...] = ()
+    columns: LongArray  # columns that labels are read from, `[k]`
+    rows: FloatArray  # a row of these columns for each label, `[L, k]`, or the middle of a cluster
+    names: tuple[str, ...]  # name of each label
+    unit: FloatArray | None = None  # spread of each column, `[k]`, where rows get the nearest label
+    notes: tuple[str, ...] = ()  # what a reader must know of it
 
     @classmethod
     def of(cls, table: FloatArray, columns: Sequence[int] | None, clusters: int | None, what: str = "x") -> Alphabet:
@@ -276,17 +262,11 @@ def _columns(columns: LongArray) -> str:
 
 @dataclass(frozen=True)
 class KnownNames:
-    """What the labels of a dataset mean.
+    """What the labels of a dataset mean."""
 
-    Args:
-        nodes: Name of each column of one-hot node features, or of each value of column 0.
-        edges: The same of edge features.
-        columns: Whether labels are column 0 of rows of whole numbers.
-    """
-
-    nodes: Mapping[int, str]
-    edges: Mapping[int, str]
-    columns: bool = False
+    nodes: Mapping[int, str]  # name of each column of one-hot node features, or of each value of column 0
+    edges: Mapping[int, str]  # the same of edge features
+    columns: bool = False  # whether labels are column 0 of rows of whole numbers
 
 
 _VALENCES = dict(enumerate(BOND_NAMES[:3]))

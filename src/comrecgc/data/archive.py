@@ -40,17 +40,11 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedErr
 
 @dataclass(frozen=True, kw_only=True)
 class FileSet:
-    """Files by their plain names.
+    """Files by their plain names."""
 
-    Args:
-        path: The folder or the zip archive.
-        members: Where each file is: its path below the folder, or its name in the archive.
-        zipped: Whether `path` is an archive.
-    """
-
-    path: Path
-    members: Mapping[str, str]
-    zipped: bool
+    path: Path  # the folder or the zip archive
+    members: Mapping[str, str]  # where each file is: its path below the folder, or its name in the archive
+    zipped: bool  # whether `path` is an archive
 
     def __contains__(self, name: str) -> bool:
         return name in self.members

@@ -29,17 +29,11 @@ _ENCODINGS = ("_pe", "pe", "degree", "laplacian", "eig")
 
 @dataclass(frozen=True, eq=False)
 class EdgeRows:
-    """Where the row of an edge is found.
+    """Where the row of an edge is found."""
 
-    Args:
-        pairs: The nodes that each row joins, as `first · N + second`, increasing, `[E]`.
-        rows: The row of each of these pairs, `[E]`.
-        labels: Label of each row, `[E]`; None where edges have no labels.
-    """
-
-    pairs: LongArray
-    rows: LongArray
-    labels: IntArray | None
+    pairs: LongArray  # the nodes that each row joins, as `first · N + second`, increasing, `[E]`
+    rows: LongArray  # the row of each of these pairs, `[E]`
+    labels: IntArray | None  # label of each row, `[E]`; None where edges have no labels
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

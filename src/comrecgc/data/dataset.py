@@ -210,19 +210,12 @@ def _parts(graphs: Sequence[Graph]) -> Iterable[Graph | GraphBatch]:
 
 @dataclass(frozen=True)
 class Repairs:
-    """Counts of what was repaired in lists of edges.
+    """Counts of what was repaired in lists of edges."""
 
-    Args:
-        rows: Number of rows read.
-        edges: Number of distinct edges in them.
-        repeated: Rows that repeat an earlier one.
-        one_way: Edges that are listed in one direction only.
-    """
-
-    rows: int = 0
-    edges: int = 0
-    repeated: int = 0
-    one_way: int = 0
+    rows: int = 0  # number of rows read
+    edges: int = 0  # number of distinct edges in them
+    repeated: int = 0  # rows that repeat an earlier one
+    one_way: int = 0  # edges that are listed in one direction only
 
     def __add__(self, other: Repairs) -> Repairs:
         return Repairs(
@@ -300,19 +293,12 @@ class GraphReading:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChosenClasses:
-    """The graphs of two chosen classes.
+    """The graphs of two chosen classes."""
 
-    Args:
-        kept: Indices of the graphs of either class, `[n]`.
-        classes: 1 for the class that means accept, 0 for the other, `[n]`.
-        class_names: Names of reject and accept.
-        notes: A sentence on graphs that were left out.
-    """
-
-    kept: LongArray
-    classes: ClassArray
-    class_names: tuple[str, str]
-    notes: tuple[str, ...] = ()
+    kept: LongArray  # indices of the graphs of either class, `[n]`
+    classes: ClassArray  # 1 for the class that means accept, 0 for the other, `[n]`
+    class_names: tuple[str, str]  # names of reject and accept
+    notes: tuple[str, ...] = ()  # a sentence on graphs that were left out
 
 
 def choose_classes(

@@ -64,21 +64,13 @@ _UNREADABLE = "unreadable record"
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of a table, and the line of each row.
+    """Cells of a table, and the line of each row."""
 
-    Args:
-        path: The file.
-        header: Names of the columns.
-        rows: Cells of each row.
-        lines: Line that each row ends on, or its number among the records of an SDF file or the rows of a Parquet file.
-        unit: The unit of `lines`: "line", "record" or "row".
-    """
-
-    path: Path
-    header: list[str]
-    rows: list[list[str]]
-    lines: list[int]
-    unit: str = "line"
+    path: Path  # the file
+    header: list[str]  # names of the columns
+    rows: list[list[str]]  # cells of each row
+    lines: list[int]  # line that each row ends on, or its number among records (SDF) or rows (Parquet)
+    unit: str = "line"  # the unit of `lines`: "line", "record" or "row"
 
     def column(self, name: str, role: str) -> int:
         """Index of the column of that name; `role` names the option in the error."""

@@ -37,45 +37,26 @@ _NAME_FIRST = re.compile(r"^(\S+)\s+(-?\d+)$")
 
 @dataclass(frozen=True, kw_only=True)
 class LabelMaps:
-    """Names of integer labels; empty where the archive gives none.
+    """Names of integer labels; empty where the archive gives none."""
 
-    Args:
-        nodes: Name of each value, one mapping for each component (column) of the node labels.
-        edges: The same of edge labels.
-        classes: Name of each class.
-        attributes: Name of each node attribute.
-    """
-
-    nodes: tuple[Mapping[int, str], ...] = ()
-    edges: tuple[Mapping[int, str], ...] = ()
-    classes: Mapping[int, str] = field(default_factory=dict)
-    attributes: tuple[str, ...] = ()
+    nodes: tuple[Mapping[int, str], ...] = ()  # name of each value, for each column of the node labels
+    edges: tuple[Mapping[int, str], ...] = ()  # the same of edge labels
+    classes: Mapping[int, str] = field(default_factory=dict)  # name of each class
+    attributes: tuple[str, ...] = ()  # name of each node attribute
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TUData:
-    """A TU dataset as its files have it, checked.
+    """A TU dataset as its files have it, checked."""
 
-    Args:
-        name: The NAME its files begin with.
-        graphs: The graphs; node and edge labels are rows of `label_values` and `edge_label_values`.
-        targets: Class of each graph as in the file, or its number if numbers were asked for, `[B]`.
-        label_values: Distinct node labels as in the file, sorted, `[num_labels, components]`; one row of zero
-            columns if there is no file of node labels.
-        edge_label_values: Distinct edge labels, likewise; None if there is no file of edge labels.
-        attributes: Numbers at the nodes, `[N, columns]`; no rows if they are not read, no columns if there is no such file.
-        maps: Names of the labels, from the archive's readme.
-        notes: What was repaired, one sentence each.
-    """
-
-    name: str
-    graphs: PackedGraphs
-    targets: npt.NDArray[Any]
-    label_values: LongArray
-    edge_label_values: LongArray | None = None
-    attributes: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
-    maps: LabelMaps = field(default_factory=LabelMaps)
-    notes: tuple[str, ...] = ()
+    name: str  # the NAME its files begin with
+    graphs: PackedGraphs  # the graphs; node and edge labels are rows of `label_values` and `edge_label_values`
+    targets: npt.NDArray[Any]  # class of each graph as in the file, or its number if numbers were asked for, `[B]`
+    label_values: LongArray  # distinct node labels, sorted, `[num_labels, components]`; one empty row without a file
+    edge_label_values: LongArray | None = None  # likewise; None if there is no file of edge labels
+    attributes: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))  # of nodes, `[N, columns]`
+    maps: LabelMaps = field(default_factory=LabelMaps)  # names of the labels, from the archive's readme
+    notes: tuple[str, ...] = ()  # what was repaired, one sentence each
 
 
 def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False, attributes: bool = False) -> TUData:

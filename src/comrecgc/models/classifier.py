@@ -114,25 +114,15 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreReading:
-    """How to turn scores into the probability of accept.
+    """How to turn scores into the probability of accept."""
 
-    Args:
-        return_type: What the scores are, one of `RETURN_TYPES`.
-        target_class: The class that means accept.
-        source_class: The class whose graphs are explained; None for all that are not accepted.
-        decision: When the target is accepted, one of `DECISIONS`.
-        threshold: For a model that answers one number per graph: the number that separates reject from accept.
-        higher: Whether numbers above the threshold are accepted.
-        spread: Standard deviation of the numbers, the unit in which the distance from the threshold becomes a probability.
-    """
-
-    return_type: str = "raw"
-    target_class: int = 1
-    source_class: int | None = None
-    decision: str = "argmax"
-    threshold: float | None = None
-    higher: bool = True
-    spread: float = 1.0
+    return_type: str = "raw"  # what the scores are, one of `RETURN_TYPES`
+    target_class: int = 1  # the class that means accept
+    source_class: int | None = None  # the class whose graphs are explained; None for all that are not accepted
+    decision: str = "argmax"  # when the target is accepted, one of `DECISIONS`
+    threshold: float | None = None  # of a single number per graph: what separates reject from accept
+    higher: bool = True  # whether numbers above the threshold are accepted
+    spread: float = 1.0  # standard deviation of the numbers, the unit of their distance from the threshold
 
     @classmethod
     def of(

@@ -18,15 +18,10 @@ SWEEPS = 40
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeMapping:
-    """Where the nodes of G go in H.
+    """Where the nodes of G go in H."""
 
-    Args:
-        cost: Cost of the edit path of `places`; no less than the edit distance, and mostly equal to it.
-        places: Position in H of each node of G, -1 for a deleted one, `[n]`; nodes of H not named are inserted.
-    """
-
-    cost: int
-    places: IntArray
+    cost: int  # cost of the edit path of `places`; no less than the edit distance, and mostly equal to it
+    places: IntArray  # position in H of each node of G, -1 for a deleted one, `[n]`; nodes of H not named are inserted
 
 
 def map_nodes(source: Graph, target: Graph, *, sweeps: int = SWEEPS, seed: int = 0) -> NodeMapping:

@@ -37,17 +37,11 @@ _MOST_WORK = 2**20  # bounds the number of seeds for large pairs
 
 
 class PairGraph(NamedTuple):
-    """One graph of the pair.
+    """One graph of the pair."""
 
-    Args:
-        labels: Label of each node, `[n]`.
-        ptr: Node `i` has the neighbours `head[ptr[i] … ptr[i+1]]`, `[n+1]`.
-        head: Neighbours, `[2m]`.
-    """
-
-    labels: LongArray
-    ptr: LongArray
-    head: LongArray
+    labels: LongArray  # label of each node, `[n]`
+    ptr: LongArray  # node `i` has the neighbours `head[ptr[i] … ptr[i+1]]`, `[n+1]`
+    head: LongArray  # neighbours, `[2m]`
 
 
 @numba.njit(cache=True, nogil=True)

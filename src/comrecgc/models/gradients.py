@@ -35,40 +35,24 @@ Edges = tuple[npt.NDArray[Any], ...]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Round:
-    """The distinct states after one layer.
+    """The distinct states after one layer."""
 
-    Args:
-        own: Row of the round before that holds the state of the same node, `[n]`.
-        neighbours: Rows of the round before that hold the states of the neighbours, `[E]`.
-        neighbour_ptr: Row `i` has neighbours `neighbours[neighbour_ptr[i] : neighbour_ptr[i+1]]`, `[n+1]`.
-        counts: How many nodes of the batch are in this state, `[n]`.
-        degrees: Degree of these nodes, `[n]`.
-    """
-
-    own: LongArray
-    neighbours: LongArray
-    neighbour_ptr: LongArray
-    counts: LongArray
-    degrees: LongArray
+    own: LongArray  # row of the round before that holds the state of the same node, `[n]`
+    neighbours: LongArray  # rows of the round before that hold the states of the neighbours, `[E]`
+    neighbour_ptr: LongArray  # row `i` has neighbours `neighbours[neighbour_ptr[i] : neighbour_ptr[i+1]]`, `[n+1]`
+    counts: LongArray  # how many nodes of the batch are in this state, `[n]`
+    degrees: LongArray  # degree of these nodes, `[n]`
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StateBatch:
-    """A batch of graphs as distinct states.
+    """A batch of graphs as distinct states."""
 
-    Args:
-        labels: Node label of each state of round 0, `[n0]`.
-        degrees: Degree of each state of round 0, `[n0]`.
-        rounds: Rounds 1, 2, … .
-        members: States of the last round in graph 0, then in graph 1, …, each once per graph, `[P]`.
-        member_ptr: Graph `g` has `members[member_ptr[g] : member_ptr[g+1]]`, `[B+1]`.
-    """
-
-    labels: LongArray
-    degrees: LongArray
+    labels: LongArray  # node label of each state of round 0, `[n0]`
+    degrees: LongArray  # degree of each state of round 0, `[n0]`
     rounds: tuple[Round, ...]
-    members: LongArray
-    member_ptr: LongArray
+    members: LongArray  # states of the last round in graph 0, then in graph 1, …, each once per graph, `[P]`
+    member_ptr: LongArray  # graph `g` has `members[member_ptr[g] : member_ptr[g+1]]`, `[B+1]`
 
     def __len__(self) -> int:
         return len(self.member_ptr) - 1

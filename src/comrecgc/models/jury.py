@@ -45,17 +45,11 @@ _TREES = 100
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of model.
+    """A kind of model."""
 
-    Args:
-        name: What it is called.
-        radius: Largest radius of the neighbourhoods that it counts.
-        make: A new model, by a seed.
-    """
-
-    name: str
-    radius: int
-    make: Callable[[int], Any]
+    name: str  # what it is called
+    radius: int  # largest radius of the neighbourhoods that it counts
+    make: Callable[[int], Any]  # a new model, by a seed
 
 
 def linear_kind(name: str, radius: int, model: str, **options: Any) -> Kind:
@@ -103,21 +97,13 @@ REPORTING = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Juror:
-    """One member, trained once without each part of the data.
+    """One member, trained once without each part of the data."""
 
-    Args:
-        name: Its kind.
-        counts: What it sees of a graph.
-        models: The copy that was trained without each part, `[NUM_FOLDS]`.
-        unseen: Its answer for every graph of the data, by the copy that was not trained on it, `[n]`: probability of accept, or a number.
-        skill: How good these are: balanced accuracy, or the share of the variance of numbers.
-    """
-
-    name: str
-    counts: NeighbourhoodCounts
-    models: tuple[Any, ...]
-    unseen: FloatArray
-    skill: float
+    name: str  # its kind
+    counts: NeighbourhoodCounts  # what it sees of a graph
+    models: tuple[Any, ...]  # the copy that was trained without each part, `[NUM_FOLDS]`
+    unseen: FloatArray  # answers for the data, `[n]`, each by the copy that was not trained on the graph
+    skill: float  # how good these are: balanced accuracy, or the share of the variance of numbers
 
     def probability(self, batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
         """Its answer for each graph, `[B]`; `folds` are the parts that they come from."""
@@ -230,17 +216,11 @@ class JuryReport:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Answers of several members as one probability: a logistic regression on their log-odds.
+    """Answers of several members as one probability: a logistic regression on their log-odds."""
 
-    Args:
-        weights: Weight of each member, none negative, `[m]`.
-        offset: What is added.
-        noise: Share of labels that are wrong, as far as can be told: how often the surest answers disagree with them.
-    """
-
-    weights: FloatArray
-    offset: float
-    noise: float = 0.0
+    weights: FloatArray  # weight of each member, none negative, `[m]`
+    offset: float  # what is added
+    noise: float = 0.0  # share of labels that are wrong: how often the surest answers disagree with them
 
     @classmethod
     def of(cls, unseen: Sequence[FloatArray], accepted: npt.NDArray[np.bool_]) -> Stack:

@@ -28,17 +28,11 @@ LEAST_GRAPHS = 2
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NeighbourhoodCounts:
-    """The neighbourhoods of some graphs, to be counted in others.
+    """The neighbourhoods of some graphs, to be counted in others."""
 
-    Args:
-        colours: Hash of every neighbourhood that is counted, `[C]`, increasing; hashes of different radii differ.
-        radius: Largest radius.
-        rings: Whether nodes are counted by the smallest ring that they are part of, too.
-    """
-
-    colours: KeyArray
-    radius: int
-    rings: bool = False
+    colours: KeyArray  # hash of each counted neighbourhood, `[C]`, increasing; radii have different hashes
+    radius: int  # largest radius
+    rings: bool = False  # whether nodes are counted by the smallest ring that they are part of, too
 
     @classmethod
     def of(cls, batch: GraphBatch, radius: int, *, rings: bool = False) -> NeighbourhoodCounts:

@@ -32,23 +32,14 @@ from comrecgc.run import check_alphabet, facts_path, load_checked, load_state, l
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GraphTensors:
-    """Graphs laid end to end, ready for a network.
+    """Graphs laid end to end, ready for a network."""
 
-    Args:
-        labels: Node labels of all graphs, `[N]`.
-        neighbours: Neighbours of node 0, then of node 1, …, `[2M]`.
-        neighbour_ptr: Node `v` has neighbours `neighbours[neighbour_ptr[v] : neighbour_ptr[v+1]]`, `[N+1]`.
-        node_ptr: Graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`.
-        weights: Weight of the edge to each neighbour, `[2M]`; None where all are 1.
-        weighted_degrees: Sum of each node's weights, `[N]`; None where there are no weights.
-    """
-
-    labels: Tensor
-    neighbours: Tensor
-    neighbour_ptr: Tensor
-    node_ptr: Tensor
-    weights: Tensor | None = None
-    weighted_degrees: Tensor | None = None
+    labels: Tensor  # node labels of all graphs, `[N]`
+    neighbours: Tensor  # neighbours of node 0, then of node 1, …, `[2M]`
+    neighbour_ptr: Tensor  # node `v` has neighbours `neighbours[neighbour_ptr[v] : neighbour_ptr[v+1]]`, `[N+1]`
+    node_ptr: Tensor  # graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`
+    weights: Tensor | None = None  # weight of the edge to each neighbour, `[2M]`; None where all are 1
+    weighted_degrees: Tensor | None = None  # sum of each node's weights, `[N]`; None where there are no weights
 
     @classmethod
     def from_batch(cls, batch: GraphBatch, device: torch.device | str = "cpu") -> GraphTensors:

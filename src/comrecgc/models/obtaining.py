@@ -176,15 +176,10 @@ Train = Callable[[Path | None, dict[str, Any]], _M]
 
 @dataclass(frozen=True)
 class CachedModel:
-    """A trained model in the user's cache.
+    """A trained model in the user's cache."""
 
-    Args:
-        path: Its file, whether it is there or not; None if the cache cannot be written.
-        digest: Hash of all that determines the model, which is among its facts.
-    """
-
-    path: Path | None
-    digest: str
+    path: Path | None  # its file, whether it is there or not; None if the cache cannot be written
+    digest: str  # hash of all that determines the model, which is among its facts
 
     @classmethod
     def of(cls, name: str, key: list[Any], folder: Path | None = None) -> CachedModel:

@@ -179,21 +179,13 @@ class EpochReport:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainedClassifier:
-    """A trained model and its training.
+    """A trained model and its training."""
 
-    Args:
-        model: The model, with the weights of its best validation epoch.
-        accuracy: Share of right predictions on the `train`, `validation` and `test` graphs; of numbers, of their variance.
-        best_epoch: The epoch whose weights were kept, counted from 1.
-        epochs: Number of epochs run.
-        split: The graphs to train, validate and test on.
-    """
-
-    model: GraphClassifier
-    accuracy: dict[str, float]
-    best_epoch: int
-    epochs: int
-    split: Split
+    model: GraphClassifier  # the model, with the weights of its best validation epoch
+    accuracy: dict[str, float]  # on `train`, `validation` and `test`; of numbers, the share of their variance
+    best_epoch: int  # the epoch whose weights were kept, counted from 1
+    epochs: int  # number of epochs run
+    split: Split  # the graphs to train, validate and test on
 
 
 def train_classifier(

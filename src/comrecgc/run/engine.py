@@ -52,13 +52,9 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalEngine:
-    """Threads for compiled code that lets others run; processes for other work.
+    """Threads for compiled code that lets others run; processes for other work."""
 
-    Args:
-        jobs: How many.
-    """
-
-    jobs: int = 1
+    jobs: int = 1  # how many
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
@@ -156,13 +152,9 @@ def engine_of(cluster: Client | str | None, jobs: int) -> Engine:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClusterEngine:
-    """The workers of a dask cluster.
+    """The workers of a dask cluster."""
 
-    Args:
-        client: Knows the scheduler.
-    """
-
-    client: Client
+    client: Client  # knows the scheduler
 
     def __post_init__(self) -> None:
         """Workers must be there, and run this version."""

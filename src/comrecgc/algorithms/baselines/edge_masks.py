@@ -31,17 +31,11 @@ TRIED = 64
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
-    """Some inputs whose masks are learnt together.
+    """Some inputs whose masks are learnt together."""
 
-    Args:
-        graphs: The inputs.
-        generators: Source of randomness of each.
-        deadline: When to give up, as `time.monotonic()` counts.
-    """
-
-    graphs: WeightedGraphs
-    generators: Sequence[np.random.Generator]
-    deadline: float | None = None
+    graphs: WeightedGraphs  # the inputs
+    generators: Sequence[np.random.Generator]  # source of randomness of each
+    deadline: float | None = None  # when to give up, as `time.monotonic()` counts
 
     def over(self) -> bool:
         """Whether time is up."""

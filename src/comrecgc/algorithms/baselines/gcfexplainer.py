@@ -96,13 +96,9 @@ class GCFNearest(GCFExplainer):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Visited(Reached):
-    """A graph the head has stood on.
+    """A graph the head has stood on."""
 
-    Args:
-        covers: Inputs within θ, increasing.
-    """
-
-    covers: Indices = field(default_factory=lambda: np.zeros(0, np.int32))
+    covers: Indices = field(default_factory=lambda: np.zeros(0, np.int32))  # inputs within θ, increasing
 
     @property
     def is_accepted(self) -> bool:
@@ -139,17 +135,11 @@ class Hood:
 
 @dataclass(eq=False, kw_only=True)
 class GcfState(CountingState):
-    """GCFExplainer's walk at one moment.
+    """GCFExplainer's walk at one moment."""
 
-    Args:
-        current: Where the head stands.
-        seen: The graphs of the table.
-        counts: `n(G)`: accepted graphs among the first entries of the table, as many as inputs, that cover each input.
-    """
-
-    current: Visited
-    seen: dict[int, Visited]
-    counts: npt.NDArray[np.int64]
+    current: Visited  # where the head stands
+    seen: dict[int, Visited]  # the graphs of the table
+    counts: npt.NDArray[np.int64]  # `n(G)`: accepted ones of the first |inputs| entries that cover each input
 
 
 class GcfWalker(CountingWalk[GcfState]):

@@ -50,19 +50,12 @@ class LocalWalk(Baseline):
 
 @dataclass(eq=False, kw_only=True)
 class LocalState(WalkState):
-    """A walk around one input at one moment.
+    """A walk around one input at one moment."""
 
-    Args:
-        graph: Where the head stands.
-        path: Edits from the input to there.
-        table: Visits.
-        met: Accepted graphs and the edits to them, by identity.
-    """
-
-    graph: Graph
-    path: EditPath
-    table: FrequencyTable
-    met: dict[int, tuple[Graph, EditPath]]
+    graph: Graph  # where the head stands
+    path: EditPath  # edits from the input to there
+    table: FrequencyTable  # visits
+    met: dict[int, tuple[Graph, EditPath]]  # accepted graphs and the edits to them, by identity
 
 
 class LocalWalker(ReinforcedWalk[LocalState]):

@@ -34,19 +34,12 @@ NETWORK = "baseline-network.npz"
 
 @dataclass(frozen=True, eq=False)
 class EdgeScorer:
-    """`ω` of a directed edge from the states of its ends: a perceptron of one hidden layer.
+    """`ω` of a directed edge from the states of its ends: a perceptron of one hidden layer."""
 
-    Args:
-        first: `[2C, 64]`.
-        first_bias: `[64]`.
-        second: `[64]`.
-        second_bias: A number.
-    """
-
-    first: Tensor
-    first_bias: Tensor
-    second: Tensor
-    second_bias: Tensor
+    first: Tensor  # `[2C, 64]`
+    first_bias: Tensor  # `[64]`
+    second: Tensor  # `[64]`
+    second_bias: Tensor  # a number
 
     @classmethod
     def drawn(cls, width: int, rng: np.random.Generator, dtype: torch.dtype) -> EdgeScorer:
@@ -211,17 +204,11 @@ class RCExplainer(Baseline):
 
 @dataclass(frozen=True, eq=False)
 class _TrainingGraphs:
-    """Graphs with what the classifier makes of them, computed once.
+    """Graphs with what the classifier makes of them, computed once."""
 
-    Args:
-        batch: The graphs.
-        states: Node states, `[N, C]`.
-        margins: Log-odds of accept, `[B]`.
-    """
-
-    batch: GraphBatch
-    states: Tensor
-    margins: Tensor
+    batch: GraphBatch  # the graphs
+    states: Tensor  # node states, `[N, C]`
+    margins: Tensor  # log-odds of accept, `[B]`
 
     @classmethod
     def of(cls, classifier: Classifier, graphs: Sequence[Graph]) -> _TrainingGraphs:

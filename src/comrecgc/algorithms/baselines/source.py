@@ -34,17 +34,11 @@ _KINDS = {"done": "i0", "inputs": "i1", "found_edits": "i2", "found_path_ptr": "
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Subject:
-    """What is explained.
+    """What is explained."""
 
-    Args:
-        scorer: Holds the classifier, the embedder and the edits that are allowed, and scores neighbourhoods.
-        inputs: The rejected graphs, with fresh ids.
-        graphs: All graphs of the dataset, rejected and accepted.
-    """
-
-    scorer: NeighbourhoodScorer
-    inputs: Sequence[Graph]
-    graphs: Sequence[Graph]
+    scorer: NeighbourhoodScorer  # holds the classifier, the embedder and the edits that are allowed
+    inputs: Sequence[Graph]  # the rejected graphs, with fresh ids
+    graphs: Sequence[Graph]  # all graphs of the dataset, rejected and accepted
 
     @property
     def classifier(self) -> Classifier:
@@ -61,32 +55,20 @@ class Subject:
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Counterfactual:
-    """An accepted graph.
+    """An accepted graph."""
 
-    Args:
-        graph: The graph; its ids are those of the input it was made from, if it was made from one.
-        probability: Probability of accept.
-        input: Place among the inputs of the one it was made from; None if it was made from none.
-        path: Edits from that input to the graph.
-    """
-
-    graph: Graph
-    probability: float
-    input: int | None = None
-    path: EditPath = ()
+    graph: Graph  # the graph; its ids are those of the input it was made from, if it was made from one
+    probability: float  # probability of accept
+    input: int | None = None  # place among the inputs of the one it was made from; None if it was made from none
+    path: EditPath = ()  # edits from that input to the graph
 
 
 @dataclass(frozen=True, eq=False)
 class Counterfactuals:
-    """What a baseline found.
+    """What a baseline found."""
 
-    Args:
-        found: The counterfactuals, those it values most first; summaries break ties by this order.
-        complete: Whether it took all its steps; False if time was up.
-    """
-
-    found: tuple[Counterfactual, ...]
-    complete: bool = True
+    found: tuple[Counterfactual, ...]  # those it values most first; summaries break ties by this order
+    complete: bool = True  # whether it took all its steps; False if time was up
 
     def __len__(self) -> int:
         return len(self.found)

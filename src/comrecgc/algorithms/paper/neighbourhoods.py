@@ -19,19 +19,12 @@ Name = tuple[int, bytes, bytes, bytes, bytes]
 
 @dataclass(eq=False)
 class NeighbourhoodCache:
-    """Scores neighbourhoods through a least-recently-used cache.
+    """Scores neighbourhoods through a least-recently-used cache."""
 
-    Args:
-        scorer: Scores neighbourhoods.
-        max_bytes: What the cache may hold.
-        sample: Score only so many neighbours, drawn anew each time, of a larger neighbourhood; None scores all.
-        limits: What heads that started from each input may do, besides what all may; None for no more.
-    """
-
-    scorer: NeighbourhoodScorer
-    max_bytes: int = 512 << 20
-    sample: int | None = None
-    limits: Sequence[Constraint] | None = None
+    scorer: NeighbourhoodScorer  # scores neighbourhoods
+    max_bytes: int = 512 << 20  # what the cache may hold
+    sample: int | None = None  # neighbours scored of a larger neighbourhood, drawn anew each time
+    limits: Sequence[Constraint] | None = None  # of heads that started from each input
     _held: OrderedDict[Name, Neighbourhood] = field(default_factory=OrderedDict)
     _bytes: int = 0
 

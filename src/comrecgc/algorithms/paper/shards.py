@@ -29,19 +29,12 @@ _SECONDS = 0.5  # between two calls of the progress bar
 
 @dataclass(frozen=True, kw_only=True)
 class ShardedWalk:
-    """`walk.num_steps` steps split over independent walks whose candidates are merged by graph identity.
+    """`walk.num_steps` steps split over independent walks whose candidates are merged by graph identity."""
 
-    Args:
-        walk: The walk; its steps are those of all shards together.
-        num_shards: Independent walks.
-        seed: Each shard's random stream depends on this and its index alone.
-        checkpoint: Folder for checkpoints; None keeps none.
-    """
-
-    walk: MultiHeadWalk
-    num_shards: int = 2
-    seed: int = 0
-    checkpoint: Path | None = None
+    walk: MultiHeadWalk  # the walk; its steps are those of all shards together
+    num_shards: int = 2  # independent walks
+    seed: int = 0  # each shard's random stream depends on this and its index alone
+    checkpoint: Path | None = None  # folder for checkpoints; None keeps none
 
     def run(
         self,

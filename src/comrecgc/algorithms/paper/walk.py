@@ -31,19 +31,12 @@ _REDRAWS = 2  # moves of a lead beyond the distance limit before all its neighbo
 
 @dataclass(eq=False, kw_only=True)
 class MultiHeadState(WalkState):
-    """A multi-head walk at one moment.
+    """A multi-head walk at one moment."""
 
-    Args:
-        heads: Where the heads stand.
-        starts: `t(G)`: how many walks have started from each input, `[num_inputs]`.
-        visits: How often heads have stood on each graph, by identity; `C(v)` is one more.
-        found: Candidates, accepted graphs by identity, in order of discovery.
-    """
-
-    heads: list[Reached] = field(default_factory=list)
-    starts: npt.NDArray[np.int64]
-    visits: Counter[int] = field(default_factory=Counter)
-    found: dict[int, Reached] = field(default_factory=dict)
+    heads: list[Reached] = field(default_factory=list)  # where the heads stand
+    starts: npt.NDArray[np.int64]  # `t(G)`: how many walks have started from each input, `[num_inputs]`
+    visits: Counter[int] = field(default_factory=Counter)  # of each graph, by identity; `C(v)` is one more
+    found: dict[int, Reached] = field(default_factory=dict)  # accepted graphs by identity, as discovered
 
     def candidates(self, capacity: int) -> list[Reached]:
         """At most so many candidates, the most visited first, then in order of discovery."""
@@ -52,27 +45,16 @@ class MultiHeadState(WalkState):
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHeadWalk:
-    """The walk and its parameters; with one head it is the plain vertex-reinforced walk.
+    """The walk and its parameters; with one head it is the plain vertex-reinforced walk."""
 
-    Args:
-        num_heads: `k`, at most the number of inputs.
-        num_steps: `M`.
-        teleport: `τ`, the probability that a step sends all heads back to inputs.
-        capacity: Candidates kept, the most visited ones.
-        max_distance: Normalised distance from its input a head may reach (the paper's analysis has 3θ/2); None for any.
-        max_cost: Elements of its input (nodes, edges, labels) a head may have changed at once; None for any number.
-        sample: Edits looked at of a graph that has more, drawn uniformly anew each time; None for all.
-        cache_bytes: Memory for neighbourhoods scored before.
-    """
-
-    num_heads: int = 5
-    num_steps: int = 50_000
-    teleport: float = 0.05
-    capacity: int = 100_000
-    max_distance: float | None = None
-    max_cost: int | None = None
-    sample: int | None = 2000
-    cache_bytes: int = 512 << 20
+    num_heads: int = 5  # `k`, at most the number of inputs
+    num_steps: int = 50_000  # `M`
+    teleport: float = 0.05  # `τ`, the probability that a step sends all heads back to inputs
+    capacity: int = 100_000  # candidates kept, the most visited ones
+    max_distance: float | None = None  # normalised distance from its input a head may reach (the paper has 3θ/2)
+    max_cost: int | None = None  # nodes, edges and labels of its input a head may have changed at once
+    sample: int | None = 2000  # edits looked at of a graph that has more, drawn anew each time
+    cache_bytes: int = 512 << 20  # memory for neighbourhoods scored before
 
     def run(self, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], rng: np.random.Generator) -> list[Reached]:
         """The candidates that a walk from the inputs finds, most visited first.

@@ -40,23 +40,14 @@ _AT_ONCE = 4096  # graphs embedded together
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Candidates:
-    """Counterfactual candidates and the pairs they form with the inputs.
+    """Counterfactual candidates and the pairs they form with the inputs."""
 
-    Args:
-        pairs: The pairs within θ.
-        graph: The graph of a candidate.
-        path: Edits, not longer than need be, from an input to a candidate it is paired with.
-        centres: Recourses the search ended with; None where it chose none.
-        curve: Coverage as the search went on; empty where it was not counted.
-        complete: Whether the search finished; False if time was up.
-    """
-
-    pairs: RecoursePairs
-    graph: Callable[[int], Graph]
-    path: Callable[[int, int], EditPath]
-    centres: FloatArray | None = None
-    curve: tuple[float, ...] = ()
-    complete: bool = True
+    pairs: RecoursePairs  # the pairs within θ
+    graph: Callable[[int], Graph]  # the graph of a candidate
+    path: Callable[[int, int], EditPath]  # short edits from an input to a candidate it is paired with
+    centres: FloatArray | None = None  # recourses the search ended with; None where it chose none
+    curve: tuple[float, ...] = ()  # coverage as the search went on; empty where it was not counted
+    complete: bool = True  # whether the search finished; False if time was up
 
 
 Stands = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray]
@@ -116,13 +107,9 @@ class Vectors(VectorAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class GivenCentres(BallCover):
-    """A cover whose centres are known beforehand.
+    """A cover whose centres are known beforehand."""
 
-    Args:
-        given: The centres, `[R, d]`.
-    """
-
-    given: FloatArray
+    given: FloatArray  # the centres, `[R, d]`
 
     def centres_of(self, *_: object, **__: object) -> FloatArray:
         """The given centres."""
@@ -245,17 +232,11 @@ def one_edit_length(scorer: NeighbourhoodScorer, rejects: Rejects, seed: int) ->
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Chosen:
-    """Chosen recourses.
+    """Chosen recourses."""
 
-    Args:
-        centres: The recourses, in order, `[at most R, d]`.
-        pairs: The pairs that may be used to cover inputs.
-        figures: What the published code would say of them, by name; nothing where it was not asked.
-    """
-
-    centres: FloatArray
-    pairs: RecoursePairs
-    figures: dict[str, float] = field(default_factory=dict)
+    centres: FloatArray  # the recourses, in order, `[at most R, d]`
+    pairs: RecoursePairs  # the pairs that may be used to cover inputs
+    figures: dict[str, float] = field(default_factory=dict)  # what the published code says, by name
 
 
 def choose_recourses(task: VectorTask, candidates: Candidates, jobs: int = 1) -> Chosen:

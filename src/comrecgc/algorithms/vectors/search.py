@@ -42,36 +42,21 @@ class DirectedSearch:
     chooses provisional centres by ball cover and, for each input that none covers, expands the graphs seen so far whose
     recourse lies nearest to some centre: first the best for each of several centres, then the best overall. Effort
     moves to the inputs that remain. It ends when rounds bring nothing, when all are covered, or when time is up.
-
-    Args:
-        theta: Largest distance `θ` of a counterfactual.
-        cover: How centres are chosen.
-        max_rounds: Rounds after the sweep, at most.
-        effort: Expansions a round spends on uncovered inputs, per input of the run; each is one scored neighbourhood.
-        head_effort: The same, on inputs that none of the first tenth of the centres covers.
-        most_expansions: Expansions of one input in one round, at most.
-        patience: It ends when this many rounds together bring less than `least_gain`.
-        least_gain: Share of the inputs.
-        num_found: Counterfactuals kept per input: half nearest to centres, half as if drawn at random.
-        num_frontier: Unexpanded graphs kept per input.
-        reach: How far from the input graphs may lie to be expanded, in `θ`.
-        max_neighbours: Neighbours scored of one graph; of more, a uniform sample.
-        max_graphs: Graphs kept in all, about 0.5 kB each at width 64; of more inputs, fewer graphs each are kept.
     """
 
-    theta: float
-    cover: BallCover
-    max_rounds: int = 20
-    effort: float = 4.0
-    head_effort: float = 1.0
-    most_expansions: int = 24
-    patience: int = 3
-    least_gain: float = 0.002
-    num_found: int = 96
-    num_frontier: int = 64
-    reach: float = 1.5
-    max_neighbours: int = 20_000
-    max_graphs: int = 2_000_000
+    theta: float  # largest distance `θ` of a counterfactual
+    cover: BallCover  # how centres are chosen
+    max_rounds: int = 20  # rounds after the sweep, at most
+    effort: float = 4.0  # neighbourhoods a round scores for uncovered inputs, per input of the run
+    head_effort: float = 1.0  # the same, on inputs that none of the first tenth of the centres covers
+    most_expansions: int = 24  # expansions of one input in one round, at most
+    patience: int = 3  # it ends when this many rounds together bring less than `least_gain`
+    least_gain: float = 0.002  # share of the inputs
+    num_found: int = 96  # counterfactuals kept per input: half nearest to centres, half as if drawn at random
+    num_frontier: int = 64  # unexpanded graphs kept per input
+    reach: float = 1.5  # how far from the input graphs may lie to be expanded, in `θ`
+    max_neighbours: int = 20_000  # neighbours scored of one graph; of more, a uniform sample
+    max_graphs: int = 2_000_000  # graphs kept in all, about 0.5 kB each at width 64
 
     def run(
         self,
