@@ -41,18 +41,9 @@ def option(
     panel: str | None = None,
     command_line: bool = True,
 ) -> Any:
-    """A field of an algorithm.
+    """A field of an algorithm: default, help in a sentence, limits (`least`, `most`, `above`, `below`) or `choices`.
 
-    Args:
-        default: Its default.
-        help: What it means, in a sentence.
-        least: The smallest value allowed.
-        most: The largest value allowed.
-        above: A bound that values must exceed.
-        below: A bound that values must stay under.
-        choices: The values allowed, where there are few.
-        panel: Heading of the option on the command line; None for that of the algorithm.
-        command_line: Whether the command line has it.
+    `panel` is its heading on the command line, by default that of the algorithm; `command_line` whether it is there at all.
     """
     limits = {"least": least, "most": most, "above": above, "below": below}
     known = {"help": help, "limits": limits, "choices": choices, "panel": panel, "command_line": command_line}
@@ -236,13 +227,7 @@ class VectorTask(Task[VectorAlgorithm]):
 
     @classmethod
     def of(cls, task: Task[VectorAlgorithm], one_edit_length: float | None = None) -> VectorTask:
-        """The task with its `Δ` measured where that is wanted.
-
-        Args:
-            task: What is asked.
-            one_edit_length: Median length of a one-edit recourse on the data; None or 0 where there is none, and then an
-                automatic `Δ` is a fifth of `θ`, the paper's ratio.
-        """
+        """The task with `Δ` half the median length of a one-edit recourse where that is wanted; without one, a fifth of `θ`, the paper's ratio."""
         algorithm = task.algorithm
         delta = algorithm.delta
         if isinstance(delta, str):

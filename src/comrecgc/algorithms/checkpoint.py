@@ -46,12 +46,9 @@ class Checkpoint:
         *,
         optional: Mapping[str, str] | None = None,
     ) -> State | None:
-        """The search that the file holds; None where there is nothing to resume.
+        """The search that the file holds, made by `decode`; None where there is nothing to resume. Kinds are as of `load_arrays`.
 
-        Args:
-            kinds: Kind and number of axes of every array, as of `load_arrays`.
-            decode: Makes the search from its arrays; whatever it raises means that the file is damaged.
-            optional: Kinds of arrays that may be missing.
+        Whatever `decode` raises means that the file is damaged.
         """
         if not self.resume or self.path is None or not self.path.exists():
             return None
@@ -123,13 +120,7 @@ def reached_kinds(name: str) -> dict[str, str]:
 
 
 def encode_reached(name: str, rows: Sequence[Reached], width: int) -> Arrays:
-    """Reached graphs as arrays whose names begin with `name`.
-
-    Args:
-        name: First part of the names.
-        rows: The graphs.
-        width: Width of the embeddings.
-    """
+    """Reached graphs, whose embeddings have this width, as arrays whose names begin with `name`."""
     return {
         f"{name}_keys": np.array([row.key for row in rows], dtype=np.uint64),
         f"{name}_starts": np.array([row.start for row in rows], dtype=np.int64),
@@ -140,14 +131,7 @@ def encode_reached(name: str, rows: Sequence[Reached], width: int) -> Arrays:
 
 
 def decode_reached(name: str, arrays: Arrays, inputs: Sequence[Graph], width: int) -> list[Reached]:
-    """The inverse of `encode_reached`.
-
-    Args:
-        name: First part of the names.
-        arrays: Arrays of a file.
-        inputs: The inputs, with fresh ids.
-        width: Width of the embeddings.
-    """
+    """The inverse of `encode_reached`; inputs have fresh ids."""
     keys, starts, probabilities, embeddings = (arrays[f"{name}_{column}"] for column in list(_COLUMNS)[:4])
     paths = read_paths(name, arrays)
     require(len(keys) == len(starts) == len(probabilities) == len(paths), "every graph must have all its columns")

@@ -117,13 +117,9 @@ def as_dataset(
     target: int | None = None,
     like: GraphDataset | None = None,
 ) -> tuple[GraphDataset, bool]:
-    """The graphs as a dataset, and whether their true classes are known.
+    """A `GraphDataset`, a PyG dataset or a list of PyG `Data` as a dataset, and whether true classes are known.
 
-    Args:
-        graphs: A `GraphDataset`, a PyG dataset or a list of PyG `Data`; classes are not needed.
-        label_names: Name of each node label, where the graphs do not bring names.
-        target: The value of `y` that means accept; None for the larger of two.
-        like: A dataset whose labels the graphs are over.
+    `target` is the value of `y` that means accept, by default the larger of two; `like` a dataset whose labels the graphs are over.
     """
     names = None if label_names is None else tuple(label_names)
     if isinstance(graphs, GraphDataset):
@@ -214,12 +210,7 @@ def _places(rows: npt.NDArray[np.float32], known: npt.NDArray[np.float32]) -> np
 
 
 def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> GraphDataset:
-    """The same graphs over another alphabet, labels matched by name.
-
-    Args:
-        dataset: Graphs whose labels all occur in that alphabet.
-        label_names: The alphabet.
-    """
+    """The same graphs over another alphabet, which has all their labels, matched by name."""
     names = tuple(label_names)
     if dataset.label_names == names:
         return dataset

@@ -100,13 +100,7 @@ class Plausibility:
         return lambda before, after: self.judge(before, after).rungs >= rung
 
     def judge(self, before: Sequence[Graph], after: Sequence[Graph], confirmed: BoolArray | None = None) -> Verdicts:
-        """Where some counterfactuals stand.
-
-        Args:
-            before: The inputs.
-            after: What each became, nodes that are kept having the same ids.
-            confirmed: Whether most of the panel accept each, where that is known; otherwise the panel is asked.
-        """
+        """Where some counterfactuals stand, nodes that are kept having the same ids; the panel is asked unless it is known what it confirms."""
         changed = ChangedGraphs.from_graphs(before, after)
         if confirmed is None and self.panel is not None:
             confirmed = self.panel.confirms_changes(GraphBatch.from_graphs(before), changed.after)
@@ -160,15 +154,7 @@ def agreement_panel(models: Models, dataset: GraphDataset) -> tuple[Panel, str]:
 def find_jury(
     guests: Models, dataset: GraphDataset, context: RunContext, *, has_classes: bool, seed: int
 ) -> tuple[Jury | None, str]:
-    """The jury that says which results come true, and a sentence on it.
-
-    Args:
-        guests: Models that the user brings, or files of them: they report, and choose nothing.
-        dataset: Graphs with their classes.
-        context: Time and progress.
-        has_classes: Whether the classes are true ones.
-        seed: Of the parts of the data and of the trees.
-    """
+    """The jury that says which results come true, and a sentence on it; guests are the user's models or files, which report and choose nothing."""
     if dataset.goal is not None:
         if guests:
             raise InputError("jury takes classifiers, and a goal in numbers has none (got some)")
@@ -198,14 +184,7 @@ def find_panel(
     *,
     has_classes: bool,
 ) -> tuple[Panel | None, str]:
-    """The panel that is asked about accepted results, and a sentence on it.
-
-    Args:
-        panel: A panel, how to train one, files of classifiers, or True to train one as usual.
-        dataset: Graphs with their classes.
-        context: Time and progress.
-        has_classes: Whether the classes are true ones.
-    """
+    """The panel that is asked about accepted results, and a sentence on it: a given one, files of one, or one that is trained."""
     if isinstance(panel, Panel):
         return panel, f"A panel of {len(panel)} given classifiers was asked too."
     training = panel if isinstance(panel, PanelTraining) else None

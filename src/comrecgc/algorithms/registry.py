@@ -40,12 +40,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 
 
 def algorithm_of(name: str, options: Mapping[str, Any] | None = None) -> Algorithm:
-    """An algorithm by its name.
-
-    Args:
-        name: One of `ALGORITHMS`.
-        options: Fields of it that differ from their defaults.
-    """
+    """An algorithm by its name, with the fields that differ from their defaults."""
     made = ALGORITHMS.get(name)
     if made is None:
         near = difflib.get_close_matches(name, ALGORITHMS, n=1, cutoff=0.6)

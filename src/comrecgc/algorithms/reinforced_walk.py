@@ -84,13 +84,9 @@ class ReinforcedWalk(ABC, Generic[State]):
         deadline: float | None = None,
         progress: Callable[[State], None] | None = None,
     ) -> State:
-        """Take all steps, or as many as there is time for.
+        """Take all steps, or as many as there is time for (`time.monotonic()`), going on from what the checkpoint holds.
 
-        Args:
-            rng: Source of all randomness.
-            checkpoint: Keeps the walk, and holds one to continue.
-            deadline: When to stop, as `time.monotonic()` counts; None for no limit.
-            progress: Called now and then and after the last step.
+        Progress is called now and then and after the last step.
         """
         kept = Checkpoint() if checkpoint is None else checkpoint
         state = self.load(kept) or self.begin(rng)
@@ -175,16 +171,7 @@ class FrequencyTable:
         return (unseen if (at := place.get(key)) is None else -int(falling[at]) for key in keys)
 
     def visit(self, key: int, *, accepted: bool, beyond: bool = False) -> int | None:
-        """Count a visit.
-
-        Args:
-            key: The graph.
-            accepted: Whether the classifier accepts it.
-            beyond: Whether a new graph may make a full table larger.
-
-        Returns:
-            The graph that was dropped for it, if any.
-        """
+        """Count a visit; the graph that was dropped for it, if any. `beyond`: a new graph may make a full table larger."""
         at, dropped = self.place.get(key), None
         if at is not None:
             if accepted:

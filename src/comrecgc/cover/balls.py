@@ -48,13 +48,7 @@ class BallCover:
     def centres(
         self, pairs: RecoursePairs, rng: np.random.Generator, *, previous: FloatArray | None = None
     ) -> FloatArray:
-        """Centres of the common recourses, most useful first, `[at most num_recourses, d]`.
-
-        Args:
-            pairs: The pairs whose vectors are to be covered.
-            rng: Draws the vectors and the starts.
-            previous: Centres known from before: what is chosen covers at least as many inputs.
-        """
+        """Centres of the common recourses, most useful first, `[at most num_recourses, d]`; they cover at least what the previous ones do."""
         rows = spread_evenly(pairs.inputs, self.max_vectors, rng)
         return self.centres_of(
             pairs.vectors(rows), pairs.inputs[rows].astype(np.int64), pairs.num_inputs, rng, previous=previous
@@ -69,15 +63,7 @@ class BallCover:
         *,
         previous: FloatArray | None = None,
     ) -> FloatArray:
-        """The same over plain arrays.
-
-        Args:
-            vectors: Recourse vectors, `[n, d]`.
-            owners: Input of each vector, not falling, `[n]`.
-            num_inputs: How many inputs there are.
-            rng: Draws the vectors and the starts.
-            previous: Centres known from before.
-        """
+        """The same from vectors `[n, d]` and their inputs, which do not fall, `[n]`."""
         if not len(vectors):
             return np.zeros((0, vectors.shape[1]), dtype=np.float32)
         rows = spread_evenly(owners, self.max_vectors, rng)
@@ -209,13 +195,7 @@ def _draw_seeds(owners: Owners, most: int, rng: np.random.Generator) -> npt.NDAr
 
 
 def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """At most `most` rows, in order: of every owner as many as of any other, as far as it has them.
-
-    Args:
-        owners: Owner of each row, not falling, `[n]`.
-        most: Rows to draw.
-        rng: Draws which rows of an owner.
-    """
+    """At most `most` rows, in order: of every owner as many as of any other, as far as it has them; owners do not fall, `[n]`."""
     if len(owners) <= most:
         return np.arange(len(owners))
     shuffled = rng.permutation(len(owners))
@@ -236,15 +216,7 @@ def _gains(sets: BitArray, covered: BitArray) -> npt.NDArray[np.int64]:
 def covered_inputs(
     centres: FloatArray, vectors: FloatArray, owners: Owners, num_inputs: int, radius: float
 ) -> BoolArray:
-    """Which inputs have a vector within `radius` of each centre, `[m, num_inputs]`.
-
-    Args:
-        centres: `[m, d]`.
-        vectors: `[n, d]`.
-        owners: Input of each vector, `[n]`.
-        num_inputs: How many inputs there are.
-        radius: Radius of the balls; a vector at exactly this distance is inside.
-    """
+    """Which inputs have a vector within `radius`, or at exactly that distance, of each centre, `[m, num_inputs]`."""
     return from_bits(bits_within(centres, vectors, owners, num_inputs, (radius,))[0], num_inputs)
 
 
@@ -284,16 +256,8 @@ def refine_centres(
 ) -> tuple[FloatArray, npt.NDArray[np.int64]]:
     """Let every start drift to where its ball holds the most wanted inputs; the best centre seen and how many it holds.
 
-    Only vectors near the start are looked at, so a ball may hold more than is counted, never fewer.
-
-    Args:
-        starts: Where to start, `[m, d]`.
-        vectors: `[n, d]`.
-        owners: Input of each vector, not falling, `[n]`.
-        wanted: The inputs that count, `[num_inputs]`.
-        delta: Radius of the balls.
-        reach: First radius of the drift, in `delta`.
-        least_norm: Centres are kept at least this long.
+    Only vectors near the start are looked at, so a ball may hold more than is counted, never fewer. The radius shrinks from `reach` times
+    `delta`; centres are kept at least `least_norm` long.
     """
     rows = np.flatnonzero(wanted[owners])
     vectors, owners = vectors[rows], owners[rows]
@@ -326,16 +290,7 @@ def lengthen(centres: FloatArray, least_norm: float) -> FloatArray:
 def shorten(
     centre: FloatArray, vectors: FloatArray, owners: Owners, kept: BoolArray, delta: float, *, least_norm: float = 0.0
 ) -> FloatArray:
-    """A shorter centre whose ball still holds every kept input.
-
-    Args:
-        centre: `[d]`.
-        vectors: `[n, d]`.
-        owners: Input of each vector, not falling, `[n]`.
-        kept: Inputs that must stay covered, `[num_inputs]`; all have a vector within `delta` of the centre.
-        delta: Radius of the ball.
-        least_norm: The centre stays at least this long.
-    """
+    """A shorter centre, at least `least_norm` long, whose ball still holds every kept input; each has a vector within `delta` of the centre."""
     rows = np.flatnonzero(kept[owners])
     apart = np.square(vectors[rows] - centre, dtype=np.float64).sum(axis=1)
     inside = rows[apart <= (delta * (1 + 1e-6)) ** 2]  # no kept input is lost to rounding

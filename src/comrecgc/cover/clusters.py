@@ -101,15 +101,9 @@ def _reached(
 def dbscan(vectors: FloatArray, eps: float, min_samples: int = 3, *, num_threads: int = 1) -> Labels:
     """DBSCAN (Ester et al., 1996), exact, for millions of vectors: the cluster of each, -1 for noise.
 
-    The labels are those of scikit-learn's DBSCAN. Lists of neighbours are never stored: a vector is looked at until it is
-    known to be core; only one that is not has all its neighbours noted, fewer than `min_samples`. Clusters are numbered by
+    The labels are those of scikit-learn's DBSCAN, whatever the number of threads. Lists of neighbours are never stored: a vector is looked at
+    until it is known to be core; only one that is not has all its neighbours noted, fewer than `min_samples`. Clusters are numbered by
     their lowest core vector; a border vector within reach of several belongs to the first.
-
-    Args:
-        vectors: The vectors, `[n, d]`.
-        eps: Radius of a neighbourhood; a vector at exactly this distance is in it.
-        min_samples: Vectors a neighbourhood must have, its own included, to be core.
-        num_threads: Threads for counting neighbours; labels do not depend on it.
     """
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if not len(vectors):
@@ -238,11 +232,9 @@ class Cells:
 
 
 def build_cells(vectors: FloatArray, components: FloatArray | None = None) -> Cells:
-    """Cells of some vectors, at least one, halved along the component of widest spread until they are small.
+    """Cells of some vectors `[n, d]`, at least one, halved along the component of widest spread until they are small.
 
-    Args:
-        vectors: The vectors, `[n, d]`.
-        components: Axes of other cells that these are compared with.
+    Cells that are to be compared have the same components.
     """
     if components is None:
         components = _principal_components(vectors)

@@ -18,10 +18,7 @@ _CELLS = 1 << 23  # distances held at once
 def nearest_counterfactuals(pairs: RecoursePairs, num_counterfactuals: int | None = None) -> IntArray:
     """The candidates that are nearest to some input (Algorithm 3, line 3), in increasing order.
 
-    Args:
-        pairs: All pairs within θ; an input without any has no nearest candidate.
-        num_counterfactuals: `T`; None for one per input, as in the paper. Of more, those nearest to the most inputs stay,
-            then those nearest to theirs.
+    Of more than `T`, by default one per input as in the paper, those nearest to the most inputs stay, then those nearest to theirs.
     """
     if num_counterfactuals is not None and num_counterfactuals < 1:
         raise InputError(f"num_counterfactuals must be at least 1 (got {num_counterfactuals})")
@@ -42,15 +39,10 @@ def nearest_of_all(
     *,
     rng: np.random.Generator | None = None,
 ) -> IntArray:
-    """The candidates that are nearest to some input, however far that is, in increasing order.
+    """The candidates that are nearest to some input, however far that is, in increasing order; ties go to the lowest.
 
-    Args:
-        input_embeddings: `z(G)`, `[num_inputs, d]`.
-        input_sizes: `|G|`, `[num_inputs]`.
-        candidate_embeddings: `z(H)`, `[num_candidates, d]`.
-        candidate_sizes: `|H|`, `[num_candidates]`.
-        rng: Changes the last bits of every `z(H)`, as a GPU does from pass to pass: of copies of a graph one is then the nearest to some
-            inputs and one to others. None leaves them; ties go to the lowest.
+    `rng` changes the last bits of every `z(H)`, as a GPU does from pass to pass: of copies of a graph one is then the nearest to some inputs
+    and one to others.
     """
     if not len(candidate_embeddings):
         return np.zeros(0, dtype=np.int32)
@@ -77,10 +69,8 @@ def with_counterfactuals(pairs: RecoursePairs, candidates: npt.NDArray[np.intege
 def few_counterfactuals(pairs: RecoursePairs, how: str, seed: int = 0) -> npt.NDArray[np.int64]:
     """The counterfactuals that the FC rows of the paper's tables use, no more than there are inputs unless all are taken.
 
-    Args:
-        pairs: All pairs within θ.
-        how: "nearest" to some input, however far; "greedy", by the inputs within θ, going on at no gain; or "all".
-        seed: Of which copy of a graph is nearest, where there are several.
+    `how`: "nearest" to some input, however far; "greedy", by the inputs within θ, going on at no gain; or "all". The seed decides which copy of a
+    graph is nearest.
     """
     everything = np.arange(pairs.num_candidates)
     if how == "all" or len(everything) <= pairs.num_inputs:

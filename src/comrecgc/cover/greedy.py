@@ -108,13 +108,7 @@ def incidence_of(sets: npt.NDArray[Any], items: npt.NDArray[Any], shape: tuple[i
 def with_zero_gains(
     choice: Choice, num_sets: int, available: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Order and gains of a choice that goes on at no gain, lowest index first, as the published codes do.
-
-    Args:
-        choice: A greedy choice.
-        num_sets: Sets to choose, at most.
-        available: How many sets there are.
-    """
+    """Order and gains of a choice of at most `num_sets` sets that goes on at no gain, lowest index first, as the published codes do."""
     rest = np.setdiff1d(np.arange(available), choice.order)[: num_sets - len(choice.order)]
     order = np.concatenate([choice.order, rest]).astype(np.int64)
     return order, np.concatenate([choice.gains, np.zeros(len(rest))]).astype(np.int64)
@@ -171,16 +165,10 @@ _AT_ONCE = 64  # sets whose gains are counted together
 def packed_cover(
     bits: Bits, num_sets: int, *, tie_break: Sequence[npt.NDArray[np.generic]] = (), slack: float = 0.0
 ) -> Choice:
-    """What `greedy_cover` chooses, from bits.
+    """What `greedy_cover` chooses, from the items of each set as bits.
 
     Gains only fall (coverage is submodular), so a set whose last known gain is too small to be chosen is not counted again (Minoux's
     lazy greedy). The bound is made of gains last known, so it may be a little wider.
-
-    Args:
-        bits: Items of each set.
-        num_sets: Sets to choose, at most.
-        tie_break: As for `greedy_cover`.
-        slack: As for `greedy_cover`.
     """
     preference = np.lexsort(tuple(tie_break)[::-1]) if len(tie_break) else np.arange(len(bits))
     rank = np.argsort(preference)
@@ -232,13 +220,9 @@ def _largest_packed(gains: npt.NDArray[np.int64], count: int) -> int:
 def exact_cover(
     incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, max_nodes: int = MAX_NODES
 ) -> npt.NDArray[np.int64] | None:
-    """At most `num_sets` sets that together cover the most, in increasing order; None if not proven or too large.
+    """At most `num_sets` sets that together cover the most, in increasing order; None if not proven within `max_nodes` or too large.
 
-    Args:
-        incidence: Which items each set has, `[sets, items]`; equal sets are looked at once.
-        num_sets: Sets to choose, at most.
-        weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
-        max_nodes: Nodes of branch and bound.
+    Arguments are those of `greedy_cover`; equal sets are looked at once.
     """
     sets, values = checked(incidence, num_sets, weights)
     rows = _distinct(sets)
@@ -252,11 +236,7 @@ def lp_bound(
 ) -> float | None:
     """No `num_sets` sets cover more than this: the linear relaxation, rounded down where items have no weights.
 
-    Args:
-        incidence: Which items each set has, `[sets, items]`.
-        num_sets: Sets to choose, at most.
-        weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
-        max_iterations: Of the simplex method; None is returned if they are not enough, or if it is too large.
+    Arguments are those of `greedy_cover`; None if the simplex method needs more iterations, or if it is too large.
     """
     from scipy.optimize import linprog
 
@@ -284,15 +264,7 @@ def solve_binary(
     num_integers: int,
     max_nodes: int = MAX_NODES,
 ) -> npt.NDArray[np.float64] | None:
-    """The `x` in [0, 1] of largest `objective @ x` with `matrix @ x ≤ upper`; None if not proven or too large.
-
-    Args:
-        matrix: The constraints, `[constraints, variables]`.
-        upper: Their right sides, `[constraints]`.
-        objective: Worth of each variable, `[variables]`.
-        num_integers: How many variables, the first ones, are 0 or 1.
-        max_nodes: Nodes of branch and bound.
-    """
+    """The `x` in [0, 1] of largest `objective @ x` with `matrix @ x ≤ upper`, the first `num_integers` of it 0 or 1; None if not proven or too large."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     if matrix.nnz > MAX_ENTRIES:

@@ -58,14 +58,9 @@ class Cover:
 
 
 def cover_of(pairs: RecoursePairs, centres: npt.ArrayLike, delta: float) -> Cover:
-    """For every centre and input, the pair with the shortest vector within Δ of the centre, ties to the lowest index.
+    """For every centre `[R, d]` and input, the pair with the shortest vector within Δ of the centre, ties to the lowest index.
 
     Vectors stream past in blocks: a product in single precision rules out most, double precision decides the rest.
-
-    Args:
-        pairs: All pairs within θ.
-        centres: Recourses, `[R, d]`.
-        delta: `Δ`; a vector at exactly this distance is covered.
     """
     if not delta >= 0:
         raise InputError(f"delta must not be negative (got {delta})")
@@ -131,12 +126,7 @@ def coverage(cover: Cover) -> float:
 
 
 def coverage_curve(cover: Cover, num_recourses: int | None = None) -> npt.NDArray[np.float64]:
-    """Share of inputs covered by the first 1, 2, … recourses; never falls.
-
-    Args:
-        cover: The recourses, in order.
-        num_recourses: Length of the curve; where it goes beyond the recourses there are, it stays level.
-    """
+    """Share of inputs covered by the first 1, 2, … recourses; never falls, and stays level beyond the recourses there are."""
     length = len(cover) if num_recourses is None else num_recourses
     if length < 0:
         raise InputError(f"num_recourses must not be negative (got {length})")
@@ -180,13 +170,7 @@ def trivial_coverage(pairs: RecoursePairs, delta: float) -> float:
 
 
 def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = None) -> list[Reason | None]:
-    """The reason for each input, `[num_inputs]`; None for those that are covered.
-
-    Args:
-        cover: The chosen recourses.
-        pairs: All pairs within θ.
-        further: Recourses the same choice would make with a larger budget; None if not computed.
-    """
+    """The reason for each input, `[num_inputs]`; None for those that are covered. `further`: what a larger budget would choose."""
     has_pair = np.bincount(pairs.inputs, minlength=pairs.num_inputs) > 0
     later = np.zeros_like(has_pair) if further is None else further.first >= 0
     return [

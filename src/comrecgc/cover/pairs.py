@@ -19,14 +19,7 @@ Rows = npt.NDArray[np.integer[Any]] | BoolArray | slice
 def recourse_vectors(
     origins: npt.NDArray[Any], sizes: npt.ArrayLike, ends: npt.NDArray[Any], other_sizes: npt.ArrayLike
 ) -> npt.NDArray[Any]:
-    """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)` in the precision of the embeddings; arguments broadcast.
-
-    Args:
-        origins: `z(G)`, `[…, d]`.
-        sizes: `|G|`, nodes and edges, `[…]`.
-        ends: `z(H)`, `[…, d]`.
-        other_sizes: `|H|`, `[…]`.
-    """
+    """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)` in the precision of the embeddings: origins, their sizes, ends, their sizes; arguments broadcast."""
     steps = ends - origins
     vectors: npt.NDArray[Any] = steps / np.add(sizes, other_sizes, dtype=steps.dtype)[..., None]
     return vectors
@@ -106,16 +99,8 @@ def pairs_within(
 ) -> RecoursePairs:
     """All pairs with `d(G,H) = ‖z(G)−z(H)‖ / (|G|+|H|) ≤ θ`.
 
-    A product in single precision, one block of inputs at a time, rules out what is farther than θ by more than its
-    rounding error; the rest is decided in double precision.
-
-    Args:
-        input_embeddings: `z(G)`, `[num_inputs, d]`.
-        input_sizes: `|G|`, nodes and edges, `[num_inputs]`.
-        candidate_embeddings: `z(H)`, `[num_candidates, d]`.
-        candidate_sizes: `|H|`, `[num_candidates]`.
-        theta: `θ`; a pair at exactly this distance counts.
-        max_bytes: Memory for one block of products; the pairs themselves take 12 bytes each on top.
+    A product in single precision, one block of inputs of at most `max_bytes` at a time, rules out what is farther than θ by more than its
+    rounding error; the rest is decided in double precision. The pairs themselves take 12 bytes each.
     """
     if not theta > 0:
         raise InputError(f"theta must be positive (got {theta})")

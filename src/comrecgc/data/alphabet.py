@@ -42,13 +42,7 @@ class Ranges:
 
     @classmethod
     def of(cls, values: npt.NDArray[Any], count: int, name: str) -> Ranges:
-        """Cut values at their quantiles; empty ranges are left out.
-
-        Args:
-            values: The attribute of every node, `[N]`.
-            count: Most ranges.
-            name: Name of the attribute.
-        """
+        """Cut the values of an attribute `[N]` at their quantiles into at most `count` ranges; empty ones are left out."""
         cuts = np.unique(np.quantile(values, np.linspace(0, 1, count + 1)[1:-1], method="inverted_cdf"))
         range_of = np.searchsorted(cuts, values, side="left")
         used, range_of = np.unique(range_of, return_inverse=True)
@@ -58,13 +52,7 @@ class Ranges:
 
 
 def find_columns(bins: Mapping[str, int], names: Sequence[str], where: str) -> dict[int, int]:
-    """The number of ranges of each column that is to be cut.
-
-    Args:
-        bins: Number of ranges by the attribute's name, its number counted from 1, or `ALL`.
-        names: Names of the attributes.
-        where: Name of the data for errors.
-    """
+    """The number of ranges of each column that is to be cut, from those by an attribute's name, its number counted from 1, or `ALL`."""
     found: dict[int, int] = {}
     for wanted, count in bins.items():
         numbers = {str(place + 1): place for place in range(len(names))}
@@ -213,13 +201,7 @@ def distinct_rows(rows: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def row_names(rows: FloatArray, columns: npt.NDArray[Any] | None = None, single: str = "node") -> list[str]:
-    """Names of distinct rows: the numbers that tell them apart, with as few digits as keep them distinct.
-
-    Args:
-        rows: The rows, `[L, k]`.
-        columns: Number of each column, `[k]`.
-        single: The name where there is one row of many columns.
-    """
+    """Names of distinct rows: the numbers that tell them apart, with as few digits as keep them distinct; `columns` are their numbers."""
     columns = np.arange(rows.shape[1]) if columns is None else columns
     if len(rows) == 1 and rows.shape[1] > 1:
         return [single]
@@ -298,12 +280,7 @@ _FROM_SMILES = KnownNames(  # torch_geometric.utils.from_smiles: atomic numbers,
 
 
 def known_names(name: str, graph: Any) -> KnownNames | None:
-    """What is known of the labels of a PyG dataset, by its name or by how its graphs were made.
-
-    Args:
-        name: Name of the dataset.
-        graph: One of its graphs.
-    """
+    """What is known of the labels of a PyG dataset, by its name or by how its graphs were made."""
     if name.lower().startswith("ogbg-mol"):
         return _OGB
     x, bonds = graph.x, graph.edge_attr

@@ -95,14 +95,7 @@ def reading_archive(where: str) -> Iterator[None]:
 
 
 def open_files(path: Path) -> FileSet:
-    """The files directly in a folder, or all members of a zip archive.
-
-    Args:
-        path: A folder or a zip archive.
-
-    Raises:
-        InputError: If there is nothing there, or the archive is damaged, encrypted, too large or holds unsafe members.
-    """
+    """The files directly in a folder, or all members of a zip archive that is neither damaged, encrypted, too large nor unsafe."""
     try:
         if path.is_dir():
             return FileSet(path=path, members={f.name: f.name for f in path.iterdir() if f.is_file()}, zipped=False)
@@ -171,12 +164,7 @@ _MAX_DOWNLOAD = 64 << 20  # the largest benchmark is below 1 MB
 
 
 def find_archive(name: str, root: str | Path | None = None) -> Path:
-    """Folder or zip archive of a dataset of the TU collection; downloaded into the cache if it is not found.
-
-    Args:
-        name: Name in the collection, in any case.
-        root: Folder to look in first.
-    """
+    """Folder or zip archive of a dataset of the TU collection, looked for in `root` first; downloaded into the cache if it is not found."""
     if root is not None and not Path(root).is_dir():
         raise InputError(f"root must be an existing folder (got {str(root)!r})")
     cache = user_cache_path("comrecgc") / "datasets"

@@ -239,11 +239,7 @@ class Repairs:
 
 
 def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongArray, LongArray, Repairs]:
-    """Each undirected edge once.
-
-    Args:
-        pairs: Two different nodes in each row, `[E, 2]`.
-        num_nodes: Number of nodes of all graphs.
+    """Each undirected edge once, from rows of two different nodes, `[E, 2]`.
 
     Returns:
         The edges with `i < j`, sorted, `[M, 2]`; the row each was first seen in, `[M]`; the edge of each row, `[E]`;

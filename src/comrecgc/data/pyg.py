@@ -111,12 +111,7 @@ def from_pyg(
 def from_pyg_file(path: str | Path, *, need_classes: bool = True, **options: Any) -> GraphDataset:
     """A dataset from a file that `torch.save` wrote: a list of PyG `Data`, or the processed file of an in-memory dataset.
 
-    Nothing but PyG's own records of tensors is unpickled, so a file from a stranger cannot run code.
-
-    Args:
-        path: The file.
-        need_classes: Whether there must be two classes; without, every class is 0.
-        **options: Arguments of `from_pyg`.
+    Nothing but PyG's own records of tensors is unpickled, so a file from a stranger cannot run code. Options are those of `from_pyg`.
     """
     path = Path(path)
     graphs = _separate(_load(path), path)

@@ -110,12 +110,8 @@ def _ending(path: Path) -> str:
 def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table]:
     """Read a table, by its ending: `.smi` has blanks between columns and may lack a header, `.sdf` consists of records.
 
-    Args:
-        path: The file.
-        is_smiles: Whether a cell is a SMILES; a first line with one in a column of SMILES is no header.
-
-    Yields:
-        The whole table, or, if it has more bytes than `IN_BLOCKS`, blocks of its rows, each with the header.
+    Yields the whole table, or, if it has more bytes than `IN_BLOCKS`, blocks of its rows, each with the header. A first line with a SMILES in a
+    column of SMILES is no header.
     """
     if _ending(path) == ".sdf":
         yield _read_sdf(path)
@@ -223,12 +219,7 @@ def _parquet_blocks(path: Path) -> Iterator[Table]:
 
 
 def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
-    """The column of SMILES: by its name, then by its contents.
-
-    Args:
-        table: The table.
-        is_smiles: Whether a cell is one.
-    """
+    """The column of SMILES: by its name, then by its contents."""
     exact = [name for name in table.header if name.lower() in ("smiles", "smi")]
     found = exact or [name for name in table.header if "smiles" in name.lower()]
     if not found:
@@ -349,13 +340,7 @@ _NUMBER = re.compile(r"\s*([<>≤≥~]?)=?\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,(?
 
 
 def find_target(table: Table, smiles: int, *, needed: bool) -> str | None:
-    """The column of classes: the only one of 0 and 1, or the one of those that is named like a target; else the only one of two values.
-
-    Args:
-        table: The table.
-        smiles: Index of the column of SMILES.
-        needed: Whether there must be one.
-    """
+    """The column of classes: the only one of 0 and 1, or the one of those that is named like a target; else the only one of two values."""
     places = [place for place in range(len(table.header)) if place != smiles]
     values = {place: set(table.values(place)) for place in places}
     found = _binary_columns(table, smiles)
@@ -422,14 +407,7 @@ class TargetColumn:
 
     @classmethod
     def of(cls, table: Table, column: int, *, accept: int | str | None, threshold: float | None) -> TargetColumn:
-        """The target column, given the values in a table and the options of the user.
-
-        Args:
-            table: The table.
-            column: Index of the target.
-            accept: The value that means accept, or with a threshold the side.
-            threshold: Least number that is high.
-        """
+        """The target column, given the values in a table, and the value (with a threshold the side) that means accept."""
         header = table.header[column]
         if threshold is not None:
             return cls(column=column, header=header, threshold=threshold, higher=accept != LOWER)

@@ -326,9 +326,6 @@ def parse_label_maps(text: bytes) -> LabelMaps:
 
     The collection writes rows as `0  C` in some archives and as `C 0` in others; a row of two integers is read the
     first way. Anything that is not understood is left out: names only serve reading.
-
-    Args:
-        text: Contents of `NAME_label_readme.txt` or of `README.txt`.
     """
     maps: dict[str, list[dict[int, str]]] = {"node": [], "edge": [], "class": []}
     section: str | None = None

@@ -36,12 +36,7 @@ MIN_SEEN = 5
 
 
 def surroundings(batch: GraphBatch, *, edge_labels: bool = True) -> KeyArray:
-    """Hash of the surroundings of every node, `[N]`: equal exactly where they are equal, up to 64-bit chance.
-
-    Args:
-        batch: The graphs.
-        edge_labels: Whether edge labels count; they do not where the batch has none.
-    """
+    """Hash of the surroundings of every node, `[N]`: equal exactly where they are equal, up to 64-bit chance."""
     labels = batch.edge_labels if edge_labels else None
     hashes: KeyArray = graph_kernels.hashes(batch.labels, batch.edges, _or_zero(labels, len(batch.edges)))
     return hashes

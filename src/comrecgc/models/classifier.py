@@ -199,11 +199,7 @@ class ScoreReading:
         return np.asarray(scores.argmax(axis=1) == self.source_class)
 
     def log_odds(self, scores: torch.Tensor) -> torch.Tensor:
-        """The logarithm of the odds of accept, `[B]`, with gradients; positive exactly where a graph is accepted.
-
-        Args:
-            scores: `[B, K]`; a single score is about class 1.
-        """
+        """The logarithm of the odds of accept, `[B, K]` to `[B]`, with gradients; positive exactly where a graph is accepted."""
         if self.threshold is not None:
             above = (scores[:, 0] - self.threshold) / self.spread
             return above if self.higher else -above
@@ -222,13 +218,9 @@ class ScoreReading:
 
 
 def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | None = None) -> FloatArray:
-    """A model's answer as an array, `[B, K]`; one score per graph is one column.
+    """A model's answer as an array, `[B, K]`; one score per graph is one column. Answers per node are recognised.
 
-    Args:
-        answer: A tensor, an array or nested lists of numbers.
-        num_graphs: Number of graphs in the question.
-        num_nodes: Number of their nodes, to recognise answers per node.
-        num_scores: `K`, once it is known; an answer that was squeezed is reshaped.
+    Once `K` is known an answer that was squeezed is reshaped.
     """
     if isinstance(answer, torch.Tensor):
         answer = answer.detach().double().cpu().numpy()
@@ -291,16 +283,10 @@ def check_target_class(num_scores: int, target_class: int | None) -> int:
 def class_probability(
     scores: FloatArray, return_type: str, target_class: int, *, decision: str = "argmax"
 ) -> FloatArray:
-    """Probability of the target class, `[B]`; refuses scores that do not fit `return_type`.
+    """Probability of the target class, `[B]`; refuses scores that do not fit `return_type`. A single score is about class 1.
 
     Under "argmax" it is the target against the likeliest other class, so that it is above 0.5 exactly when the target's score is the
     largest. Under "rest" it is the target against all other classes together.
-
-    Args:
-        scores: The model's scores, `[B, K]`; a single score is about class 1.
-        return_type: What the scores are.
-        target_class: The class.
-        decision: One of `DECISIONS`.
     """
     _check(scores, return_type)
     if scores.shape[1] == 1:

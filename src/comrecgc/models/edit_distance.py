@@ -37,13 +37,7 @@ def map_nodes(source: Graph, target: Graph, *, sweeps: int = SWEEPS, seed: int =
 
 
 def map_pairs(pairs: Iterable[tuple[Graph, Graph]], *, sweeps: int = SWEEPS, seed: int = 0) -> list[NodeMapping]:
-    """Cheap mappings between many pairs; each is what `map_nodes` alone would find.
-
-    Args:
-        pairs: Pairs (G, H); a graph may appear in many.
-        sweeps: Swaps tried by the annealing, per pair of nodes.
-        seed: Seed of the annealing.
-    """
+    """Cheap mappings between many pairs (G, H); each is what `map_nodes` alone would find."""
     pairs = list(pairs)
     swapped = [_order(source) > _order(target) for source, target in pairs]
     ordered = [(pair[1], pair[0]) if swap else pair for pair, swap in zip(pairs, swapped, strict=True)]

@@ -155,12 +155,7 @@ class Backprop:
         return self._forward(batch, [], training=False)
 
     def loss(self, batch: StateBatch, targets: Targets) -> float:
-        """Mean loss in training mode; fills `gradient` and moves the norms' running moments.
-
-        Args:
-            batch: The graphs.
-            targets: Class of each, `[B]`; or a number, which the log-odds are to be.
-        """
+        """Mean loss of classes, or of numbers which the log-odds are to be, `[B]`; fills `gradient` and moves the norms' running moments."""
         tape: list[Pull] = []
         logits = self._forward(batch, tape, training=True)
         grad = np.empty_like(logits)

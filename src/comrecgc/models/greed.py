@@ -163,13 +163,7 @@ KIND = "greed"
 
 
 def save_embedder(model: Greed, path: Path, facts: dict[str, Any]) -> None:
-    """Write `path` (safetensors) and the JSON file beside it.
-
-    Args:
-        model: The embedder.
-        path: A file name ending in `.safetensors`.
-        facts: Further facts to store: label names, held-out errors, seed …
-    """
+    """Write `path` (safetensors) and the JSON file beside it, with further facts: label names, held-out errors, seed …"""
     sizes = {
         name: getattr(model, name) for name in ("num_labels", "num_layers", "width", "output_width", "head_widths")
     }

@@ -86,15 +86,7 @@ class PairGenerator:
         progress: Progress | None = None,
         deadline: float | None = None,
     ) -> LabelledGroups:
-        """Make labelled groups of graphs.
-
-        Args:
-            graphs: The graphs.
-            num_labels: Size of their label alphabet.
-            seed: Seed of all random numbers.
-            progress: Called as work proceeds.
-            deadline: When to stop, in seconds of `time.monotonic`: groups not labelled by then are left out.
-        """
+        """Make labelled groups of graphs; those not labelled by a deadline (`time.monotonic()`) are left out."""
         started = time.monotonic()
         drawn_by, labelled_by = (
             None if deadline is None else started + share * (deadline - started) for share in (0.25, 0.85)

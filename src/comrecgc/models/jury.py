@@ -309,17 +309,8 @@ def train_members(
 ) -> tuple[tuple[Juror, ...], tuple[Juror, ...]] | str:
     """Members that choose and members that report, those that do more than guess; or why there are none.
 
-    Args:
-        kinds: Kinds that choose, and kinds that report.
-        dataset: The graphs.
-        targets: What they are trained on, `[n]`.
-        folds: The part of the data that each graph belongs to, `[n]`.
-        skill: How good answers out of fold are.
-        least: Skill below which a member only guesses.
-        seed: Of the trees.
-        jobs: Copies trained at a time; members do not depend on it.
-        deadline: When to give up, in seconds of `time.monotonic`.
-        progress: Called after each member.
+    `targets` and `folds` are of each graph, `[n]`; `skill` says how good answers out of fold are, and below `least` a member only guesses.
+    Members do not depend on `jobs`.
     """
     batch, members = GraphBatch.from_graphs(dataset.graphs), list[Juror]()
     together = (*kinds[0], *kinds[1])

@@ -51,12 +51,7 @@ class GraphTensors:
         return len(self.node_ptr) - 1
 
     def weighted(self, weights: Tensor, *, degrees_follow: bool = True) -> GraphTensors:
-        """The same graphs with weighted edges.
-
-        Args:
-            weights: Weight of the edge to each neighbour, `[2M]`, the same in both directions.
-            degrees_follow: Whether gradients also pass through the degrees.
-        """
+        """The same graphs with weights of edges, `[2M]`, the same in both directions; whether gradients pass through the degrees, too."""
         counted = weights if degrees_follow else weights.detach()
         degrees = counted.new_zeros(len(self.labels)).index_add(0, self.receivers(), counted)
         return replace(self, weights=weights, weighted_degrees=degrees)
@@ -137,28 +132,13 @@ def _bag_sum(x: Tensor, members: Tensor, ptr: Tensor, weights: Tensor | None = N
 
 
 def propagate(x: Tensor, y: Tensor, graphs: GraphTensors, weights: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-    """`diag(row) A diag(col) x + diag(diagonal) y`, with `A` the adjacency matrix.
-
-    Args:
-        x: What nodes send, `[N, C]`.
-        y: What nodes keep of their own, `[N, C]`.
-        graphs: The graphs the nodes belong to.
-        weights: `row`, `col` and `diagonal`: weight of each node as a receiver, as a sender and of what it keeps, `[N]`.
-    """
+    """`diag(row) A diag(col) x + diag(diagonal) y`, with `A` the adjacency matrix and `row`, `col`, `diagonal` the weights."""
     row, col, diagonal = (weight[:, None] for weight in weights)
     return row * graphs.neighbour_sum(col * x) + diagonal * y
 
 
 def attend(x: Tensor, graphs: GraphTensors, source: Tensor, target: Tensor, slope: float) -> Tensor:
-    """Attention-weighted mean over each node's neighbours and itself.
-
-    Args:
-        x: Node states, `[N, C]`.
-        graphs: The graphs the nodes belong to.
-        source: Score of each node as a sender, `[N]`.
-        target: Score of each node as a receiver, `[N]`.
-        slope: Slope of the leaky ReLU on `source + target`, below zero.
-    """
+    """Attention-weighted mean of states over each node's neighbours and itself, by leaky ReLUs of `source + target` scores, `[N]` each."""
     own = F.leaky_relu(source + target, slope)
     if len(graphs.neighbours) == 0:  # the kernel refuses to sum nothing at all
         return x

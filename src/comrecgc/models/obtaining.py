@@ -183,13 +183,7 @@ class CachedModel:
 
     @classmethod
     def of(cls, name: str, key: list[Any], folder: Path | None = None) -> CachedModel:
-        """The place of a model.
-
-        Args:
-            name: Readable part of the file's name.
-            key: JSON values that determine the model.
-            folder: The cache; None for the user's.
-        """
+        """The place of a model that the JSON values of `key` determine, in a folder or the user's cache."""
         plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
         folder = user_cache_path("comrecgc") / "models" if folder is None else folder
@@ -217,12 +211,6 @@ class CachedModel:
         """Obtain the model, with a copy in the run folder.
 
         With a deadline, a model that the cache lacks is trained in the run folder, and copied to the cache only if training was not cut short.
-
-        Args:
-            target: The file in the run folder.
-            load: Reads a model from a file.
-            train: Trains a model into a file.
-            deadline: When training must stop, in seconds of `time.monotonic`.
         """
         if self.path is not None and (deadline is None or self.is_there):
             model = self.obtain(load, train)

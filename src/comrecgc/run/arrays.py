@@ -36,14 +36,7 @@ _LARGEST_UNPACKED = 1 << 30  # bytes
 def save_arrays(
     path: Path, arrays: Mapping[str, npt.NDArray[Any]], facts: Any = None, *, compress: bool = False
 ) -> None:
-    """Write arrays to an `.npz` file, whole or not at all.
-
-    Args:
-        path: The file.
-        arrays: Arrays by name.
-        facts: Anything JSON can say about them; it is stored with the names of the arrays. None stores neither.
-        compress: Whether to trade time for space.
-    """
+    """Write arrays to an `.npz` file, whole or not at all, with any JSON facts about them and their names."""
     stored = dict(arrays)
     if facts is not None:
         stored[_FACTS] = np.array(json.dumps([sorted(arrays), facts], sort_keys=True))
@@ -156,12 +149,8 @@ def check_output(path: Path) -> None:
 def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) -> None:
     """Write weights and the facts about them, each file whole or not at all; the weights come last.
 
-    The facts hold the checksum of the weights, so that a reader never takes facts and weights of two different writings.
-
-    Args:
-        path: A file name ending in `.safetensors`; the facts go beside it, ending in `.json`.
-        state: Tensors by name.
-        facts: Anything JSON can say, with `kind` naming what the weights are of.
+    The path ends in `.safetensors`, the facts go beside it as `.json`, with `kind` naming what the weights are of. They hold the checksum of the
+    weights, so that a reader never takes facts and weights of two different writings.
     """
     import safetensors.torch
 
@@ -172,12 +161,7 @@ def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) ->
 
 
 def load_weights(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Weights and facts written by `save_weights`.
-
-    Args:
-        path: The `.safetensors` file.
-        kind: What the weights must be of.
-    """
+    """Weights and facts written by `save_weights`, which must be of this kind."""
     import safetensors.torch
 
     facts = read_json(facts_path(path))
@@ -232,11 +216,7 @@ def _is_plain(tensor: Tensor) -> bool:
 def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, what: str) -> M:
     """A model with weights that are checked to be its own: names, shapes, and finite numbers.
 
-    Args:
-        make: Makes the model; its sizes come from the file, so no memory is taken before the weights are seen to fill it.
-        state: The weights.
-        path: Where they come from, for the error.
-        what: What the model is, for the error.
+    Sizes come from the file, so `make` is tried without memory first. `path` and `what` are for errors.
     """
     import torch
 
@@ -268,13 +248,9 @@ def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, wh
 
 
 def check_alphabet(path: Path, facts: dict[str, Any], num_labels: int, label_names: Sequence[str] | None) -> None:
-    """Refuse a model made for another label alphabet than the data's.
+    """Refuse a model made for another label alphabet than the data's, unless that is None.
 
-    Args:
-        path: Where the model comes from, for the error.
-        facts: What its file says of it; released checkpoints say nothing, and then only the number of labels is checked.
-        num_labels: How many labels the model knows.
-        label_names: Names of the data's labels; None to check nothing.
+    Facts of released checkpoints name no labels, and then only their number is checked.
     """
     if label_names is None:
         return

@@ -145,19 +145,11 @@ class Clock:
         self._lap = now
 
     def training_deadline(self, share: float) -> float | None:
-        """When a training that begins now must stop, as `time.monotonic()` counts.
-
-        Args:
-            share: Its share of the time that is left.
-        """
+        """When a training that begins now must stop (`time.monotonic()`), to take this share of the time that is left."""
         return None if self._budget is None else time.monotonic() + share * self._left(self._budget)
 
     def search_deadline(self, num_inputs: int) -> float | None:
-        """When a search that begins now must stop so that there is time to conclude.
-
-        Args:
-            num_inputs: How many inputs there are to conclude on.
-        """
+        """When a search that begins now must stop so that there is time to conclude on the inputs."""
         if self._budget is None:
             return None
         left = self._left(self._budget)

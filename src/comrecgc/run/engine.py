@@ -126,12 +126,7 @@ _RESUME = "--resume goes on with what is finished"
 
 
 def connect(address: str, *, seconds: float = SECONDS_TO_CONNECT) -> ClusterEngine:
-    """The cluster of a scheduler.
-
-    Args:
-        address: Where the scheduler listens, `tcp://host:port`.
-        seconds: How long it may take to answer.
-    """
+    """The cluster of the scheduler at `tcp://host:port`, which has so many seconds to answer."""
     try:
         from distributed import Client
     except ImportError as error:

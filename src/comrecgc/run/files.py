@@ -22,11 +22,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file under a temporary name in its own folder, sync it, rename it into place, and sync the folder.
 
     A reader sees the old file or the new one, never half of either, also after a kill, a full disk or a power cut. A
-    link at the path is replaced, not followed.
-
-    Args:
-        path: Where the file shall be; its folder is made if needed.
-        write: Writes the contents to the open binary file it is given.
+    link at the path is replaced, not followed. The folder is made if needed.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -45,12 +41,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def remove_parts(folder: Path, name: str | None = None) -> None:
-    """Remove what killed writers left in a folder; only for its one writer (`storage.locks`).
-
-    Args:
-        folder: The folder.
-        name: The file they were writing; None for any.
-    """
+    """Remove what killed writers left in a folder, of one file or of any; only for its one writer."""
     for part in folder.glob(f".{'*' if name is None else glob.escape(name)}.*.part"):
         _remove_silently(part)
 
@@ -126,11 +117,7 @@ _CANNOT_LOCK = (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL)  # what file systems 
 
 @contextmanager
 def only_writer_in(folder: Path) -> Iterator[None]:
-    """While the block runs, no other process takes the folder; what killed writers left half-written is removed.
-
-    Args:
-        folder: An existing folder, all of whose files one run writes.
-    """
+    """While the block runs, no other process takes the folder; what killed writers left half-written is removed."""
     with _locked(folder / FOLDER_LOCK, folder, wait=False):
         remove_parts(folder)
         yield
@@ -138,12 +125,9 @@ def only_writer_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def only_writer_of(path: Path, *beside: Path, wait: bool = False) -> Iterator[None]:
-    """While the block runs, no other process writes the file; what killed writers left of it is removed.
+    """While the block runs, no other process writes the file and those beside it; what killed writers left is removed.
 
-    Args:
-        path: A file in an existing folder.
-        beside: Files that are written with it.
-        wait: Wait for another writer to end instead of refusing.
+    Another writer is waited for, or refused.
     """
     with _locked(path.with_name(f".{path.name}.lock"), path, wait=wait):
         for written in (path, *beside):

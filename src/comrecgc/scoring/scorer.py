@@ -145,15 +145,10 @@ class NeighbourhoodScorer:
         rng: np.random.Generator | None = None,
         limits: Sequence[Constraint] | None = None,
     ) -> list[Neighbourhood]:
-        """The neighbourhood of every graph.
+        """The neighbourhood of every graph, with probabilities and embeddings where they are wanted.
 
-        Args:
-            graphs: The graphs to edit.
-            probability: Whether probabilities are needed.
-            embedding: Whether embeddings are needed.
-            sample: Look at no more edits per graph than this, drawn uniformly without replacement.
-            rng: Source of the draws; needed with `sample`.
-            limits: A constraint of its own for each graph, besides that of all; None for none.
+        At most `sample` edits of each are looked at, drawn uniformly by `rng` without replacement. `limits` are constraints of single graphs,
+        besides that of all.
         """
         if sample is not None and sample < 1:
             raise InputError(f"sample must be at least 1 (got {sample})")
@@ -167,13 +162,7 @@ class NeighbourhoodScorer:
     def complete(
         self, neighbourhoods: Sequence[Neighbourhood], *, probability: bool = True, embedding: bool = True
     ) -> list[Neighbourhood]:
-        """The same neighbourhoods, with what is asked for and not yet known of them.
-
-        Args:
-            neighbourhoods: Whole neighbourhoods, or parts of them (see `Neighbourhood.select`).
-            probability: Whether probabilities are needed.
-            embedding: Whether embeddings are needed.
-        """
+        """The same neighbourhoods, or parts of them, with what is asked for and not yet known of them."""
         results = list(neighbourhoods)
         if probability and self._classifier is not None:
             margins = self._outputs(self._classifier, results, "probability")

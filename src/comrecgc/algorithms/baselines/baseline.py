@@ -43,13 +43,7 @@ class Baseline(VectorAlgorithm):
 
     @abstractmethod
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
-        """Find counterfactuals.
-
-        Args:
-            subject: The models and the graphs.
-            rng: Source of all randomness.
-            context: Time, progress and checkpoints; what is found when time is up is the answer.
-        """
+        """Find counterfactuals; what is found when time is up is the answer. All randomness comes from `rng`."""
 
     def find(
         self,

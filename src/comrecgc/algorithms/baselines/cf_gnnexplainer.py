@@ -73,10 +73,5 @@ class CFGNNExplainer(OwnMasks):
 
 
 def soft_loss(graphs: WeightedGraphs, parameters: Tensor) -> Tensor:
-    """`log p(reject)` of each graph with soft edges `σ(P)`, `[B]`; the authors pass no gradients through degrees.
-
-    Args:
-        graphs: The graphs.
-        parameters: `P` of each edge, `[M]`.
-    """
+    """`log p(reject)` of each graph with soft edges `σ(P)`, `[M]` to `[B]`; the authors pass no gradients through degrees."""
     return logsigmoid(-graphs.margin(torch.sigmoid(parameters), degrees_follow=False))

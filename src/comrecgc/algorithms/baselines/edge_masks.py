@@ -58,14 +58,9 @@ def explain_by_masks(
     rng: np.random.Generator,
     context: RunContext = UNLIMITED,
 ) -> Counterfactuals:
-    """One counterfactual for each input that loses edges and is then accepted; none for one without edges.
+    """One counterfactual for each input that loses the edges that `remove` names and is then accepted.
 
-    Args:
-        baseline: The baseline itself.
-        subject: The models and the graphs.
-        remove: Says which edges go.
-        rng: Source of all randomness.
-        context: Time, progress and checkpoints; a block that is not finished when time is up gives nothing.
+    An input without edges has none, and a block that is not finished when time is up gives nothing.
     """
     deadline = context.clock.search_deadline(len(subject.inputs))
 
@@ -99,23 +94,13 @@ def block_ends(sizes: Sequence[int]) -> list[int]:
 
 
 def removal(graph: Graph, removed: BoolArray) -> EditPath:
-    """The edits that take edges away.
-
-    Args:
-        graph: The graph.
-        removed: Which of its edges go, `[m]`.
-    """
+    """The edits that take the marked edges `[m]` of a graph away."""
     pairs = graph.ids[graph.edges[removed]].tolist()
     return tuple(Edit(EditKind.REMOVE_EDGE, i, j) for i, j in pairs)
 
 
 def without_edges(batch: GraphBatch, removed: BoolArray) -> GraphBatch:
-    """The graphs of a batch without some of their edges, all nodes kept.
-
-    Args:
-        batch: The graphs.
-        removed: Which edges go, `[M]`.
-    """
+    """The graphs of a batch without the marked edges `[M]`, all nodes kept."""
     kept = ~removed
     ptr = np.concatenate([[0], np.cumsum(kept)])[batch.edge_ptr]
     labels = None if batch.edge_labels is None else batch.edge_labels[kept]
@@ -128,12 +113,7 @@ def sum_by_graph(values: Tensor, graph_of: Tensor, num_graphs: int) -> Tensor:
 
 
 def draws_by_edge(block: Block, draw: Callable[[np.random.Generator, int, int], npt.NDArray[np.float64]]) -> Tensor:
-    """Random numbers for both directions of every edge, each graph's from its own generator, `[2, M]`.
-
-    Args:
-        block: The graphs.
-        draw: Gives `[2, m]` numbers from a generator, the number of nodes and the number of edges.
-    """
+    """Random numbers for both directions of every edge, `[2, M]`: `draw` gives `[2, m]` from a graph's own generator, nodes and edges."""
     batch = block.graphs.batch
     rows = zip(block.generators, batch.node_counts().tolist(), batch.edge_counts().tolist(), strict=True)
     return torch.from_numpy(np.concatenate([draw(*row) for row in rows], axis=1)).to(block.graphs.dtype)

@@ -214,10 +214,7 @@ class GcfWalker(CountingWalk[GcfState]):
     def brackets(self, state: GcfState, covers: Sequence[Indices], *, counted: bool = False) -> Weights:
         """`α·ind(v) + (1−α)·gain(v)` of some graphs: the share of inputs covered, and of those that nothing else covers.
 
-        Args:
-            state: The walk.
-            covers: Inputs that each graph covers.
-            counted: Whether the graphs are themselves among the first accepted entries of the table, which `n(G)` counts.
+        `counted`: the graphs are themselves among the first accepted entries of the table, which `n(G)` counts.
         """
         worth = self.walk.alpha + (1 - self.walk.alpha) * (state.counts == int(counted))
         sums = np.concatenate([np.zeros(1), np.cumsum(worth[np.concatenate([np.zeros(0, np.int32), *covers])])])

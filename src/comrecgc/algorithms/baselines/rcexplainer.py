@@ -62,12 +62,7 @@ class EdgeScorer:
         return EdgeScorer(*(part.detach().clone() for part in self.parameters))
 
     def __call__(self, states: Tensor, edges: Tensor) -> Tensor:
-        """`ω` of both directions of every edge, `[2, M]`.
-
-        Args:
-            states: Node states, `[N, C]`.
-            edges: Ends of every edge, `[M, 2]`.
-        """
+        """`ω` of both directions of every edge, `[2, M]`, from node states `[N, C]` and ends of edges `[M, 2]`."""
         width = states.shape[1]
         # The product with [h_i, h_j] is one with h_i plus one with h_j, which nodes share.
         one, other = states @ self.first[:width], states @ self.first[width:]
@@ -237,13 +232,7 @@ def edge_mask(scorer: EdgeScorer, graphs: WeightedGraphs) -> Tensor:
 
 
 def removed_until_accepted(classifier: Classifier, block: Block, mask: Tensor) -> BoolArray | None:
-    """Edges taken away, those of high mask first, until the classifier accepts, `[M]`; none of a graph it never accepts.
-
-    Args:
-        classifier: Plausibility the discrete graphs, their other edges as they were.
-        block: The graphs.
-        mask: `m` of each edge, `[M]`.
-    """
+    """Edges taken away, those of high mask `[M]` first, until the classifier accepts, `[M]`; none of a graph it never accepts."""
     batch = block.graphs.batch
     graph_of = block.graph_of_edge().numpy()
     order = np.lexsort((-mask.numpy(), graph_of))  # by graph, then by decreasing mask, ties as edges stand

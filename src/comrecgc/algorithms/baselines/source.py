@@ -99,13 +99,8 @@ def explain_each(
 ) -> Counterfactuals:
     """Explain one input after the other.
 
-    Args:
-        baseline: The baseline itself: a checkpoint is of one with the same options only.
-        subject: The models and the graphs.
-        explain: Gives the edits to the counterfactuals of the input at a place, best first; none where it finds none. Those
-            whose end the classifier does not accept are dropped.
-        rng: Source of all randomness.
-        context: Time, progress and checkpoints.
+    `explain` gives the edits to the counterfactuals of the input at a place, best first; those whose end the classifier does not accept are
+    dropped. A checkpoint is of a `baseline` with the same options only.
     """
     ends = range(1, len(subject.inputs) + 1)
     return explain_blocks(
@@ -122,18 +117,10 @@ def explain_blocks(
     *,
     ends: Sequence[int],
 ) -> Counterfactuals:
-    """Explain several inputs at once, block after block.
+    """Explain several inputs at once, block after block; `ends` are the places behind the last input of each.
 
-    Each input has a generator of its own that depends on `rng` and its place alone, so it does not matter where a run was cut.
-
-    Args:
-        baseline: The baseline itself.
-        subject: The models and the graphs.
-        explain: Gives, for the inputs at some places and their generators, what `explain` of `explain_each` gives for one; None
-            if time was up.
-        rng: Source of all randomness.
-        context: Time, progress and checkpoints.
-        ends: Place behind the last input of each block, increasing.
+    Each input has a generator of its own that depends on `rng` and its place alone, so it does not matter where a run was cut. `explain`
+    gives for the inputs at some places what that of `explain_each` gives for one; None if time was up.
     """
     kept = checkpoint_of(context, run_facts(baseline, subject, rng))
     deadline = context.clock.search_deadline(len(subject.inputs))
@@ -177,14 +164,7 @@ class CountingWalk(ReinforcedWalk[TableState]):
         """The accepted graphs of the table, in its order, checked by a plain pass."""
 
     def explain(self, facts: Any, rng: np.random.Generator, context: RunContext, num_inputs: int) -> Counterfactuals:
-        """Walk, and take every accepted graph of the table, most visited first.
-
-        Args:
-            facts: What the answer depends on.
-            rng: Source of all randomness.
-            context: Time, progress and checkpoints.
-            num_inputs: How many inputs there are.
-        """
+        """Walk, and take every accepted graph of the table, most visited first; `facts` are what the answer depends on."""
 
         def report(state: TableState) -> None:
             context.tell("walk", state.step, self.num_steps, f"{len(state.table)} graphs")

@@ -33,11 +33,7 @@ class NeighbourhoodCache:
     ) -> list[Neighbourhood]:
         """The neighbourhood of each graph with probabilities or with embeddings; what is missing is scored in one call.
 
-        Args:
-            graphs: The graphs.
-            starts: The input each was reached from.
-            wanted: What is asked for.
-            rng: Source of the draws from large neighbourhoods.
+        `starts` are the inputs that the graphs were reached from; `rng` draws from large neighbourhoods.
         """
         large = [i for i, graph in enumerate(graphs) if self._is_large(graph)]
         drawn = self.scorer.score(

@@ -46,15 +46,9 @@ class ShardedWalk:
         deadline: float | None = None,
         bar: Progress | None = None,
     ) -> list[Reached]:
-        """Walk all shards and merge their candidates, most visited first.
+        """Walk all shards and merge their candidates, most visited first; the bar is called about twice a second.
 
-        Args:
-            scorer: Scores graphs and their neighbourhoods.
-            inputs: The rejected graphs.
-            jobs: Worker processes; 1 walks the shards one after another here.
-            resume: Continue from checkpoints, where there are any.
-            deadline: When to stop, as `time.monotonic()` counts, the same in all processes; None for no limit.
-            bar: Called about twice a second with the steps of all shards.
+        The deadline is counted by `time.monotonic()`, which is the same in all processes. One job walks the shards one after another here.
         """
         with _progress_shown(self, bar) as board:
             job = _Job(self, scorer, inputs, resume, deadline, board, checkpoints.SECONDS, os.getpid(), jobs == 1)

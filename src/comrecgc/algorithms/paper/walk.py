@@ -57,13 +57,7 @@ class MultiHeadWalk:
     cache_bytes: int = 512 << 20  # memory for neighbourhoods scored before
 
     def run(self, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], rng: np.random.Generator) -> list[Reached]:
-        """The candidates that a walk from the inputs finds, most visited first.
-
-        Args:
-            scorer: Scores graphs and their neighbourhoods.
-            inputs: The rejected graphs.
-            rng: Source of all randomness.
-        """
+        """The candidates that a walk from the inputs finds, most visited first."""
         return Walker(self, scorer, inputs).run(rng).candidates(self.capacity)
 
 
@@ -225,12 +219,7 @@ class Walker(ReinforcedWalk[MultiHeadState]):
 
 
 def merge_candidates(parts: Iterable[tuple[Sequence[Reached], Sequence[int]]], capacity: int) -> list[Reached]:
-    """Candidates of several walks with their visits added up, most visited first, then in order of the walks.
-
-    Args:
-        parts: Candidates of each walk and the visits of each.
-        capacity: Candidates to keep.
-    """
+    """Candidates of several walks with their visits added up, most visited first, then in order of the walks."""
     first, visits = dict[int, Reached](), Counter[int]()
     for candidates, counts in parts:
         for reached, count in zip(candidates, counts, strict=True):

@@ -62,15 +62,7 @@ def search_candidates(
     *,
     given: FloatArray | None = None,
 ) -> Candidates:
-    """Search towards recourses that inputs share.
-
-    Args:
-        task: What is asked.
-        scorer: Scores neighbourhoods.
-        rejects: The inputs, embedded.
-        context: Time, progress and checkpoints.
-        given: Recourses known beforehand, `[R, d]`, for which the search looks instead of choosing its own.
-    """
+    """Search towards recourses that inputs share, or towards those that are given, `[R, d]`."""
     search = DirectedSearch(theta=inside(task.theta, SEARCH_MARGIN), cover=ball_cover(task))
     if given is not None:
         cover = GivenCentres(delta=inside(task.delta, SEARCH_MARGIN), given=given)

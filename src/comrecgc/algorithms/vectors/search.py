@@ -69,17 +69,10 @@ class DirectedSearch:
         checkpoint: Path | None = None,
         resume: bool = False,
     ) -> SearchState:
-        """Search from the rejected graphs.
+        """Search from the rejected graphs, which have fresh ids.
 
-        Args:
-            scorer: Scores neighbourhoods; its constraint holds for every edit.
-            inputs: The rejected graphs, with fresh ids.
-            seed: Seed of all draws.
-            deadline: When to stop expanding, as `time.monotonic()` counts; centres for what was found by then are still
-                chosen. The checkpoint keeps the search as it was before that, to go on from with more time.
-            progress: Called now and then with how far the search has come.
-            checkpoint: An `.npz` file that keeps the search; None keeps none.
-            resume: Continue from the checkpoint, if there is one.
+        At the deadline (`time.monotonic()`) centres for what was found by then are still chosen; the `.npz` checkpoint keeps the search as it
+        was before that, to go on from with more time.
         """
         searcher = Searcher(self._sized(len(inputs)), scorer, deadline)
         state = searcher.begin(inputs, seed)

@@ -232,12 +232,7 @@ def encode_search(state: SearchState) -> Arrays:
 
 
 def decode_search(arrays: Arrays, fresh: SearchState) -> SearchState:
-    """The inverse of `encode_search`.
-
-    Args:
-        arrays: Arrays of a file.
-        fresh: The search before its first step.
-    """
+    """The inverse of `encode_search`, given the search before its first step."""
     _check(arrays, fresh)
     found, frontier = (_read_reached(name, arrays) for name in ("found", "frontier"))
     runs = pairwise(arrays["expanded_ptr"].tolist())
