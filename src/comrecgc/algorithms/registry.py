@@ -8,9 +8,8 @@ from dataclasses import fields
 from typing import Any
 
 from comrecgc.algorithms.base import Algorithm
-from comrecgc.algorithms.baselines.cf_gnnexplainer import CFGNNExplainer
-from comrecgc.algorithms.baselines.cff import CFF
 from comrecgc.algorithms.baselines.dataset import DatasetCounterfactuals
+from comrecgc.algorithms.baselines.edge_masks import CFF, CFGNNExplainer
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GCFNearest
 from comrecgc.algorithms.baselines.local_walk import LocalWalk
 from comrecgc.algorithms.baselines.published import PublishedWalk

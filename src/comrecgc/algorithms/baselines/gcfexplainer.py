@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import (
+from comrecgc.algorithms.baselines.baseline import (
     UNLIMITED,
+    Baseline,
     Counterfactual,
     Counterfactuals,
     CountingWalk,

@@ -13,8 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactuals, Subject, embedded, explain_each
+from comrecgc.algorithms.baselines.baseline import UNLIMITED, Baseline, Counterfactuals, Subject, embedded, explain_each
 from comrecgc.algorithms.reinforced_walk import FrequencyTable, ReinforcedWalk, WalkState, draw
 from comrecgc.cover import normalised_distances
 from comrecgc.graphs import EditPath, Graph, apply_edit

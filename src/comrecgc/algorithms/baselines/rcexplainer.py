@@ -17,9 +17,15 @@ import torch
 from torch import Tensor
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import Baseline
+from comrecgc.algorithms.baselines.baseline import (
+    UNLIMITED,
+    Baseline,
+    Counterfactuals,
+    Subject,
+    checkpoint_of,
+    run_facts,
+)
 from comrecgc.algorithms.baselines.edge_masks import BLOCK_NODES, TRIED, Block, explain_by_masks, without_edges
-from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactuals, Subject, checkpoint_of, run_facts
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 from comrecgc.models import Classifier, WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.run import Arrays, Progress, RunContext, reproducible, require
