@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from comrecgc.data.alphabet import Ranges, find_columns
-from comrecgc.data.archive import find_archive
 from comrecgc.data.dataset import (
     MAX_LABELS,
     ChosenClasses,
@@ -27,7 +26,7 @@ from comrecgc.data.planted import PLANTED, load_planted
 from comrecgc.data.pyg import from_pyg_file
 from comrecgc.data.smiles import TableReading, from_smiles_table
 from comrecgc.data.tables import TABLES, is_table
-from comrecgc.data.tu import TUData, read_tu
+from comrecgc.data.tu import TUData, find_archive, read_tu
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, IntArray, LongArray, PackedGraphs
 from comrecgc.molecules import BOND_NAMES, atomic_numbers_as_names

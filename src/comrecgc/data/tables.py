@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from comrecgc.data.archive import reading_archive
 from comrecgc.data.goals import Goal
 from comrecgc.errors import InputError
 
@@ -116,7 +115,7 @@ def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table]:
     if _ending(path) == ".sdf":
         yield _read_sdf(path)
         return
-    with reading_archive(str(path)):
+    with _reading_text(path):
         is_large = path.suffix.lower() != _PACKED and path.stat().st_size > IN_BLOCKS
     is_parquet = _ending(path) == ".parquet"
     blocks = _parquet_blocks(path) if is_parquet else _text_blocks(path, is_smiles, is_large=is_large)

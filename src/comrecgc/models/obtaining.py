@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import time
@@ -10,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -18,11 +17,10 @@ from platformdirs import user_cache_path
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import fingerprint
-from comrecgc.models.greed import Greed, load_embedder
-from comrecgc.models.greed_training import EmbedderTraining, settings, train_embedder
+from comrecgc.models.greed import EmbedderTraining, Greed, load_embedder, settings, train_embedder
 from comrecgc.models.networks import GraphClassifier, load_classifier
 from comrecgc.models.training import ClassifierTraining, EpochReport, train_classifier
-from comrecgc.run import Engine, Progress, check_writable, facts_path, only_writer_of, reason_of, write_atomically
+from comrecgc.run import Engine, Progress, check_writable, facts_path, only_writer_of, read_bytes, write_atomically
 
 _M = TypeVar("_M", GraphClassifier, Greed)
 
@@ -63,14 +61,7 @@ class ModelFile:
 
 def checksum(path: Path) -> str:
     """SHA-256 of a file."""
-    return hashlib.sha256(_read_bytes(path)).hexdigest()
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def data_fingerprint(dataset: GraphDataset, *, with_classes: bool = True) -> str:
@@ -234,9 +225,5 @@ class CachedModel:
 def _copy_model(source: Path, target: Path) -> None:
     """Copy weights and their facts; the weights come last, since a model without facts would be incomplete."""
     for file, copy in ((facts_path(source), facts_path(target)), (source, target)):
-        contents = _read_bytes(file)
-        write_atomically(copy, functools.partial(_write, contents))
-
-
-def _write(contents: bytes, file: BinaryIO) -> None:
-    file.write(contents)
+        contents = read_bytes(file)
+        write_atomically(copy, lambda stream, contents=contents: stream.write(contents))
