@@ -251,26 +251,18 @@ class KnownNames:
     columns: bool = False  # whether labels are column 0 of rows of whole numbers
 
 
+def _numbered(names: str) -> dict[int, str]:
+    return dict(enumerate(names.split()))
+
+
 _VALENCES = dict(enumerate(BOND_NAMES[:3]))
+_AIDS = "C O N Cl F S Se P Na I Co Br Li Si Mg Cu As B Pt Ru K Pd Au Te W Rh Zn Bi Pb Ge Sb Sn Ga Hg Ho Tl Ni Tb"
+_PTC = "In P O N Na C Cl S Br F K Cu Zn I Ba Sn Pb Ca"
 _TU = {  # as the readmes of the collection list them
-    "mutag": KnownNames(
-        dict(enumerate("C N O F I Cl Br".split())), dict(enumerate(("aromatic", "single", "double", "triple")))
-    ),
-    "mutagenicity": KnownNames(dict(enumerate("C O Cl H N F Br S P I Na K Li Ca".split())), _VALENCES),
-    "aids": KnownNames(
-        dict(
-            enumerate(
-                (
-                    "C O N Cl F S Se P Na I Co Br Li Si Mg Cu As B Pt Ru K Pd Au Te W Rh Zn Bi Pb Ge Sb Sn Ga Hg Ho Tl Ni Tb"
-                ).split()
-            )
-        ),
-        _VALENCES,
-    ),
-    "ptc_mr": KnownNames(
-        dict(enumerate("In P O N Na C Cl S Br F K Cu Zn I Ba Sn Pb Ca".split())),
-        dict(enumerate(("triple", "double", "single", "aromatic"))),
-    ),
+    "mutag": KnownNames(_numbered("C N O F I Cl Br"), _numbered("aromatic single double triple")),
+    "mutagenicity": KnownNames(_numbered("C O Cl H N F Br S P I Na K Li Ca"), _VALENCES),
+    "aids": KnownNames(_numbered(_AIDS), _VALENCES),
+    "ptc_mr": KnownNames(_numbered(_PTC), _numbered("triple double single aromatic")),
     "zinc": KnownNames({}, dict(enumerate(BOND_NAMES[:3], start=1))),
 }
 _OGB = KnownNames(dict(enumerate(ELEMENTS)), dict(enumerate(BOND_NAMES)), columns=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
+from operator import add
 from typing import TYPE_CHECKING, Any, NewType, overload
 
 import numpy as np
@@ -218,12 +219,7 @@ class Repairs:
     one_way: int = 0  # edges that are listed in one direction only
 
     def __add__(self, other: Repairs) -> Repairs:
-        return Repairs(
-            self.rows + other.rows,
-            self.edges + other.edges,
-            self.repeated + other.repeated,
-            self.one_way + other.one_way,
-        )
+        return Repairs(*map(add, astuple(self), astuple(other)))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -26,31 +26,10 @@ IN_BLOCKS = 16 << 20
 TABLES = (".csv", ".tsv", ".smi", ".sdf", ".parquet")
 """Endings of tables of molecules; text may also end in `.gz`."""
 
-_ID_NAMES = (
-    "name",
-    "id",
-    "title",
-    "compound",
-    "molecule",
-    "compound_id",
-    "molecule_id",
-    "mol_id",
-    "chembl_id",
-    "cmpd_chemblid",
-    "drug_id",
-    "cid",
-    "pubchem_cid",
+_ID_NAMES = tuple(
+    "name id title compound molecule compound_id molecule_id mol_id chembl_id cmpd_chemblid drug_id cid pubchem_cid".split()
 )
-_COUNTERS = (
-    "",
-    "num",
-    "no",
-    "nr",
-    "number",
-    "index",
-    "row",
-    "unnamed:_0",
-)  # with _ID_NAMES: columns that number rows
+_COUNTERS = ("", *"num no nr number index row unnamed:_0".split())  # with _ID_NAMES: columns that number rows
 _BLANKS = frozenset({"", "na", "n/a", "#n/a", "nan", "null"})
 _PACKED = ".gz"
 _MOST_UNPACKED = 256 << 20  # bytes

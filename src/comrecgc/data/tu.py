@@ -28,7 +28,7 @@ from platformdirs import user_cache_path
 from comrecgc.data.dataset import Repairs, merge_directions
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, GraphPacker, IntArray, LongArray, PackedGraphs, pointers
-from comrecgc.run import write_atomically
+from comrecgc.run import write_bytes
 
 _ADJACENCY = "_A.txt"
 _BLOCK_ROWS = 1 << 20  # rows of a file that are parsed and checked together
@@ -545,7 +545,7 @@ def _download(name: str, cache: Path, looked_in: list[Path]) -> Path:
         raise InputError(
             f"{name} is not in {places} and cannot be downloaded from {url} ({reason}): {advice}"
         ) from error
-    write_atomically(target, lambda file: file.write(contents))
+    write_bytes(target, contents)
     return target
 
 

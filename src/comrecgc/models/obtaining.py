@@ -20,7 +20,7 @@ from comrecgc.graphs import fingerprint
 from comrecgc.models.greed import EmbedderTraining, Greed, load_embedder, settings, train_embedder
 from comrecgc.models.networks import GraphClassifier, load_classifier
 from comrecgc.models.training import ClassifierTraining, EpochReport, train_classifier
-from comrecgc.run import Engine, Progress, check_writable, facts_path, only_writer_of, read_bytes, write_atomically
+from comrecgc.run import Engine, Progress, check_writable, facts_path, only_writer_of, read_bytes, write_bytes
 
 _M = TypeVar("_M", GraphClassifier, Greed)
 
@@ -225,5 +225,4 @@ class CachedModel:
 def _copy_model(source: Path, target: Path) -> None:
     """Copy weights and their facts; the weights come last, since a model without facts would be incomplete."""
     for file, copy in ((facts_path(source), facts_path(target)), (source, target)):
-        contents = read_bytes(file)
-        write_atomically(copy, lambda stream, contents=contents: stream.write(contents))
+        write_bytes(copy, read_bytes(file))

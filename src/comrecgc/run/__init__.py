@@ -25,6 +25,7 @@ from comrecgc.run.files import (
     save_arrays,
     save_weights,
     write_atomically,
+    write_bytes,
     write_json,
     write_text,
 )

@@ -65,9 +65,14 @@ def check_writable(folder: Path) -> None:
         raise InputError(f"Cannot write to {folder}: {reason_of(error)}") from error
 
 
+def write_bytes(path: Path, contents: bytes | memoryview) -> None:
+    """Write a file atomically."""
+    write_atomically(path, lambda file: file.write(contents))
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
-    write_atomically(path, lambda file: file.write(text.encode()))
+    write_bytes(path, text.encode())
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -203,7 +208,7 @@ def save_arrays(
         stored[_FACTS] = np.array(json.dumps([sorted(arrays), facts], sort_keys=True))
     buffer = io.BytesIO()
     (np.savez_compressed if compress else np.savez)(buffer, **stored)  # type: ignore[arg-type]
-    write_atomically(path, lambda file: file.write(buffer.getbuffer()))
+    write_bytes(path, buffer.getbuffer())
 
 
 def load_arrays(
@@ -318,7 +323,7 @@ def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) ->
     check_output(path)
     contents = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
     write_json(facts_path(path), {**facts, _CHECKSUM: hashlib.sha256(contents).hexdigest()})
-    write_atomically(path, lambda file: file.write(contents))
+    write_bytes(path, contents)
 
 
 def load_weights(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:

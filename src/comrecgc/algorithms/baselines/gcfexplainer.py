@@ -35,6 +35,7 @@ from comrecgc.algorithms.checkpoint import Reached, decode_reached, encode_reach
 from comrecgc.algorithms.reinforced_walk import CountingState, FrequencyTable, draw, teleport_distribution
 from comrecgc.cover import FloatArray, nearest_of_all
 from comrecgc.graphs import EditTable, Graph, GraphBatch, KeyArray, apply_edit, batch_keys, pointers
+from comrecgc.models import mixed_keys
 from comrecgc.run import Arrays, RunContext, check_pointers, require
 from comrecgc.scoring import Neighbourhood
 
@@ -392,14 +393,12 @@ class GcfWalker(CountingWalk[GcfState]):
 
 
 def _mixed(key: int, table: EditTable) -> KeyArray:
-    """An identity of its own for each edit of the graph with this one, `[N]`: bits well mixed (the finaliser of splitmix64)."""
+    """An identity of its own for each edit of the graph with this one, `[N]`."""
     kind, first, second = (
         column.astype(np.int64).astype(np.uint64) for column in (table.kind, table.first, table.second)
     )
     bits = np.uint64(key * 0x9E3779B97F4A7C15 % 2**64) + (kind << np.uint64(48) ^ first << np.uint64(24) ^ second)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        bits = (bits ^ bits >> np.uint64(shift)) * np.uint64(factor)
-    return bits ^ bits >> np.uint64(31)
+    return mixed_keys(bits)
 
 
 def _draws(weights: Weights, count: int, rng: np.random.Generator) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from comrecgc.scoring import NeighbourhoodScorer
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.plausibility import Plausibility
+
+_Clustering = TypeVar("_Clustering", bound=RecourseClustering)
 
 _MEASURED_INPUTS = 64
 _MEASURED_EDITS = 500
@@ -259,22 +261,18 @@ def _chosen_as_published(task: VectorTask, pairs: RecoursePairs, jobs: int) -> C
     if task.algorithm.problem == "fc":
         how = task.algorithm.fc_subset
         pairs = with_counterfactuals(pairs, few_counterfactuals(pairs, how, task.random_state))
-    clustering = PublishedClustering(
-        theta=task.theta,
-        delta=task.delta,
-        num_recourses=task.num_recourses,
-        min_samples=task.algorithm.min_samples,
-        seed=task.random_state,
-        num_threads=jobs,
-    )
-    chosen = clustering.choose(pairs)
+    chosen = _clustering(PublishedClustering, task, jobs).choose(pairs)
     figures = {"published_coverage": chosen.coverage, "published_length": chosen.total_length}
     return Chosen(centres=_long_enough(task, chosen.centres), pairs=pairs, figures=figures)
 
 
 def _clustered(task: VectorTask, pairs: RecoursePairs, jobs: int) -> FloatArray:
     """Centroids of clusters."""
-    clustering = RecourseClustering(
+    return _long_enough(task, _clustering(RecourseClustering, task, jobs).centres(pairs))
+
+
+def _clustering(kind: type[_Clustering], task: VectorTask, jobs: int) -> _Clustering:
+    return kind(
         theta=task.theta,
         delta=task.delta,
         num_recourses=task.num_recourses,
@@ -282,7 +280,6 @@ def _clustered(task: VectorTask, pairs: RecoursePairs, jobs: int) -> FloatArray:
         seed=task.random_state,
         num_threads=jobs,
     )
-    return _long_enough(task, clustering.centres(pairs))
 
 
 def _long_enough(task: VectorTask, centres: FloatArray) -> FloatArray:
