@@ -15,7 +15,6 @@ from comrecgc.cover.balls import bits_within
 from comrecgc.cover.greedy import greedy_cover, incidence_of, with_zero_gains
 from comrecgc.cover.metrics import Cover, cover_of, from_bits
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
-from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, IntArray
 
 if TYPE_CHECKING:
@@ -333,8 +332,6 @@ def nearest_counterfactuals(pairs: RecoursePairs, num_counterfactuals: int | Non
 
     Of more than `T`, by default one per input as in the paper, those nearest to the most inputs stay, then those nearest to theirs.
     """
-    if num_counterfactuals is not None and num_counterfactuals < 1:
-        raise InputError(f"num_counterfactuals must be at least 1 (got {num_counterfactuals})")
     order = np.lexsort((pairs.candidates, pairs.norms, pairs.inputs))
     first = order[np.unique(pairs.inputs[order], return_index=True)[1]]  # the nearest pair of each input
     graphs, owner, counts = np.unique(pairs.candidates[first], return_inverse=True, return_counts=True)

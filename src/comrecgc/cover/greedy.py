@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.errors import InputError
-
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -64,14 +62,10 @@ def greedy_cover(
             lowest index; each key is `[sets]`.
         slack: Sets that gain at least this much less than the best, as a share, count as gaining the same.
     """
-    sets, values = checked(incidence, num_sets, weights)
+    sets, values = _canonical(incidence, weights)
     by_preference = np.arange(sets.shape[0])
     if len(tie_break):
-        keys = [np.asarray(key) for key in tie_break]
-        for key in keys:
-            if key.shape != by_preference.shape:
-                raise InputError(f"tie_break keys must be one value per set, {sets.shape[0]} (got shape {key.shape})")
-        by_preference = np.lexsort(keys[::-1])
+        by_preference = np.lexsort([np.asarray(key) for key in tie_break][::-1])
         sets = sets[by_preference]
     owners = sets.tocsc()  # the sets that have an item, item after item
     left, gains = values.copy(), sets @ values
@@ -114,24 +108,18 @@ def with_zero_gains(
     return order, np.concatenate([choice.gains, np.zeros(len(rest))]).astype(np.int64)
 
 
-def checked(incidence: Incidence, num_sets: int, weights: npt.ArrayLike | None) -> tuple[csr_array, Weights]:
+def _canonical(incidence: Incidence, weights: npt.ArrayLike | None) -> tuple[csr_array, Weights]:
     """The incidence as a CSR array without duplicate or false entries, and the weights."""
     from scipy.sparse import csr_array
 
-    if incidence.ndim != 2:
-        raise InputError(f"incidence must be one row per set (got shape {incidence.shape})")
-    if num_sets < 0:
-        raise InputError(f"num_sets must not be negative (got {num_sets})")
     sets: Any = csr_array(incidence, dtype=np.bool_)
     if not sets.has_canonical_format or not sets.data.all():
         sets = sets.copy()
         sets.sum_duplicates()
         sets.eliminate_zeros()
     values = np.ones(sets.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
-    if values.shape != (sets.shape[1],):
-        raise InputError(f"weights must be one per item, {sets.shape[1]} (got shape {values.shape})")
-    if not ((values >= 0) & np.isfinite(values)).all():
-        raise InputError(f"weights must be finite and not negative (got {values.min()}…{values.max()})")
+    assert values.shape == (sets.shape[1],)
+    assert (values >= 0).all()
     return sets, values
 
 
@@ -224,7 +212,7 @@ def exact_cover(
 
     Arguments are those of `greedy_cover`; equal sets are looked at once.
     """
-    sets, values = checked(incidence, num_sets, weights)
+    sets, values = _canonical(incidence, weights)
     rows = _distinct(sets)
     matrix, upper, objective = _program(sets[rows], values, num_sets)
     solution = solve_binary(matrix, upper, objective, num_integers=len(rows), max_nodes=max_nodes)
@@ -240,7 +228,7 @@ def lp_bound(
     """
     from scipy.optimize import linprog
 
-    sets, values = checked(incidence, num_sets, weights)
+    sets, values = _canonical(incidence, weights)
     matrix, upper, objective = _program(sets[_distinct(sets)], values, num_sets)
     if matrix.nnz > MAX_ENTRIES:
         return None

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from comrecgc.cover import vector_kernels
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
-from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
 
 BitArray = npt.NDArray[np.uint64]
@@ -62,13 +61,8 @@ def cover_of(pairs: RecoursePairs, centres: npt.ArrayLike, delta: float) -> Cove
 
     Vectors stream past in blocks: a product in single precision rules out most, double precision decides the rest.
     """
-    if not delta >= 0:
-        raise InputError(f"delta must not be negative (got {delta})")
     points = np.ascontiguousarray(centres, dtype=np.float32)
-    if points.ndim != 2 or points.shape[1] != pairs.width:
-        raise InputError(f"centres must be vectors of width {pairs.width} (got shape {points.shape})")
-    if not np.isfinite(points).all():
-        raise InputError(f"centres must be finite (got {points[~np.isfinite(points)][0]})")
+    assert points.shape == (len(points), pairs.width)
     chosen = np.full((len(points), pairs.num_inputs), -1, dtype=np.int64)
     shortest = np.full(chosen.shape, np.inf, dtype=np.float32)
     squares = np.square(points, dtype=np.float64).sum(axis=1)
@@ -123,17 +117,6 @@ class Cost:
 def coverage(cover: Cover) -> float:
     """Share of inputs covered by some recourse."""
     return _share(cover.first >= 0)
-
-
-def coverage_curve(cover: Cover, num_recourses: int | None = None) -> npt.NDArray[np.float64]:
-    """Share of inputs covered by the first 1, 2, … recourses; never falls, and stays level beyond the recourses there are."""
-    length = len(cover) if num_recourses is None else num_recourses
-    if length < 0:
-        raise InputError(f"num_recourses must not be negative (got {length})")
-    covered = np.zeros(length, dtype=np.float64)
-    gains = cover.gains[:length]
-    covered[: len(gains)] = gains
-    return np.cumsum(covered) / max(1, cover.num_inputs)
 
 
 def lengths(cover: Cover) -> npt.NDArray[np.float64]:

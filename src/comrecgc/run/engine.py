@@ -56,10 +56,6 @@ class LocalEngine:
 
     jobs: int = 1  # how many
 
-    def __post_init__(self) -> None:
-        if self.jobs < 1:
-            raise InputError(f"jobs must be at least 1 (got {self.jobs})")
-
     def map(
         self,
         function: Callable[[Shared, Block], Result],
@@ -71,7 +67,9 @@ class LocalEngine:
         """Results in the order of blocks."""
         if not processes:
             with ThreadPoolExecutor(self.jobs) as pool:
-                yield from in_order(lambda block: pool.submit(function, shared, block), blocks, self.jobs + 1, _result)
+                yield from in_order(
+                    lambda block: pool.submit(function, shared, block), blocks, self.jobs + 1, Future.result
+                )
             return
         jobs = min(self.jobs, len(blocks)) if isinstance(blocks, Sized) else self.jobs
         if jobs > 1:
@@ -88,13 +86,9 @@ def _in_processes(
 
     pool = ProcessPoolExecutor(jobs, initializer=use_one_thread)
     try:
-        yield from in_order(lambda block: pool.submit(function, shared, block), blocks, jobs + 1, _result)
+        yield from in_order(lambda block: pool.submit(function, shared, block), blocks, jobs + 1, Future.result)
     finally:
         pool.shutdown(kill_workers=True)
-
-
-def _result(future: Future[Result]) -> Result:
-    return future.result()
 
 
 Task = TypeVar("Task")

@@ -115,9 +115,6 @@ class NeighbourhoodScorer:
         fast: bool = True,
     ) -> None:
         num_threads = torch.get_num_threads() if num_threads is None else num_threads
-        for name, value in (("num_labels", num_labels), ("max_nodes", max_nodes), ("num_threads", num_threads)):
-            if value < 1:
-                raise InputError(f"{name} must be at least 1 (got {value})")
         models: dict[str, object] = {"classifier": classifier, "embedder": embedder}
         for name, model in models.items():
             known = getattr(model, "num_labels", num_labels)
@@ -150,10 +147,6 @@ class NeighbourhoodScorer:
         At most `sample` edits of each are looked at, drawn uniformly by `rng` without replacement. `limits` are constraints of single graphs,
         besides that of all.
         """
-        if sample is not None and sample < 1:
-            raise InputError(f"sample must be at least 1 (got {sample})")
-        if sample is not None and rng is None:
-            raise InputError("sample needs rng, the source of its draws (got None)")
         own = [None] * len(graphs) if limits is None else limits
         tables = [self._edits(graph, limit, sample, rng) for graph, limit in zip(graphs, own, strict=True)]
         neighbourhoods = self._identify(graphs, tables)
@@ -204,13 +197,11 @@ class NeighbourhoodScorer:
     def _complete_generic(self, known: Neighbourhood, *, probability: bool, embedding: bool) -> Neighbourhood:
         """What is still missing, by showing flat batches to the models."""
         if probability and known.probability is None:
-            if self.classifier is None:
-                raise InputError("Probabilities need a classifier (got None)")
+            assert self.classifier is not None
             scores = _score_batches(self.classifier.accept_probability, known.graph, known.table, self.max_nodes)
             known = replace(known, probability=scores)
         if embedding and known.embedding is None:
-            if self.embedder is None:
-                raise InputError("Embeddings need an embedder (got None)")
+            assert self.embedder is not None
             scores = _score_batches(self.embedder.embed, known.graph, known.table, self.max_nodes)
             known = replace(known, embedding=scores)
         return known
@@ -221,8 +212,9 @@ class NeighbourhoodScorer:
         table = allowed_edits(graph, self.num_labels, self.constraint)
         if limit is not None:
             table = table.select(limit.allowed(graph, table))
-        if sample is None or rng is None or len(table) <= sample:
+        if sample is None or len(table) <= sample:
             return table
+        assert rng is not None
         return table.select(np.sort(rng.choice(len(table), size=sample, replace=False)))
 
     def _identify(self, graphs: Sequence[Graph], tables: Sequence[EditTable]) -> list[Neighbourhood]:

@@ -11,7 +11,7 @@ import numpy as np
 from comrecgc.algorithms.base import SEARCH_MARGIN, VectorAlgorithm, VectorTask, inside
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.vectors.search import DirectedSearch
-from comrecgc.algorithms.vectors.state import SearchProgress, SearchState
+from comrecgc.algorithms.vectors.state import SearchState
 from comrecgc.cover import (
     BallCover,
     FloatArray,
@@ -27,7 +27,7 @@ from comrecgc.cover import (
 )
 from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, apply_path, simplify_path
 from comrecgc.models import Embedder, edit_path, map_nodes
-from comrecgc.run import Progress, RunContext
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def search_candidates(
         rejects.graphs,
         seed=task.random_state,
         deadline=context.clock.search_deadline(len(rejects)),
-        progress=_reporter(context.report),
+        progress=context.report,
         checkpoint=None if context.folder is None else context.folder / "search.npz",
         resume=context.resume,
     )
@@ -170,19 +170,6 @@ def pair_candidates(
         return shorter_path(inputs[index], edits) if start == index else mapped_path(inputs[index], graph.fresh())
 
     return Candidates(pairs=pairs, graph=lambda candidate: graphs[candidate], path=path)
-
-
-def _reporter(progress: Progress | None) -> Callable[[SearchProgress], None] | None:
-    """Reports the progress of a search as that of a stage."""
-    if progress is None:
-        return None
-
-    def report(done: SearchProgress) -> None:
-        name = "sweep" if done.round == 0 else f"round {done.round}"
-        word = f"{done.num_found} counterfactuals"
-        progress(name, done.done, done.total, word if done.round == 0 else f"{done.coverage:.1%} covered, {word}")
-
-    return report
 
 
 def shorter_path(graph: Graph, path: EditPath) -> EditPath:

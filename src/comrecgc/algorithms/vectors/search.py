@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from comrecgc.algorithms.vectors.state import (
     SEARCH_KINDS,
     InputState,
     ReachedGraphs,
-    SearchProgress,
     SearchState,
     Task,
     decode_search,
@@ -25,6 +24,7 @@ from comrecgc.algorithms.vectors.state import (
 from comrecgc.cover import BallCover, FloatArray, covered_inputs
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, KeyArray, apply_path, graph_key
+from comrecgc.run import Progress
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
 
 _TIGHTER = 1 - 1e-5  # limits a little inside θ and Δ, so that rounding never decides a claim
@@ -65,7 +65,7 @@ class DirectedSearch:
         *,
         seed: int = 0,
         deadline: float | None = None,
-        progress: Callable[[SearchProgress], None] | None = None,
+        progress: Progress | None = None,
         checkpoint: Path | None = None,
         resume: bool = False,
     ) -> SearchState:
@@ -83,7 +83,7 @@ class DirectedSearch:
         while not state.ended:
             before, state = state, searcher.step(state)
             if progress is not None:
-                progress(state.progress)
+                progress(*state.progress)
             if state.ended or kept.is_due:
                 latest = before if state.ended and not state.complete else state
                 kept.save(lambda latest=latest: encode_search(latest))  # type: ignore[misc]

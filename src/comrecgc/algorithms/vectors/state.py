@@ -105,17 +105,6 @@ class InputState:
         return recourse_vectors(self.embedding, self.graph.size, embeddings, sizes)
 
 
-@dataclass(frozen=True)
-class SearchProgress:
-    """How far a search has come."""
-
-    round: int  # 0 for the sweep, then 1, 2, …
-    done: int  # inputs looked at in this round
-    total: int  # inputs to look at in this round
-    coverage: float  # share of the inputs that the centres chosen last cover
-    num_found: int  # counterfactuals held
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     """One input to work on in a round."""
@@ -140,9 +129,12 @@ class SearchState:
     complete: bool = False  # whether it converged; False while it runs, and when time was up
 
     @property
-    def progress(self) -> SearchProgress:
-        coverage = self.curve[-1] if self.curve else 0.0
-        return SearchProgress(len(self.curve), self.done, len(self.plan), coverage, self.num_found)
+    def progress(self) -> tuple[str, int, int, str]:
+        """How far it has come, as `Progress` takes it: stage, inputs done in it and in all, and a word on what was found."""
+        word = f"{self.num_found} counterfactuals"
+        if not self.curve:
+            return "sweep", self.done, len(self.plan), word
+        return f"round {len(self.curve)}", self.done, len(self.plan), f"{self.curve[-1]:.1%} covered, {word}"
 
     def vectors(self) -> tuple[FloatArray, LongArray]:
         """Recourse vectors of all counterfactuals found, `[n, d]`, and the input of each, `[n]`."""
