@@ -7,8 +7,8 @@ once, and the check, the docstring, the command line and the stored parameters f
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
@@ -289,6 +289,9 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
+_HOLDS = {"least": operator.ge, "most": operator.le, "above": operator.gt, "below": operator.lt}
+
+
 def _checked(known: Field[Any], value: Any) -> Any:
     """The value of a field, checked; several texts become a tuple."""
     kind, choices = str(known.type), known.metadata["choices"]
@@ -310,24 +313,12 @@ def _checked(known: Field[Any], value: Any) -> Any:
         return bool(value)
     if kind.startswith("int") and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
         raise InputError(f"{known.name} must be an integer{_limits(known)} (got {value!r})")
-    if not _is_number(value) or not all(holds(value) for holds in _bounds(known)):
+    limits = [(_HOLDS[name], limit) for name, limit in known.metadata["limits"].items() if limit is not None]
+    if not _is_number(value) or not math.isfinite(value) or not all(holds(value, limit) for holds, limit in limits):
         raise InputError(
             f"{known.name} must be {'an integer' if kind.startswith('int') else 'a number'}{_limits(known)} (got {value!r})"
         )
     return value
-
-
-def _bounds(known: Field[Any]) -> Iterator[Any]:
-    limits = known.metadata["limits"]
-    yield math.isfinite
-    if limits["least"] is not None:
-        yield lambda value: value >= limits["least"]
-    if limits["most"] is not None:
-        yield lambda value: value <= limits["most"]
-    if limits["above"] is not None:
-        yield lambda value: value > limits["above"]
-    if limits["below"] is not None:
-        yield lambda value: value < limits["below"]
 
 
 def _limits(known: Field[Any]) -> str:

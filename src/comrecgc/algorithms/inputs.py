@@ -136,7 +136,9 @@ def as_dataset(
     if values is not None and target is not None and target in values:
         classes: list[int] | None = [int(value == target) for value in values]
     else:
-        classes = None if values is not None and _are_two(values) else [0] * len(listed)
+        classes = (
+            None if values is not None and (len(set(values)) == 2 or set(values) <= {0.0, 1.0}) else [0] * len(listed)
+        )
         target = None
     known = classes is None or target is not None
     read = from_pyg(listed, name=name, classes=classes, label_names=names, like=like)
@@ -149,12 +151,6 @@ def _classes_of(graphs: list[Any]) -> list[float] | None:
         return [float(graph.y) for graph in graphs]
     except (AttributeError, TypeError, ValueError, RuntimeError):
         return None
-
-
-def _are_two(values: Iterable[float]) -> bool:
-    """Whether the values are of two kinds, or 0 and 1."""
-    distinct = set(values)
-    return len(distinct) == 2 or distinct <= {0.0, 1.0}
 
 
 def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:

@@ -16,7 +16,18 @@ from comrecgc.algorithms.measured import calibrated
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, ball_cover
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, rung_shares
+from comrecgc.graphs import (
+    AllOf,
+    BoolArray,
+    ChangedGraphs,
+    Constraint,
+    Graph,
+    GraphBatch,
+    Ladder,
+    Rung,
+    batched,
+    rung_shares,
+)
 from comrecgc.models import (
     Classifier,
     Jury,
@@ -32,8 +43,6 @@ from comrecgc.models import (
 from comrecgc.molecules import Valence
 from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
-
-_GRAPHS_AT_ONCE = 4096
 
 _PANEL_SHARE = 0.25  # of the time that is left may go into training a panel
 
@@ -78,9 +87,8 @@ class Plausibility:
         if panel is None:
             raise InputError(f"changes='confirmed' needs a panel. {self.why_no_panel}")
         used, place = np.unique(candidates.pairs.candidates, return_inverse=True)
-        parts = [used[start : start + _GRAPHS_AT_ONCE].tolist() for start in range(0, len(used), _GRAPHS_AT_ONCE)]
         nobody = np.zeros((len(panel), 0), bool)
-        after = [panel.accepts(GraphBatch.from_graphs(map(candidates.graph, part))) for part in parts]
+        after = [panel.accepts(batch) for batch in batched(map(candidates.graph, used.tolist()))]
         before = panel.accepts(GraphBatch.from_graphs(inputs))
         confirmed = panel.confirmed(
             before[:, candidates.pairs.inputs], np.concatenate([nobody, *after], axis=1)[:, place]

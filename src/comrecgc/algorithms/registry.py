@@ -48,15 +48,12 @@ def algorithm_of(name: str, options: Mapping[str, Any] | None = None) -> Algorit
     known = [each.name for each in fields(made)]
     for option in options or {}:
         if option not in known:
-            raise InputError(f"Options of {name} are {', '.join(known)} (got {option!r}{_owner_of(option)})")
+            owners = owners_of(option)
+            hint = f", an option of {', '.join(owners)}" if owners else ""
+            raise InputError(f"Options of {name} are {', '.join(known)} (got {option!r}{hint})")
     return made(**(options or {}))
 
 
 def owners_of(option: str) -> list[str]:
     """Names of the algorithms that have an option."""
     return [name for name, made in ALGORITHMS.items() if option in {each.name for each in fields(made)}]
-
-
-def _owner_of(option: str) -> str:
-    owners = owners_of(option)
-    return f", an option of {', '.join(owners)}" if owners else ""

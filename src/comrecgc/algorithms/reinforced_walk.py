@@ -35,11 +35,9 @@ State = TypeVar("State", bound=WalkState)
 
 
 class ReinforcedWalk(ABC, Generic[State]):
-    """A walk bound to its inputs and models: the step rules, and how a state is stored.
+    """A walk of `M` steps bound to its inputs and models: the step rules, and how a state is stored.
 
-    Args:
-        num_steps: `M`.
-        teleport: `τ`, the probability that a step sends the heads back to inputs.
+    With probability `τ` a step sends the heads back to inputs.
     """
 
     kinds: ClassVar[Mapping[str, str]] = {}
@@ -133,9 +131,6 @@ class FrequencyTable:
 
     A graph enters with frequency 2; later visits count only if it is accepted. An entry that rises changes places with the first lower
     one. A full table drops its last entry for a new graph, which starts one above that entry.
-
-    Args:
-        capacity: Entries the table may hold.
     """
 
     def __init__(self, capacity: int) -> None:

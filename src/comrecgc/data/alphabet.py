@@ -102,17 +102,13 @@ class Alphabet:
         if not len(numbers):
             if is_one_hot(table[:, kinds]):
                 return cls.of(table, kinds.tolist(), None, what)
-            return cls._of_rows(table, kinds)
+            _, rows = distinct_rows(table[:, kinds])
+            return cls(columns=kinds, rows=rows, names=tuple(row_names(rows, kinds)))
         if clusters is None and len(kinds) and (table[:, kinds] != table[0, kinds]).any():
             note = f"Labels are read from column{_columns(kinds)} of {what}; nodes keep column{_columns(numbers)} as they are, but rules do not speak of them."
             found = cls.of(table, kinds.tolist(), None, what)
             return cls(columns=found.columns, rows=found.rows, names=found.names, notes=(note,))
         return cls._of_clusters(table, kinds, numbers, clusters, what)
-
-    @classmethod
-    def _of_rows(cls, table: FloatArray, columns: LongArray) -> Alphabet:
-        _, rows = distinct_rows(table[:, columns])
-        return cls(columns=columns, rows=rows, names=tuple(row_names(rows, columns)))
 
     @classmethod
     def _of_clusters(
@@ -200,11 +196,11 @@ def distinct_rows(rows: FloatArray) -> tuple[IntArray, FloatArray]:
     return rank[index.reshape(-1)], distinct[order]
 
 
-def row_names(rows: FloatArray, columns: npt.NDArray[Any] | None = None, single: str = "node") -> list[str]:
+def row_names(rows: FloatArray, columns: npt.NDArray[Any] | None = None) -> list[str]:
     """Names of distinct rows: the numbers that tell them apart, with as few digits as keep them distinct; `columns` are their numbers."""
     columns = np.arange(rows.shape[1]) if columns is None else columns
     if len(rows) == 1 and rows.shape[1] > 1:
-        return [single]
+        return ["node"]
     is_wide = rows.shape[1] > _NAMED_COLUMNS
     if is_wide:
         varying = (rows != rows[0]).any(axis=0)

@@ -101,7 +101,9 @@ def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table]:
     if is_large:
         yield from blocks
     else:
-        yield _concatenate(list(blocks))
+        whole = list(blocks)
+        rows, lines = ([one for block in whole for one in getattr(block, name)] for name in ("rows", "lines"))
+        yield replace(whole[0], rows=rows, lines=lines)
 
 
 def _text_blocks(path: Path, is_smiles: Callable[[str], bool], *, is_large: bool) -> Iterator[Table]:
@@ -112,12 +114,6 @@ def _text_blocks(path: Path, is_smiles: Callable[[str], bool], *, is_large: bool
         return
     with _reading_text(path), path.open(encoding="utf-8-sig", newline=None if is_smi else "") as file:
         yield from _blocks(path, _blank_rows(file) if is_smi else _csv_rows(path, file), is_smiles)
-
-
-def _concatenate(blocks: Sequence[Table]) -> Table:
-    """Blocks as one table."""
-    lines = [line for block in blocks for line in block.lines]
-    return replace(blocks[0], rows=[row for block in blocks for row in block.rows], lines=lines)
 
 
 def _blocks(path: Path, rows: Iterator[tuple[list[str], int]], is_smiles: Callable[[str], bool]) -> Iterator[Table]:
@@ -144,7 +140,7 @@ def _is_row(first: Sequence[str], rows: Sequence[Sequence[str]], is_smiles: Call
 def _csv_rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
     remaining = iter(lines)
     head = list(_up_to_text(remaining))
-    reader = csv.reader(chain(head, remaining), delimiter=_delimiter(head[-1] if head else ""), strict=True)
+    reader = csv.reader(chain(head, remaining), delimiter=max(",;\t", key="".join(head[-1:]).count), strict=True)
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
@@ -263,10 +259,6 @@ def _gunzip(path: Path) -> bytes:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path} must be a file that gzip can unpack (got {str(error)[:80]})") from error
     return bytes(contents)
-
-
-def _delimiter(line: str) -> str:
-    return max(",;\t", key=line.count)
 
 
 def _check_header(path: Path, cells: list[str]) -> list[str]:

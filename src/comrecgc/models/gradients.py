@@ -59,12 +59,7 @@ class StateBatch:
 
 
 class ColouredGraphs:
-    """A set of graphs coloured once, from which any selection is a `StateBatch` in a few microseconds a graph.
-
-    Args:
-        batch: The graphs.
-        num_rounds: How many rounds to colour.
-    """
+    """A set of graphs coloured once, from which any selection is a `StateBatch` in a few microseconds a graph."""
 
     def __init__(self, batch: GraphBatch, num_rounds: int) -> None:
         self._labels = batch.labels.astype(np.int64)
@@ -121,15 +116,9 @@ def loss_of(logits: Float32Array, targets: Targets, grad: Float32Array) -> float
 
 
 class Backprop:
-    """The loss of one model. From here on the model's parameters are views of one flat vector.
+    """The loss of one model, on the CPU. From here on the model's parameters are views of one flat vector.
 
-    Args:
-        model: A classifier on the CPU.
-        max_degree: Largest degree in the data.
-
-    Attributes:
-        parameters: All parameters, `[P]`; change it in place to change the model.
-        gradient: Gradient of the last loss, `[P]`.
+    `parameters [P]` changes the model when it is changed in place; `gradient [P]` is that of the last loss.
     """
 
     def __init__(self, model: GraphClassifier, max_degree: int) -> None:

@@ -35,8 +35,7 @@ from comrecgc.run import (
     check_output,
     facts_path,
     load_checked,
-    load_state,
-    load_weights,
+    load_model,
     one_thread,
     only_writer_of,
     save_weights,
@@ -195,10 +194,7 @@ def load_embedder(path: str | Path, *, label_names: Sequence[str] | None = None)
         label_names: Names of the data's node labels; an embedder for another alphabet is refused.
     """
     path = Path(path)
-    if path.suffix == ".safetensors":
-        state, facts = load_weights(path, kind=KIND)
-    else:
-        state, facts = load_state(path), {}
+    state, facts = load_model(path, kind=KIND)
     state = {name.removeprefix("embed_model."): tensor for name, tensor in state.items()}
     sizes = _sizes(state, path)
     model = load_checked(lambda: Greed(**sizes), state, path, "GREED embedder")

@@ -27,7 +27,7 @@ from torch.nn import BatchNorm1d, Linear, ModuleList, Parameter, ReLU, Sequentia
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, group_neighbours
 from comrecgc.models.classifier import CHUNK_NODES, FloatArray, check_labels
-from comrecgc.run import check_alphabet, facts_path, load_checked, load_state, load_weights, save_weights
+from comrecgc.run import check_alphabet, facts_path, load_checked, load_model, save_weights
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -427,10 +427,7 @@ def load_classifier(path: str | Path, *, label_names: Sequence[str] | None = Non
         label_names: Names of the data's node labels; a classifier for another alphabet is refused.
     """
     path = Path(path)
-    if path.suffix == ".safetensors":
-        state, facts = load_weights(path, kind=KIND)
-    else:
-        state, facts = load_state(path), {}
+    state, facts = load_model(path, kind=KIND)
     architecture, hidden, width = _sizes(state, path)
     features = _features(facts, width, path)
     model = load_checked(

@@ -34,10 +34,6 @@ class Best:
     accuracy: float
     loss: float
 
-    def beaten_by(self, accuracy: float, loss: float) -> bool:
-        """Whether an epoch with these figures is better."""
-        return (accuracy, -loss) > (self.accuracy, -self.loss)
-
 
 class Run:
     """Adam on mini-batches of the training graphs, with the best validation epoch kept.
@@ -83,7 +79,7 @@ class Run:
             training_kernels.adam(parameters, gradient, self._first, self._second, self.step, learning_rate)
         self.epoch += 1
         accuracy, validation_loss = self._validate()
-        if self.best.beaten_by(accuracy, validation_loss):
+        if (accuracy, -validation_loss) > (self.best.accuracy, -self.best.loss):
             self.best = Best(epoch=self.epoch, accuracy=accuracy, loss=validation_loss)
             self._best_state = self._state()
         return loss / len(train), accuracy

@@ -13,7 +13,7 @@ from comrecgc.run.files import (
     facts_path,
     load_arrays,
     load_checked,
-    load_state,
+    load_model,
     load_weights,
     only_writer_in,
     only_writer_of,

@@ -123,11 +123,9 @@ class RunContext:
 
 
 class Clock:
-    """Times the stages of a run and says when each must stop, so that every stage has some of the budget.
+    """Times the stages of a run and says when each must stop, so that every stage has some of the budget of seconds.
 
-    Args:
-        budget: Seconds for all stages together; None for no limit.
-        started: When the budget began, as `time.monotonic()` counts; None for now.
+    It began when `started` says, as `time.monotonic()` counts, or begins now.
     """
 
     def __init__(self, budget: float | None = None, started: float | None = None) -> None:

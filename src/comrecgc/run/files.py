@@ -343,6 +343,11 @@ def load_weights(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str,
         raise InputError(f"{path} is damaged or not a safetensors file ({error})".splitlines()[0]) from error
 
 
+def load_model(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Weights and facts of a model from a `.safetensors` file; a plain state dict has no facts."""
+    return load_weights(path, kind=kind) if path.suffix == ".safetensors" else (load_state(path), {})
+
+
 def load_state(path: Path) -> dict[str, Tensor]:
     """A plain PyTorch state dict (`.pt`, `.pth`), loaded onto the CPU without unpickling code."""
     import torch

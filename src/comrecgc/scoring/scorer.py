@@ -89,17 +89,10 @@ class NeighbourhoodScorer:
 
     On a CPU the package's own classifiers and GREED take the fast path, which is exact; its results depend neither on
     what else is scored in the same call nor on the number of threads. Every other model takes the generic path. Weights
-    are read when the scorer is made.
+    are read when the scorer is made, and torch models are moved to the device.
 
-    Args:
-        classifier: Gives the probability of accept; None if only embeddings will be asked for.
-        embedder: Gives the embedding; None if only probabilities will be asked for.
-        num_labels: Size of the label alphabet.
-        constraint: Which edits are allowed; None allows all.
-        device: Where torch models run; they are moved there.
-        max_nodes: Nodes of edited graphs that each thread holds at once, which bounds memory.
-        num_threads: Threads of the fast path; by default as many as torch uses.
-        fast: Whether to take the fast path where there is one.
+    A model that will not be asked may be None. `max_nodes` of edited graphs are held at once, which bounds memory; the fast path has
+    as many threads as torch, unless said otherwise.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.reinforced_walk import CountingState, ReinforcedWalk
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
 from comrecgc.errors import InputError
-from comrecgc.graphs import EditPath, Graph, GraphBatch, apply_path, path_arrays, read_paths
+from comrecgc.graphs import EditPath, Graph, apply_path, batched, path_arrays, read_paths
 from comrecgc.models import Classifier, Embedder
 from comrecgc.run import Arrays, RunContext, require
 from comrecgc.scoring import NeighbourhoodScorer
@@ -82,19 +82,15 @@ class Counterfactuals:
         return len(self.found)
 
 
-def accepted_graphs(subject: Subject, graphs: Sequence[Graph], *, at_once: int = 4096) -> npt.NDArray[np.float64]:
+def accepted_graphs(subject: Subject, graphs: Sequence[Graph]) -> npt.NDArray[np.float64]:
     """Probability of accept of each graph in a plain pass, `[n]`."""
-    parts = [graphs[start : start + at_once] for start in range(0, len(graphs), at_once)]
-    parts_scored = [subject.classifier.accept_probability(GraphBatch.from_graphs(part)) for part in parts]
-    return np.concatenate([np.zeros(0), *(np.asarray(rows, dtype=np.float64) for rows in parts_scored)])
+    rows = [np.asarray(subject.classifier.accept_probability(batch), np.float64) for batch in batched(graphs)]
+    return np.concatenate([np.zeros(0), *rows])
 
 
-def embedded(
-    subject: Subject, graphs: Sequence[Graph], *, at_once: int = 4096
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+def embedded(subject: Subject, graphs: Sequence[Graph]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
     """`z`, `[n, d]`, and `|G|`, `[n]`, of some graphs, at least one, in plain passes."""
-    parts = [graphs[start : start + at_once] for start in range(0, len(graphs), at_once)]
-    rows = [np.asarray(subject.embedder.embed(GraphBatch.from_graphs(part)), dtype=np.float32) for part in parts]
+    rows = [np.asarray(subject.embedder.embed(batch), dtype=np.float32) for batch in batched(graphs)]
     return np.concatenate(rows), np.array([graph.size for graph in graphs], dtype=np.int32)
 
 

@@ -108,11 +108,7 @@ class Visited(Reached):
 
 
 class Hood:
-    """The neighbours of a graph, and what the scored ones cover.
-
-    Args:
-        hood: The neighbours, with probabilities.
-    """
+    """The neighbours of a graph, with probabilities, and what the scored ones cover."""
 
     def __init__(self, hood: Neighbourhood) -> None:
         assert hood.probability is not None
@@ -144,13 +140,7 @@ class GcfState(CountingState):
 
 
 class GcfWalker(CountingWalk[GcfState]):
-    """GCFExplainer's walk bound to its inputs and models.
-
-    Args:
-        walk: The parameters.
-        subject: The models and the graphs.
-        seed: Of the draws from large neighbourhoods.
-    """
+    """GCFExplainer's walk bound to its inputs and models; the seed is of the draws from large neighbourhoods."""
 
     kinds: ClassVar = {
         "current": "u0",

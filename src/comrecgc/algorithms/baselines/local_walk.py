@@ -58,13 +58,7 @@ class LocalState(WalkState):
 
 
 class LocalWalker(ReinforcedWalk[LocalState]):
-    """A walk around one input; it is short, and never stored.
-
-    Args:
-        walk: The parameters.
-        subject: The models and the graphs.
-        place: The input.
-    """
+    """A walk around one input; it is short, and never stored."""
 
     def __init__(self, walk: LocalWalk, subject: Subject, place: int) -> None:
         super().__init__(max(1, walk.num_steps // len(subject.inputs)), walk.teleport)

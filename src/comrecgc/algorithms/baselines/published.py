@@ -110,14 +110,7 @@ class PublishedState(CountingState):
 
 
 class PublishedWalker(CountingWalk[PublishedState]):
-    """A published walk bound to its inputs and models.
-
-    Args:
-        walk: The parameters.
-        subject: The models and the graphs.
-        seed: Of the draws from large neighbourhoods.
-        memory: Keeps the scores of edits; None for one of its own.
-    """
+    """A published walk bound to its inputs and models; the seed is of the draws from large neighbourhoods."""
 
     kinds: ClassVar = {
         "starts": "i1", "heads": "i1", "keys": "u1", "frequencies": "i1", "inputs": "i1", "edits": "i1", "accepted": "i1",

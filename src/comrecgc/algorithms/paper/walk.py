@@ -61,13 +61,7 @@ class MultiHeadWalk:
 
 
 class Walker(ReinforcedWalk[MultiHeadState]):
-    """The multi-head walk bound to its inputs and models.
-
-    Args:
-        walk: The parameters.
-        scorer: Scores graphs and their neighbourhoods.
-        inputs: The rejected graphs.
-    """
+    """The multi-head walk bound to its inputs and models."""
 
     kinds: ClassVar = {
         "starts": "i1",

@@ -25,7 +25,7 @@ from comrecgc.cover import (
     pairs_within,
     with_counterfactuals,
 )
-from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, apply_path, simplify_path
+from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path, batched, simplify_path
 from comrecgc.models import Embedder, edit_path, map_nodes
 from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
@@ -37,7 +37,6 @@ _Clustering = TypeVar("_Clustering", bound=RecourseClustering)
 
 _MEASURED_INPUTS = 64
 _MEASURED_EDITS = 500
-_AT_ONCE = 4096  # graphs embedded together
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -155,12 +154,10 @@ def pair_candidates(
         own_only: Pair an input only with what was made from it, which alone is known to stand on the rung that is asked for.
     """
     inputs, graphs = rejects.graphs, [graph for graph, _, _ in found]
-    ends = [rejects.scores.embedding[:0]]
-    for start in range(0, len(graphs), _AT_ONCE):
-        rows = embedder.embed(GraphBatch.from_graphs(graphs[start : start + _AT_ONCE]))
-        ends.append(np.asarray(rows, dtype=np.float32))
+    rows = (np.asarray(embedder.embed(batch), dtype=np.float32) for batch in batched(graphs))
+    ends = np.concatenate([rejects.scores.embedding[:0], *rows])
     sizes = np.array([graph.size for graph in graphs], dtype=np.int32)
-    pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, np.concatenate(ends), sizes, theta)
+    pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, ends, sizes, theta)
     if own_only:
         starts = np.array([-1 if start is None else start for _, start, _ in found], dtype=np.int64)
         pairs = pairs.subset(starts[pairs.candidates] == pairs.inputs)

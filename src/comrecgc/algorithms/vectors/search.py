@@ -97,13 +97,7 @@ class DirectedSearch:
 
 
 class Searcher:
-    """Takes a search from step to step.
-
-    Args:
-        config: The search.
-        scorer: Scores neighbourhoods.
-        deadline: When to stop, as `time.monotonic()` counts.
-    """
+    """Takes a search from step to step, until the deadline (`time.monotonic()`)."""
 
     def __init__(self, config: DirectedSearch, scorer: NeighbourhoodScorer, deadline: float | None = None) -> None:
         if scorer.embedder is None or scorer.classifier is None:
