@@ -15,7 +15,7 @@ import torch
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, GraphBatch, allowed_edits, apply_edit, edited_batch, graph_key
-from comrecgc.graphs.constraints import AllowKinds, KeepConnected
+from comrecgc.graphs.edits import AllowKinds, KeepConnected
 from comrecgc.models import as_embedder
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
 from tests.graphs.strategies import random_graph

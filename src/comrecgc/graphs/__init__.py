@@ -13,21 +13,19 @@ from comrecgc.graphs.batch import (
     group_neighbours,
     pointers,
 )
-from comrecgc.graphs.constraints import (
+from comrecgc.graphs.edits import (
     AllOf,
     AllowKinds,
-    Constraint,
-    FreezeNodes,
-    KeepConnected,
-    StayNear,
-    allowed_edits,
-)
-from comrecgc.graphs.edits import (
     Change,
+    Constraint,
     Edit,
     EditKind,
     EditPath,
     EditTable,
+    FreezeNodes,
+    KeepConnected,
+    StayNear,
+    allowed_edits,
     apply_edit,
     apply_path,
     apply_paths,

@@ -24,8 +24,7 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 from comrecgc.graphs import graph_kernels
 from comrecgc.graphs.batch import GraphBatch, KeyArray, LongArray
-from comrecgc.graphs.constraints import Constraint, KeepConnected
-from comrecgc.graphs.edits import EditKind, EditTable, edited_batch
+from comrecgc.graphs.edits import Constraint, EditKind, EditTable, KeepConnected, edited_batch
 from comrecgc.graphs.graph import BoolArray, Graph, IntArray
 
 # Familiar surroundings of a node: those that occur often enough in the data.

@@ -70,12 +70,7 @@ class GraphTensors:
 
     def neighbour_sum(self, x: Tensor) -> Tensor:
         """Sum of `x` over the neighbours of each node, `[N, width]`; zero where there are none."""
-        given = (x, self.neighbours, self.neighbour_ptr)
-        result: Tensor
-        if self.weights is None:
-            result = _NeighbourSum.apply(*given)  # type: ignore[no-untyped-call]
-        else:
-            result = _WeightedNeighbourSum.apply(*given, self.weights)  # type: ignore[no-untyped-call]
+        result: Tensor = _NeighbourSum.apply(x, self.neighbours, self.neighbour_ptr, self.weights)  # type: ignore[no-untyped-call]
         return result
 
     def graph_sum(self, x: Tensor) -> Tensor:
@@ -86,18 +81,7 @@ class GraphTensors:
 
 class _NeighbourSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, neighbours: Tensor, ptr: Tensor) -> Tensor:
-        ctx.save_for_backward(neighbours, ptr)
-        return _bag_sum(x, neighbours, ptr)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return _bag_sum(gradient.contiguous(), *ctx.saved_tensors), None, None
-
-
-class _WeightedNeighbourSum(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, neighbours: Tensor, ptr: Tensor, weights: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, neighbours: Tensor, ptr: Tensor, weights: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, neighbours, ptr, weights)
         return _bag_sum(x, neighbours, ptr, weights)
 

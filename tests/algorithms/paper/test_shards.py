@@ -17,7 +17,7 @@ from comrecgc.algorithms.checkpoint import Checkpoint, Reached
 from comrecgc.algorithms.paper.algorithm import ShardedWalk, _open_board, _progress_shown
 from comrecgc.algorithms.paper.walk import MultiHeadState, MultiHeadWalk, Walker, merge_candidates
 from comrecgc.errors import InputError
-from comrecgc.graphs.constraints import AllowKinds
+from comrecgc.graphs.edits import AllowKinds
 from tests.algorithms.paper.killable import SCORER_INPUTS, listed, small_scorer
 
 WALK = MultiHeadWalk(num_heads=2, num_steps=40, teleport=0.1)

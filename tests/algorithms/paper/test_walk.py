@@ -27,7 +27,7 @@ from comrecgc.graphs import (
     graph_key,
     to_networkx,
 )
-from comrecgc.graphs.constraints import AllowKinds, FreezeNodes
+from comrecgc.graphs.edits import AllowKinds, FreezeNodes
 from comrecgc.models import as_classifier, as_embedder
 from comrecgc.molecules import Valence
 from comrecgc.scoring import NeighbourhoodScorer

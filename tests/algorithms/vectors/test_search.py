@@ -39,7 +39,7 @@ from comrecgc.graphs import (
     graph_key,
     to_networkx,
 )
-from comrecgc.graphs.constraints import AllowKinds, FreezeNodes, KeepConnected
+from comrecgc.graphs.edits import AllowKinds, FreezeNodes, KeepConnected
 from comrecgc.scoring import NeighbourhoodScorer
 from tests.algorithms.paper import literal
 from tests.algorithms.vectors.models import (
