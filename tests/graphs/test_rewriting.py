@@ -163,6 +163,15 @@ def _elements(graph: Graph) -> tuple[dict[int, int], dict[tuple[int, ...], int]]
 
 
 @given(st.data(), st.booleans())
+def test_within_leaves_the_places_inside(data: st.DataObject, edge_labels: bool) -> None:
+    graph = data.draw(graphs(max_nodes=5, edge_labels=edge_labels))
+    rule = data.draw(rules(graph))
+    within = frozenset(data.draw(st.sets(st.integers(0, graph.num_nodes - 1))))
+    sites = find_sites(rule, NeighbourIndex(graph), within)
+    assert set(sites) == {site for site in brute_force_sites(rule, to_networkx(graph)) if set(site) <= within}
+
+
+@given(st.data(), st.booleans())
 def test_distinct_places_lose_no_result(data: st.DataObject, edge_labels: bool) -> None:
     graph = data.draw(graphs(max_nodes=6, edge_labels=edge_labels))
     rule = data.draw(rules(graph))

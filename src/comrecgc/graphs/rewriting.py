@@ -283,16 +283,29 @@ def has_complete_matching(options: Mapping[int, Sequence[int]]) -> bool:
     return all(match(key, set()) for key in options)
 
 
-def find_sites(rule: Rule, where: NeighbourIndex, *, distinct: bool = False) -> Iterator[Site]:
-    """Every site of a rule in a graph; `distinct` gives one of several that differ only by interchangeable nodes of the rule or of the graph."""
+def find_sites(
+    rule: Rule, where: NeighbourIndex, within: frozenset[int] | None = None, *, distinct: bool = False
+) -> Iterator[Site]:
+    """Every site of a rule in a graph.
+
+    Args:
+        rule: The rule.
+        where: The graph.
+        within: Only sites all of whose nodes are among these.
+        distinct: Give one of several sites that differ only by interchangeable nodes of the rule or of the graph.
+    """
     before, order = rule.before, rule.order
     site = [-1] * len(before.labels)
     used: set[int] = set()
     closed: list[int] = []  # places of closed nodes
-    alias = where.first_twin if distinct else None
+    alias = where.first_twin if distinct and within is None else None
 
     def fits(node: int, target: int) -> bool:
-        if where.labels[target] != before.labels[node] or target in used:
+        if (
+            where.labels[target] != before.labels[node]
+            or target in used
+            or (within is not None and target not in within)
+        ):
             return False
         around = where.around[target]
         if len(around) < len(before.neighbours[node]):

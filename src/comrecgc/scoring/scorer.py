@@ -57,9 +57,13 @@ class Neighbourhood:
 
     def select(self, chosen: BoolArray | npt.NDArray[np.intp]) -> Neighbourhood:
         """The neighbours under a mask or at the given indices."""
-        known = {name: getattr(self, name) for name in ("keys", "probability", "embedding")}
-        columns = {name: None if values is None else values[chosen] for name, values in known.items()}
-        return replace(self, table=self.table.select(chosen), **columns)
+        return Neighbourhood(
+            graph=self.graph,
+            table=self.table.select(chosen),
+            keys=self.keys[chosen],
+            probability=None if self.probability is None else self.probability[chosen],
+            embedding=None if self.embedding is None else self.embedding[chosen],
+        )
 
 
 def neighbour_keys(graph: Graph, table: EditTable) -> KeyArray:
@@ -146,27 +150,19 @@ class NeighbourhoodScorer:
     ) -> list[Neighbourhood]:
         """The same neighbourhoods, or parts of them, with what is asked for and not yet known of them."""
         results = list(neighbourhoods)
-        for of, wanted in (("probability", probability), ("embedding", embedding)):
-            results = self._complete(results, of) if wanted else results
-        return results
-
-    def _complete(self, neighbourhoods: Sequence[Neighbourhood], of: str) -> list[Neighbourhood]:
-        """The neighbourhoods with one figure of each neighbour, by the fast path, or by showing flat batches to the model."""
-        scorer, call = self._embedder, None if self.embedder is None else self.embedder.embed
-        if of == "probability":
-            scorer, call = self._classifier, None if self.classifier is None else self.classifier.accept_probability
-        found = [None] * len(neighbourhoods) if scorer is None else self._outputs(scorer, neighbourhoods, of)
-        results = []
-        for hood, rows in zip(neighbourhoods, found, strict=True):
-            if rows is not None:
-                values = _logistic(rows[:, 0]) if of == "probability" else rows.astype(np.float32)
-            elif getattr(hood, of) is not None:
-                values = getattr(hood, of)
-            else:
-                assert call is not None
-                values = _score_batches(call, hood.graph, hood.table, self.max_nodes)
-            results.append(replace(hood, **{of: values}))
-        return results
+        if probability and self._classifier is not None:
+            margins = self._outputs(self._classifier, results, "probability")
+            results = [
+                known if rows is None else replace(known, probability=_logistic(rows[:, 0]))
+                for known, rows in zip(results, margins, strict=True)
+            ]
+        if embedding and self._embedder is not None:
+            vectors = self._outputs(self._embedder, results, "embedding")
+            results = [
+                known if rows is None else replace(known, embedding=rows.astype(np.float32))
+                for known, rows in zip(results, vectors, strict=True)
+            ]
+        return [self._complete_generic(known, probability=probability, embedding=embedding) for known in results]
 
     def is_independent(self, graph: Graph, of: str) -> bool:
         """Whether the "probability" or "embedding" of an edit of the graph is the same whatever else is scored with it."""
@@ -190,6 +186,18 @@ class NeighbourhoodScorer:
         rows = iter(self._map(lambda piece: scorer.score(*piece), [piece for group in groups for piece in group]))
         found = [list(itertools.islice(rows, len(group))) for group in groups]
         return [np.concatenate(each) if each else None for each in found]
+
+    def _complete_generic(self, known: Neighbourhood, *, probability: bool, embedding: bool) -> Neighbourhood:
+        """What is still missing, by showing flat batches to the models."""
+        if probability and known.probability is None:
+            assert self.classifier is not None
+            scores = _score_batches(self.classifier.accept_probability, known.graph, known.table, self.max_nodes)
+            known = replace(known, probability=scores)
+        if embedding and known.embedding is None:
+            assert self.embedder is not None
+            scores = _score_batches(self.embedder.embed, known.graph, known.table, self.max_nodes)
+            known = replace(known, embedding=scores)
+        return known
 
     def _edits(
         self, graph: Graph, limit: Constraint | None, sample: int | None, rng: np.random.Generator | None
