@@ -172,14 +172,8 @@ def explain_dataset(
 ) -> Explanation:
     """Explain a classifier on a dataset and write the run folder; a finished run is returned as it is where the context resumes.
 
-    Args:
-        dataset: The data.
-        out: The run folder.
-        explainer: The explainer, not fitted; its model is the file of a classifier, or None to train one, or take one trained on the same data
-            before.
-        training: How to train a classifier.
-        overwrite: Replace the run in the folder.
-        source: Where the data was read from and how, as JSON values; the manifest keeps it.
+    The explainer is not fitted; its model is the file of a classifier, or None to train one, or take one trained on the same data before. The manifest keeps
+    `source`: where the data was read from and how, as JSON values.
     """
     task = explainer.task()
     training = training or (

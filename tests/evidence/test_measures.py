@@ -7,8 +7,7 @@ from typing import cast
 
 import pytest
 
-from comrecgc.evidence.gathering import gather
-from comrecgc.evidence.measures import diversity, minimal, plausibility
+from comrecgc.evidence.gathering import diversity, gather, minimal, plausibility
 from comrecgc.evidence.subject import Subject
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Edit, EditKind

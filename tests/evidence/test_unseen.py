@@ -1,4 +1,4 @@
-"""Tests of comrecgc.evidence.measures."""
+"""Tests of comrecgc.evidence.gathering."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comrecgc.data import load_planted
-from comrecgc.evidence.measures import scaffold_folds, scaffold_key, unseen
+from comrecgc.evidence.gathering import scaffold_folds, scaffold_key, unseen
 from comrecgc.graphs import Graph
 from comrecgc.molecules import to_rdkit
 from tests.evidence.scenes import Shortcut, subject_of, trees

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
@@ -203,38 +204,7 @@ def depict(graph: Graph, label_names: Sequence[str]) -> dict[int, Point] | None:
 # Graphs before and after a change, as SVG.
 
 
-STYLE = """
-.drawing{color:#24292f;--gone:#c74e00;--come:#0067a8;--other:#a3447f;--disc:#fff}
-.drawing path{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linecap:round;stroke-linejoin:round}
-.drawing .dash{stroke-dasharray:2.5 3}
-.drawing text{font:600 12px system-ui,sans-serif;fill:currentColor;text-anchor:middle;dominant-baseline:central}
-.drawing .h{font-weight:400;font-size:10px;fill-opacity:.6}
-.drawing.net path{stroke-width:1.2;stroke-opacity:.5}
-.drawing.net path.gone,.drawing.net path.come,.drawing.net path.other{stroke-width:3;stroke-opacity:1}
-.drawing .node{fill:var(--disc);stroke:currentColor;stroke-opacity:.5}
-.drawing .small{font-weight:400;font-size:9px}
-.drawing .gone{stroke:var(--gone);fill:var(--gone)}
-.drawing .come{stroke:var(--come);fill:var(--come)}
-.drawing .other{stroke:var(--other);fill:var(--other)}
-.drawing path.gone,.drawing path.come,.drawing path.other{fill:none;stroke-width:3}
-.drawing text.gone,.drawing text.come,.drawing text.other{stroke:none}
-.drawing .halo{fill-opacity:.14;stroke-width:1.5}
-.drawing .halo.gone{stroke-dasharray:3 2.5}
-@media (prefers-color-scheme:dark){.drawing{color:#e6e6e3;--gone:#ff9650;--come:#64b5f6;--other:#e89ac7;--disc:#16191d}}
-.rule path.open{stroke-width:2;stroke-opacity:.5;stroke-dasharray:.1 4}
-.rule path.arrow{stroke-width:1.8;stroke-opacity:.9}
-.rule .pill{fill:var(--disc);stroke:currentColor;stroke-opacity:.45}
-.rule .pill.gone{stroke:var(--gone);stroke-opacity:1;stroke-width:1.8;stroke-dasharray:3 2.5}
-.rule .pill.come{stroke:var(--come);stroke-opacity:1;stroke-width:1.8}
-.rule .pill.other{stroke:var(--other);stroke-opacity:1;stroke-width:1.8}
-.rule.net text{font-weight:400;font-size:11px}
-.rule text{font-size:13px}
-.drawing text.start{text-anchor:start}
-.drawing text.end{text-anchor:end}
-.rule .rest{font-style:italic}
-.rule .plus{font-size:18px;font-weight:400}
-.rule path.gone,.rule path.come{stroke-width:2.2}
-"""
+STYLE = (files("comrecgc.drawing") / "style.css").read_text(encoding="utf-8")
 
 _EDGE = 30.0  # length of an edge on paper
 _MARGIN = 16.0

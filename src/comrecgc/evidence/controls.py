@@ -56,19 +56,12 @@ _OFFERS = 200  # changes looked at for each drawn, to come near in cost
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ControlClassifier:
-    """A classifier that knows nothing of the labels, and the panel that is asked about it.
+    """A classifier that knows nothing of the labels, and the panel that is asked about it."""
 
-    Args:
-        name: What was done to it.
-        dataset: The data with the labels it is held to.
-        classifier: The model.
-        panel: Other models of these labels.
-    """
-
-    name: str
-    dataset: GraphDataset
+    name: str  # what was done to it
+    dataset: GraphDataset  # with the labels it is held to
     classifier: Classifier
-    panel: Panel | None
+    panel: Panel | None  # other models of these labels
 
 
 def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifier]:
@@ -101,15 +94,7 @@ def shuffled_labels(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> ControlClassifier | None:
-    """A classifier and a panel trained on shuffled labels; None where none can be trained.
-
-    Args:
-        subject: What they are compared with.
-        training: How they are trained.
-        folder: Where they are kept; None for the user's cache.
-        engine: Where they are trained; None for two at a time here.
-        progress: Called as work proceeds.
-    """
+    """A classifier and a panel trained on shuffled labels, kept in `folder` or the user's cache; None where none can be trained."""
     rng = np.random.default_rng([subject.seed, 23])
     dataset = replace(subject.dataset, classes=rng.permutation(subject.dataset.classes))
     panel, _ = obtain_panel(dataset, training=training, folder=folder, engine=engine, progress=progress)
@@ -126,13 +111,7 @@ def shuffled_labels(
 
 
 def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | None = None) -> Subject:
-    """The same pipeline on another classifier, on some of its rejects. There is no jury: it knows the labels, which a control must not.
-
-    Args:
-        ignorant: The classifier.
-        subject: What was done with the true one.
-        seconds: Time for a search of vectors.
-    """
+    """The same pipeline on another classifier, on some of its rejects. There is no jury: it knows the labels, which a control must not."""
     dataset = ignorant.dataset
     rejects = np.flatnonzero(~predict(ignorant.classifier, dataset).accepted)
     rng = np.random.default_rng([subject.seed, 24])
@@ -175,19 +154,12 @@ def _calibrated(model: GraphClassifier, subject: Subject) -> GraphClassifier:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomRules:
-    """How random rules like one rule fare on the same model.
+    """How random rules like one rule fare on the same model."""
 
-    Args:
-        rules: Random rules that could be carried out somewhere.
-        applicable: Inputs that they can be carried out on, in all.
-        accepted: Those of them that they turn.
-        mean_cost: Elements that they change.
-    """
-
-    rules: int
-    applicable: int
-    accepted: int
-    mean_cost: float
+    rules: int  # that could be carried out somewhere
+    applicable: int  # inputs that they can be carried out on, in all
+    accepted: int  # those of them that they turn
+    mean_cost: float  # elements that they change
 
     @property
     def success(self) -> float | None:
@@ -197,19 +169,14 @@ class RandomRules:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomControl:
-    """Random rules like those of an explanation.
+    """Random rules like those of an explanation: as many changes, of the same kinds."""
 
-    Args:
-        like: For each rule, how those drawn for it fare.
-        results: For each rule, inputs and what they become at a random place, whatever the model says of it.
-        coverage: Share of the inputs tried that the first rule drawn for each turns, all together.
-        drawn: For each rule, those drawn for it: as many changes, of the same kinds; none for vectors.
-    """
-
-    like: tuple[RandomRules, ...]
-    results: list[list[tuple[Graph, Graph]]]
-    coverage: float
-    drawn: tuple[tuple[Rule, ...], ...] = ()
+    like: tuple[RandomRules, ...]  # for each rule, how those drawn for it fare
+    results: list[
+        list[tuple[Graph, Graph]]
+    ]  # inputs and what they become at a random place, whatever the model says of it
+    coverage: float  # share of the inputs tried that the first rule drawn for each turns, all together
+    drawn: tuple[tuple[Rule, ...], ...] = ()  # none for vectors
 
 
 def random_rules(subject: Subject) -> RandomControl | None:
@@ -254,11 +221,8 @@ def random_rules(subject: Subject) -> RandomControl | None:
 def _random_edits(subject: Subject) -> RandomControl:
     """As many random edits as counterfactuals of each recourse take, each of them on the rung."""
     rng = np.random.default_rng([subject.seed, 21])
-    inputs, constraint = (
-        subject.explanation.inputs,
-        subject.plausibility.constraint(subject.task.algorithm, subject.dataset.label_names),
-    )
-    recourses = subject.explanation.recourses
+    inputs, recourses = subject.explanation.inputs, subject.explanation.recourses
+    constraint = subject.plausibility.constraint(subject.task.algorithm, subject.dataset.label_names)
     most = max(5, _TRIED_INPUTS * DRAWN // len(recourses))
     like, results, covered = [], [], set[int]()
     tried: set[int] = set()

@@ -109,31 +109,20 @@ def save_panel(panel: Panel | None, folder: Path, label_names: Sequence[str]) ->
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Subject:
-    """An explanation and what it was made from.
-
-    Args:
-        explanation: What was found.
-        dataset: All graphs, with their true labels.
-        classifier: The explained model.
-        plausibility: The ladder of changes and the panel.
-        task: What was asked.
-        wishes: What chosen rules had to be like.
-        mined: The table of rules; None for vectors.
-        embedder: Where distances come from; None for rules.
-        labels: True label of every graph by its index in the explanation, `[n]`; None for those of the dataset.
-        shown_again: Other results of each recourse, as pairs of graphs, for inputs that an earlier recourse covers already; vectors only, as the
-            table of rules knows its own.
-    """
+    """An explanation and what it was made from."""
 
     explanation: Explanation
-    dataset: GraphDataset
+    dataset: GraphDataset  # all graphs, with their true labels
     classifier: Classifier
     plausibility: Plausibility
     task: Task[Any]
-    wishes: RuleFilter
-    mined: MinedRules | None = None
-    embedder: Embedder | None = None
-    labels: npt.NDArray[np.int8] | None = None
+    wishes: RuleFilter  # what chosen rules had to be like
+    mined: MinedRules | None = None  # none for vectors
+    embedder: Embedder | None = None  # none for rules
+    labels: npt.NDArray[np.int8] | None = (
+        None  # of every graph by its index in the explanation, if not those of the dataset
+    )
+    # Other results of vectors, as pairs of graphs, for inputs that an earlier one covers already; the table of rules knows its own.
     shown_again: Sequence[Sequence[tuple[Graph, Graph]]] = ()
 
     @classmethod

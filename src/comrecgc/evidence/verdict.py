@@ -115,15 +115,7 @@ def judge(
 ) -> Verdict:
     """The verdict on one recourse, from what is known of it (`RecourseEvidence`).
 
-    Args:
-        answers: What other models say.
-        pairs: Pairs of graphs in the data.
-        similar: For each of its changes, pairs that differ by that change alone, wherever it is made.
-        labelled: Inputs it turns that are truly labelled reject, and how many it turns; None without labels.
-        share_reject: Share of all graphs that are labelled so.
-        success: Share of the inputs it can be carried out on that it turns, and its 95% `interval`.
-        unseen: The same on unseen and on seen graphs.
-        random: Random rules of the same kind.
+    `labelled` are the inputs it turns that are truly labelled reject, and all that it turns; `share_reject` is the share of all graphs that are labelled so.
     """
     models, matched = _other_models(answers), _matched_pairs(pairs)
     decided = matched.speaks in ("for", "against") or sum(similar, MatchedPairs()) == pairs  # or the same pairs again

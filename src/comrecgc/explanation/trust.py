@@ -38,21 +38,15 @@ _MOST_LISTED = 100  # pairs of a rule
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trust:
-    """What speaks for the results of the chosen rules.
+    """What speaks for the results of the chosen rules."""
 
-    Args:
-        report: What the jury says of each result shown; None where there is none.
-        pairs: Pairs of real graphs that differ by each rule; None where no classes are known.
-        shown: The results.
-        num_inputs: Inputs there are.
-        weighed: Whether what the jury says knows of the pairs already, as it does of numbers.
-    """
-
-    report: JuryReport | None
-    pairs: Sequence[MatchedPairs] | None
+    report: JuryReport | None  # what the jury says of each result shown
+    pairs: (
+        Sequence[MatchedPairs] | None
+    )  # pairs of real graphs that differ by each rule; none where no classes are known
     shown: Sequence[VerifiedCounterfactual]
     num_inputs: int
-    weighed: bool = False
+    weighed: bool = False  # whether the jury knows of the pairs already, as it does of numbers
 
     def statistics(self, recourse: int, dataset: GraphDataset) -> dict[str, Any]:
         """Figures of one recourse; none where nobody was asked."""

@@ -58,23 +58,14 @@ _LIKE = {"Al": "B", "Si": "C", "P": "N", "As": "N", "S": "O", "Se": "O", "Te": "
 
 @dataclass(frozen=True, kw_only=True)
 class Atom:
-    """What a label says of an atom.
-
-    Args:
-        element: Its symbol.
-        charge: Formal charge.
-        is_aromatic: Whether it is written in lower case.
-        is_donor: The nitrogen of pyrrole: aromatic, with a hydrogen or a third neighbour.
-        hydrogens: How many it carries whatever its bonds are; None where they fill its valence.
-        isotope: Mass number; 0 for the usual mixture.
-    """
+    """What a label says of an atom."""
 
     element: str
     charge: int = 0
-    is_aromatic: bool = False
-    is_donor: bool = False
-    hydrogens: int | None = None
-    isotope: int = 0
+    is_aromatic: bool = False  # written in lower case
+    is_donor: bool = False  # the nitrogen of pyrrole: aromatic, with a hydrogen or a third neighbour
+    hydrogens: int | None = None  # how many it carries whatever its bonds are; none given where they fill its valence
+    isotope: int = 0  # mass number; 0 for the usual mixture
 
     @property
     def name(self) -> str:

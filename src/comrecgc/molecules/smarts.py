@@ -201,7 +201,7 @@ def smirks_of(rule: Rule, label_names: Sequence[str], edge_label_names: Sequence
         return _typed_smirks(rule, [atom_of(name) for name in label_names], kinds, number)
     charges = _charges(rule, label_names, kinds)
     before = [
-        f"[{_element(label_names[label])}{_degree(rule, node, label_names)}{_map(number.get(node))}]"
+        f"[{_element(label_names[label])}{'' if label_names[label] == 'H' else _degree(rule, node)}{_map(number.get(node))}]"
         for node, label in enumerate(rule.before.labels)
     ]
     back = {new: number[old] for old, new in rule.kept}
@@ -270,7 +270,7 @@ def _products(reaction: Any, parts: Sequence[Any], chem: Any) -> Iterator[Any]:
 def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int], number: Mapping[int, int]) -> str:
     """The rule where labels say charges and aromaticity."""
     before = [
-        f"[{_primitive(atoms[label])}{_match_conditions(atoms[label])}{_typed_degree(rule, node)}{_map(number.get(node))}]"
+        f"[{_primitive(atoms[label])}{_match_conditions(atoms[label])}{_degree(rule, node)}{_map(number.get(node))}]"
         for node, label in enumerate(rule.before.labels)
     ]
     back = {new: old for old, new in rule.kept}
@@ -300,10 +300,6 @@ def _match_conditions(atom: Atom) -> str:
     return ""
 
 
-def _typed_degree(rule: Rule, node: int) -> str:
-    return f"D{len(rule.before.neighbours[node])}" if rule.closed[node] else ""
-
-
 def _hydrogens_after(rule: Rule, node: int, old: int | None, atoms: Sequence[Atom], used: float) -> str:
     """Hydrogens of atoms that SMILES write in brackets, which rdkit does not add or drop by itself."""
     atom = atoms[rule.after.labels[node]]
@@ -329,9 +325,8 @@ def _element(name: str) -> str:
     return "#0" if name == ANY_ELEMENT else f"#{atomic_number(name)}"
 
 
-def _degree(rule: Rule, node: int, label_names: Sequence[str]) -> str:
-    is_hydrogen = label_names[rule.before.labels[node]] == "H"
-    return f"D{len(rule.before.neighbours[node])}" if rule.closed[node] and not is_hydrogen else ""
+def _degree(rule: Rule, node: int) -> str:
+    return f"D{len(rule.before.neighbours[node])}" if rule.closed[node] else ""
 
 
 def _map(number: int | None) -> str:
