@@ -220,12 +220,8 @@ def print_evidence(evidence: Evidence) -> None:
 
 def _models(evidence: Evidence) -> Table:
     """What each other model and each architecture says of all recourses."""
-    table = Table(
-        "other model",
-        "took part in the choice",
-        "recourses that work there",
-        "inputs it rejects too and that are turned",
-    )
+    names = ("other model", "took part in the choice", "recourses that work there")
+    table = Table(*names, "inputs it rejects too and that are turned")
     for row in (*evidence.models, *(row for row in evidence.architectures if row.models > 1)):
         turned = f"{row.turned} of {row.rejects}" + (f" ({row.turned / row.rejects:.0%})" if row.rejects else "")
         table.add_row(row.title, "yes" if row.chosen_with else "no", f"{row.works} of {row.asked}", turned)

@@ -64,10 +64,12 @@ def draw_rule(rule: Rule, schema: Schema, *, title: str = "", standalone: bool =
         open_nodes = [node for node in open_nodes if node in before.names and node not in rests]
     positions = _positions(before, after, label_names, is_molecular=is_molecular)
     stubs = _stubs(open_nodes, before, after, positions)
+    for side in (before, after):
+        side.positions, side.stubs, side.is_molecular = positions, stubs, is_molecular
     if is_molecular:
         with_hydrogens = "H" in label_names or edge_label_names is None
         for side in (before, after):
-            side.write(stubs, rule.closed, has_hydrogens=with_hydrogens)
+            side.write(rule.closed, has_hydrogens=with_hydrogens)
             side.rests = {
                 node: text if with_hydrogens or side.neighbours(node) else f"{text}–H" for node, text in rests.items()
             }
@@ -83,9 +85,8 @@ def draw_rule(rule: Rule, schema: Schema, *, title: str = "", standalone: bool =
         for side in (before, after):
             here = [node for node in side.names if node in part]
             if here:
-                low, high, top, bottom = side.extent(here, positions, stubs, is_molecular=is_molecular)
-                content = _draw_side(side, here, positions, stubs, is_molecular=is_molecular)
-                drawn.append(partial(_moved, content, left - low, -(top + bottom) / 2))
+                low, high, top, bottom = side.extent(here)
+                drawn.append(partial(_moved, _draw_side(side, here), left - low, -(top + bottom) / 2))
                 left, height = left + high - low + _PART_GAP, max(height, bottom - top + 2 * _MARGIN)
             if side is before:
                 drawn.append(partial(_arrow, left))
@@ -126,6 +127,9 @@ class _Side:
         self.folded: dict[int, int] = {}  # hydrogens that are written with another atom
         self.texts = dict(self.names)  # empty for a corner
         self.rests: dict[int, str] = {}  # what stands for the rest of a molecule
+        self.positions: Mapping[int, Point] = {}
+        self.stubs: Mapping[int, Sequence[Point]] = {}  # ends of the dotted lines at open nodes
+        self.is_molecular = False
 
     def neighbours(self, node: int) -> list[int]:
         return [sum(edge) - node for edge in self.edges if node in edge]
@@ -147,7 +151,7 @@ class _Side:
                 hidden.append(node)
         self.hide(hidden)
 
-    def write(self, stubs: Mapping[int, Sequence[Point]], closed: Sequence[bool], *, has_hydrogens: bool) -> None:
+    def write(self, closed: Sequence[bool], *, has_hydrogens: bool) -> None:
         """Decide what is written for each atom: its element and hydrogens, nothing at a corner."""
         hydrogens: Mapping[int, int] = self.folded
         if not has_hydrogens and set(self.edges.values()) <= set(BOND_NAMES):
@@ -158,26 +162,17 @@ class _Side:
             beside = self.neighbours(node)
             alone = node in self.marks and not any(other in self.marks for other in beside)
             triple = any(kind == "triple" for edge, kind in self.edges.items() if node in edge)
-            is_corner = name == "C" and len(beside) + len(stubs.get(node, ())) > 1 and not alone and not triple
+            is_corner = name == "C" and len(beside) + len(self.stubs.get(node, ())) > 1 and not alone and not triple
             num = hydrogens.get(node, 0) if name != "C" or node in self.marks else 0
             self.texts[node] = "" if is_corner else f"{name}{hydrogen_text(num)}"
 
-    def extent(
-        self,
-        nodes: Sequence[int],
-        positions: Mapping[int, Point],
-        stubs: Mapping[int, Sequence[Point]],
-        *,
-        is_molecular: bool,
-    ) -> tuple[float, float, float, float]:
+    def extent(self, nodes: Sequence[int]) -> tuple[float, float, float, float]:
         """How far some nodes reach to the left and right, up and down."""
-        ends = [point for node in nodes for point in stubs.get(node, ())]
-        halves = {
-            node: 7.0 + 4.2 * len(self.texts[node]) if is_molecular else _width(self.texts.get(node, "")) / 2
-            for node in nodes
-        }
-        xs = [x for x, _ in ends] + [positions[node][0] + sign * halves[node] for node in nodes for sign in (-1, 1)]
-        ys = [y for _, y in ends] + [positions[node][1] for node in nodes]
+        ends, at = [point for node in nodes for point in self.stubs.get(node, ())], self.positions
+        texts = {node: self.texts.get(node, "") for node in nodes}
+        halves = {k: 7.0 + 4.2 * len(text) if self.is_molecular else _width(text) / 2 for k, text in texts.items()}
+        xs = [x for x, _ in ends] + [at[node][0] + sign * halves[node] for node in nodes for sign in (-1, 1)]
+        ys = [y for _, y in ends] + [at[node][1] for node in nodes]
         return min(xs), max(xs), min(ys), max(ys)
 
 
@@ -356,23 +351,16 @@ def _around(before: _Side, after: _Side) -> dict[int, list[int]]:
     return {node: sorted({*before.neighbours(node), *after.neighbours(node)}) for node in nodes}
 
 
-def _draw_side(
-    side: _Side,
-    nodes: Sequence[int],
-    positions: Mapping[int, Point],
-    stubs: Mapping[int, Sequence[Point]],
-    *,
-    is_molecular: bool,
-) -> str:
+def _draw_side(side: _Side, nodes: Sequence[int]) -> str:
     """Some nodes of one side: dotted lines, edges, then the nodes on top."""
-    radii = dict.fromkeys(side.names, 9.0)
+    positions, is_molecular, radii = side.positions, side.is_molecular, dict.fromkeys(side.names, 9.0)
     if is_molecular:
         radii = {node: 3.0 + 5.0 * min(len(text), 2) if text else 0.0 for node, text in side.texts.items()}
     neighbours = {node: side.neighbours(node) for node in side.names}
     lines: dict[str, list[str]] = {}
     for node in nodes:
         (x, y), gap = positions[node], radii[node] if is_molecular else 0.0
-        for end_x, end_y in stubs.get(node, ()):
+        for end_x, end_y in side.stubs.get(node, ()):
             far = math.dist((x, y), (end_x, end_y))
             start = (x + (end_x - x) * gap / far, y + (end_y - y) * gap / far)
             lines.setdefault("open", []).append(
@@ -389,20 +377,20 @@ def _draw_side(
         for style, segments in sorted(lines.items(), key=lambda item: (item[0] != "open", item[0]))
     ]
     shapes = [
-        _atom(side, node, positions) if is_molecular else _pill(side.texts.get(node, ""), positions[node], side.marks.get(node))
+        _atom(side, node) if is_molecular else _pill(side.texts.get(node, ""), positions[node], side.marks.get(node))
         for node in nodes
     ]  # fmt: skip
     return "".join([*paths, *shapes])
 
 
-def _atom(side: _Side, node: int, positions: Mapping[int, Point]) -> str:
+def _atom(side: _Side, node: int) -> str:
     """An atom as it is written; its hydrogens stand on the side away from its bond, and leave it in its place."""
-    text, name, (x, y) = side.texts[node], side.names[node], positions[node]
+    text, name, (x, y) = side.texts[node], side.names[node], side.positions[node]
     if not text:
         return ""
     style = [side.marks.get(node, ""), "rest" if node in side.rests else ""]
     if len(text) > len(name) and node not in side.rests:
-        beside = [positions[other][0] - x for other in side.neighbours(node)]
+        beside = [side.positions[other][0] - x for other in side.neighbours(node)]
         to_left = len(beside) == 1 and beside[0] > _MOLECULE_EDGE / 3
         if to_left:
             text = f"{text[len(name) :]}{name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,22 +105,19 @@ def assemble(
     complete, covered = [], set[int]()
     for recourse, rows, places in zip(recourses, members, turned, strict=True):
         graphs, before = [after[k] for k in rows], [rejects.graphs[shown[k].place] for k in rows]
+        figures_of = {**recourse.statistics, **verdicts.shares(rows)}
+        if recourse.rule is not None:
+            figures_of |= _properties(before, graphs, dataset)
+        members_of = [
+            replace(shown[k].member, input=rejects.index(shown[k].place), position=positions[k]) for k in rows
+        ]
+        also = rejects.indices[sorted(set(places) & covered)].tolist()
+        valid = _share_valid(graphs, dataset)
         complete.append(
-            replace(
-                recourse,
-                statistics={
-                    **recourse.statistics,
-                    **verdicts.shares(rows),
-                    **({} if recourse.rule is None else _properties(before, graphs, dataset)),
-                },
-                covered=tuple(
-                    replace(shown[k].member, input=rejects.index(shown[k].place), position=positions[k]) for k in rows
-                ),
-                also_covers=tuple(rejects.indices[sorted(set(places) & covered)].tolist()),
-                share_valid=_share_valid(graphs, dataset),
-            )
+            replace(recourse, statistics=figures_of, covered=tuple(members_of), also_covers=also, share_valid=valid)
         )
         covered |= {shown[k].place for k in rows}
+    names, stereos = (texts or [""] * len(rejects) for texts in (rejects.names, rejects.stereo))
     return Explanation(
         schema=dataset.schema,
         parameters=parameters,
@@ -134,12 +132,7 @@ def assemble(
         inputs={
             int(index): RejectedInput(graph, 1 - float(probability), name, stereo)
             for index, graph, probability, name, stereo in zip(
-                rejects.indices,
-                rejects.graphs,
-                rejects.scores.probability,
-                rejects.names or [""] * len(rejects),
-                rejects.stereo or [""] * len(rejects),
-                strict=True,
+                rejects.indices, rejects.graphs, rejects.scores.probability, names, stereos, strict=True
             )
         },
         recourses=tuple(complete),
@@ -177,22 +170,18 @@ def map_positions(vectors: Sequence[npt.NDArray[np.float32]]) -> list[tuple[floa
 
 def _share_valid(graphs: Sequence[Graph], dataset: GraphDataset) -> float | None:
     """Share of counterfactuals that are valid molecules; None if rdkit cannot check it."""
-    if not dataset.is_molecular or not graphs:
-        return None
-    try:
-        return float(np.mean([is_valid_molecule(graph, dataset.label_names) for graph in graphs]))
-    except InputError:  # no rdkit, or edge labels that are no bonds
-        return None
+    with suppress(InputError):  # no rdkit, or edge labels that are no bonds
+        if dataset.is_molecular and graphs:
+            return float(np.mean([is_valid_molecule(graph, dataset.label_names) for graph in graphs]))
+    return None
 
 
 def _properties(before: Sequence[Graph], after: Sequence[Graph], dataset: GraphDataset) -> dict[str, Any]:
     """How the properties of the covered molecules change; nothing where bonds are not known."""
-    if not dataset.is_molecular or not dataset.edge_label_names:
-        return {}
-    try:
-        found = property_changes(before, after, dataset.label_names)
-    except InputError:  # no rdkit, or edge labels that are no bonds
-        return {}
+    found = None
+    with suppress(InputError):  # no rdkit, or edge labels that are no bonds
+        if dataset.is_molecular and dataset.edge_label_names:
+            found = property_changes(before, after, dataset.label_names)
     return {} if found is None else {"properties": found}
 
 

@@ -7,14 +7,13 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from comrecgc.drawing import STYLE, Pen, Point, depict, draw_rule, layout_change
+from comrecgc.drawing import STYLE, Pen, depict, draw_rule, layout_change
 from comrecgc.errors import InputError
 from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation, interval_in, number_in
-from comrecgc.graphs import Change, Graph, edges_by_id, labels_by_id
+from comrecgc.graphs import Change, edges_by_id, labels_by_id
 from comrecgc.molecules import element_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -80,8 +79,24 @@ def plot_change(member: CoveredInput, scene: Explanation, title: str = "") -> Fi
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     relabelled = dict.fromkeys(change.relabelled, RELABELLED)
     gone, come = dict.fromkeys(change.removed, REMOVED), dict.fromkeys(change.added, ADDED)
-    _draw(left, before, positions, scene, relabelled | gone, dict.fromkeys(change.cut, REMOVED))
-    _draw(right, after, positions, scene, relabelled | come, dict.fromkeys(change.joined, ADDED))
+    names = [element_of(name) if scene.schema.is_molecular else name for name in scene.schema.label_names]
+    box = {"boxstyle": "circle,pad=0.15", "facecolor": "white"}
+    for axes, graph, nodes, edges in (
+        (left, before, relabelled | gone, dict.fromkeys(change.cut, REMOVED)),
+        (right, after, relabelled | come, dict.fromkeys(change.joined, ADDED)),
+    ):
+        for edge in sorted(edges_by_id(graph)):
+            (x0, y0), (x1, y1) = positions[edge[0]], positions[edge[1]]
+            colour = edges.get(edge, _PLAIN)
+            axes.plot([x0, x1], [y0, y1], color=colour, linewidth=1.4 if colour == _PLAIN else 3, zorder=1)
+        for node, label in labels_by_id(graph).items():
+            colour = nodes.get(node, _PLAIN)
+            weight, rim = ("normal", "none") if colour == _PLAIN else ("bold", colour)
+            style = {"color": colour, "fontsize": 9, "fontweight": weight, "bbox": box | {"edgecolor": rim}}
+            axes.text(*positions[node], names[label][:6], ha="center", va="center", zorder=2, parse_math=False, **style)
+        axes.set_aspect("equal")
+        axes.margins(0.1)
+        axes.axis("off")
     left.invert_yaxis()  # the right-hand side shares the axis
     left.set_title(f"input {member.input}, {scene.schema.class_names[0]}", parse_math=False)
     right.set_title(
@@ -89,38 +104,6 @@ def plot_change(member: CoveredInput, scene: Explanation, title: str = "") -> Fi
     )
     figure.suptitle(title, parse_math=False)
     return figure
-
-
-def _draw(
-    axes: Axes,
-    graph: Graph,
-    positions: Mapping[int, Point],
-    scene: Explanation,
-    node_colours: Mapping[int, str],
-    edge_colours: Mapping[tuple[int, int], str],
-) -> None:
-    for edge in sorted(edges_by_id(graph)):
-        (x0, y0), (x1, y1) = positions[edge[0]], positions[edge[1]]
-        colour = edge_colours.get(edge, _PLAIN)
-        axes.plot([x0, x1], [y0, y1], color=colour, linewidth=1.4 if colour == _PLAIN else 3, zorder=1)
-    box = {"boxstyle": "circle,pad=0.15", "facecolor": "white"}
-    for node, label in labels_by_id(graph).items():
-        name, colour = scene.schema.label_names[label], node_colours.get(node, _PLAIN)
-        axes.text(
-            *positions[node],
-            (element_of(name) if scene.schema.is_molecular else name)[:6],
-            color=colour,
-            fontsize=9,
-            fontweight="normal" if colour == _PLAIN else "bold",
-            ha="center",
-            va="center",
-            zorder=2,
-            parse_math=False,
-            bbox=box | {"edgecolor": "none" if colour == _PLAIN else colour},
-        )
-    axes.set_aspect("equal")
-    axes.margins(0.1)
-    axes.axis("off")
 
 
 # HTML in notebooks.

@@ -257,27 +257,19 @@ def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
     """A header, then a row for every recourse in order of selection; rules have columns of their own at the end."""
     are_rules = explanation.recourse == "rules"
     with_molecules = are_rules and any("properties" in recourse.statistics for recourse in explanation.recourses)
-    rows: list[list[Cell]] = [
-        [*_COLUMNS, *(_RULE_COLUMNS if are_rules else ()), *(_MOLECULE_COLUMNS if with_molecules else ())]
-    ]
+    of_rules, of_molecules = _RULE_COLUMNS if are_rules else [], _MOLECULE_COLUMNS if with_molecules else []
+    rows: list[list[Cell]] = [[*_COLUMNS, *of_rules, *of_molecules]]
     for place, (recourse, coverage) in enumerate(zip(explanation.recourses, explanation.coverage_curve, strict=True)):
-        rows.append(
-            [
-                place + 1,
-                recourse.summary,
-                recourse.description,
-                recourse.gain,
-                coverage,
-                len(recourse.also_covers),
-                recourse.norm,
-                recourse.median_edits,
-                recourse.median_distance,
-                recourse.share_valid,
-                " ".join(str(member.input) for member in recourse.covered),
-                *(_rule_cells(recourse) if are_rules else ()),
-                *(_molecule_cells(explanation, recourse) if with_molecules else ()),
-            ]
-        )
+        inputs = " ".join(str(member.input) for member in recourse.covered)
+        own: dict[str, Cell] = {
+            "recourse": place + 1,
+            "coverage": coverage,
+            "also_covers": len(recourse.also_covers),
+            "inputs": inputs,
+        }
+        cells: list[Cell] = [own[name] if name in own else getattr(recourse, name) for name in _COLUMNS]
+        cells += _rule_cells(recourse) if are_rules else []
+        rows.append([*cells, *(_molecule_cells(explanation, recourse) if with_molecules else ())])
     return rows
 
 
@@ -321,9 +313,8 @@ def pair_rows(explanation: Explanation) -> list[list[Cell]]:
 
 def curve_rows(explanation: Explanation) -> list[list[Cell]]:
     """A header, then the share covered by the first 1, 2, … R recourses."""
-    rows: list[list[Cell]] = [["recourses", "coverage"]]
-    rows += [[place + 1, share] for place, share in enumerate(explanation.coverage_curve)]
-    return rows
+    rows: list[list[Cell]] = [[k + 1, share] for k, share in enumerate(explanation.coverage_curve)]
+    return [["recourses", "coverage"], *rows]
 
 
 def csv_text(rows: Iterable[Sequence[Cell]]) -> str:

@@ -27,7 +27,7 @@ from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble, stam
 from comrecgc.explanation.explanation import Explanation
 from comrecgc.explanation.rules import RuleChooser, success_figures
 from comrecgc.explanation.vectors import apply_vectors
-from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rule, Rung, Site, carry_out, distinct_sites
+from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rung, Site, carry_out, distinct_sites
 from comrecgc.models import Classifier, predict
 from comrecgc.molecules import ladder_from_facts
 from comrecgc.run import RunContext, reason_of, refusing_damage
@@ -160,6 +160,24 @@ def apply_rules(
     turned: list[dict[int, VerifiedCounterfactual]] = [{} for _ in rules]
     can = np.zeros((len(rules), len(rejects)), bool)
     reasons: dict[int, Reason] = {}
+
+    def turn(place: int, graph: Graph, tried: Sequence[tuple[int, Site, Graph]]) -> Reason:
+        """Enter the best place of every rule that turns a graph; why none does, otherwise."""
+        results = [result for _, _, result in tried]
+        probability = classifier.accept_probability(GraphBatch.from_graphs(results))
+        likely = np.argsort(-probability, kind="stable")
+        likely = likely[probability[likely] > accepted(DISPLAY_MARGIN / 2)]
+        if not len(likely):
+            return Reason.STILL_REJECTED
+        standing = plausibility.judge([graph] * len(likely), [results[k] for k in likely]).rungs
+        for k, reached in zip(likely.tolist(), standing, strict=True):
+            number, site, result = tried[k]
+            if reached >= rung and place not in turned[number]:
+                turned[number][place] = VerifiedCounterfactual.by_rule(
+                    number, rules[number], place, graph, site, result, float(probability[k])
+                )
+        return Reason.OFF_RUNG
+
     for place, graph in enumerate(rejects.graphs):
         where, tried, far = NeighbourIndex(graph), [], False
         for number, rule in enumerate(rules):
@@ -174,7 +192,7 @@ def apply_rules(
             tried += near
         reasons[place] = Reason.TOO_FAR if far else Reason.NOWHERE
         if tried:
-            reasons[place] = _first_members(turned, rules, place, graph, tried, classifier, plausibility, rung)
+            reasons[place] = turn(place, graph, tried)
         context.tell("applying rules", place + 1, len(rejects))
     first: dict[int, VerifiedCounterfactual] = {}
     for found in turned:
@@ -188,33 +206,6 @@ def apply_rules(
         task, rejects, plausibility, recourses, list(first.values()), turned, reasons,
         parameters=explanation.parameters, warnings=warnings, notes=notes,
     )  # fmt: skip
-
-
-def _first_members(
-    turned: list[dict[int, VerifiedCounterfactual]],
-    rules: Sequence[Rule],
-    place: int,
-    graph: Graph,
-    tried: Sequence[tuple[int, Site, Graph]],
-    classifier: Classifier,
-    plausibility: Plausibility,
-    rung: Rung,
-) -> Reason:
-    """Enter the best place of every rule that turns a graph; why none does, otherwise."""
-    results = [result for _, _, result in tried]
-    probability = classifier.accept_probability(GraphBatch.from_graphs(results))
-    likely = np.argsort(-probability, kind="stable")
-    likely = likely[probability[likely] > accepted(DISPLAY_MARGIN / 2)]
-    if not len(likely):
-        return Reason.STILL_REJECTED
-    standing = plausibility.judge([graph] * len(likely), [results[k] for k in likely]).rungs
-    for k, reached in zip(likely.tolist(), standing, strict=True):
-        number, site, result = tried[k]
-        if reached >= rung and place not in turned[number]:
-            turned[number][place] = VerifiedCounterfactual.by_rule(
-                number, rules[number], place, graph, site, result, float(probability[k])
-            )
-    return Reason.OFF_RUNG
 
 
 _FOREIGN = 0.02  # least share of unfamiliar nodes that is worth a warning, where it is

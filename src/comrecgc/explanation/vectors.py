@@ -30,7 +30,7 @@ from comrecgc.cover import (
 from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
 from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation
-from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path
+from comrecgc.graphs import EditPath, Graph, apply_path
 from comrecgc.run import Clock, RunContext
 from comrecgc.wording import Words, describe_recourse
 
@@ -258,56 +258,36 @@ def first_counterfactuals(
         open_inputs = [i for i in np.flatnonzero(first >= 0).tolist() if i not in kept]
         if not open_inputs:
             break
-        rows = cover.pairs[first[open_inputs], open_inputs]
-        shown = verified.candidates[verified.pairs.candidates[rows]]
+        places, numbers = np.array(open_inputs), first[open_inputs]
+        shown = verified.candidates[verified.pairs.candidates[cover.pairs[numbers, places]]]
         paths = [candidates.path(i, int(candidate)) for i, candidate in zip(open_inputs, shown, strict=True)]
-        entries = _entries(open_inputs, first[open_inputs], paths, rejects, models)
-        holds = _hold(entries, cover.centres, task)
-        kept |= {entry.place: entry for entry, held in zip(entries, holds, strict=True) if held}
+        graphs = [apply_path(rejects.graphs[i], path) for i, path in zip(open_inputs, paths, strict=True)]
+        scores, origins = models.scores(graphs), rejects.scores[places]
+        there = (origins.embedding, origins.sizes, scores.embedding.astype(np.float64), scores.sizes)
+        vectors, norms = recourse_vectors(*there).astype(np.float32), normalised_distances(*there)
+        holds = distances(vectors, cover.centres[numbers]) <= inside(task.delta, DISPLAY_MARGIN)
+        holds &= norms <= inside(task.theta, DISPLAY_MARGIN)
+        holds &= scores.probability >= accepted(DISPLAY_MARGIN)
+        for k in np.flatnonzero(holds).tolist():
+            place, path = RejectPlace(open_inputs[k]), paths[k]
+            member = CoveredInput(
+                input=rejects.index(place),
+                probability=float(scores.probability[k]),
+                distance=float(norms[k]),
+                num_edits=len(path),
+                edits=path,
+                counterfactual=graphs[k],
+            )
+            kept[place] = VerifiedCounterfactual(
+                place=place, recourse=int(numbers[k]), member=member, vector=vectors[k]
+            )
         pairs = cover.pairs.copy()
-        for entry in (entry for entry, held in zip(entries, holds, strict=True) if not held):
-            pairs[entry.recourse, entry.place] = -1
+        pairs[numbers[~holds], places[~holds]] = -1
         verified = replace(verified, cover=Cover(cover.centres, pairs))
     gains = (verified.cover.gains > 0) | keep_all
-    place = np.cumsum(gains) - 1
-    entries = [replace(kept[i], recourse=int(place[kept[i].recourse])) for i in sorted(kept)]
+    rank = np.cumsum(gains) - 1
+    entries = [replace(kept[i], recourse=int(rank[kept[i].recourse])) for i in sorted(kept)]
     return replace(verified, cover=verified.cover.select(gains)), entries
-
-
-def _entries(
-    places: Sequence[int],
-    recourses: npt.NDArray[np.int64],
-    paths: Sequence[EditPath],
-    rejects: Rejects,
-    models: ModelPair,
-) -> list[VerifiedCounterfactual]:
-    graphs = [apply_path(rejects.graphs[i], path) for i, path in zip(places, paths, strict=True)]
-    scores, origins = models.scores(graphs), rejects.scores[np.array(places)]
-    there = (origins.embedding, origins.sizes, scores.embedding.astype(np.float64), scores.sizes)
-    vectors, norms = recourse_vectors(*there).astype(np.float32), normalised_distances(*there)
-    members = [
-        CoveredInput(
-            input=rejects.index(RejectPlace(place)),
-            probability=float(scores.probability[k]),
-            distance=float(norms[k]),
-            num_edits=len(paths[k]),
-            edits=paths[k],
-            counterfactual=graphs[k],
-        )
-        for k, place in enumerate(places)
-    ]
-    return [
-        VerifiedCounterfactual(place=RejectPlace(place), recourse=int(recourse), member=member, vector=vector)
-        for place, recourse, member, vector in zip(places, recourses, members, vectors, strict=True)
-    ]
-
-
-def _hold(entries: Sequence[VerifiedCounterfactual], centres: FloatArray, task: VectorTask) -> BoolArray:
-    vectors = np.stack([entry.vector for entry in entries if entry.vector is not None])
-    chosen = centres[[entry.recourse for entry in entries]]
-    near = distances(vectors, chosen) <= inside(task.delta, DISPLAY_MARGIN)
-    close = np.array([entry.member.distance for entry in entries]) <= inside(task.theta, DISPLAY_MARGIN)
-    return near & close & (np.array([entry.member.probability for entry in entries]) >= accepted(DISPLAY_MARGIN))
 
 
 # Known vectors on unseen graphs.

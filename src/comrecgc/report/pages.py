@@ -21,23 +21,9 @@ from comrecgc.data import PLANTED
 from comrecgc.drawing import STYLE
 from comrecgc.evidence import Answer, Evidence
 from comrecgc.explanation import NUMBERS, Explanation
+from comrecgc.report import views
 from comrecgc.report.comparison import Comparison, Standing, standing_words
 from comrecgc.report.explorer import loaded_chooser, packed_table
-from comrecgc.report.views import (
-    agreement,
-    clipped,
-    covered_extent,
-    figures,
-    frontier,
-    recourse_views,
-    rule_cells,
-    rule_columns,
-    rule_picture,
-    rule_warnings,
-    rung_sentence,
-    thing_of,
-    uncovered_views,
-)
 from comrecgc.run import write_text
 
 if TYPE_CHECKING:
@@ -92,41 +78,37 @@ def write_report(explanation: Explanation, path: str | Path, evidence: Evidence 
 def render_report(explanation: Explanation, evidence: Evidence | None = None) -> str:
     """The report as HTML: one file, no network, and no script or style but its own may run in it."""
     chooser = loaded_chooser(explanation)
-    recourses = recourse_views(explanation)
-    uncovered = uncovered_views(explanation)
-    is_rules = explanation.recourse == "rules"
-    num_covered = sum(recourse.gain for recourse in explanation.recourses)
-    num_inputs = len(explanation.inputs)
+    recourses, uncovered = views.recourse_views(explanation), views.uncovered_views(explanation)
+    schema, is_rules = explanation.schema, explanation.recourse == "rules"
+    noun = "rule" if is_rules else "recourse"
     return _render(
         "template.html",
         script=_part("page.js") if chooser is None else live_script(),
-        dataset=clipped(explanation.schema.dataset),
-        is_synthetic=explanation.schema.dataset == PLANTED,
+        dataset=views.clipped(schema.dataset),
+        is_synthetic=schema.dataset == PLANTED,
         has_goal=NUMBERS in explanation.facts.facts,
-        reject=_class_word(explanation.schema.class_names[0]),
-        accept=_class_word(explanation.schema.class_names[1]),
+        reject=_class_word(schema.class_names[0]),
+        accept=_class_word(schema.class_names[1]),
         coverage=f"{explanation.coverage:.1%}",
-        num_inputs=num_inputs,
-        num_covered=num_covered,
-        num_uncovered=num_inputs - num_covered,
         share_uncovered=f"{1 - explanation.coverage:.1%}",
-        figures=figures(explanation),
+        num_inputs=len(explanation.inputs),
+        num_covered=sum(recourse.gain for recourse in explanation.recourses),
+        figures=views.figures(explanation),
         is_rules=is_rules,
-        is_molecular=explanation.schema.is_molecular,
-        noun="rule" if is_rules else "recourse",
-        thing=thing_of(explanation),
-        rung=rung_sentence(explanation),
-        frontier=frontier(explanation) if is_rules else [],
-        agreement=agreement(explanation) if is_rules else "",
-        columns=rule_columns(explanation) if is_rules else [],
-        shortcuts=[rule_cells(explanation, it) for it in explanation.shortcuts],
-        warnings=[*explanation.warnings, *(rule_warnings(explanation) if is_rules else ())],
+        is_molecular=schema.is_molecular,
+        noun=noun,
+        thing=views.thing_of(explanation),
+        rung=views.rung_sentence(explanation),
+        frontier=views.frontier(explanation) if is_rules else [],
+        agreement=views.agreement(explanation) if is_rules else "",
+        columns=views.rule_columns(explanation) if is_rules else [],
+        shortcuts=[views.rule_cells(explanation, it) for it in explanation.shortcuts],
+        warnings=[*explanation.warnings, *(views.rule_warnings(explanation) if is_rules else ())],
         notes=explanation.notes,
         verbs=VERBS,
-        placeholder=f"{'nitro, ' if explanation.schema.is_molecular else ''}{'add' if is_rules else 'relabel'}, 212",
         recourses=[row for row, _ in recourses],
         has_validity=any(recourse.share_valid is not None for recourse in explanation.recourses),
-        has_short_names=not explanation.schema.is_molecular and len(explanation.schema.label_names) > 1,
+        has_short_names=not schema.is_molecular and len(schema.label_names) > 1,
         uncovered=[group for group, _ in uncovered],
         tables=_tables(explanation),
         evidence=_evidence_section(evidence),
@@ -134,9 +116,9 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         packed=None if chooser is None else packed_table(explanation, chooser, evidence),
         data=_json_for_html(
             {
-                "noun": "rule" if is_rules else "recourse",
+                "noun": noun,
                 "curve": [round(share, 6) for share in explanation.coverage_curve],
-                "extent": covered_extent(explanation),
+                "extent": views.covered_extent(explanation),
                 "recourses": [data for _, data in recourses],
                 "uncovered": [cards for _, cards in uncovered],
             }
@@ -176,7 +158,7 @@ def _part(name: str) -> str:
 
 
 def _class_word(name: str) -> str:
-    return {"reject": "rejected", "accept": "accepted"}.get(name, clipped(name))
+    return {"reject": "rejected", "accept": "accepted"}.get(name, views.clipped(name))
 
 
 def _csp_hash(text: str) -> str:
@@ -277,16 +259,14 @@ def _glance(evidence: Evidence) -> list[tuple[str, str]]:
         if (share := figures.get(name)) is not None
     ]
     turned = own.get("turned_in_other_models")
-    rows = [
-        ("On unseen graphs", "; ".join(unseen)),
-        ("In other models", "" if turned is None else f"{turned:.0%} of the inputs they reject too are turned"),
-        (
-            "Pairs of real graphs",
-            f"{said} of {said + against} change their label as said" if said + against else "none test these changes",
-        ),
-        ("Counterfactuals", "; ".join(like)),
-    ]
-    return [(name, value) for name, value in rows if value]
+    pairs = f"{said} of {said + against} change their label as said" if said + against else "none test these changes"
+    rows = {
+        "On unseen graphs": "; ".join(unseen),
+        "In other models": "" if turned is None else f"{turned:.0%} of the inputs they reject too are turned",
+        "Pairs of real graphs": pairs,
+        "Counterfactuals": "; ".join(like),
+    }
+    return [(name, value) for name, value in rows.items() if value]
 
 
 def _model(answer: Answer) -> dict[str, str]:
@@ -304,13 +284,13 @@ def render_comparison(comparison: Comparison) -> str:
     for one in comparison.recourses:
         verdict = one.verdict(names).partition(";")[0]
         name = for_all if all(one.holds) else f"{verdict[:1].upper()}{verdict[1:]}"
-        picture, cells = rule_picture(first, one.recourse), [_cell(standing) for standing in one.standings]
+        picture, cells = views.rule_picture(first, one.recourse), [_cell(standing) for standing in one.standings]
         groups.setdefault(name, []).append({"summary": one.recourse.summary, "picture": picture, "cells": cells})
     return _render(
         "comparison.html",
         names=names,
         dataset=first.schema.dataset,
-        thing=thing_of(first),
+        thing=views.thing_of(first),
         runs=comparison.runs,
         sentences=comparison.sentences(),
         num_all=len(groups[for_all]),
