@@ -234,6 +234,7 @@ def test_balls_cover_at_least_what_clusters_do(seed: int) -> None:
 def test_fc_takes_its_counterfactuals_from_a_small_set(selection: str) -> None:
     found = explainer(problem="fc", selection=selection, delta=0.02).fit(DATASET)
     check_claims(found.explanation_)
+    assert found.verified_ is not None
     used = found.verified_.pairs.candidates[found.verified_.cover.pairs[found.verified_.cover.covers]]
     assert 0 < len(np.unique(used)) <= len(REJECTS)
     if selection == "ball":

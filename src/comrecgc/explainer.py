@@ -99,7 +99,7 @@ class CommonRecourseExplainer:
         rejects_: Those of them the model rejects.
         plausibility_: The ladder of changes on those graphs, and the panel if there is one.
         task_: The task with every default filled in, the `Δ` used included.
-        verified_: Vectors: every recourse and pair a plain forward pass confirmed.
+        verified_: Vectors: every recourse and pair a plain forward pass confirmed; None where nothing was rejected.
         mined_: Rules: the table of rules, to choose from again.
     """
 
@@ -150,7 +150,7 @@ class CommonRecourseExplainer:
             self.embedder_: Embedder | None = None
             self.mined_: MinedRules | None = None
             self.rejects_, self.task_ = inputs.rejects, task
-            self.verified_ = Verified.nothing(len(inputs.rejects))
+            self.verified_: Verified | None = None
             if not inputs.rejects:
                 self.task_ = task if task.recourse == "rules" else VectorTask.of(task)
                 found = explain_nothing(self.task_, inputs.rejects, warnings=inputs.warnings, notes=inputs.notes)

@@ -214,7 +214,7 @@ def explain_dataset(
             "search_curve": fitted.search_curve_,
             "source": dict(source or {}),
         }
-        if task.recourse == "vectors":
+        if fitted.verified_ is not None:
             save_witnesses(witnesses_of(fitted.verified_, fitted.rejects_), folder.path / WITNESSES)
             facts[WITNESSES] = checksum(folder.path / WITNESSES)
         explanation = fitted.explanation_.using(facts=replace(fitted.explanation_.facts, facts=facts))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from comrecgc.evidence import Answer, ModelSummary
-from comrecgc.evidence.other_models import answers, by_architecture, compared, guesses, summaries
+from comrecgc.evidence.verdict import answers, by_architecture, compared, guesses, summaries
 from comrecgc.graphs import Graph
 from comrecgc.models import Panel, PanelMember
 from tests.stubs import Always, AvoidsLabel

@@ -9,6 +9,7 @@ import inspect
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -99,8 +100,6 @@ def algorithm_options() -> list[inspect.Parameter]:
 
 
 def _fields(made: Any) -> list[Any]:
-    from dataclasses import fields
-
     return [each for each in fields(made) if each.metadata]
 
 

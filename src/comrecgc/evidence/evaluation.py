@@ -87,10 +87,10 @@ def evaluate_run(
         if explanation.recourse == "rules":
             return recheck_rules(Subject.of_run(folder, explanation, models), dataset)
         plausibility = run_plausibility(folder, explanation) if "ladder" in explanation.facts.facts else None
-        return recheck(explanation, models, _witnesses(folder, explanation), plausibility)
+        return recheck(explanation, models, run_witnesses(folder, explanation), plausibility)
 
 
-def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
+def run_witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
     """The witnesses of a run; None if it keeps none."""
     stated = explanation.facts.facts.get(WITNESSES)
     if stated is None:

@@ -25,17 +25,21 @@ from comrecgc.evidence.controls import (
     random_weights,
     shuffled_labels,
 )
-from comrecgc.evidence.evaluation import WITNESSES, load_witnesses
-from comrecgc.evidence.other_models import Answer, accepts, answers, compared, confirmed_share
+from comrecgc.evidence.evaluation import run_witnesses
 from comrecgc.evidence.subject import Subject, data_of_run
 from comrecgc.evidence.verdict import (
     EVIDENCE,
     LEVELS,
+    Answer,
     ControlEvidence,
     Evidence,
     Figures,
     RecourseEvidence,
     Split,
+    accepts,
+    answers,
+    compared,
+    confirmed_share,
     judge,
 )
 from comrecgc.explanation import CoveredInput, Explanation
@@ -277,9 +281,9 @@ def _checksum(folder: Path) -> str:
 
 def _witnessed(folder: Path, explanation: Explanation) -> list[list[tuple[Graph, Graph]]]:
     """Results of vectors for inputs that an earlier one covers already."""
-    if explanation.recourse != "vectors" or explanation.facts.facts.get(WITNESSES) is None:
+    witnesses = run_witnesses(folder, explanation)
+    if explanation.recourse != "vectors" or witnesses is None:
         return []
-    witnesses = load_witnesses(folder / WITNESSES)
     found: list[list[tuple[Graph, Graph]]] = [[] for _ in explanation.recourses]
     also = {(place, index) for place, it in enumerate(explanation.recourses) for index in it.also_covers}
     for place, index, graph in witnesses.claims.tolist():

@@ -11,7 +11,7 @@ from comrecgc.explanation.explanation import (
     json_values,
     number_in,
 )
-from comrecgc.explanation.folder import csv_text, molecule_rows
+from comrecgc.explanation.folder import csv_text, frame_of, molecule_rows
 from comrecgc.explanation.rules import RULES, RuleChooser, catalogue_of, position_words
 from comrecgc.explanation.stored import (
     apply_recourses,
@@ -27,7 +27,7 @@ from comrecgc.explanation.vectors import Verified, distances, explain_recourses,
 __all__ = [
     "NUMBERS", "RULES", "CommonRecourse", "CoveredInput", "Explanation", "Origin", "RuleChooser", "Verified",
     "VerifiedCounterfactual", "apply_recourses", "catalogue_of", "csv_text", "distances", "effect_words",
-    "encode_graph", "explain_nothing", "explain_recourses", "interval_in", "json_values", "load_explanation",
-    "molecule_rows", "number_facts", "number_in", "position_words", "rule_chooser", "run_figures", "stamped",
-    "stored_goal", "stored_rejects", "stored_task", "stored_wishes", "trust_in",
+    "encode_graph", "explain_nothing", "explain_recourses", "frame_of", "interval_in", "json_values",
+    "load_explanation", "molecule_rows", "number_facts", "number_in", "position_words", "rule_chooser",
+    "run_figures", "stamped", "stored_goal", "stored_rejects", "stored_task", "stored_wishes", "trust_in",
 ]  # fmt: skip

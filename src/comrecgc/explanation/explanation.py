@@ -423,14 +423,9 @@ class Explanation:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per recourse. Needs pandas."""
-        from comrecgc.explanation.folder import recourse_rows
+        from comrecgc.explanation.folder import frame_of, recourse_rows
 
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InputError("to_frame needs pandas: pip install 'comrecgc[notebook]'") from error
-        header, *rows = recourse_rows(self)
-        return pd.DataFrame(rows, columns=header).set_index("recourse")
+        return frame_of(recourse_rows(self)).set_index("recourse")
 
     def counterfactual(self, index: int) -> Data:
         """What comes of an input, as PyG `Data` in the features of the user's own graphs: kept edges in their order, new ones behind.
@@ -604,31 +599,24 @@ def check_metrics(explanation: Explanation) -> None:
 
 
 def check_paths(explanation: Explanation) -> None:
-    """Every path of edits leads from its input to its counterfactual."""
-    for place, recourse in enumerate(explanation.recourses):
-        for member in recourse.covered:
-            graph, num_labels = explanation.inputs[member.input].graph, len(explanation.schema.label_names)
-            _check_path(place, member, graph, num_labels, recourse.rule)
-
-
-def _check_path(place: int, member: CoveredInput, graph: Graph, num_labels: int, rule: Rule | None) -> None:
-    what = f"input {member.input} under recourse {place}"
-    try:
-        end = apply_path(graph, member.edits)
-    except InputError as error:
-        raise InputError(f"The edits of {what} cannot be made: {error}") from error
-    _check_labels(f"the counterfactual of {what}", int(member.counterfactual.labels.max()), num_labels)
-    if rule is None:
-        if not same_graph(end, member.counterfactual):
+    """Every path of edits leads from its input to its counterfactual, and so does the rule."""
+    entries = [(k, it.rule, member) for k, it in enumerate(explanation.recourses) for member in it.covered]
+    for place, rule, member in entries:
+        what, after = f"input {member.input} under recourse {place}", member.counterfactual
+        graph = explanation.inputs[member.input].graph
+        try:
+            end = apply_path(graph, member.edits)
+        except InputError as error:
+            raise InputError(f"The edits of {what} cannot be made: {error}") from error
+        _check_labels(f"the counterfactual of {what}", int(after.labels.max()), len(explanation.schema.label_names))
+        # Edits say nothing of edge labels; the rule does.
+        is_same = end == after and np.array_equal(end.ids, after.ids) if rule else same_graph(end, after)
+        if not is_same:
             raise InputError(f"The edits of {what} must lead to its counterfactual, and they lead to another graph")
-        return
-    # Edits say nothing of edge labels; the rule does.
-    if end != member.counterfactual or not np.array_equal(end.ids, member.counterfactual.ids):
-        raise InputError(f"The edits of {what} must lead to its counterfactual, and they lead to another graph")
-    if not is_site(rule, graph, member.site):
-        raise InputError(f"The rule must be possible at the site of {what}")
-    if not same_graph(carry_out(rule, graph, member.site), member.counterfactual):
-        raise InputError(f"The rule must lead to the counterfactual of {what}, and it leads to another graph")
+        if rule and not is_site(rule, graph, member.site):
+            raise InputError(f"The rule must be possible at the site of {what}")
+        if rule and not same_graph(carry_out(rule, graph, member.site), after):
+            raise InputError(f"The rule must lead to the counterfactual of {what}, and it leads to another graph")
 
 
 def same_graph(one: Graph, other: Graph) -> bool:

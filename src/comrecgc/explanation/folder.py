@@ -23,6 +23,7 @@ from comrecgc.molecules import PROPERTIES, facts_of, load_rdkit, restore_stereo,
 from comrecgc.run import reason_of, write_json, write_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     from torch_geometric.data import Data
 
 
@@ -315,6 +316,15 @@ def curve_rows(explanation: Explanation) -> list[list[Cell]]:
     """A header, then the share covered by the first 1, 2, … R recourses."""
     rows: list[list[Cell]] = [[k + 1, share] for k, share in enumerate(explanation.coverage_curve)]
     return [["recourses", "coverage"], *rows]
+
+
+def frame_of(rows: list[list[Any]]) -> pd.DataFrame:
+    """Rows below their header as a data frame. Needs pandas."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise InputError("to_frame needs pandas: pip install 'comrecgc[notebook]'") from error
+    return pd.DataFrame(rows[1:], columns=rows[0])
 
 
 def csv_text(rows: Iterable[Sequence[Cell]]) -> str:

@@ -221,21 +221,17 @@ def number_facts(
     classifier: GoalClassifier, rejects: Rejects, dataset: GraphDataset, jury: NumberJury | None
 ) -> dict[str, Any]:
     """The goal of a run and the numbers of its inputs, measured and predicted, as plain values; `dataset` is what `rejects.indices` speak of."""
-    indices = rejects.indices.tolist()
-    predicted = classifier.numbers(GraphBatch.from_graphs(rejects.graphs)).tolist()
+    indices, batch = rejects.indices.tolist(), GraphBatch.from_graphs(rejects.graphs)
+    predicted = classifier.numbers(batch).tolist()
+    # By copies of the jury that were not trained on the input.
+    unseen = [] if jury is None else jury.numbers(batch, jury.folds[rejects.indices]).tolist()
     measured = [] if dataset.values is None else dataset.values[indices].tolist()
     return {
         "name": dataset.numbers.name, "goal": classifier.goal.stated(), "centre": classifier.centre, "unit": classifier.unit,
         "noise": None if jury is None else float(jury.effects.errors.std()), "return_share": 0.0 if jury is None else jury.effects.return_share,
-        "unseen": {} if jury is None else dict(zip(map(str, indices), _unseen_numbers(jury, rejects), strict=True)),
+        "unseen": dict(zip(map(str, indices), unseen, strict=False)),
         "measured": dict(zip(map(str, indices), measured, strict=False)), "predicted": dict(zip(map(str, indices), predicted, strict=True)),
     }  # fmt: skip
-
-
-def _unseen_numbers(jury: NumberJury, rejects: Rejects) -> list[float]:
-    """Number of each input according to copies of the jury that were not trained on it."""
-    numbers: list[float] = jury.numbers(GraphBatch.from_graphs(rejects.graphs), jury.folds[rejects.indices]).tolist()
-    return numbers
 
 
 def expected_after(numbers: Mapping[str, Any], index: int, statistics: Mapping[str, Any] | None) -> float | None:
@@ -320,14 +316,11 @@ def disagreement(measured: dict[str, Any], predicted: float) -> str | None:
     interval = measured.get("interval")
     if interval is None or interval[0] <= predicted <= interval[1]:
         return None
-    if measured["mean"] * predicted < 0:
-        return (
-            f"Measured pairs go the other way: {measured['mean']:+.2f} on average, where {predicted:+.2f} is predicted."
-        )
-    size = "smaller" if abs(measured["mean"]) < abs(predicted) else "larger"
-    return (
-        f"The measured change is {size} than predicted: {measured['mean']:+.2f} on average, against {predicted:+.2f}."
-    )
+    mean = measured["mean"]
+    if mean * predicted < 0:
+        return f"Measured pairs go the other way: {mean:+.2f} on average, where {predicted:+.2f} is predicted."
+    size = "smaller" if abs(mean) < abs(predicted) else "larger"
+    return f"The measured change is {size} than predicted: {mean:+.2f} on average, against {predicted:+.2f}."
 
 
 def effect_words(statistics: dict[str, Any] | Any) -> list[str]:
@@ -405,11 +398,7 @@ def _few(changes: FloatArray) -> list[float]:
 def _unseen(classifier: GoalClassifier, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Which graphs the model was not trained on, where that is known; all where it is not."""
     split = classifier.model.facts.get("split") if isinstance(classifier.model, GraphClassifier) else None
-    return (
-        ~np.isin(indices, split["train"])
-        if isinstance(split, dict) and "train" in split
-        else np.ones(len(indices), bool)
-    )
+    return ~np.isin(indices, split.get("train", []) if isinstance(split, dict) else [])
 
 
 def _by_context(

@@ -167,24 +167,6 @@ class Verified:
     probability: npt.NDArray[np.float64]
     candidates: npt.NDArray[np.int64]
 
-    @classmethod
-    def nothing(cls, num_inputs: int) -> Verified:
-        """No recourse covers any input."""
-        none = np.zeros(0, dtype=np.int64)
-        empty, indices = np.zeros((0, 1), dtype=np.float32), none.astype(np.int32)
-        pairs = RecoursePairs(
-            input_embeddings=np.zeros((num_inputs, 1), dtype=np.float32),
-            input_sizes=np.zeros(num_inputs, dtype=np.int32),
-            candidate_embeddings=empty,
-            candidate_sizes=indices,
-            inputs=indices,
-            candidates=indices,
-            norms=np.zeros(0, dtype=np.float32),
-        )
-        cover = Cover(empty, np.zeros((0, num_inputs), dtype=np.int64))
-        trivial = np.full(num_inputs, -1, dtype=np.int64)
-        return cls(cover=cover, pairs=pairs, trivial=trivial, graphs=(), probability=np.zeros(0), candidates=none)
-
 
 def verify(
     candidates: Candidates, pairs: RecoursePairs, centres: FloatArray, rejects: Rejects, models: ModelPair,

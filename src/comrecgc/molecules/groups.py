@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -216,15 +216,7 @@ def _halogens(m: Molecule) -> Iterator[FunctionalGroup]:
             yield FunctionalGroup("halogen", (node,))
 
 
-_FINDERS: tuple[Callable[[Molecule], Iterator[FunctionalGroup]], ...] = (
-    _at_nitrogen,
-    _azo,
-    _three_rings,
-    _at_carbon,
-    _at_oxygen,
-    _at_sulphur_and_phosphorus,
-    _halogens,
-)
+_FINDERS = (_at_nitrogen, _azo, _three_rings, _at_carbon, _at_oxygen, _at_sulphur_and_phosphorus, _halogens)
 
 
 # Families of compounds, by an oxygen, a nitrogen or a carbonyl carbon: alcohol, acid, amide.

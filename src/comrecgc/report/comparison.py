@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.errors import InputError
-from comrecgc.explanation import CommonRecourse, Explanation, csv_text
+from comrecgc.explanation import CommonRecourse, Explanation, csv_text, frame_of
 from comrecgc.report.explorer import loaded_chooser
 from comrecgc.run import write_text
 
@@ -158,12 +158,7 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """The table as a data frame. Needs pandas."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InputError("to_frame needs pandas: pip install 'comrecgc[notebook]'") from error
-        header, *rows = self.rows()
-        return pd.DataFrame(rows, columns=header)
+        return frame_of(self.rows())
 
     def to_markdown(self) -> str:
         """The runs, what they share, and the table of recourses, as Markdown."""

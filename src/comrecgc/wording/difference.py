@@ -400,16 +400,8 @@ def _noun(name: str) -> str:
 # Families of compounds that a rule concerns, such as acids, alcohols and amides: from its pattern where that shows enough, else from molecules.
 
 
-WHOLE = frozenset(
-    {
-        "carboxylic acid",
-        "aromatic carboxylic acid",
-        "primary alcohol",
-        "secondary alcohol",
-        "tertiary alcohol",
-        "primary benzylic alcohol",
-    }
-)
+_ALCOHOLS = ("primary alcohol", "secondary alcohol", "tertiary alcohol", "primary benzylic alcohol")
+WHOLE = frozenset({"carboxylic acid", "aromatic carboxylic acid", *_ALCOHOLS})
 """Families that determine the exact surroundings of the carbon that carries the hydroxy."""
 
 _MOSTLY = 0.6
