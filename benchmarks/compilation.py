@@ -53,7 +53,7 @@ def main() -> None:
         from comrecgc import compilation
         from comrecgc.cli.explain import run_demo
 
-        compilation._num_cores = lambda: 1  # nothing is compiled by another process
+        compilation.available_cores = lambda: 1  # nothing is compiled by another process
         run_demo(Path(folder) / "run", 0)
         report(records(), options.top, options.signatures)
 

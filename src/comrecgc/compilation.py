@@ -15,6 +15,7 @@ from importlib.metadata import version
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from comrecgc.run import available_cores
 from comrecgc.terminal import Progress
 
 _GRAPHS = 24  # enough for every kind of change to occur
@@ -29,7 +30,7 @@ class Compilation:
     @classmethod
     def start(cls) -> Compilation:
         """Begin, unless it was done before or there is no second core to do it on."""
-        if _stamp().exists() or _num_cores() < 2 or not os.access(_stamp().parent, os.W_OK):
+        if _stamp().exists() or available_cores() < 2 or not os.access(_stamp().parent, os.W_OK):
             return cls(None)
         process = multiprocessing.get_context("spawn").Process(target=_compile_quietly, daemon=True)
         process.start()  # a daemon: a command that is over leaves nothing behind
@@ -79,10 +80,6 @@ def _stamp() -> Path:
         digest.update(f"{file.name} {known.st_mtime_ns} {known.st_size}".encode())
     place = os.environ.get("NUMBA_CACHE_DIR")
     return (Path(place) if place else folder / "__pycache__") / f"compiled-{digest.hexdigest()[:16]}"
-
-
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _compile_quietly() -> None:

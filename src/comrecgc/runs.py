@@ -244,24 +244,22 @@ def _request(
         embedder = task.algorithm.embedder or QUICK_TRAINING
         request["embedder"] = embedder.effort if isinstance(embedder, EmbedderTraining) else checksum(Path(embedder))
     panel = task.algorithm.wants_panel and dataset.goal is None if explainer.panel is None else explainer.panel
-    if isinstance(panel, PanelTraining):
-        request["panel"] = asdict(panel)
-    else:
-        request["panel"] = panel if isinstance(panel, bool) else [checksum(Path(path)) for path in _files(panel)]
+    request["panel"] = asdict(panel) if isinstance(panel, PanelTraining) else _stated(panel)
     if task.recourse == "rules":
-        jury = explainer.jury is None or explainer.jury
-        request["jury"] = jury if isinstance(jury, bool) else [checksum(Path(path)) for path in _files(jury)]
+        request["jury"] = _stated(explainer.jury is None or explainer.jury)
     if explainer.agree:
-        request["agree"] = [checksum(Path(path)) for path in _files(explainer.agree)]
+        request["agree"] = _stated(explainer.agree)
     return request
 
 
-def _files(models: Any) -> list[str | Path]:
-    """Files of models, as a run folder needs them."""
+def _stated(models: Any) -> bool | list[str]:
+    """Whether models are asked for, or the checksums of their files: a run folder needs files."""
+    if isinstance(models, bool):
+        return models
     files = [] if isinstance(models, Panel) else list(models)
     if not files or not all(isinstance(model, str | Path) for model in files):
         raise InputError("A run folder keeps models as files: name files of classifiers (got models in memory)")
-    return files
+    return [checksum(Path(file)) for file in files]
 
 
 def _file_of(model: Any) -> Path | None:

@@ -214,10 +214,10 @@ def evaluate(
     if as_json:
         rows = [asdict(figure) | {"agrees": figure.agrees} for figure in figures]
         out.print_json(json.dumps(rows if gathered is None else {"figures": rows, "evidence": gathered.document()}))
-        raise typer.Exit(0 if all(figure.agrees for figure in figures) else 1)
-    print_figures(figures)
-    if gathered is not None:
-        print_evidence(gathered)
+    else:
+        print_figures(figures)
+        if gathered is not None:
+            print_evidence(gathered)
     if not all(figure.agrees for figure in figures):
         raise typer.Exit(1)
 

@@ -44,12 +44,10 @@ def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str
     if not explanation.recourses:
         return []
     check = (f"comrecgc evaluate {folder} --evidence", "recompute every figure, and ask whether to believe it")
+    other = (f"comrecgc apply --run {folder} --dataset NEW", "the same recourses on unseen graphs")
     if explanation.recourse == "rules":
-        return [
-            (f"comrecgc choose {folder} --min-success 0.8", "choose again under other wishes, without a search"),
-            check,
-        ]
-    return [(f"comrecgc apply --run {folder} --dataset NEW", "the same recourses on unseen graphs"), check]
+        other = (f"comrecgc choose {folder} --min-success 0.8", "choose again under other wishes, without a search")
+    return [other, check]
 
 
 def print_figures(figures: Sequence[Figure]) -> None:
@@ -138,10 +136,8 @@ def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
     works = f"works for {known.get('accepted', recourse.gain)} of {known.get('applicable', '?')}"
     often = f"{works} ({known.get('success', 0):.0%}, {100 * low:.0f}–{high:.0%})"
     places = known.get("places") or {}
-    if places.get("places"):
-        often += (
-            f" at the best place; {places['accepted'] / places['places']:.0%} of the places{position_words(places)}"
-        )
+    if total := places.get("places"):
+        often += f" at the best place; {places['accepted'] / total:.0%} of the places{position_words(places)}"
     if places.get("too_far"):
         often += f"; {places['too_far']} too small within θ"
     facts = [

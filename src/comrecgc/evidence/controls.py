@@ -74,14 +74,10 @@ def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifi
     mirrored = copy.deepcopy(drawn)
     with torch.no_grad():
         mirrored.fc.weight.copy_(drawn.fc.weight.flip(0))
+    known, panel = subject.dataset, subject.plausibility.panel
     first, second = (
-        ControlClassifier(
-            name="random weights",
-            dataset=subject.dataset,
-            classifier=_calibrated(model, subject),
-            panel=subject.plausibility.panel,
-        )
-        for model in (drawn, mirrored)
+        ControlClassifier(name="random weights", dataset=known, classifier=_calibrated(it, subject), panel=panel)
+        for it in (drawn, mirrored)
     )
     return first, second
 
@@ -102,12 +98,8 @@ def shuffled_labels(
         return None
     first, *others = panel.members
     assert isinstance(first.classifier, GraphClassifier)
-    return ControlClassifier(
-        name="shuffled labels",
-        dataset=dataset,
-        classifier=_calibrated(first.classifier, subject),
-        panel=Panel(tuple(others)),
-    )
+    model, rest = _calibrated(first.classifier, subject), Panel(tuple(others))
+    return ControlClassifier(name="shuffled labels", dataset=dataset, classifier=model, panel=rest)
 
 
 def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | None = None) -> Subject:

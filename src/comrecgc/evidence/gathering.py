@@ -498,15 +498,9 @@ def unseen(subject: Subject) -> list[Unseen]:
         if whole is None:
             continue
         each = held_out_success(subject.mined.table, subject.rows.tolist(), fold)
-        found.append(
-            Unseen(
-                split=name,
-                coverage=whole.coverage,
-                seen_coverage=whole.seen_coverage,
-                success=tuple(None if np.isnan(held) else held for _, held in each),
-                seen_success=tuple(None if np.isnan(seen) else seen for seen, _ in each),
-            )
-        )
+        seen, held = (tuple(None if np.isnan(it[k]) else it[k] for it in each) for k in (0, 1))
+        shares = {"coverage": whole.coverage, "seen_coverage": whole.seen_coverage}
+        found.append(Unseen(split=name, success=held, seen_success=seen, **shares))
     return found
 
 

@@ -8,6 +8,7 @@ code that mined the rules is used for that.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -309,10 +310,8 @@ def all_places(rule: Rule, graph: nx.Graph[Any]) -> Iterator[dict[int, Any]]:
     bonds = _bonds(rule.before.edges, rule.before.edge_labels)
     pattern.add_edges_from((i, j, {"label": bond}) for (i, j), bond in bonds.items())
 
-    def same(one: Mapping[str, int], other: Mapping[str, int]) -> bool:
-        return one["label"] == other["label"]
-
-    for mapping in GraphMatcher(graph, pattern, node_match=same, edge_match=same).subgraph_monomorphisms_iter():
+    matcher = GraphMatcher(graph, pattern, node_match=operator.eq, edge_match=operator.eq)
+    for mapping in matcher.subgraph_monomorphisms_iter():
         place = {i: node for node, i in mapping.items()}
         if is_place(rule, graph, place):
             yield place
@@ -362,14 +361,7 @@ def is_same(after: nx.Graph[Any], counterfactual: Graph) -> bool:
         after.nodes[node]["kept"] = node if node in kept else -1
     if {stored.nodes[node]["kept"] for node in stored} - {-1} != kept:
         return False
-    return bool(
-        nx.is_isomorphic(
-            after,
-            stored,
-            node_match=lambda one, other: one["label"] == other["label"] and one["kept"] == other["kept"],
-            edge_match=lambda one, other: one["label"] == other["label"],
-        )
-    )
+    return bool(nx.is_isomorphic(after, stored, node_match=operator.eq, edge_match=operator.eq))
 
 
 def as_graph(after: nx.Graph[Any], graph: Graph) -> Graph:

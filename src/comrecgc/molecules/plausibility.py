@@ -59,7 +59,8 @@ class MolecularChemistry:
                 others valences decide, provided that rdkit accepts the molecule before the change.
         """
         batch = changed.after
-        wrong = (touched & ~self.right_valences(batch)) | self._overloaded(batch)
+        overloaded = (bonds_of_atoms(batch) > self.most_bonds[batch.labels]) & ~aromatic_atoms(batch)  # for rdkit
+        wrong = (touched & ~self.right_valences(batch)) | overloaded
         mask = ~graphs_with(batch, wrong) & self.keeps_charge(changed)
         if not has_rdkit():
             return mask
@@ -84,17 +85,12 @@ class MolecularChemistry:
 
     def keeps_charge(self, changed: ChangedGraphs) -> BoolArray:
         """Which molecules have a net charge no larger than before, `[B]`."""
-        before, after = (np.abs(self._net_charges(batch)) for batch in (changed.before, changed.after))
+        before, after = (
+            np.abs(np.bincount(batch.graph_of_node(), weights=self.charges[batch.labels], minlength=len(batch)))
+            for batch in (changed.before, changed.after)
+        )
         mask: BoolArray = after <= before[changed.source]
         return mask
-
-    def _net_charges(self, batch: GraphBatch) -> np.ndarray:
-        return np.bincount(batch.graph_of_node(), weights=self.charges[batch.labels], minlength=len(batch))
-
-    def _overloaded(self, batch: GraphBatch) -> BoolArray:
-        """Atoms with more bonds than rdkit accepts, `[N]`."""
-        too_many: BoolArray = (bonds_of_atoms(batch) > self.most_bonds[batch.labels]) & ~aromatic_atoms(batch)
-        return too_many
 
     def _valid_sources(self, changed: ChangedGraphs) -> BoolArray:
         """Which molecules rdkit accepts before the change; those without aromatic bonds need only right valences."""

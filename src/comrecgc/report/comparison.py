@@ -187,11 +187,9 @@ class Comparison:
                     f"{it['first']}, only {second} {it['second']}, neither {it['neither']}."
                 )
                 for rules, inputs in ((i, j), (j, i)):
-                    share = self.rules_cover(rules, inputs)
-                    if share is not None:
-                        found.append(
-                            f"The rules of {self.names[rules]} turn {share:.1%} of the graphs that {self.names[inputs]} rejects."
-                        )
+                    if (share := self.rules_cover(rules, inputs)) is not None:
+                        turned = f"{share:.1%} of the graphs that {self.names[inputs]} rejects"
+                        found.append(f"The rules of {self.names[rules]} turn {turned}.")
         return found
 
     def write_page(self, path: str | Path) -> None:
@@ -236,18 +234,15 @@ def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -
     """Inputs that all have, if all speak of the same graphs."""
     first = explanations[0]
     for name, other in zip(names[1:], explanations[1:], strict=True):
-        if (
-            other.schema.label_names != first.schema.label_names
-            or other.schema.edge_label_names != first.schema.edge_label_names
-        ):
+        of_first, of_other = ((it.schema.label_names, it.schema.edge_label_names) for it in (first, other))
+        if of_first != of_other:
             raise InputError(f"Runs must be about the same labels: those of {names[0]} and {name} differ")
         shared = first.inputs.keys() & other.inputs.keys()
         if any(first.inputs[index].graph != other.inputs[index].graph for index in shared):
             raise InputError(f"Runs must be about the same graphs: those of {names[0]} and {name} differ")
-        if not shared and other.schema.dataset != first.schema.dataset:
-            raise InputError(
-                f"Runs must be about the same graphs (got {first.schema.dataset} and {other.schema.dataset})"
-            )
+        named = [it.schema.dataset for it in (first, other)]
+        if not shared and named[0] != named[1]:
+            raise InputError(f"Runs must be about the same graphs (got {named[0]} and {named[1]})")
     return frozenset(first.inputs).intersection(*(other.inputs for other in explanations[1:]))
 
 
@@ -266,10 +261,9 @@ def _recourses(runs: Sequence[ComparedRun]) -> list[ComparedRecourse]:
     for number, run in enumerate(runs):
         for place, recourse in enumerate(run.explanation.recourses):
             key = None if run.table is None else int(run.table.rules.key[run.rows[place]])
-            if key is not None and key in seen:
+            if key in seen:
                 continue
-            if key is not None:
-                seen.add(key)
+            seen |= set() if key is None else {key}
             standings = [_standing(runs, number, place, key, other) for other in range(len(runs))]
             found.append(ComparedRecourse(recourse=recourse, standings=tuple(standings)))
     return found

@@ -102,16 +102,14 @@ def _packed(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
     """What the page calls things, and what was asked."""
     table, task = chooser.mined.table, chooser.task
-    inputs = list(explanation.inputs.values())
+    inputs, schema = list(explanation.inputs.values()), explanation.schema
     return {
-        "labels": list(explanation.schema.label_names),
-        "edgeLabels": None
-        if explanation.schema.edge_label_names is None
-        else list(explanation.schema.edge_label_names),
-        "classes": list(explanation.schema.class_names),
-        "isMolecular": explanation.schema.is_molecular,
-        "atoms": [_atom(name) for name in explanation.schema.label_names] if explanation.schema.is_molecular else [],
-        "dataset": explanation.schema.dataset,
+        "labels": schema.label_names,
+        "edgeLabels": schema.edge_label_names,
+        "classes": schema.class_names,
+        "isMolecular": schema.is_molecular,
+        "atoms": [_atom(name) for name in schema.label_names] if schema.is_molecular else [],
+        "dataset": schema.dataset,
         "names": [clipped(it.name) for it in inputs] if any(it.name for it in inputs) else [],
         "kinds": list(KINDS),
         "theta": task.theta,
@@ -186,9 +184,7 @@ def _entry_arrays(table: RuleTable, rules: Sequence[MinedRule]) -> dict[str, Arr
     """What is known of each entry, rule after rule; places are column after column, which packs better."""
     widths = 2 * table.rules.num_changes  # nodes that the changes of a rule name
     most = _most_entries(table.num_accepted, widths)
-    columns = [
-        _aligned(table, row, rule, most).T.ravel() for row, rule in enumerate(rules)
-    ]  # fmt: skip
+    columns = [_aligned(table, row, rule, most).T.ravel() for row, rule in enumerate(rules)]
     places = np.concatenate([np.zeros(0, np.int64), *columns])
     small = places.max(initial=0) < np.iinfo(np.uint8).max
     after = 1 / (1 + np.exp(-table.entries.margin.astype(np.float64)))

@@ -31,7 +31,6 @@ _PROPERTIES = (
     ("logp", "logP", 1, ""), ("tpsa", "polar surface", 0, " Å²"), ("weight", "weight", 0, ""),
     ("sa_score", "difficulty of synthesis (1 to 10)", 1, ""), ("qed", "drug-likeness (QED)", 2, ""),
 )  # fmt: skip
-_NUMBERS = ("one", "two", "three")
 
 REASONS = {
     Reason.NO_COUNTERFACTUAL: (
@@ -85,10 +84,8 @@ def agreement(explanation: Explanation) -> str:
     if not explanation.recourses:
         return ""
     if jury is not None and expected is not None:
-        return (
-            f"Models of other kinds that took no part agree for {round(jury * num):,} of them; "
-            f"{expected:.0%} are expected to come true."
-        )
+        agree = f"Models of other kinds that took no part agree for {round(jury * num):,} of them"
+        return f"{agree}; {expected:.0%} are expected to come true."
     if (panel := _number(metrics, "confirmed_coverage")) is not None:
         return f"Most of a panel of networks trained on the same data agree for {round(panel * num):,} of them."
     return "No other model was asked whether these changes are true of the data."
@@ -230,21 +227,13 @@ def rule_warnings(explanation: Explanation) -> list[str]:
 
 def frontier(explanation: Explanation) -> list[dict[str, Any]]:
     """Coverage by as many rules of one change, of up to two, of up to three."""
+    names = {"one": "one change each", "two": "up to two changes", "three": "up to three changes"}
     found = [
-        (number, share)
-        for number in _NUMBERS
+        {"name": name, "value": f"{share:.1%}", "bar": round(100 * share, 1)}
+        for number, name in names.items()
         if (share := _number(explanation.metrics, f"coverage_up_to_{number}_changes")) is not None
     ]
-    if len(found) < 2:
-        return []
-    return [
-        {
-            "name": "one change each" if number == "one" else f"up to {number} changes",
-            "value": f"{share:.1%}",
-            "bar": round(100 * share, 1),
-        }
-        for number, share in found
-    ]
+    return found if len(found) > 1 else []
 
 
 def rule_row(recourse: CommonRecourse) -> dict[str, str]:

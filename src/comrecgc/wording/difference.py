@@ -154,11 +154,9 @@ class ChangedMolecule(Difference):
     @cached_property
     def molecules(self) -> list[tuple[Molecule, dict[int, int]]]:
         """The first molecules the rule was carried out on, each with the atom of every node of the rule."""
+        names, kinds = self._label_names, self._edge_label_names
         return [
-            (
-                Molecule(graph, self._label_names, self._edge_label_names),
-                {node: int(graph.ids[place]) for node, place in enumerate(site)},
-            )
+            (Molecule(graph, names, kinds), {node: int(graph.ids[place]) for node, place in enumerate(site)})
             for graph, site in self.sites
         ]
 
@@ -185,11 +183,11 @@ class ChangedMolecule(Difference):
             exchange.nodes |= group
             exchange.roots |= group & self.around[anchor]
             old, new = self._substituent(anchor, group, new=False), self._substituent(anchor, group, new=True)
-            exchange.hydrogens += sum(
-                sign for sign, found in ((-1, old), (1, new)) if found and found.name == "hydrogen"
-            )
-            exchange.lost += [old] if old and old.name != "hydrogen" else []
-            exchange.gained += [new] if new and new.name != "hydrogen" else []
+            for hung, listed, sign in ((old, exchange.lost, -1), (new, exchange.gained, 1)):
+                if hung and hung.name == "hydrogen":
+                    exchange.hydrogens += sign
+                elif hung:
+                    listed.append(hung)
         return exchanges
 
     def _substituent(self, anchor: int, group: set[int], *, new: bool) -> Substituent | None:
@@ -332,12 +330,9 @@ class FunctionalGroups:
         """At most two groups, one of which the rule changes in every molecule: " of a nitro group or a nitrosamine"; else empty."""
         counts, places = self._at_places
         seen = {name: count for name, count in counts.items() if count >= _LEAST_SHARE * places}
-        if (
-            places < _FEWEST_PLACES
-            or not 1 <= len(seen) <= 2
-            or counts.total() != places
-            or self._d.rule.num_changes > 1
-        ):
+        if places < _FEWEST_PLACES or len(seen) not in (1, 2) or counts.total() != places:
+            return ""
+        if self._d.rule.num_changes > 1:
             return ""
         return f" of {' or '.join(with_article(_noun(name)) for name in sorted(seen))}"
 
