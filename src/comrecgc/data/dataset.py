@@ -332,9 +332,9 @@ def choose_classes(
         raise InputError(f"accept and reject must be two classes (got {_plain(good)} for both)")
     titles = {value: names.get(value, f"class {_plain(value)}") for value in distinct}
     if good is None:
-        return _of(values != bad, (titles[bad], f"not {titles[bad]}"))
+        return all_classes(values != bad, (titles[bad], f"not {titles[bad]}"))
     if bad is None:
-        return _of(values == good, (f"not {titles[good]}", titles[good]))
+        return all_classes(values == good, (f"not {titles[good]}", titles[good]))
     kept = np.flatnonzero((values == good) | (values == bad))
     left_out = len(values) - len(kept)
     notes = (f"{left_out} graphs of other classes were left out.",) if left_out else ()
@@ -349,7 +349,7 @@ def choose_classes(
 def classes_by_threshold(values: npt.NDArray[Any], threshold: float, *, higher: bool, what: str) -> ChosenClasses:
     """Classes of graphs that have a number each: accepted from a threshold on, or below it."""
     low, high = f"{what} < {threshold:g}", f"{what} ≥ {threshold:g}"
-    chosen = _of((values >= threshold) == higher, (low, high) if higher else (high, low))
+    chosen = all_classes((values >= threshold) == higher, (low, high) if higher else (high, low))
     if len(np.unique(chosen.classes)) < 2:
         raise InputError(
             f"threshold must lie between the values of {what}, {values.min():g}…{values.max():g} (got {threshold:g})"
@@ -357,7 +357,8 @@ def classes_by_threshold(values: npt.NDArray[Any], threshold: float, *, higher: 
     return chosen
 
 
-def _of(accepted: npt.NDArray[np.bool_], names: tuple[str, str]) -> ChosenClasses:
+def all_classes(accepted: npt.NDArray[np.bool_], names: tuple[str, str]) -> ChosenClasses:
+    """Every graph, accepted or not."""
     return ChosenClasses(kept=np.arange(len(accepted)), classes=accepted.astype(np.int8), class_names=names)
 
 

@@ -19,6 +19,7 @@ from comrecgc.data.dataset import (
     ChosenClasses,
     GraphDataset,
     GraphReading,
+    all_classes,
     choose_classes,
     classes_by_threshold,
 )
@@ -256,20 +257,14 @@ def _classes(
     data: TUData, meaning: TUMeaning, reading: GraphReading, name: str, *, need_classes: bool
 ) -> ChosenClasses:
     if not need_classes:
-        indices = np.arange(len(data.targets))
-        return ChosenClasses(
-            kept=indices,
-            classes=np.zeros(len(indices), np.int8),
-            class_names=meaning.class_names or ("reject", "accept"),
-        )
+        return all_classes(np.zeros(len(data.targets), bool), meaning.class_names or ("reject", "accept"))
     if reading.threshold is not None:
         return classes_by_threshold(
             data.targets, reading.threshold, higher=reading.accept != "lower", what="the number"
         )
     if meaning.reject is not None and reading.accept is None and reading.reject is None:
         accepted = ~np.isin(data.targets, list(meaning.reject))
-        names = meaning.class_names or ("reject", "accept")
-        return ChosenClasses(kept=np.arange(len(accepted)), classes=accepted.astype(np.int8), class_names=names)
+        return all_classes(accepted, meaning.class_names or ("reject", "accept"))
     chosen = choose_classes(
         data.targets,
         accept=reading.accept,
