@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from operator import add
-from typing import TYPE_CHECKING, Any, NewType, overload
+from typing import TYPE_CHECKING, Any, NewType, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from comrecgc.graphs import Graph, GraphBatch, LongArray, PackedGraphs, Schema, 
 from comrecgc.molecules import are_atoms, are_bonds
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from torch_geometric.data import Data
 
     from comrecgc.data.attributes import Attributes
@@ -253,6 +254,7 @@ def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongA
 
 
 _SHOWN = 8
+_Reading = TypeVar("_Reading", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,6 +283,15 @@ class GraphReading:
         for name, count in self.bins.items():
             if count < 2:
                 raise InputError(f"bins must cut attribute {name!r} into at least 2 ranges (got {count})")
+
+
+def reading_with(reading: _Reading, options: Mapping[str, Any]) -> _Reading:
+    """A reading with some of its fields replaced."""
+    known = [each.name for each in fields(reading)]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise InputError(f"Options are {', '.join(known)} (got {unknown[0]!r})")
+    return replace(reading, **options)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
