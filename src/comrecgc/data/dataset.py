@@ -187,11 +187,7 @@ class GraphDataset(Sequence[Graph]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NumberDataset(GraphDataset):
-    """Graphs with measured numbers.
-
-    Args:
-        measured: The numbers, and what is to become of them.
-    """
+    """Graphs with measured numbers, and what is to become of them."""
 
     measured: Numbers = Numbers()  # noqa: RUF009  # frozen
 
