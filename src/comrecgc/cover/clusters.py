@@ -110,7 +110,8 @@ def dbscan(vectors: FloatArray, eps: float, min_samples: int = 3, *, num_threads
     is_core, found = _neighbours(vectors, eps, min_samples, num_threads)
     labels = np.full(len(vectors), -1, dtype=np.int64)
     if is_core.any():
-        labels[is_core] = _components(vectors[is_core], eps)
+        places = np.where(is_core, np.cumsum(is_core) - 1, -1)  # among the cores
+        labels[is_core] = _components(vectors[is_core], eps, np.append(places, -1)[found[is_core]])
         vector_kernels.label_borders(labels, is_core, found)
     return labels
 
@@ -137,15 +138,16 @@ def _neighbours(
     return counts == min_samples, found
 
 
-def _components(cores: FloatArray, eps: float) -> Labels:
+def _components(cores: FloatArray, eps: float, found: Indices) -> Labels:
     """Groups of core vectors joined by steps of at most `eps`, numbered by their lowest member.
 
-    Cells that lie side by side are joined first. That leaves one large group and many small ones, or small ones alone. Two
-    vectors of one group need not be compared. So those beside the large group are compared with it, and then those still
-    beside it with all that were.
+    Neighbours known before (`found`, -1 for none) and cells that lie side by side are joined first. That leaves one large group and
+    many small ones, or small ones alone. Two vectors of one group need not be compared. So those beside the large group are compared
+    with it, and then those still beside it with all that were.
     """
     everyone = np.arange(len(cores))
     parents = everyone.copy()
+    vector_kernels.join_found(found, parents)
     cells = build_cells(cores)
     for cell in range(len(cells)):
         adjacent = cells.members_of(np.arange(max(0, cell - _ADJACENT), cell + 1))
