@@ -154,14 +154,15 @@ def mine_rules(
     singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, permit=False)
     chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     definite, total, late = None if chemistry is None else chemistry.aromatic, len(rejects), np.zeros(0, np.int32)
-    permit: dict[str, Any] = {"permits": oracle.permits, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress}  # fmt: skip
+    permit: dict[str, Any] = {"permits": oracle.permits, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress,
+                              "truth": oracle.truth if oracle.least_truth else None}  # fmt: skip
     if oracle.permission is not None:
         some_time = None if deadline is None else max(deadline, time.monotonic() + _LEAST_SECONDS)
         singles, _, late = permitted_rows(singles, (), scorer, **permit | {"deadline": some_time})
     if 0 < len(late) < total:
         tried = np.setdiff1d(np.arange(total), late)
         rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)
-        permit["permits"] = oracle.permits
+        permit |= {"permits": oracle.permits, "truth": oracle.truth if oracle.least_truth else None}
         scorer, base, counting = replace(scorer, inputs=rejects.graphs), base[tried], counting[tried]
     most_changes = most_changes_of(task.algorithm, singles, chemistry)
     composites, complete = CompositeSearch(

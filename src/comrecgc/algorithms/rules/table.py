@@ -34,6 +34,8 @@ WIDE = 2
 """Radius that only rules of one change have."""
 _SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
 _FOR_SUCCESS = 1 / 6  # each in this share of the table
+MOST_EXPECTED = 400
+"""Rules that a table for numbers keeps of those: the ones whose results are expected to come true the most."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -260,8 +262,9 @@ def tabulate(
             knows what to do with it. None where every rule may come without surroundings.
         progress: Called as the jury is asked.
     """
-    rows, key, start, accepted, kept, applicable = _usual_rules(
-        singles, composites, scorer, len(base), most_rules, least_inputs, definite
+    rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite, best=True)
+    key, start, accepted, kept, applicable = _usual_rules(
+        rows, singles, scorer, most_rules, least_inputs, oracle.truth if oracle.least_truth else None
     )
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
@@ -305,25 +308,28 @@ def tabulate(
 
 
 def _usual_rules(
+    rows: RuleRows,
     singles: Changes,
-    composites: Sequence[ChangeRows],
     scorer: ChangeScorer,
-    num_inputs: int,
     most_rules: int,
     least_inputs: int,
-    definite: npt.NDArray[np.bool_] | None,
+    truth: Callable[..., npt.NDArray[np.int8]] | None,
 ) -> tuple[
-    RuleRows, npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]
-]:  # fmt: skip
-    """The accepted rows; the keys of all rules, where each begins, how many inputs it turns; which the table keeps, and the inputs that hold what these find."""
-    rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
+    npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]
+]:
+    """The keys of all rules, where each begins, how many inputs it turns; which the table keeps, and the inputs that hold what these find."""
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     common = np.lexsort((key, -accepted))[:_LOOKED_AT]
     common = np.sort(common[accepted[common] >= least_inputs])
-    applicable = _applicable(rows.take(start[common]), singles, scorer, num_inputs)
+    applicable = _applicable(rows.take(start[common]), singles, scorer)
     success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
     worth = _kept(key[common], accepted[common], success, most_rules)
-    return rows, key, start, accepted, common[worth], applicable[worth]
+    if truth is not None and len(worth) > MOST_EXPECTED:
+        held = rows.take(np.flatnonzero(np.isin(rows.key, key[common[worth]])))
+        hope = np.maximum(truth(scorer, held.input, _changes(held, singles)) - 45.0, 0)
+        total = np.bincount(np.searchsorted(key[common[worth]], held.key), hope, minlength=len(worth))
+        worth = worth[np.sort(np.argsort(-total, kind="stable")[:MOST_EXPECTED])]
+    return key, start, accepted, common[worth], applicable[worth]
 
 
 def permitted_rows(
@@ -335,6 +341,7 @@ def permitted_rows(
     most_rules: int,
     least_inputs: int = 2,
     definite: npt.NDArray[np.bool_] | None = None,
+    truth: Callable[..., npt.NDArray[np.int8]] | None = None,
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Changes, list[ChangeRows], IntArray]:
@@ -352,6 +359,7 @@ def permitted_rows(
         most_rules: Rules that the table keeps.
         least_inputs: As in `tabulate`.
         definite: As in `tabulate`.
+        truth: What the jury expects of results, as `Oracle.truth`, where the table keeps rules by that.
         deadline: When to stop, as `time.monotonic()` counts. Of inputs that were looked at by then, a random sample, only the first place of a rule may count.
         progress: Called as work proceeds.
     """
@@ -361,29 +369,32 @@ def permitted_rows(
     part = np.concatenate([np.pad(it.part, [(0, 0), (0, MOST_CHANGES - it.part.shape[1])], constant_values=-1) for it in made])  # fmt: skip
     num_parts = (part >= 0).sum(axis=1)
     places = np.concatenate([each.key for each in made]) ^ (inputs.astype(np.uint64) + _ONE) * _SPREAD
-    seen, late, num_rounds, further = np.zeros(len(goal), bool), np.zeros(0, np.int32), 0, np.zeros(0, np.int64)
+    seen, late = np.zeros(len(goal), bool), np.zeros(0, np.int32)
+    left_out: IntArray | None = None  # inputs of which nothing was looked at
+    every = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
     while True:
-        goals = np.split(goal, ends[:-1])
-        singles = replace(singles, goal=goals[0], margin=np.where(np.isnan(goals[0]), np.nan, singles.margin))
-        composites = [replace(each, goal=goals[k + 1]) for k, each in enumerate(composites)]
-        rows, key, _, _, kept, _ = _usual_rules(
-            singles, composites, scorer, len(scorer.inputs), most_rules, least_inputs, definite
-        )
-        asked = np.union1d(rows.row[np.isin(rows.key, key[kept])], further)
+        rows = every.take(np.flatnonzero(goal[every.row] > ACCEPTED)).best()
+        key, _, _, kept, _ = _usual_rules(rows, singles, scorer, most_rules, least_inputs, truth)
+        asked = np.unique(rows.row[np.isin(rows.key, key[kept])])
         asked = asked[~seen[asked]]
         if len(late) or not len(asked):
-            return singles, composites, late if num_rounds == 1 else late[:0]
-        for num in np.unique(num_parts[asked]).tolist():
-            some = asked[num_parts[asked] == num]
-            allowed, untried = permits(
-                scorer, inputs[some], singles.change[part[some, :num], 0], deadline=deadline, progress=progress
-            )
-            goal[some[~allowed]] = np.nan
-            late = np.union1d(late, untried).astype(np.int32)
-        seen[asked] = True
-        num_rounds += 1
-        further = np.flatnonzero((goal > ACCEPTED) & ~seen)
-        further = further[np.isin(places[further], places[asked[np.isnan(goal[asked])]])]
+            goals = np.split(goal, ends[:-1])
+            singles = replace(singles, goal=goals[0], margin=np.where(np.isnan(goals[0]), np.nan, singles.margin))
+            composites = [replace(each, goal=goals[k + 1]) for k, each in enumerate(composites)]
+            return singles, composites, late[:0] if left_out is None else left_out
+        while len(asked) and not len(late):
+            for num in np.unique(num_parts[asked]).tolist():
+                some = asked[num_parts[asked] == num]
+                allowed, untried = permits(
+                    scorer, inputs[some], singles.change[part[some, :num], 0], deadline=deadline, progress=progress
+                )
+                goal[some[~allowed]] = np.nan
+                late = np.union1d(late, untried).astype(np.int32)
+            left_out = late if left_out is None else left_out
+            seen[asked] = True
+            refused = places[asked[np.isnan(goal[asked])]]
+            asked = np.flatnonzero((goal > ACCEPTED) & ~seen)
+            asked = asked[np.isin(places[asked], refused)]
         if len(late):  # what takes the place of what was refused was not looked at
             singles = replace(singles, num_untried=singles.num_untried + int((goal[~seen] > ACCEPTED).sum()))
             goal[~seen] = np.nan
@@ -404,17 +415,24 @@ class RuleRows(ChangeRows):
     radius: npt.NDArray[np.int8]
     row: npt.NDArray[np.int64]
 
+    def ordered(self) -> RuleRows:
+        """The rows of one rule and input after the other, the best first."""
+        return self.take(np.lexsort((np.arange(len(self.key)), -self.goal, self.input, self.key)))
+
+    @property
+    def first(self) -> npt.NDArray[np.bool_]:
+        """Which rows, in their order, are the best of a rule and an input, `[V]`."""
+        return np.r_[True, (np.diff(self.key) != 0) | (np.diff(self.input) != 0)][: len(self.key)]
+
     def best(self) -> RuleRows:
-        """The best row of every rule and input, in their order."""
-        order = np.lexsort((np.arange(len(self.key)), -self.goal, self.input, self.key))
-        key, input_ = self.key[order], self.input[order]
-        first = np.r_[True, (key[1:] != key[:-1]) | (input_[1:] != input_[:-1])] if len(key) else np.zeros(0, bool)
-        return self.take(order[first])
+        """The best row of every rule and input, of rows in their order."""
+        return self.take(np.flatnonzero(self.first))
 
     def turning(self, least: int) -> RuleRows:
-        """The rows, one for every rule and input, of rules that turn at least so many inputs."""
-        keys, of, count = np.unique(self.key, return_inverse=True, return_counts=True)
-        return self.take(np.flatnonzero((count >= least)[of] & (keys > 0)[of]))
+        """The rows, in their order, of rules that turn at least so many inputs."""
+        keys, of = np.unique(self.key, return_inverse=True)
+        enough = (np.bincount(of, self.first, minlength=len(keys)) >= least) & (keys > 0)
+        return self.take(np.flatnonzero(enough[of]))
 
 
 def accepted_rows(
@@ -424,8 +442,9 @@ def accepted_rows(
     least_inputs: int,
     *,
     definite: npt.NDArray[np.bool_] | None,
+    best: bool = False,
 ) -> RuleRows:
-    """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
+    """The accepted rows of every rule and input, in their order; those of wide rules that turn enough inputs. Only the best of each are fewer to hold at once."""
     parts, first = [], 0
     for made in (ChangeRows.of(singles), *composites):
         where = np.flatnonzero(made.goal > ACCEPTED)
@@ -437,7 +456,7 @@ def accepted_rows(
                 change = singles.change[rows.part, 0]
                 enough = np.flatnonzero(_say_enough(rows.input, change, radius, scorer, definite))
                 rows, row = rows.take(enough), row[enough]
-            best = RuleRows(
+            found = RuleRows(
                 key=rows.keys(radius, singles, scorer),
                 general=rows.key,
                 radius=np.full(len(rows), radius, np.int8),
@@ -446,9 +465,11 @@ def accepted_rows(
                 margin=rows.margin,
                 goal=rows.goal,
                 row=row,
-            ).best()
-            parts.append(best.turning(least_inputs) if radius == WIDE else best)  # since there are so many
-    return RuleRows.concatenate(parts).best()
+            ).ordered()
+            found = found.best() if best else found
+            parts.append(found.turning(least_inputs) if radius == WIDE else found)  # since there are so many
+    found = RuleRows.concatenate(parts).ordered()
+    return found.best() if best else found
 
 
 def _changes(rows: ChangeRows, singles: Changes) -> IntArray:
@@ -490,7 +511,7 @@ def _kept(
     return np.sort(np.concatenate([kept, rest[: most - len(kept)]]))
 
 
-def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer, num_inputs: int) -> npt.NDArray[np.uint8]:
+def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer) -> npt.NDArray[np.uint8]:
     """Inputs that hold what each rule finds, packed; for composite rules, what each of its changes finds."""
     found = singles.found[rules.part, np.minimum(rules.radius, 1)[:, None]]
     found[rules.part < 0] = 0
@@ -498,11 +519,11 @@ def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer, num_inp
     wider = np.unique(found[wide, 0])
     change = singles.change[rules.part[wide, 0], 0]
     found[wide, 0] = scorer.widened_keys(rules.input[wide], change, found[wide, 0])
-    return holding(found, wider, scorer, num_inputs)
+    return holding(found, wider, scorer)
 
 
 def holding(
-    found: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64], scorer: ChangeScorer, num_inputs: int
+    found: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64], scorer: ChangeScorer
 ) -> npt.NDArray[np.uint8]:
     """Inputs that hold all of up to three things, `[K, N]`, packed.
 
@@ -510,11 +531,13 @@ def holding(
         found: Keys of what changes find, `[K, 3]`; 0 where there are fewer.
         wider: Keys at radius 1, increasing, that keys at radius 2 among them refine.
         scorer: Knows the inputs.
-        num_inputs: How many there are.
     """
-    wanted = np.unique(found[found > 0])
-    holds = packed(*scorer.finds(wanted, wider), (len(wanted), num_inputs))
-    result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else np.zeros((0, holds.shape[1]), np.uint8)
+    wanted, known = np.unique(found[found > 0]), scorer.holders
+    new = np.array([key for key in wanted.tolist() if key not in known], np.uint64)
+    if len(new):  # rounds of looking at results ask for nearly the same
+        known.update(zip(new.tolist(), packed(*scorer.finds(new, wider), (len(new), len(scorer.inputs))), strict=True))
+    holds = np.array([known[key] for key in wanted.tolist()], np.uint8).reshape(-1, -(-len(scorer.inputs) // 8))
+    result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else holds
     for k in range(1, MOST_CHANGES):
         has = found[:, k] > 0
         result[has] &= holds[np.searchsorted(wanted, found[has, k])]
