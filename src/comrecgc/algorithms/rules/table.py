@@ -422,7 +422,8 @@ class RuleRows(ChangeRows):
     @property
     def first(self) -> npt.NDArray[np.bool_]:
         """Which rows, in their order, are the best of a rule and an input, `[V]`."""
-        return np.r_[True, (np.diff(self.key) != 0) | (np.diff(self.input) != 0)][: len(self.key)]
+        first: npt.NDArray[np.bool_] = np.r_[True, (np.diff(self.key) != 0) | (np.diff(self.input) != 0)]
+        return first[: len(self.key)]
 
     def best(self) -> RuleRows:
         """The best row of every rule and input, of rows in their order."""
