@@ -419,10 +419,10 @@ def _count(
         shown += float(sizes[inputs].sum()) if oracle.sees_graphs else 0.0
         if shown > most_nodes or (deadline is not None and time.monotonic() > deadline):
             return None
-        margin, goal, late = oracle.judge(scorer, inputs, changes, deadline=deadline)
-        if np.isin(inputs, late).any():
+        margin, goal, _ = oracle.judge(scorer, inputs, changes, permit=False)
+        best = _best(mined, record, inputs, changes, margin, goal, oracle, deadline)
+        if best is None:
             return None
-        best = _best(mined, record, inputs, changes, margin, goal)
         impossible = np.isnan(margin) & ~np.isin(inputs, [place for place, _, _ in best])
         is_exact &= not _turns_where_parts_touch(mined, record.rule, inputs[impossible], sites[impossible], oracle)
         found += best
@@ -489,25 +489,35 @@ def _sizes_together(mined: MinedRules, rule: Rule) -> IntArray:
 
 
 def _best(
-    mined: MinedRules,
-    record: MinedRule,
-    inputs: IntArray,
-    changes: IntArray,
-    margin: npt.NDArray[np.float64],
-    goal: npt.NDArray[np.float64],
-) -> list[tuple[int, IntArray, float]]:
-    """The best accepted changes of every input that carry out this very rule.
+    mined: MinedRules, record: MinedRule, inputs: IntArray, changes: IntArray, margin: npt.NDArray[np.float64], goal: npt.NDArray[np.float64],
+    oracle: Oracle, deadline: float | None,
+) -> list[tuple[int, IntArray, float]] | None:  # fmt: skip
+    """The best accepted and permitted changes of every input that carry out this very rule; None if there is no time to look at them.
 
-    Hydrogens that follow may be more or fewer at other sites, which is another rule.
+    Hydrogens that follow may be more or fewer at other sites, which is another rule. Results are looked at in the order of their odds, until one is permitted.
     """
     accepted = np.flatnonzero(goal > ACCEPTED)
     order = accepted[np.lexsort((accepted, -goal[accepted], inputs[accepted]))]
+    waiting: dict[int, list[int]] = {}
+    for k in reversed(order.tolist()):
+        waiting.setdefault(int(inputs[k]), []).append(k)
     found: dict[int, tuple[int, IntArray, float]] = {}
-    for k in order.tolist():
-        place = int(inputs[k])
-        if place not in found and _carries_out(mined, record, place, changes[k]):
-            found[place] = (place, changes[k], float(margin[k]))
-    return list(found.values())
+    while waiting:
+        tried = []
+        for place, left in list(waiting.items()):
+            while left and not _carries_out(mined, record, place, changes[left[-1]]):
+                left.pop()
+            tried += [left.pop()] if left else []
+        waiting = {place: left for place, left in waiting.items() if left}
+        asked, permitted, late = np.sort(np.array(tried, np.int64)), np.ones(len(tried), bool), np.zeros(0, np.int32)
+        if oracle.permission is not None and tried:
+            permitted, late = oracle.permits(mined.scorer, inputs[asked], changes[asked], deadline=deadline)
+        if np.isin(inputs[asked], late).any():
+            return None
+        for k in asked[permitted].tolist():
+            found[int(inputs[k])] = (int(inputs[k]), changes[k], float(margin[k]))
+            waiting.pop(int(inputs[k]), None)
+    return [found[place] for place in sorted(found)]
 
 
 def _carries_out(mined: MinedRules, record: MinedRule, place: int, change: IntArray) -> bool:

@@ -36,6 +36,7 @@ _SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
 _FOR_SUCCESS = 1 / 6  # each in this share of the table
 MOST_EXPECTED = 400
 """Rules that a table for numbers keeps of those: the ones whose results are expected to come true the most."""
+_SPARE = 80  # more that are looked at
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -264,7 +265,12 @@ def tabulate(
     """
     rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite, best=True)
     key, start, accepted, kept, applicable = _usual_rules(
-        rows, singles, scorer, most_rules, least_inputs, oracle.truth if oracle.least_truth else None
+        rows,
+        singles,
+        scorer,
+        most_rules,
+        least_inputs,
+        _expectation(oracle.truth if oracle.least_truth else None, singles, scorer),
     )
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
@@ -313,7 +319,8 @@ def _usual_rules(
     scorer: ChangeScorer,
     most_rules: int,
     least_inputs: int,
-    truth: Callable[..., npt.NDArray[np.int8]] | None,
+    expected: Callable[[RuleRows], npt.NDArray[np.float64]] | None,
+    spare: int = 0,
 ) -> tuple[
     npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]
 ]:
@@ -324,12 +331,27 @@ def _usual_rules(
     applicable = _applicable(rows.take(start[common]), singles, scorer)
     success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
     worth = _kept(key[common], accepted[common], success, most_rules)
-    if truth is not None and len(worth) > MOST_EXPECTED:
+    if expected is not None:
         held = rows.take(np.flatnonzero(np.isin(rows.key, key[common[worth]])))
-        hope = np.maximum(truth(scorer, held.input, _changes(held, singles)) - 45.0, 0)
-        total = np.bincount(np.searchsorted(key[common[worth]], held.key), hope, minlength=len(worth))
-        worth = worth[np.sort(np.argsort(-total, kind="stable")[:MOST_EXPECTED])]
+        total = np.bincount(np.searchsorted(key[common[worth]], held.key), expected(held), minlength=len(worth))
+        worth = worth[np.sort(np.argsort(-total, kind="stable")[: MOST_EXPECTED + spare])]
     return key, start, accepted, common[worth], applicable[worth]
+
+
+def _expectation(
+    truth: Callable[..., npt.NDArray[np.int8]] | None, singles: Changes, scorer: ChangeScorer
+) -> Callable[[RuleRows], npt.NDArray[np.float64]] | None:
+    """What is expected of rows, each asked of the jury once; None where rules are not kept by that."""
+    if truth is None:
+        return None
+    known: dict[int, float] = {}
+
+    def expected(rows: RuleRows) -> npt.NDArray[np.float64]:
+        new = rows.take(np.flatnonzero([row not in known for row in rows.row.tolist()]))
+        known.update(zip(new.row.tolist(), truth(scorer, new.input, _changes(new, singles)).tolist(), strict=True))
+        return np.maximum(np.array([known[row] for row in rows.row.tolist()]) - 45.0, 0)
+
+    return expected
 
 
 def permitted_rows(
@@ -372,11 +394,15 @@ def permitted_rows(
     seen, late = np.zeros(len(goal), bool), np.zeros(0, np.int32)
     left_out: IntArray | None = None  # inputs of which nothing was looked at
     every = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
+    expected = _expectation(truth, singles, scorer)
     while True:
         rows = every.take(np.flatnonzero(goal[every.row] > ACCEPTED)).best()
-        key, _, _, kept, _ = _usual_rules(rows, singles, scorer, most_rules, least_inputs, truth)
-        asked = np.unique(rows.row[np.isin(rows.key, key[kept])])
-        asked = asked[~seen[asked]]
+        for spare in (0, _SPARE) if expected else (0,):  # what soon takes the place of others is looked at with them
+            key, _, _, kept, _ = _usual_rules(rows, singles, scorer, most_rules, least_inputs, expected, spare)
+            asked = np.unique(rows.row[np.isin(rows.key, key[kept])])
+            asked = asked[~seen[asked]]
+            if not len(asked):
+                break
         if len(late) or not len(asked):
             goals = np.split(goal, ends[:-1])
             singles = replace(singles, goal=goals[0], margin=np.where(np.isnan(goals[0]), np.nan, singles.margin))
