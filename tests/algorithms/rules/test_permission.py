@@ -407,3 +407,30 @@ def test_places_are_looked_at_in_the_order_of_their_odds() -> None:
         assert {place: margin for place, _, margin in found or ()} == wanted
         sites_there += len(inputs)
     assert 0 < looked.looks < sites_there
+
+
+def test_results_of_a_change_in_the_same_surroundings_are_taken_to_be_alike() -> None:
+    data = dataset_of(
+        [f"Nc1ccc(C(=O)N2CC{ring}CC2)cc1-c1ccc({end})cc1" for ring in ("C", "O", "S", "N(C)") for end in "OFC"]
+    )
+    ladder = ladder_of(data.graphs, data.label_names, data.edge_label_names)
+    some = ChangeScorer(inputs=data.graphs, vocabulary=Vocabulary.of(data, rung=Rung.PLAUSIBLE, theta=0.2, ladder=ladder))  # fmt: skip
+    assert isinstance(ladder.chemistry, MolecularChemistry)
+    looked, always = MolecularPermission(chemistry=ladder.chemistry), Oracle(classifier=Always(1.0, data.num_labels))
+    singles, num_looks = some.changes(always), []
+
+    def permits(*rows: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        num_looks.append(len(rows[1]))
+        return looked.allowed(*rows, **options)
+
+    def hopeful(_: object, inputs: np.ndarray, __: np.ndarray) -> np.ndarray:
+        return np.full(len(inputs), 90, np.int8)
+
+    exact, _, _ = permitted_rows(singles, (), some, permits=permits, most_rules=100)
+    all_looks = sum(num_looks)
+    num_looks.clear()
+    quick, _, _ = permitted_rows(singles, (), some, permits=permits, most_rules=100, truth=hopeful)
+    assert 0 < sum(num_looks) < all_looks / 2
+    wanted, got = (tabulate(it, (), some, np.zeros(len(data)), oracle=always, most_rules=100) for it in (exact, quick))
+    assert wanted.rules.key.tolist() == got.rules.key.tolist()
+    assert np.array_equal(wanted.entries.change, got.entries.change)

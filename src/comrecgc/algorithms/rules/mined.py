@@ -28,7 +28,7 @@ from comrecgc.algorithms.rules.reading import (
     read_rules,
     rule_isomorphism,
 )
-from comrecgc.algorithms.rules.table import Entries, RuleTable, permitted_rows, tabulate
+from comrecgc.algorithms.rules.table import SHOWN_TRUTH, Entries, RuleTable, permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
@@ -256,7 +256,7 @@ def oracle_of(
         classifier=classifier, panel=panel, confirm=confirm, needed=len(panel) if unanimous else None,
         permission=permission_of(task.algorithm, plausibility.ladder, chosen=chosen),
         jury=jury, folds=None if jury is None else jury.folds[rejects.indices], starts=_starts(jury, rejects),
-        least_truth=_SHOWN_TRUTH if isinstance(jury, NumberJury) and task.algorithm.wishes().min_truth else 0,
+        least_truth=SHOWN_TRUTH if isinstance(jury, NumberJury) and task.algorithm.wishes().min_truth else 0,
     )  # fmt: skip
 
 
@@ -322,9 +322,6 @@ MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""
 
 _INPUTS_AT_ONCE = 128
-_SHOWN_TRUTH = (
-    50  # percent that the jury must give a result in numbers for rdkit to look at it; the others are not shown
-)
 _FEW_PLACES, _FAR_MORE, _DECIDES = 8, 0.25, 3.3  # places at a position; more share that works there; standard errors
 _PLACED_INPUTS, _PLACED_SITES = 100, 200  # inputs in which the places of a rule are counted, and most places of one
 

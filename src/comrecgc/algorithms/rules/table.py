@@ -36,7 +36,12 @@ _SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
 _FOR_SUCCESS = 1 / 6  # each in this share of the table
 MOST_EXPECTED = 400
 """Rules that a table for numbers keeps of those: the ones whose results are expected to come true the most."""
+SHOWN_TRUTH = 50
+"""Percent that the jury must give a result in numbers for rdkit to look at it; the others are not shown."""
 _SPARE = 80  # more that are looked at
+_ALIKE = (
+    2  # results of a change in the same surroundings that are looked at before all others are taken to be like them
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -349,7 +354,7 @@ def _expectation(
     def expected(rows: RuleRows) -> npt.NDArray[np.float64]:
         new = rows.take(np.flatnonzero([row not in known for row in rows.row.tolist()]))
         known.update(zip(new.row.tolist(), truth(scorer, new.input, _changes(new, singles)).tolist(), strict=True))
-        return np.maximum(np.array([known[row] for row in rows.row.tolist()]) - 45.0, 0)
+        return np.maximum(np.array([known[row] for row in rows.row.tolist()]) - SHOWN_TRUTH + 5.0, 0)
 
     return expected
 
@@ -371,7 +376,7 @@ def permitted_rows(
 
     Results are looked at one by one, which takes long. So only the best place of a rule in an input is, all others where that is refused, and
     only of rules that the table would keep; what takes the place of rules that lose too many is looked at in the next round. The table is the same as if
-    all were looked at.
+    all were looked at; for numbers, as if results of a change in the same surroundings were all like the first two.
 
     Args:
         singles: Single changes, scored.
@@ -394,7 +399,9 @@ def permitted_rows(
     seen, late = np.zeros(len(goal), bool), np.zeros(0, np.int32)
     left_out: IntArray | None = None  # inputs of which nothing was looked at
     every = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
-    expected = _expectation(truth, singles, scorer)
+    expected, wide = _expectation(truth, singles, scorer), np.zeros(len(goal), np.uint64)
+    if expected is not None:  # chosen rules are looked at again, so what is alike here need not be
+        wide[every.row[every.radius == WIDE]] = every.key[every.radius == WIDE]
     while True:
         rows = every.take(np.flatnonzero(goal[every.row] > ACCEPTED)).best()
         for spare in (0, _SPARE) if expected else (0,):  # what soon takes the place of others is looked at with them
@@ -409,21 +416,40 @@ def permitted_rows(
             composites = [replace(each, goal=goals[k + 1]) for k, each in enumerate(composites)]
             return singles, composites, late[:0] if left_out is None else left_out
         while len(asked) and not len(late):
+            alike = wide[asked]
+            if truth is not None:  # what is not expected is not looked at
+                change = np.where((part[asked] >= 0)[:, :, None], singles.change[part[asked], 0], -1)
+                alike ^= (truth(scorer, inputs[asked], change) >= SHOWN_TRUTH).astype(np.uint64)
+            first, of = _first_of_alike(alike)
             for num in np.unique(num_parts[asked]).tolist():
-                some = asked[num_parts[asked] == num]
+                some = asked[first & (num_parts[asked] == num)]
                 allowed, untried = permits(
                     scorer, inputs[some], singles.change[part[some, :num], 0], deadline=deadline, progress=progress
                 )
                 goal[some[~allowed]] = np.nan
+                seen[some] = True
                 late = np.union1d(late, untried).astype(np.int32)
             left_out = late if left_out is None else left_out
-            seen[asked] = True
+            bad, looked = (np.bincount(of, each) for each in (np.isnan(goal[asked]), first))
+            same = ~first & ((bad == 0) | (bad == looked))[of] & (not len(late))
+            goal[asked[same & (bad > 0)[of]]] = np.nan
+            seen[asked[same]] = True
             refused = places[asked[np.isnan(goal[asked])]]
-            asked = np.flatnonzero((goal > ACCEPTED) & ~seen)
-            asked = asked[np.isin(places[asked], refused)]
+            left = np.flatnonzero((goal > ACCEPTED) & ~seen)
+            asked = np.union1d(asked[~seen[asked]], left[np.isin(places[left], refused)])
         if len(late):  # what takes the place of what was refused was not looked at
             singles = replace(singles, num_untried=singles.num_untried + int((goal[~seen] > ACCEPTED).sum()))
             goal[~seen] = np.nan
+
+
+def _first_of_alike(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """The first two rows of each key, all of key 0, and a number for rows that are alike, `[V]` each."""
+    order = np.argsort(keys, kind="stable")
+    new = np.r_[True, np.diff(keys[order]) != 0][: len(keys)] | (keys[order] == 0)
+    rank = np.arange(len(keys)) - np.maximum.accumulate(np.where(new, np.arange(len(keys)), 0))
+    first, of = np.empty(len(keys), bool), np.empty(len(keys), np.int64)
+    first[order], of[order] = rank < _ALIKE, np.cumsum(new) - 1
+    return first, of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
