@@ -24,9 +24,8 @@ import torch
 from torch_geometric.data import Batch
 
 import released
-from comrecgc.algorithms.baselines.baseline import Baseline
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject, embedded
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GcfWalker
-from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, embedded
 from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of, owners_of
 from comrecgc.cover import PublishedClustering, RecoursePairs, few_counterfactuals, pairs_within, with_counterfactuals
 from comrecgc.graphs import GraphBatch, apply_edit, one_edit_table, to_data

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from comrecgc.data import load_dataset
 from comrecgc.models import Greed, load_embedder
+from comrecgc.models.greed import held_out_errors
 from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator
-from comrecgc.models.greed_training import held_out_errors
 from comrecgc.run import LocalEngine
 
 THETA = 0.1

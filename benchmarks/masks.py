@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 import released
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import Counterfactuals, Subject, accepted_graphs, embedded
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject, accepted_graphs, embedded
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.cover import PublishedClustering, normalised_distances, pairs_within
 from comrecgc.data import paper_theta

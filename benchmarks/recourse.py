@@ -33,7 +33,7 @@ from comrecgc.cover import (
     with_counterfactuals,
 )
 from comrecgc.cover.clusters import dbscan
-from comrecgc.cover.metrics import coverage, coverage_curve, directional_coverage, total_length, trivial_coverage
+from comrecgc.cover.metrics import coverage, directional_coverage, total_length, trivial_coverage
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.scoring import NeighbourhoodScorer
 
@@ -120,7 +120,7 @@ def compare(pairs: RecoursePairs, delta: float, num_vectors: int) -> None:
 
 
 def print_figures(cover: Cover, delta: float) -> None:
-    curve = coverage_curve(cover, 100)
+    curve = np.cumsum(np.append(cover.gains, np.zeros(100, int))[:100]) / max(1, cover.num_inputs)
     print(
         f"  {len(cover)} recourses cover {coverage(cover):.1%} (10: {curve[9]:.1%}), "
         f"directional {directional_coverage(cover, delta):.1%}, total length {total_length(cover):.2f}"

@@ -21,7 +21,7 @@ import torch
 
 import released
 from comrecgc.algorithms.checkpoint import Reached
-from comrecgc.algorithms.paper.shards import ShardedWalk
+from comrecgc.algorithms.paper.algorithm import ShardedWalk
 from comrecgc.algorithms.paper.walk import MultiHeadWalk
 from comrecgc.graphs import Graph, GraphBatch, simplify_path
 from comrecgc.models import Greed

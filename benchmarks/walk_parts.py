@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 
 import released
-from comrecgc.algorithms.paper.shards import ShardedWalk
+from comrecgc.algorithms.paper.algorithm import ShardedWalk
 from comrecgc.algorithms.paper.walk import MultiHeadWalk
 from comrecgc.scoring import NeighbourhoodScorer
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex, GraphDataset, load_planted
-from comrecgc.data.planted import true_recourses
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
 from comrecgc.explanation.records import RejectedInput, RunFacts, Uncovered
 from comrecgc.graphs import (
@@ -26,6 +25,7 @@ from comrecgc.graphs import (
     one_edit_table,
 )
 from comrecgc.wording import RuleAt, describe_recourse, describe_rules
+from tests.data.true_recourses import true_recourses
 
 FACTS = RunFacts(
     seed=0,

@@ -22,7 +22,7 @@ from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import EditKind, Graph, GraphBatch, apply_path, graph_key
-from comrecgc.graphs.constraints import AllowKinds
+from comrecgc.graphs.edits import AllowKinds
 from comrecgc.models import EmbedderTraining, ModelFile
 from comrecgc.run import RunContext
 from comrecgc.runs import explain_dataset, open_run

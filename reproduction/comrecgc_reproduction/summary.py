@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.baselines.source import Counterfactual, Counterfactuals, Subject, embedded
+from comrecgc.algorithms.baselines.baseline import Counterfactual, Counterfactuals, Subject, embedded
 from comrecgc.cover import greedy_cover, incidence_of, pairs_within, with_zero_gains
 from comrecgc.errors import InputError
 

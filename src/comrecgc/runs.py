@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from comrecgc.algorithms.base import Task, VectorAlgorithm
-from comrecgc.algorithms.baselines.source import CHECKPOINT as BASELINE_CHECKPOINT
+from comrecgc.algorithms.baselines.baseline import CHECKPOINT as BASELINE_CHECKPOINT
 from comrecgc.algorithms.inputs import Graphs, ModelPair, as_dataset, over_labels_of, with_label_names
 from comrecgc.algorithms.plausibility import VALENCE, Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from comrecgc.data import DatasetIndex, PlantedDataset, find_toxicophores
-from comrecgc.data.planted import true_recourses
 from comrecgc.errors import InputError
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
 from comrecgc.explanation.records import RejectedInput
@@ -14,6 +13,7 @@ from comrecgc.graphs import Graph, apply_path, edits_between
 from comrecgc.molecules import is_valid_molecule
 from evidence import kazius_groups, published_changes
 from known_truth import DIFFICULTIES, compare_with_planted, planted
+from tests.data.true_recourses import true_recourses
 
 
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import comrecgc.cover.metrics as cover_module
 from comrecgc.cover import Cover, RecoursePairs, cover_of, pairs_within
-from comrecgc.errors import InputError
 from tests.cover.instances import random_pairs
 
 
@@ -66,18 +65,3 @@ def test_no_centres_and_no_pairs() -> None:
     assert nothing.gains.tolist() == []
     empty = toy().subset(slice(0, 0))
     assert cover_of(empty, [[0.0]], 0.1).pairs.tolist() == [[-1]]
-
-
-@pytest.mark.parametrize(
-    ("centres", "delta", "message"),
-    [
-        ([[0.0]], -1.0, "delta must not be negative"),
-        ([[0.0]], float("nan"), "delta must not be negative"),
-        ([[0.0, 1.0]], 0.1, "width 1"),
-        ([0.0], 0.1, "width 1"),
-        ([[np.inf]], 0.1, "finite"),
-    ],
-)
-def test_bad_arguments_are_named(centres: list[list[float]], delta: float, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        cover_of(toy(), centres, delta)

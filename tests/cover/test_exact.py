@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 
 import comrecgc.cover.greedy as greedy_module
 from comrecgc.cover import exact_cover, greedy_cover, lp_bound
-from comrecgc.errors import InputError
 from tests.cover.cover_instances import best_covered, random_sets, random_weights
 
 
@@ -64,10 +63,3 @@ def test_too_large_and_too_slow_are_none(monkeypatch: pytest.MonkeyPatch) -> Non
     assert lp_bound(incidence, 15) is not None
     monkeypatch.setattr(greedy_module, "MAX_ENTRIES", 100)
     assert lp_bound(incidence, 15) is None
-
-
-def test_bad_arguments_are_named() -> None:
-    with pytest.raises(InputError, match="one row per set"):
-        exact_cover(np.ones(3, dtype=np.bool_), 1)
-    with pytest.raises(InputError, match="num_sets"):
-        lp_bound(np.ones((3, 3), dtype=np.bool_), -1)

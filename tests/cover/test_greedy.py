@@ -2,17 +2,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 from comrecgc.cover import greedy_cover
-from comrecgc.errors import InputError
 from tests.cover.cover_instances import best_covered, random_sets, random_weights
 
 instances = st.builds(
@@ -103,23 +100,6 @@ def test_entries_given_twice_or_as_false_count_as_they_should() -> None:
     stored = csr_array(([True, False], [0, 1], [0, 1, 2]), shape=(2, 3))
     assert greedy_cover(stored, 2).order.tolist() == [0]
     assert stored.nnz == 2
-
-
-def test_bad_arguments_are_named() -> None:
-    two = np.ones((2, 2), dtype=np.bool_)
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"weights": [1.0]}, "one per item, 2"),
-        ({"weights": [1.0, -1.0]}, "not negative"),
-        ({"weights": [1.0, np.nan]}, "finite"),
-        ({"tie_break": [[1]]}, "one value per set, 2"),
-    ]
-    for keywords, match in wrong:
-        with pytest.raises(InputError, match=match):
-            greedy_cover(two, 1, **keywords)
-    with pytest.raises(InputError, match="num_sets must not be negative"):
-        greedy_cover(two, -1)
-    with pytest.raises(InputError, match="one row per set"):
-        greedy_cover(two[0], 1)
 
 
 def test_nothing_to_choose_from() -> None:

@@ -14,14 +14,12 @@ from comrecgc.cover.metrics import (
     Cost,
     cost,
     coverage,
-    coverage_curve,
     directional_coverage,
     total_length,
     trivial_coverage,
     why_not_covered,
 )
 from comrecgc.data import load_dataset
-from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import load_classifier, load_embedder, predict
 from tests.cover.instances import random_pairs
@@ -36,9 +34,7 @@ def toy() -> Cover:
 def test_toy_figures() -> None:
     cover = toy()
     assert coverage(cover) == 0.75
-    assert coverage_curve(cover).tolist() == [0.5, 0.5, 0.75]
-    assert coverage_curve(cover, 5).tolist() == [0.5, 0.5, 0.75, 0.75, 0.75]
-    assert coverage_curve(cover, 1).tolist() == [0.5]
+    assert cover.gains.tolist() == [2, 0, 1]
     assert total_length(cover) == 6
     assert cost(cover) == Cost(total=1 + 5 + 0, mean=2, median=1)
     assert directional_coverage(cover, 1.0) == 0.5
@@ -51,10 +47,8 @@ def test_toy_figures() -> None:
 def test_figures_of_random_covers_agree(seed: int, delta: float) -> None:
     pairs = random_pairs(seed)
     cover = cover_of(pairs, pairs.vectors()[::5], delta)
-    curve = coverage_curve(cover, 100)
-    assert (np.diff(curve) >= 0).all()
-    assert curve[-1] == pytest.approx(coverage(cover))
-    for count in (1, 2, 5):
+    curve = np.cumsum(cover.gains) / cover.num_inputs
+    for count in range(1, len(cover) + 1):
         assert curve[count - 1] == pytest.approx(coverage(cover.select(slice(0, count))))
     assert directional_coverage(cover, delta) <= coverage(cover)
     norms = np.linalg.norm(cover.centres, axis=1)
@@ -77,14 +71,11 @@ def test_nothing_chosen_and_no_inputs() -> None:
     nothing = cover_of(pairs, np.zeros((0, 5), dtype=np.float32), 0.1)
     assert coverage(nothing) == directional_coverage(nothing, 0.1) == total_length(nothing) == 0
     assert cost(nothing) == cost(toy().select(slice(0, 0))) == Cost(0.0, 0.0, 0.0)
-    assert coverage_curve(nothing).tolist() == []
-    assert coverage_curve(nothing, 2).tolist() == [0, 0]
+    assert nothing.gains.tolist() == []
     useless = Cover(np.ones((1, 5), dtype=np.float32), np.full((1, 3), -1))
     assert cost(useless) == Cost(0.0, 0.0, 0.0)
     empty = pairs_within(np.zeros((0, 5), dtype=np.float32), [], np.zeros((0, 5), dtype=np.float32), [], 0.1)
     assert trivial_coverage(empty, 0.1) == 0
-    with pytest.raises(InputError, match="num_recourses"):
-        coverage_curve(nothing, -1)
 
 
 def test_why_not_covered() -> None:

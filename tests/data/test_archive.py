@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from comrecgc.data import archive
-from comrecgc.data.archive import find_archive, open_files
+from comrecgc.data import tu
+from comrecgc.data.tu import find_archive, open_files
 from comrecgc.errors import InputError
 
 WriteZip = Callable[[Mapping[str, str]], Path]
@@ -76,9 +76,9 @@ def test_the_same_name_twice_is_refused(write_zip: WriteZip) -> None:
 
 def test_an_archive_that_declares_too_much_is_refused(write_zip: WriteZip, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_zip({"a.txt": "1" * 1000, "b.txt": "2" * 1000})
-    monkeypatch.setattr(archive, "MAX_UNPACKED", 2000)
+    monkeypatch.setattr(tu, "MAX_UNPACKED", 2000)
     assert len(open_files(path).read("a.txt")) == 1000
-    monkeypatch.setattr(archive, "MAX_UNPACKED", 1999)
+    monkeypatch.setattr(tu, "MAX_UNPACKED", 1999)
     with pytest.raises(InputError, match=r"at most 1999 bytes \(got 2000\)"):
         open_files(path)
 
@@ -102,7 +102,7 @@ def test_a_member_larger_than_it_declares_is_never_read_whole(write_zip: WriteZi
 
 def test_a_large_file_in_a_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt").write_text("123")
-    monkeypatch.setattr(archive, "MAX_BYTES", 2)
+    monkeypatch.setattr(tu, "MAX_BYTES", 2)
     with pytest.raises(InputError, match=r"at most 2 bytes \(got 3\)"):
         open_files(tmp_path).read("a.txt")
 
@@ -161,7 +161,7 @@ class Answer(io.BytesIO):
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No data from the environment, an empty cache, and no network."""
     monkeypatch.delenv("COMRECGC_DATA", raising=False)
-    monkeypatch.setattr(archive, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(tu, "user_cache_path", lambda name: tmp_path / "cache" / name)
 
     def refuse(*_: Any, **__: Any) -> None:
         raise urllib.error.URLError("no network\nin tests")
@@ -246,7 +246,7 @@ def test_a_download_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_bad_download_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: bytes, declared: int | None, reason: str
 ) -> None:
-    monkeypatch.setattr(archive, "_MAX_DOWNLOAD", 100)
+    monkeypatch.setattr(tu, "_MAX_DOWNLOAD", 100)
     monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: Answer(contents, declared))
     with pytest.raises(InputError, match=reason):
         find_archive("TINY")

@@ -13,11 +13,12 @@ from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 from comrecgc.data import PlantedDataset, find_toxicophores, load_planted
-from comrecgc.data.planted import ELEMENTS, true_recourses
+from comrecgc.data.planted import ELEMENTS
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, Graph, apply_edit, graph_key, to_networkx
 from comrecgc.molecules import FunctionalGroup, is_valid_molecule, to_rdkit
 from comrecgc.molecules.smiles import from_smiles
+from tests.data.true_recourses import true_recourses
 
 PATTERNS = {"nitro": "[N+](=O)[O-]", "epoxide": "C1OC1", "nitrosamine": "[NX3]-[NX2]=O"}
 

@@ -18,7 +18,7 @@ from comrecgc.graphs import (
     one_edit_table,
     to_networkx,
 )
-from comrecgc.graphs.constraints import AllowKinds, FreezeNodes, KeepConnected
+from comrecgc.graphs.edits import AllowKinds, FreezeNodes, KeepConnected
 from tests.graphs.elements import elements_changed
 from tests.graphs.strategies import graphs
 

@@ -11,8 +11,8 @@ from comrecgc.data import load_planted
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import EmbedderTraining, Greed, load_embedder, train_embedder
+from comrecgc.models.greed import held_out_errors, split_graphs
 from comrecgc.models.greed_pairs import PairGenerator
-from comrecgc.models.greed_training import held_out_errors, split_graphs
 
 TINY = EmbedderTraining(effort=0.002, num_layers=2, width=16, head_widths=(16,))
 GRAPHS = load_planted().graphs[:40]

@@ -1,4 +1,4 @@
-"""Tests of comrecgc.models.neighbourhoods against counting by hand."""
+"""Tests of comrecgc.models.jury against counting by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comrecgc.graphs import Graph, GraphBatch, group_neighbours
-from comrecgc.models.neighbourhoods import NeighbourhoodCounts, node_colours, smallest_rings
+from comrecgc.models.jury import NeighbourhoodCounts, node_colours, smallest_rings
 
 
 def by_hand(graph: Graph, radius: int) -> list[Any]:

@@ -130,8 +130,6 @@ def test_degenerate_and_bad_arguments() -> None:
         RandomisedGreedy(num_counterfactuals=0)
     with pytest.raises(InputError, match="num_recourses"):
         RandomisedGreedy(num_counterfactuals=1, num_recourses=0)
-    with pytest.raises(InputError, match="num_counterfactuals"):
-        nearest_counterfactuals(empty, 0)
     with pytest.raises(InputError, match="triples"):
         RandomisedGreedy(num_counterfactuals=1).run(nothing[:, :2], np.random.default_rng(0))
     with pytest.raises(InputError, match="delta"):

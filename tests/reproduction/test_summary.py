@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from comrecgc.algorithms.baselines.baseline import Counterfactuals
 from comrecgc.algorithms.baselines.dataset import DatasetCounterfactuals
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
-from comrecgc.algorithms.baselines.source import Counterfactuals
 from comrecgc.errors import InputError
 from comrecgc_reproduction.summary import summarise
 from tests.algorithms.baselines.subjects import small_subject

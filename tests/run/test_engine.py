@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from comrecgc.errors import InputError
 from comrecgc.run import LocalEngine
 
 
@@ -33,11 +32,6 @@ def test_where_work_is_done() -> None:
     assert set(LocalEngine(jobs=2).map(process, 0, range(4))) == {os.getpid()}
     assert os.getpid() not in set(LocalEngine(jobs=2).map(process, 0, range(4), processes=True))
     assert set(LocalEngine(jobs=2).map(process, 0, range(1), processes=True)) == {os.getpid()}  # one is done here
-
-
-def test_so_few_cannot_work() -> None:
-    with pytest.raises(InputError, match="jobs must be at least 1"):
-        LocalEngine(jobs=0)
 
 
 def test_blocks_are_asked_for_as_they_are_needed() -> None:

@@ -1,6 +1,6 @@
 """Tests of comrecgc.run.files.
 
-Also tests comrecgc.run.arrays, comrecgc.run.weights.
+Also tests comrecgc.run.files, comrecgc.run.weights.
 """
 
 from __future__ import annotations

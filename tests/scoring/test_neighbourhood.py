@@ -22,16 +22,18 @@ def test_keys_are_those_of_the_edited_graphs(graph: Graph) -> None:
 
 @pytest.mark.parametrize("num_nodes", [1, 2, 12, 40])
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.5])
-def test_keys_on_random_graphs(num_nodes: int, density: float) -> None:
+def test_keys_on_random_graphs(num_nodes: int, density: float, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(np.random.default_rng(num_nodes), num_nodes, 4, density)
     table = allowed_edits(graph, 4)
+    monkeypatch.setattr("comrecgc.scoring.scorer._MOST_NODES", 500)  # several parts
     np.testing.assert_array_equal(neighbour_keys(graph, table), batch_keys(edited_batch(graph, table)))
 
 
-def test_more_rounds_than_first_thought_of() -> None:
-    path = Graph([0] * 90, [(i, i + 1) for i in range(89)])  # colours keep splitting for 45 rounds
+def test_colours_that_split_for_many_rounds() -> None:
+    path = Graph([0] * 90, [(i, i + 1) for i in range(89)])
     table = allowed_edits(path, 2).select(np.arange(0, 4000, 100))
-    np.testing.assert_array_equal(neighbour_keys(path, table), batch_keys(edited_batch(path, table)))
+    expected = [graph_key(apply_edit(path, table[i])) for i in range(len(table))]
+    assert neighbour_keys(path, table).tolist() == expected
 
 
 def test_an_edge_takes_no_part_in_what_it_does_not_touch() -> None:
@@ -57,8 +59,9 @@ def test_no_edits() -> None:
 def test_keys_on_real_graphs(name: str, data_root: Path) -> None:
     dataset = load_dataset(name, root=data_root)
     rng = np.random.default_rng(0)
-    for index in rng.choice(len(dataset), 40, replace=False):
+    for index in rng.choice(len(dataset), 10, replace=False):
         graph = dataset[int(index)]
         table = allowed_edits(graph, dataset.num_labels)
-        table = table.select(np.sort(rng.choice(len(table), min(200, len(table)), replace=False)))
-        np.testing.assert_array_equal(neighbour_keys(graph, table), batch_keys(edited_batch(graph, table)))
+        table = table.select(np.sort(rng.choice(len(table), min(50, len(table)), replace=False)))
+        expected = [graph_key(apply_edit(graph, table[i])) for i in range(len(table))]
+        assert neighbour_keys(graph, table).tolist() == expected

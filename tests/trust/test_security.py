@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import comrecgc
-from comrecgc.data import archive
+from comrecgc.data import tu
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Edit, EditKind
 from comrecgc.models import ClassifierTraining, EmbedderTraining, obtain_classifier, obtain_embedder
@@ -103,7 +103,7 @@ def test_hostile_archives_are_refused_and_nothing_is_unpacked(
 
 
 def test_an_archive_is_read_in_memory_only() -> None:
-    source = Path(archive.__file__).read_text()
+    source = Path(tu.__file__).read_text()
     assert not any(word in source for word in ("write_bytes", "write_text", "mkdir", "extract("))
     opened = [call for name, call in calls(ast.parse(source)) if name.rpartition(".")[2] == "open"]
     assert opened
@@ -281,8 +281,8 @@ def test_a_missing_benchmark_asks_the_network_and_says_so(
         raise OSError("no network in tests")
 
     monkeypatch.delenv("COMRECGC_DATA", raising=False)
-    monkeypatch.setattr("comrecgc.data.archive.user_cache_path", lambda name: tmp_path / name)
-    monkeypatch.setattr("comrecgc.data.archive._fetch", fetch)
+    monkeypatch.setattr("comrecgc.data.tu.user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr("comrecgc.data.tu._fetch", fetch)
     assert run(monkeypatch, "train", "classifier", "--dataset", "aids", "--out", tmp_path / "m.safetensors") == 2
     assert len(asked) == 1
     assert asked[0] in one_line(capsys.readouterr().err)

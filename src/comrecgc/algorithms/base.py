@@ -7,8 +7,8 @@ once, and the check, the docstring, the command line and the stored parameters f
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
@@ -41,18 +41,9 @@ def option(
     panel: str | None = None,
     command_line: bool = True,
 ) -> Any:
-    """A field of an algorithm.
+    """A field of an algorithm: default, help in a sentence, limits (`least`, `most`, `above`, `below`) or `choices`.
 
-    Args:
-        default: Its default.
-        help: What it means, in a sentence.
-        least: The smallest value allowed.
-        most: The largest value allowed.
-        above: A bound that values must exceed.
-        below: A bound that values must stay under.
-        choices: The values allowed, where there are few.
-        panel: Heading of the option on the command line; None for that of the algorithm.
-        command_line: Whether the command line has it.
+    `panel` is its heading on the command line, by default that of the algorithm; `command_line` whether it is there at all.
     """
     limits = {"least": least, "most": most, "above": above, "below": below}
     known = {"help": help, "limits": limits, "choices": choices, "panel": panel, "command_line": command_line}
@@ -229,25 +220,14 @@ class VectorAlgorithm(Algorithm, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class VectorTask(Task[VectorAlgorithm]):
-    """A task by vectors with nothing left open: `Δ` is a number, and the direction is decided.
-
-    Args:
-        delta: `Δ`.
-        directional: Whether recourses must be longer than `Δ`.
-    """
+    """A task by vectors with nothing left open: `Δ` is a number, and the direction is decided."""
 
     delta: float
-    directional: bool
+    directional: bool  # whether recourses must be longer than `Δ`
 
     @classmethod
     def of(cls, task: Task[VectorAlgorithm], one_edit_length: float | None = None) -> VectorTask:
-        """The task with its `Δ` measured where that is wanted.
-
-        Args:
-            task: What is asked.
-            one_edit_length: Median length of a one-edit recourse on the data; None or 0 where there is none, and then an
-                automatic `Δ` is a fifth of `θ`, the paper's ratio.
-        """
+        """The task with `Δ` half the median length of a one-edit recourse where that is wanted; without one, a fifth of `θ`, the paper's ratio."""
         algorithm = task.algorithm
         delta = algorithm.delta
         if isinstance(delta, str):
@@ -309,6 +289,9 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
+_HOLDS = {"least": operator.ge, "most": operator.le, "above": operator.gt, "below": operator.lt}
+
+
 def _checked(known: Field[Any], value: Any) -> Any:
     """The value of a field, checked; several texts become a tuple."""
     kind, choices = str(known.type), known.metadata["choices"]
@@ -330,24 +313,12 @@ def _checked(known: Field[Any], value: Any) -> Any:
         return bool(value)
     if kind.startswith("int") and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
         raise InputError(f"{known.name} must be an integer{_limits(known)} (got {value!r})")
-    if not _is_number(value) or not all(holds(value) for holds in _bounds(known)):
+    limits = [(_HOLDS[name], limit) for name, limit in known.metadata["limits"].items() if limit is not None]
+    if not _is_number(value) or not math.isfinite(value) or not all(holds(value, limit) for holds, limit in limits):
         raise InputError(
             f"{known.name} must be {'an integer' if kind.startswith('int') else 'a number'}{_limits(known)} (got {value!r})"
         )
     return value
-
-
-def _bounds(known: Field[Any]) -> Iterator[Any]:
-    limits = known.metadata["limits"]
-    yield math.isfinite
-    if limits["least"] is not None:
-        yield lambda value: value >= limits["least"]
-    if limits["most"] is not None:
-        yield lambda value: value <= limits["most"]
-    if limits["above"] is not None:
-        yield lambda value: value > limits["above"]
-    if limits["below"] is not None:
-        yield lambda value: value < limits["below"]
 
 
 def _limits(known: Field[Any]) -> str:

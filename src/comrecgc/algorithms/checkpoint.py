@@ -31,19 +31,12 @@ _COLUMNS = {"keys": "u1", "starts": "i1", "probabilities": "f1", "embeddings": "
 
 @dataclass(eq=False)
 class Checkpoint:
-    """A file that holds an unfinished search.
+    """A file that holds an unfinished search."""
 
-    Args:
-        path: An `.npz` file; None keeps nothing.
-        facts: What determines the answer, as JSON values. A file with other facts is refused.
-        resume: Whether to continue from the file, if there is one.
-        seconds: Time between two checkpoints; None for `SECONDS`.
-    """
-
-    path: Path | None = None
-    facts: Any = None
-    resume: bool = False
-    seconds: float | None = None
+    path: Path | None = None  # an `.npz` file; None keeps nothing
+    facts: Any = None  # what determines the answer, as JSON values. A file with other facts is refused
+    resume: bool = False  # whether to continue from the file, if there is one
+    seconds: float | None = None  # time between two checkpoints; None for `SECONDS`
     _saved: float = field(default_factory=time.monotonic)
 
     def load(
@@ -53,12 +46,9 @@ class Checkpoint:
         *,
         optional: Mapping[str, str] | None = None,
     ) -> State | None:
-        """The search that the file holds; None where there is nothing to resume.
+        """The search that the file holds, made by `decode`; None where there is nothing to resume. Kinds are as of `load_arrays`.
 
-        Args:
-            kinds: Kind and number of axes of every array, as of `load_arrays`.
-            decode: Makes the search from its arrays; whatever it raises means that the file is damaged.
-            optional: Kinds of arrays that may be missing.
+        Whatever `decode` raises means that the file is damaged.
         """
         if not self.resume or self.path is None or not self.path.exists():
             return None
@@ -114,23 +104,14 @@ def decode_rng(array: np.ndarray[Any, Any]) -> np.random.Generator:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reached:
-    """A graph and the edits that lead to it.
+    """A graph and the edits that lead to it."""
 
-    Args:
-        start: Index of the input that the edits begin at.
-        graph: The graph; its ids are those of the input.
-        key: Identity of the graph.
-        probability: Probability of accept.
-        embedding: `z`, `[d]`.
-        path: Edits from the input to the graph, as first walked.
-    """
-
-    start: int
-    graph: Graph
-    key: int
-    probability: float
-    embedding: FloatArray
-    path: EditPath = ()
+    start: int  # index of the input that the edits begin at
+    graph: Graph  # the graph; its ids are those of the input
+    key: int  # identity of the graph
+    probability: float  # probability of accept
+    embedding: FloatArray  # `z`, `[d]`
+    path: EditPath = ()  # edits from the input to the graph, as first walked
 
 
 def reached_kinds(name: str) -> dict[str, str]:
@@ -139,13 +120,7 @@ def reached_kinds(name: str) -> dict[str, str]:
 
 
 def encode_reached(name: str, rows: Sequence[Reached], width: int) -> Arrays:
-    """Reached graphs as arrays whose names begin with `name`.
-
-    Args:
-        name: First part of the names.
-        rows: The graphs.
-        width: Width of the embeddings.
-    """
+    """Reached graphs, whose embeddings have this width, as arrays whose names begin with `name`."""
     return {
         f"{name}_keys": np.array([row.key for row in rows], dtype=np.uint64),
         f"{name}_starts": np.array([row.start for row in rows], dtype=np.int64),
@@ -156,14 +131,7 @@ def encode_reached(name: str, rows: Sequence[Reached], width: int) -> Arrays:
 
 
 def decode_reached(name: str, arrays: Arrays, inputs: Sequence[Graph], width: int) -> list[Reached]:
-    """The inverse of `encode_reached`.
-
-    Args:
-        name: First part of the names.
-        arrays: Arrays of a file.
-        inputs: The inputs, with fresh ids.
-        width: Width of the embeddings.
-    """
+    """The inverse of `encode_reached`; inputs have fresh ids."""
     keys, starts, probabilities, embeddings = (arrays[f"{name}_{column}"] for column in list(_COLUMNS)[:4])
     paths = read_paths(name, arrays)
     require(len(keys) == len(starts) == len(probabilities) == len(paths), "every graph must have all its columns")

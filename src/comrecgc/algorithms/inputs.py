@@ -25,17 +25,11 @@ RejectPlace = NewType("RejectPlace", int)
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the models say of some graphs in a plain forward pass.
+    """What the models say of some graphs in a plain forward pass."""
 
-    Args:
-        probability: Probability of accept, `[n]`.
-        embedding: `z`, `[n, d]`; no columns without an embedder.
-        sizes: `|G|`, `[n]`.
-    """
-
-    probability: npt.NDArray[np.float64]
-    embedding: FloatArray
-    sizes: npt.NDArray[np.int32]
+    probability: npt.NDArray[np.float64]  # probability of accept, `[n]`
+    embedding: FloatArray  # `z`, `[n, d]`; no columns without an embedder
+    sizes: npt.NDArray[np.int32]  # `|G|`, `[n]`
 
     def __getitem__(self, rows: npt.NDArray[np.int64]) -> Scores:
         return Scores(self.probability[rows], self.embedding[rows], self.sizes[rows])
@@ -68,23 +62,14 @@ def sizes_of(batch: GraphBatch) -> npt.NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rejects:
-    """The graphs that the classifier rejects: the inputs of a run.
+    """The graphs that the classifier rejects: the inputs of a run."""
 
-    Args:
-        dataset: The dataset they come from.
-        indices: Index in it of each, `[n]`.
-        graphs: The graphs, with fresh ids.
-        scores: What a plain pass says of them; the embedding has no columns until `embedded`.
-        names: What the data calls each; empty if it does not.
-        stereo: Stereo marks of each; empty if the data has none.
-    """
-
-    dataset: GraphDataset
-    indices: npt.NDArray[np.int64]
-    graphs: Sequence[Graph]
-    scores: Scores
-    names: tuple[str, ...] = ()
-    stereo: tuple[str, ...] = ()
+    dataset: GraphDataset  # the dataset they come from
+    indices: npt.NDArray[np.int64]  # index in it of each, `[n]`
+    graphs: Sequence[Graph]  # the graphs, with fresh ids
+    scores: Scores  # what a plain pass says of them; the embedding has no columns until `embedded`
+    names: tuple[str, ...] = ()  # what the data calls each; empty if it does not
+    stereo: tuple[str, ...] = ()  # stereo marks of each; empty if the data has none
 
     @classmethod
     def of(cls, dataset: GraphDataset, predictions: Predictions) -> Rejects:
@@ -132,13 +117,9 @@ def as_dataset(
     target: int | None = None,
     like: GraphDataset | None = None,
 ) -> tuple[GraphDataset, bool]:
-    """The graphs as a dataset, and whether their true classes are known.
+    """A `GraphDataset`, a PyG dataset or a list of PyG `Data` as a dataset, and whether true classes are known.
 
-    Args:
-        graphs: A `GraphDataset`, a PyG dataset or a list of PyG `Data`; classes are not needed.
-        label_names: Name of each node label, where the graphs do not bring names.
-        target: The value of `y` that means accept; None for the larger of two.
-        like: A dataset whose labels the graphs are over.
+    `target` is the value of `y` that means accept, by default the larger of two; `like` a dataset whose labels the graphs are over.
     """
     names = None if label_names is None else tuple(label_names)
     if isinstance(graphs, GraphDataset):
@@ -155,7 +136,9 @@ def as_dataset(
     if values is not None and target is not None and target in values:
         classes: list[int] | None = [int(value == target) for value in values]
     else:
-        classes = None if values is not None and _are_two(values) else [0] * len(listed)
+        classes = (
+            None if values is not None and (len(set(values)) == 2 or set(values) <= {0.0, 1.0}) else [0] * len(listed)
+        )
         target = None
     known = classes is None or target is not None
     read = from_pyg(listed, name=name, classes=classes, label_names=names, like=like)
@@ -168,12 +151,6 @@ def _classes_of(graphs: list[Any]) -> list[float] | None:
         return [float(graph.y) for graph in graphs]
     except (AttributeError, TypeError, ValueError, RuntimeError):
         return None
-
-
-def _are_two(values: Iterable[float]) -> bool:
-    """Whether the values are of two kinds, or 0 and 1."""
-    distinct = set(values)
-    return len(distinct) == 2 or distinct <= {0.0, 1.0}
 
 
 def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
@@ -229,12 +206,7 @@ def _places(rows: npt.NDArray[np.float32], known: npt.NDArray[np.float32]) -> np
 
 
 def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> GraphDataset:
-    """The same graphs over another alphabet, labels matched by name.
-
-    Args:
-        dataset: Graphs whose labels all occur in that alphabet.
-        label_names: The alphabet.
-    """
+    """The same graphs over another alphabet, which has all their labels, matched by name."""
     names = tuple(label_names)
     if dataset.label_names == names:
         return dataset

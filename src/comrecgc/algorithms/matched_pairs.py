@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,17 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.data import GraphDataset
-from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Pattern, Rule, batch_keys, carry_out, distinct_sites
+from comrecgc.graphs import (
+    Graph,
+    GraphBatch,
+    NeighbourIndex,
+    Pattern,
+    Rule,
+    batch_keys,
+    carry_out,
+    distinct_sites,
+    ordered_edge,
+)
 
 MOST_PLACES = 64
 """Places of a rule in one graph that are tried at most."""
@@ -27,21 +37,13 @@ _PAIRS_AT_ONCE = 400_000
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedPairs:
-    """Pairs (before, after) of graphs in the data, by their labels.
+    """Pairs (before, after) of graphs in the data, by their labels."""
 
-    Args:
-        as_said: Pairs that go from reject to accept, as the recourse claims.
-        against: Pairs that go from accept to reject.
-        stays_reject: Pairs that are labelled reject before and after.
-        stays_accept: Pairs that are labelled accept before and after.
-        listed: The pairs, by the places of their graphs in the data.
-    """
-
-    as_said: int = 0
-    against: int = 0
-    stays_reject: int = 0
-    stays_accept: int = 0
-    listed: tuple[tuple[int, int], ...] = ()
+    as_said: int = 0  # pairs that go from reject to accept, as the recourse claims
+    against: int = 0  # pairs that go from accept to reject
+    stays_reject: int = 0  # pairs that are labelled reject before and after
+    stays_accept: int = 0  # pairs that are labelled accept before and after
+    listed: tuple[tuple[int, int], ...] = ()  # the pairs, by the places of their graphs in the data
 
     def __len__(self) -> int:
         return self.as_said + self.against + self.stays_reject + self.stays_accept
@@ -83,13 +85,9 @@ class MatchedPairs:
 
 @dataclass(frozen=True, eq=False)
 class LabelledGraphs:
-    """Graphs that can be looked up. Graphs alike count once, and not at all where their labels differ.
+    """Graphs that can be looked up. Graphs alike count once, and not at all where their labels differ."""
 
-    Args:
-        dataset: The data.
-    """
-
-    dataset: GraphDataset
+    dataset: GraphDataset  # the data
 
     @cached_property
     def keys(self) -> npt.NDArray[np.uint64]:
@@ -144,7 +142,8 @@ class LabelledGraphs:
                     done.add((first, second))
                     counts[self._outcome(first, second)] += 1
                     listed.append((self.places[first], self.places[second]))
-        return replace(_of_counts(counts), listed=tuple(listed))
+        outcomes = {"as_said": (0, 1), "against": (1, 0), "stays_reject": (0, 0), "stays_accept": (1, 1)}
+        return MatchedPairs(**{name: counts[outcome] for name, outcome in outcomes.items()}, listed=tuple(listed))
 
     def _outcome(self, first: int, second: int) -> tuple[int, int]:
         """Classes of two graphs; for a relative goal, whether the second reaches what the first is to become."""
@@ -177,19 +176,9 @@ def _subdivided(graph: Graph, num_labels: int) -> Graph:
     )
 
 
-def _of_counts(counts: Mapping[tuple[int, int], int]) -> MatchedPairs:
-    return MatchedPairs(
-        as_said=counts.get((0, 1), 0),
-        against=counts.get((1, 0), 0),
-        stays_reject=counts.get((0, 0), 0),
-        stays_accept=counts.get((1, 1), 0),
-    )
-
-
 # The changes of a rule one by one, wherever they are made: what matched pairs can still test where no pair differs by the whole rule.
 
 
-Edge = tuple[int, int]
 Node = tuple[bool, int]
 """Whether a node is new, and its number after; or not, and its number before."""
 
@@ -209,10 +198,10 @@ def _changed(rule: Rule) -> set[Node]:
     nodes: set[Node] = {(True, j) for j in range(len(after.labels)) if j not in back}
     nodes |= {(False, i) for i, label in enumerate(before.labels) if i not in image or after.labels[image[i]] != label}
     for (i, j), bond in before.bonds.items():
-        if i not in image or j not in image or after.bonds.get(_edge(image[i], image[j])) != bond:
+        if i not in image or j not in image or after.bonds.get(ordered_edge(image[i], image[j])) != bond:
             nodes |= {(False, i), (False, j)}
     for (i, j), bond in after.bonds.items():
-        if i not in back or j not in back or before.bonds.get(_edge(back[i], back[j])) != bond:
+        if i not in back or j not in back or before.bonds.get(ordered_edge(back[i], back[j])) != bond:
             nodes |= {(False, back[k]) if k in back else (True, k) for k in (i, j)}
     return nodes
 
@@ -248,13 +237,11 @@ def _part(rule: Rule, nodes: set[Node]) -> Rule:
 
 def _within(pattern: Pattern, nodes: list[int]) -> Pattern:
     rank = {node: k for k, node in enumerate(nodes)}
-    rows = sorted((*_edge(rank[i], rank[j]), bond) for (i, j), bond in pattern.bonds.items() if i in rank and j in rank)
+    rows = sorted(
+        (*ordered_edge(rank[i], rank[j]), bond) for (i, j), bond in pattern.bonds.items() if i in rank and j in rank
+    )
     return Pattern(
         tuple(pattern.labels[node] for node in nodes),
         tuple((row[0], row[1]) for row in rows),
         None if pattern.edge_labels is None else tuple(row[2] for row in rows),
     )
-
-
-def _edge(i: int, j: int) -> Edge:
-    return (i, j) if i < j else (j, i)

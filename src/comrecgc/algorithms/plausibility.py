@@ -16,7 +16,18 @@ from comrecgc.algorithms.measured import calibrated
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, ball_cover
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import AllOf, BoolArray, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, rung_shares
+from comrecgc.graphs import (
+    AllOf,
+    BoolArray,
+    ChangedGraphs,
+    Constraint,
+    Graph,
+    GraphBatch,
+    Ladder,
+    Rung,
+    batched,
+    rung_shares,
+)
 from comrecgc.models import (
     Classifier,
     Jury,
@@ -33,8 +44,6 @@ from comrecgc.molecules import Valence
 from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
-_GRAPHS_AT_ONCE = 4096
-
 _PANEL_SHARE = 0.25  # of the time that is left may go into training a panel
 
 VALENCE = "valence"
@@ -43,19 +52,12 @@ VALENCE = "valence"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plausibility:
-    """What counterfactuals are held against besides the model that is explained.
+    """What counterfactuals are held against besides the model that is explained."""
 
-    Args:
-        ladder: Says how a changed graph compares with the data.
-        panel: Other classifiers, asked about accepted graphs; None if there are none.
-        why_no_panel: Why there are none, as a sentence.
-        jury: Models of other kinds that say how likely results come true; None if there are none.
-    """
-
-    ladder: Ladder
-    panel: Panel | None = None
-    why_no_panel: str = "There is no panel."
-    jury: Jury | None = None
+    ladder: Ladder  # says how a changed graph compares with the data
+    panel: Panel | None = None  # other classifiers, asked about accepted graphs; None if there are none
+    why_no_panel: str = "There is no panel."  # why there are none, as a sentence
+    jury: Jury | None = None  # models of other kinds that say how likely results come true; None if there are none
 
     def constraint(self, algorithm: VectorAlgorithm, label_names: Sequence[str]) -> Constraint | None:
         """Edits that keep to the rung of the algorithm and to its own constraint."""
@@ -85,9 +87,8 @@ class Plausibility:
         if panel is None:
             raise InputError(f"changes='confirmed' needs a panel. {self.why_no_panel}")
         used, place = np.unique(candidates.pairs.candidates, return_inverse=True)
-        parts = [used[start : start + _GRAPHS_AT_ONCE].tolist() for start in range(0, len(used), _GRAPHS_AT_ONCE)]
         nobody = np.zeros((len(panel), 0), bool)
-        after = [panel.accepts(GraphBatch.from_graphs(map(candidates.graph, part))) for part in parts]
+        after = [panel.accepts(batch) for batch in batched(map(candidates.graph, used.tolist()))]
         before = panel.accepts(GraphBatch.from_graphs(inputs))
         confirmed = panel.confirmed(
             before[:, candidates.pairs.inputs], np.concatenate([nobody, *after], axis=1)[:, place]
@@ -107,13 +108,7 @@ class Plausibility:
         return lambda before, after: self.judge(before, after).rungs >= rung
 
     def judge(self, before: Sequence[Graph], after: Sequence[Graph], confirmed: BoolArray | None = None) -> Verdicts:
-        """Where some counterfactuals stand.
-
-        Args:
-            before: The inputs.
-            after: What each became, nodes that are kept having the same ids.
-            confirmed: Whether most of the panel accept each, where that is known; otherwise the panel is asked.
-        """
+        """Where some counterfactuals stand, nodes that are kept having the same ids; the panel is asked unless it is known what it confirms."""
         changed = ChangedGraphs.from_graphs(before, after)
         if confirmed is None and self.panel is not None:
             confirmed = self.panel.confirms_changes(GraphBatch.from_graphs(before), changed.after)
@@ -122,15 +117,10 @@ class Plausibility:
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Where counterfactuals stand on the ladder.
+    """Where counterfactuals stand on the ladder."""
 
-    Args:
-        rungs: The highest rung of each, `[n]`.
-        confirmed: Whether most of the panel accept each, whatever its rung, `[n]`; None without a panel.
-    """
-
-    rungs: npt.NDArray[np.int8]
-    confirmed: BoolArray | None
+    rungs: npt.NDArray[np.int8]  # the highest rung of each, `[n]`
+    confirmed: BoolArray | None  # whether most of the panel accept each, whatever its rung, `[n]`; None without a panel
 
     def shares(self, rows: Sequence[int] | slice = slice(None)) -> dict[str, float]:
         """Share of some counterfactuals that reach each rung, and that the panel accepts."""
@@ -172,15 +162,7 @@ def agreement_panel(models: Models, dataset: GraphDataset) -> tuple[Panel, str]:
 def find_jury(
     guests: Models, dataset: GraphDataset, context: RunContext, *, has_classes: bool, seed: int
 ) -> tuple[Jury | None, str]:
-    """The jury that says which results come true, and a sentence on it.
-
-    Args:
-        guests: Models that the user brings, or files of them: they report, and choose nothing.
-        dataset: Graphs with their classes.
-        context: Time and progress.
-        has_classes: Whether the classes are true ones.
-        seed: Of the parts of the data and of the trees.
-    """
+    """The jury that says which results come true, and a sentence on it; guests are the user's models or files, which report and choose nothing."""
     if dataset.goal is not None:
         if guests:
             raise InputError("jury takes classifiers, and a goal in numbers has none (got some)")
@@ -210,14 +192,7 @@ def find_panel(
     *,
     has_classes: bool,
 ) -> tuple[Panel | None, str]:
-    """The panel that is asked about accepted results, and a sentence on it.
-
-    Args:
-        panel: A panel, how to train one, files of classifiers, or True to train one as usual.
-        dataset: Graphs with their classes.
-        context: Time and progress.
-        has_classes: Whether the classes are true ones.
-    """
+    """The panel that is asked about accepted results, and a sentence on it: a given one, files of one, or one that is trained."""
     if isinstance(panel, Panel):
         return panel, f"A panel of {len(panel)} given classifiers was asked too."
     training = panel if isinstance(panel, PanelTraining) else None

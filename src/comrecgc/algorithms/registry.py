@@ -8,9 +8,8 @@ from dataclasses import fields
 from typing import Any
 
 from comrecgc.algorithms.base import Algorithm
-from comrecgc.algorithms.baselines.cf_gnnexplainer import CFGNNExplainer
-from comrecgc.algorithms.baselines.cff import CFF
 from comrecgc.algorithms.baselines.dataset import DatasetCounterfactuals
+from comrecgc.algorithms.baselines.edge_masks import CFF, CFGNNExplainer
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GCFNearest
 from comrecgc.algorithms.baselines.local_walk import LocalWalk
 from comrecgc.algorithms.baselines.published import PublishedWalk
@@ -40,12 +39,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 
 
 def algorithm_of(name: str, options: Mapping[str, Any] | None = None) -> Algorithm:
-    """An algorithm by its name.
-
-    Args:
-        name: One of `ALGORITHMS`.
-        options: Fields of it that differ from their defaults.
-    """
+    """An algorithm by its name, with the fields that differ from their defaults."""
     made = ALGORITHMS.get(name)
     if made is None:
         near = difflib.get_close_matches(name, ALGORITHMS, n=1, cutoff=0.6)
@@ -54,15 +48,12 @@ def algorithm_of(name: str, options: Mapping[str, Any] | None = None) -> Algorit
     known = [each.name for each in fields(made)]
     for option in options or {}:
         if option not in known:
-            raise InputError(f"Options of {name} are {', '.join(known)} (got {option!r}{_owner_of(option)})")
+            owners = owners_of(option)
+            hint = f", an option of {', '.join(owners)}" if owners else ""
+            raise InputError(f"Options of {name} are {', '.join(known)} (got {option!r}{hint})")
     return made(**(options or {}))
 
 
 def owners_of(option: str) -> list[str]:
     """Names of the algorithms that have an option."""
     return [name for name, made in ALGORITHMS.items() if option in {each.name for each in fields(made)}]
-
-
-def _owner_of(option: str) -> str:
-    owners = owners_of(option)
-    return f", an option of {', '.join(owners)}" if owners else ""

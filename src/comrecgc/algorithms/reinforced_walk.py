@@ -25,26 +25,19 @@ _REPORTED = 20  # steps between two reports
 
 @dataclass(eq=False, kw_only=True)
 class WalkState:
-    """What every walk is at one moment.
+    """What every walk is at one moment."""
 
-    Args:
-        rng: Source of all its randomness.
-        step: Steps taken.
-    """
-
-    rng: np.random.Generator
-    step: int = 0
+    rng: np.random.Generator  # source of all its randomness
+    step: int = 0  # steps taken
 
 
 State = TypeVar("State", bound=WalkState)
 
 
 class ReinforcedWalk(ABC, Generic[State]):
-    """A walk bound to its inputs and models: the step rules, and how a state is stored.
+    """A walk of `M` steps bound to its inputs and models: the step rules, and how a state is stored.
 
-    Args:
-        num_steps: `M`.
-        teleport: `τ`, the probability that a step sends the heads back to inputs.
+    With probability `τ` a step sends the heads back to inputs.
     """
 
     kinds: ClassVar[Mapping[str, str]] = {}
@@ -89,13 +82,9 @@ class ReinforcedWalk(ABC, Generic[State]):
         deadline: float | None = None,
         progress: Callable[[State], None] | None = None,
     ) -> State:
-        """Take all steps, or as many as there is time for.
+        """Take all steps, or as many as there is time for (`time.monotonic()`), going on from what the checkpoint holds.
 
-        Args:
-            rng: Source of all randomness.
-            checkpoint: Keeps the walk, and holds one to continue.
-            deadline: When to stop, as `time.monotonic()` counts; None for no limit.
-            progress: Called now and then and after the last step.
+        Progress is called now and then and after the last step.
         """
         kept = Checkpoint() if checkpoint is None else checkpoint
         state = self.load(kept) or self.begin(rng)
@@ -142,9 +131,6 @@ class FrequencyTable:
 
     A graph enters with frequency 2; later visits count only if it is accepted. An entry that rises changes places with the first lower
     one. A full table drops its last entry for a new graph, which starts one above that entry.
-
-    Args:
-        capacity: Entries the table may hold.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -180,16 +166,7 @@ class FrequencyTable:
         return (unseen if (at := place.get(key)) is None else -int(falling[at]) for key in keys)
 
     def visit(self, key: int, *, accepted: bool, beyond: bool = False) -> int | None:
-        """Count a visit.
-
-        Args:
-            key: The graph.
-            accepted: Whether the classifier accepts it.
-            beyond: Whether a new graph may make a full table larger.
-
-        Returns:
-            The graph that was dropped for it, if any.
-        """
+        """Count a visit; the graph that was dropped for it, if any. `beyond`: a new graph may make a full table larger."""
         at, dropped = self.place.get(key), None
         if at is not None:
             if accepted:
@@ -241,10 +218,6 @@ class FrequencyTable:
 
 @dataclass(eq=False, kw_only=True)
 class CountingState(WalkState):
-    """A walk that counts visits in a table.
+    """A walk that counts visits in a table."""
 
-    Args:
-        table: Visits.
-    """
-
-    table: FrequencyTable
+    table: FrequencyTable  # visits

@@ -1,8 +1,14 @@
 """comrecgc.cover."""
 
 from comrecgc.cover.balls import BallCover, covered_inputs
-from comrecgc.cover.clusters import PublishedClustering, RecourseClustering
-from comrecgc.cover.fc import few_counterfactuals, nearest_counterfactuals, nearest_of_all, with_counterfactuals
+from comrecgc.cover.clusters import (
+    PublishedClustering,
+    RecourseClustering,
+    few_counterfactuals,
+    nearest_counterfactuals,
+    nearest_of_all,
+    with_counterfactuals,
+)
 from comrecgc.cover.greedy import (
     MAX_NODES,
     Choice,

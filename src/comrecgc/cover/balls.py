@@ -34,38 +34,21 @@ class BallCover:
     shrinks from `reach`·Δ to Δ, and takes the best centre seen. The vector whose own ball holds the most is always
     among the starts, so no step gains less than the best ball around a seed. Afterwards each centre is taken out in
     turn and sought again against what the others leave uncovered.
-
-    Args:
-        delta: Radius `Δ`.
-        num_recourses: Centres to choose, at most.
-        longer_than: Only centres longer than this; with `Δ`, no ball holds "change nothing". None for any.
-        num_seeds: Vectors that may be starts: half drawn uniformly, half spread evenly over the inputs.
-        num_starts: Starts refined for each centre.
-        reach: First radius of a refinement, in `Δ`.
-        num_exchanges: Rounds of exchange.
-        max_vectors: Vectors looked at, spread evenly over the inputs; coverage is not counted here, so this bounds
-            time and memory without making any claim untrue.
     """
 
-    delta: float
-    num_recourses: int = 100
-    longer_than: float | None = None
-    num_seeds: int = 4096
-    num_starts: int = 16
-    reach: float = 2.0
-    num_exchanges: int = 1
-    max_vectors: int = 400_000
+    delta: float  # radius `Δ`
+    num_recourses: int = 100  # centres to choose, at most
+    longer_than: float | None = None  # only longer centres; with `Δ`, no ball holds "change nothing"
+    num_seeds: int = 4096  # vectors that may be starts: half drawn uniformly, half spread evenly over the inputs
+    num_starts: int = 16  # starts refined for each centre
+    reach: float = 2.0  # first radius of a refinement, in `Δ`
+    num_exchanges: int = 1  # rounds of exchange
+    max_vectors: int = 400_000  # vectors looked at, spread evenly over the inputs; coverage is counted elsewhere
 
     def centres(
         self, pairs: RecoursePairs, rng: np.random.Generator, *, previous: FloatArray | None = None
     ) -> FloatArray:
-        """Centres of the common recourses, most useful first, `[at most num_recourses, d]`.
-
-        Args:
-            pairs: The pairs whose vectors are to be covered.
-            rng: Draws the vectors and the starts.
-            previous: Centres known from before: what is chosen covers at least as many inputs.
-        """
+        """Centres of the common recourses, most useful first, `[at most num_recourses, d]`; they cover at least what the previous ones do."""
         rows = spread_evenly(pairs.inputs, self.max_vectors, rng)
         return self.centres_of(
             pairs.vectors(rows), pairs.inputs[rows].astype(np.int64), pairs.num_inputs, rng, previous=previous
@@ -80,15 +63,7 @@ class BallCover:
         *,
         previous: FloatArray | None = None,
     ) -> FloatArray:
-        """The same over plain arrays.
-
-        Args:
-            vectors: Recourse vectors, `[n, d]`.
-            owners: Input of each vector, not falling, `[n]`.
-            num_inputs: How many inputs there are.
-            rng: Draws the vectors and the starts.
-            previous: Centres known from before.
-        """
+        """The same from vectors `[n, d]` and their inputs, which do not fall, `[n]`."""
         if not len(vectors):
             return np.zeros((0, vectors.shape[1]), dtype=np.float32)
         rows = spread_evenly(owners, self.max_vectors, rng)
@@ -220,13 +195,7 @@ def _draw_seeds(owners: Owners, most: int, rng: np.random.Generator) -> npt.NDAr
 
 
 def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """At most `most` rows, in order: of every owner as many as of any other, as far as it has them.
-
-    Args:
-        owners: Owner of each row, not falling, `[n]`.
-        most: Rows to draw.
-        rng: Draws which rows of an owner.
-    """
+    """At most `most` rows, in order: of every owner as many as of any other, as far as it has them; owners do not fall, `[n]`."""
     if len(owners) <= most:
         return np.arange(len(owners))
     shuffled = rng.permutation(len(owners))
@@ -247,15 +216,7 @@ def _gains(sets: BitArray, covered: BitArray) -> npt.NDArray[np.int64]:
 def covered_inputs(
     centres: FloatArray, vectors: FloatArray, owners: Owners, num_inputs: int, radius: float
 ) -> BoolArray:
-    """Which inputs have a vector within `radius` of each centre, `[m, num_inputs]`.
-
-    Args:
-        centres: `[m, d]`.
-        vectors: `[n, d]`.
-        owners: Input of each vector, `[n]`.
-        num_inputs: How many inputs there are.
-        radius: Radius of the balls; a vector at exactly this distance is inside.
-    """
+    """Which inputs have a vector within `radius`, or at exactly that distance, of each centre, `[m, num_inputs]`."""
     return from_bits(bits_within(centres, vectors, owners, num_inputs, (radius,))[0], num_inputs)
 
 
@@ -295,16 +256,8 @@ def refine_centres(
 ) -> tuple[FloatArray, npt.NDArray[np.int64]]:
     """Let every start drift to where its ball holds the most wanted inputs; the best centre seen and how many it holds.
 
-    Only vectors near the start are looked at, so a ball may hold more than is counted, never fewer.
-
-    Args:
-        starts: Where to start, `[m, d]`.
-        vectors: `[n, d]`.
-        owners: Input of each vector, not falling, `[n]`.
-        wanted: The inputs that count, `[num_inputs]`.
-        delta: Radius of the balls.
-        reach: First radius of the drift, in `delta`.
-        least_norm: Centres are kept at least this long.
+    Only vectors near the start are looked at, so a ball may hold more than is counted, never fewer. The radius shrinks from `reach` times
+    `delta`; centres are kept at least `least_norm` long.
     """
     rows = np.flatnonzero(wanted[owners])
     vectors, owners = vectors[rows], owners[rows]
@@ -337,16 +290,7 @@ def lengthen(centres: FloatArray, least_norm: float) -> FloatArray:
 def shorten(
     centre: FloatArray, vectors: FloatArray, owners: Owners, kept: BoolArray, delta: float, *, least_norm: float = 0.0
 ) -> FloatArray:
-    """A shorter centre whose ball still holds every kept input.
-
-    Args:
-        centre: `[d]`.
-        vectors: `[n, d]`.
-        owners: Input of each vector, not falling, `[n]`.
-        kept: Inputs that must stay covered, `[num_inputs]`; all have a vector within `delta` of the centre.
-        delta: Radius of the ball.
-        least_norm: The centre stays at least this long.
-    """
+    """A shorter centre, at least `least_norm` long, whose ball still holds every kept input; each has a vector within `delta` of the centre."""
     rows = np.flatnonzero(kept[owners])
     apart = np.square(vectors[rows] - centre, dtype=np.float64).sum(axis=1)
     inside = rows[apart <= (delta * (1 + 1e-6)) ** 2]  # no kept input is lost to rounding

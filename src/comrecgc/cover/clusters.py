@@ -1,11 +1,11 @@
-"""COMRECGC (ICML 2025), Algorithm 1: common recourses as the centroids of DBSCAN clusters, chosen greedily."""
+"""COMRECGC (ICML 2025), Algorithms 1 and 3: common recourses as the centroids of DBSCAN clusters, chosen greedily; FCR and FC."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,10 @@ from comrecgc.cover.balls import bits_within
 from comrecgc.cover.greedy import greedy_cover, incidence_of, with_zero_gains
 from comrecgc.cover.metrics import Cover, cover_of, from_bits
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
-from comrecgc.graphs import BoolArray
+from comrecgc.graphs import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
 
 Labels = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int64]
@@ -41,25 +40,15 @@ class RecourseClustering:
     DBSCAN with radius Δ groups the recourse vectors. Each cluster stands for its centroid, unless that is longer than θ,
     and covers the inputs with a vector, of whatever cluster, within Δ of it. Greedy choice takes the centroids that gain
     the most coverage.
-
-    Args:
-        theta: `θ`; a centroid must be shorter.
-        delta: `Δ`, radius of the clusters and of what a recourse covers.
-        num_recourses: `R`.
-        min_samples: Vectors within Δ, its own included, that make a vector core.
-        max_vectors: Above this many pairs, clusters are formed on that many of them, drawn uniformly. Time grows faster
-            than the number of vectors; memory is about 350 bytes each at width 64.
-        seed: Of that draw.
-        num_threads: Threads; the result does not depend on it.
     """
 
-    theta: float
-    delta: float
-    num_recourses: int = 100
-    min_samples: int = 2
-    max_vectors: int = 2_000_000
-    seed: int = 0
-    num_threads: int = 1
+    theta: float  # `θ`; a centroid must be shorter
+    delta: float  # `Δ`, radius of the clusters and of what a recourse covers
+    num_recourses: int = 100  # `R`
+    min_samples: int = 2  # vectors within Δ, its own included, that make a vector core
+    max_vectors: int = 2_000_000  # of more pairs, so many are clustered; about 350 bytes each at width 64
+    seed: int = 0  # of the draw of these pairs
+    num_threads: int = 1  # threads; the result does not depend on it
 
     def run(self, pairs: RecoursePairs) -> Cover:
         """The chosen centroids and what they cover among all pairs; fewer than `R` where no more is gained."""
@@ -111,15 +100,9 @@ def _reached(
 def dbscan(vectors: FloatArray, eps: float, min_samples: int = 3, *, num_threads: int = 1) -> Labels:
     """DBSCAN (Ester et al., 1996), exact, for millions of vectors: the cluster of each, -1 for noise.
 
-    The labels are those of scikit-learn's DBSCAN. Lists of neighbours are never stored: a vector is looked at until it is
-    known to be core; only one that is not has all its neighbours noted, fewer than `min_samples`. Clusters are numbered by
+    The labels are those of scikit-learn's DBSCAN, whatever the number of threads. Lists of neighbours are never stored: a vector is looked at
+    until it is known to be core; only one that is not has all its neighbours noted, fewer than `min_samples`. Clusters are numbered by
     their lowest core vector; a border vector within reach of several belongs to the first.
-
-    Args:
-        vectors: The vectors, `[n, d]`.
-        eps: Radius of a neighbourhood; a vector at exactly this distance is in it.
-        min_samples: Vectors a neighbourhood must have, its own included, to be core.
-        num_threads: Threads for counting neighbours; labels do not depend on it.
     """
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if not len(vectors):
@@ -127,7 +110,8 @@ def dbscan(vectors: FloatArray, eps: float, min_samples: int = 3, *, num_threads
     is_core, found = _neighbours(vectors, eps, min_samples, num_threads)
     labels = np.full(len(vectors), -1, dtype=np.int64)
     if is_core.any():
-        labels[is_core] = _components(vectors[is_core], eps)
+        places = np.where(is_core, np.cumsum(is_core) - 1, -1)  # among the cores
+        labels[is_core] = _components(vectors[is_core], eps, np.append(places, -1)[found[is_core]])
         vector_kernels.label_borders(labels, is_core, found)
     return labels
 
@@ -154,15 +138,16 @@ def _neighbours(
     return counts == min_samples, found
 
 
-def _components(cores: FloatArray, eps: float) -> Labels:
+def _components(cores: FloatArray, eps: float, found: Indices) -> Labels:
     """Groups of core vectors joined by steps of at most `eps`, numbered by their lowest member.
 
-    Cells that lie side by side are joined first. That leaves one large group and many small ones, or small ones alone. Two
-    vectors of one group need not be compared. So those beside the large group are compared with it, and then those still
-    beside it with all that were.
+    Neighbours known before (`found`, -1 for none) and cells that lie side by side are joined first. That leaves one large group and
+    many small ones, or small ones alone. Two vectors of one group need not be compared. So those beside the large group are compared
+    with it, and then those still beside it with all that were.
     """
     everyone = np.arange(len(cores))
     parents = everyone.copy()
+    vector_kernels.join_found(found, parents)
     cells = build_cells(cores)
     for cell in range(len(cells)):
         adjacent = cells.members_of(np.arange(max(0, cell - _ADJACENT), cell + 1))
@@ -211,24 +196,15 @@ class Cells:
     """Vectors in cells of nearby ones, with boxes around them in their leading principal components.
 
     Projection on orthonormal axes never makes a distance longer, so what is too far apart in a few components is too far apart.
-
-    Args:
-        order: The vectors, cell by cell, `[n]`.
-        starts: First place of each cell, and the end of the last, `[cells + 1]`.
-        sketch: Leading components of the vectors, `[n, c]`.
-        low: Least of each cell, `[cells, c]`.
-        high: Greatest of each cell, `[cells, c]`.
-        components: The axes, `[c, d]`.
-        rounding: How much farther apart than the vectors boxes may come out.
     """
 
-    order: Indices
-    starts: Indices
-    sketch: FloatArray
-    low: FloatArray
-    high: FloatArray
-    components: FloatArray
-    rounding: float
+    order: Indices  # the vectors, cell by cell, `[n]`
+    starts: Indices  # first place of each cell, and the end of the last, `[cells + 1]`
+    sketch: FloatArray  # leading components of the vectors, `[n, c]`
+    low: FloatArray  # least of each cell, `[cells, c]`
+    high: FloatArray  # greatest of each cell, `[cells, c]`
+    components: FloatArray  # the axes, `[c, d]`
+    rounding: float  # how much farther apart than the vectors boxes may come out
 
     def __len__(self) -> int:
         return len(self.low)
@@ -257,11 +233,9 @@ class Cells:
 
 
 def build_cells(vectors: FloatArray, components: FloatArray | None = None) -> Cells:
-    """Cells of some vectors, at least one, halved along the component of widest spread until they are small.
+    """Cells of some vectors `[n, d]`, at least one, halved along the component of widest spread until they are small.
 
-    Args:
-        vectors: The vectors, `[n, d]`.
-        components: Axes of other cells that these are compared with.
+    Cells that are to be compared have the same components.
     """
     if components is None:
         components = _principal_components(vectors)
@@ -295,17 +269,11 @@ def _split(order: Indices, sketch: FloatArray, middle: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PublishedRecourses:
-    """Chosen clusters.
+    """Chosen clusters."""
 
-    Args:
-        centres: Their centroids, in order of choice, `[R, d]`.
-        gains: Inputs that each adds to those before, `[R]`.
-        num_inputs: How many inputs there are.
-    """
-
-    centres: FloatArray
-    gains: npt.NDArray[np.int64]
-    num_inputs: int
+    centres: FloatArray  # their centroids, in order of choice, `[R, d]`
+    gains: npt.NDArray[np.int64]  # inputs that each adds to those before, `[R]`
+    num_inputs: int  # how many inputs there are
 
     @property
     def coverage(self) -> float:
@@ -353,3 +321,79 @@ class PublishedClustering(RecourseClustering):
         choice = greedy_cover(incidence_of(owner, member, shape), self.num_recourses)
         order, gains = with_zero_gains(choice, self.num_recourses, shape[0])
         return PublishedRecourses(np.ascontiguousarray(centroids[is_short][order]), gains, pairs.num_inputs)
+
+
+# FC: common recourses whose counterfactuals all come from a few graphs (Algorithm 3).
+
+
+_CELLS = 1 << 23  # distances held at once
+
+
+def nearest_counterfactuals(pairs: RecoursePairs, num_counterfactuals: int | None = None) -> IntArray:
+    """The candidates that are nearest to some input (Algorithm 3, line 3), in increasing order.
+
+    Of more than `T`, by default one per input as in the paper, those nearest to the most inputs stay, then those nearest to theirs.
+    """
+    order = np.lexsort((pairs.candidates, pairs.norms, pairs.inputs))
+    first = order[np.unique(pairs.inputs[order], return_index=True)[1]]  # the nearest pair of each input
+    graphs, owner, counts = np.unique(pairs.candidates[first], return_inverse=True, return_counts=True)
+    closest = np.full(len(graphs), np.inf, dtype=np.float32)
+    np.minimum.at(closest, owner, pairs.norms[first])
+    kept = np.lexsort((graphs, closest, -counts))[:num_counterfactuals]
+    return np.sort(graphs[kept])
+
+
+def nearest_of_all(
+    input_embeddings: FloatArray,
+    input_sizes: IntArray,
+    candidate_embeddings: FloatArray,
+    candidate_sizes: IntArray,
+    *,
+    rng: np.random.Generator | None = None,
+) -> IntArray:
+    """The candidates that are nearest to some input, however far that is, in increasing order; ties go to the lowest.
+
+    `rng` changes the last bits of every `z(H)`, as a GPU does from pass to pass: of copies of a graph one is then the nearest to some inputs
+    and one to others.
+    """
+    if not len(candidate_embeddings):
+        return np.zeros(0, dtype=np.int32)
+    ends = candidate_embeddings.astype(np.float64)
+    if rng is not None:
+        ends *= 1 + np.finfo(np.float32).eps * rng.standard_normal(ends.shape)
+    squares, step = np.square(ends).sum(axis=1), max(1, _CELLS // len(ends))
+    nearest = [np.zeros(0, dtype=np.int64)]
+    for begin in range(0, len(input_embeddings), step):
+        origins = input_embeddings[begin : begin + step].astype(np.float64)
+        gaps = np.square(origins).sum(axis=1)[:, None] + squares - 2 * origins @ ends.T
+        sizes = input_sizes[begin : begin + step, None] + candidate_sizes
+        nearest.append((np.sqrt(np.maximum(gaps, 0)) / sizes).argmin(axis=1))
+    return np.unique(np.concatenate(nearest)).astype(np.int32)
+
+
+def with_counterfactuals(pairs: RecoursePairs, candidates: npt.NDArray[np.integer[Any]]) -> RecoursePairs:
+    """The pairs whose counterfactual is one of these; clustering them is the rest of Algorithm 3."""
+    kept = np.zeros(pairs.num_candidates, dtype=np.bool_)
+    kept[candidates] = True
+    return pairs.subset(kept[pairs.candidates])
+
+
+def few_counterfactuals(pairs: RecoursePairs, how: str, seed: int = 0) -> npt.NDArray[np.int64]:
+    """The counterfactuals that the FC rows of the paper's tables use, no more than there are inputs unless all are taken.
+
+    `how`: "nearest" to some input, however far; "greedy", by the inputs within θ, going on at no gain; or "all". The seed decides which copy of a
+    graph is nearest.
+    """
+    everything = np.arange(pairs.num_candidates)
+    if how == "all" or len(everything) <= pairs.num_inputs:
+        return everything
+    if how == "nearest":
+        return nearest_of_all(
+            pairs.input_embeddings,
+            pairs.input_sizes,
+            pairs.candidate_embeddings,
+            pairs.candidate_sizes,
+            rng=np.random.default_rng(seed),
+        ).astype(np.int64)
+    covers = incidence_of(pairs.candidates, pairs.inputs, (len(everything), pairs.num_inputs))
+    return with_zero_gains(greedy_cover(covers, pairs.num_inputs), pairs.num_inputs, len(everything))[0]

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.errors import InputError
-
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -30,18 +28,11 @@ Weights = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Chosen sets, in the order of choice.
+    """Chosen sets, in the order of choice."""
 
-    Args:
-        order: Index of each chosen set, `[k]`.
-        gains: Weight of the items it adds to those chosen before, `[k]`, positive, and never rising without slack; whole numbers where
-            items have no weights.
-        bound: No choice of as many sets as were allowed covers more than this.
-    """
-
-    order: npt.NDArray[np.int64]
-    gains: npt.NDArray[Any]
-    bound: float
+    order: npt.NDArray[np.int64]  # index of each chosen set, `[k]`
+    gains: npt.NDArray[Any]  # weight of the items it adds, `[k]`, positive; whole numbers without weights
+    bound: float  # no choice of as many sets as were allowed covers more than this
 
     @property
     def covered(self) -> float:
@@ -71,14 +62,10 @@ def greedy_cover(
             lowest index; each key is `[sets]`.
         slack: Sets that gain at least this much less than the best, as a share, count as gaining the same.
     """
-    sets, values = checked(incidence, num_sets, weights)
+    sets, values = _canonical(incidence, weights)
     by_preference = np.arange(sets.shape[0])
     if len(tie_break):
-        keys = [np.asarray(key) for key in tie_break]
-        for key in keys:
-            if key.shape != by_preference.shape:
-                raise InputError(f"tie_break keys must be one value per set, {sets.shape[0]} (got shape {key.shape})")
-        by_preference = np.lexsort(keys[::-1])
+        by_preference = np.lexsort([np.asarray(key) for key in tie_break][::-1])
         sets = sets[by_preference]
     owners = sets.tocsc()  # the sets that have an item, item after item
     left, gains = values.copy(), sets @ values
@@ -115,36 +102,24 @@ def incidence_of(sets: npt.NDArray[Any], items: npt.NDArray[Any], shape: tuple[i
 def with_zero_gains(
     choice: Choice, num_sets: int, available: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Order and gains of a choice that goes on at no gain, lowest index first, as the published codes do.
-
-    Args:
-        choice: A greedy choice.
-        num_sets: Sets to choose, at most.
-        available: How many sets there are.
-    """
+    """Order and gains of a choice of at most `num_sets` sets that goes on at no gain, lowest index first, as the published codes do."""
     rest = np.setdiff1d(np.arange(available), choice.order)[: num_sets - len(choice.order)]
     order = np.concatenate([choice.order, rest]).astype(np.int64)
     return order, np.concatenate([choice.gains, np.zeros(len(rest))]).astype(np.int64)
 
 
-def checked(incidence: Incidence, num_sets: int, weights: npt.ArrayLike | None) -> tuple[csr_array, Weights]:
+def _canonical(incidence: Incidence, weights: npt.ArrayLike | None) -> tuple[csr_array, Weights]:
     """The incidence as a CSR array without duplicate or false entries, and the weights."""
     from scipy.sparse import csr_array
 
-    if incidence.ndim != 2:
-        raise InputError(f"incidence must be one row per set (got shape {incidence.shape})")
-    if num_sets < 0:
-        raise InputError(f"num_sets must not be negative (got {num_sets})")
     sets: Any = csr_array(incidence, dtype=np.bool_)
     if not sets.has_canonical_format or not sets.data.all():
         sets = sets.copy()
         sets.sum_duplicates()
         sets.eliminate_zeros()
     values = np.ones(sets.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
-    if values.shape != (sets.shape[1],):
-        raise InputError(f"weights must be one per item, {sets.shape[1]} (got shape {values.shape})")
-    if not ((values >= 0) & np.isfinite(values)).all():
-        raise InputError(f"weights must be finite and not negative (got {values.min()}…{values.max()})")
+    assert values.shape == (sets.shape[1],)
+    assert (values >= 0).all()
     return sets, values
 
 
@@ -178,16 +153,10 @@ _AT_ONCE = 64  # sets whose gains are counted together
 def packed_cover(
     bits: Bits, num_sets: int, *, tie_break: Sequence[npt.NDArray[np.generic]] = (), slack: float = 0.0
 ) -> Choice:
-    """What `greedy_cover` chooses, from bits.
+    """What `greedy_cover` chooses, from the items of each set as bits.
 
     Gains only fall (coverage is submodular), so a set whose last known gain is too small to be chosen is not counted again (Minoux's
     lazy greedy). The bound is made of gains last known, so it may be a little wider.
-
-    Args:
-        bits: Items of each set.
-        num_sets: Sets to choose, at most.
-        tie_break: As for `greedy_cover`.
-        slack: As for `greedy_cover`.
     """
     preference = np.lexsort(tuple(tie_break)[::-1]) if len(tie_break) else np.arange(len(bits))
     rank = np.argsort(preference)
@@ -239,15 +208,11 @@ def _largest_packed(gains: npt.NDArray[np.int64], count: int) -> int:
 def exact_cover(
     incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, max_nodes: int = MAX_NODES
 ) -> npt.NDArray[np.int64] | None:
-    """At most `num_sets` sets that together cover the most, in increasing order; None if not proven or too large.
+    """At most `num_sets` sets that together cover the most, in increasing order; None if not proven within `max_nodes` or too large.
 
-    Args:
-        incidence: Which items each set has, `[sets, items]`; equal sets are looked at once.
-        num_sets: Sets to choose, at most.
-        weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
-        max_nodes: Nodes of branch and bound.
+    Arguments are those of `greedy_cover`; equal sets are looked at once.
     """
-    sets, values = checked(incidence, num_sets, weights)
+    sets, values = _canonical(incidence, weights)
     rows = _distinct(sets)
     matrix, upper, objective = _program(sets[rows], values, num_sets)
     solution = solve_binary(matrix, upper, objective, num_integers=len(rows), max_nodes=max_nodes)
@@ -259,15 +224,11 @@ def lp_bound(
 ) -> float | None:
     """No `num_sets` sets cover more than this: the linear relaxation, rounded down where items have no weights.
 
-    Args:
-        incidence: Which items each set has, `[sets, items]`.
-        num_sets: Sets to choose, at most.
-        weights: Weight of each item, none negative, `[items]`; None counts every item as 1.
-        max_iterations: Of the simplex method; None is returned if they are not enough, or if it is too large.
+    Arguments are those of `greedy_cover`; None if the simplex method needs more iterations, or if it is too large.
     """
     from scipy.optimize import linprog
 
-    sets, values = checked(incidence, num_sets, weights)
+    sets, values = _canonical(incidence, weights)
     matrix, upper, objective = _program(sets[_distinct(sets)], values, num_sets)
     if matrix.nnz > MAX_ENTRIES:
         return None
@@ -291,15 +252,7 @@ def solve_binary(
     num_integers: int,
     max_nodes: int = MAX_NODES,
 ) -> npt.NDArray[np.float64] | None:
-    """The `x` in [0, 1] of largest `objective @ x` with `matrix @ x ≤ upper`; None if not proven or too large.
-
-    Args:
-        matrix: The constraints, `[constraints, variables]`.
-        upper: Their right sides, `[constraints]`.
-        objective: Worth of each variable, `[variables]`.
-        num_integers: How many variables, the first ones, are 0 or 1.
-        max_nodes: Nodes of branch and bound.
-    """
+    """The `x` in [0, 1] of largest `objective @ x` with `matrix @ x ≤ upper`, the first `num_integers` of it 0 or 1; None if not proven or too large."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     if matrix.nnz > MAX_ENTRIES:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from comrecgc.cover import vector_kernels
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
-from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray
 
 BitArray = npt.NDArray[np.uint64]
@@ -21,15 +20,10 @@ _BLOCK = 1 << 15  # pairs whose vectors are held at once
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """Chosen recourses and the pair by which each covers an input.
+    """Chosen recourses and the pair by which each covers an input."""
 
-    Args:
-        centres: The recourses `r`, in order of selection, `[R, d]`.
-        pairs: The shortest pair of that input within Δ of that centre, -1 where there is none, `[R, num_inputs]`.
-    """
-
-    centres: FloatArray
-    pairs: npt.NDArray[np.int64]
+    centres: FloatArray  # the recourses `r`, in order of selection, `[R, d]`
+    pairs: npt.NDArray[np.int64]  # shortest pair within Δ of each centre, -1 for none, `[R, num_inputs]`
 
     def __len__(self) -> int:
         return len(self.centres)
@@ -63,22 +57,12 @@ class Cover:
 
 
 def cover_of(pairs: RecoursePairs, centres: npt.ArrayLike, delta: float) -> Cover:
-    """For every centre and input, the pair with the shortest vector within Δ of the centre, ties to the lowest index.
+    """For every centre `[R, d]` and input, the pair with the shortest vector within Δ of the centre, ties to the lowest index.
 
     Vectors stream past in blocks: a product in single precision rules out most, double precision decides the rest.
-
-    Args:
-        pairs: All pairs within θ.
-        centres: Recourses, `[R, d]`.
-        delta: `Δ`; a vector at exactly this distance is covered.
     """
-    if not delta >= 0:
-        raise InputError(f"delta must not be negative (got {delta})")
     points = np.ascontiguousarray(centres, dtype=np.float32)
-    if points.ndim != 2 or points.shape[1] != pairs.width:
-        raise InputError(f"centres must be vectors of width {pairs.width} (got shape {points.shape})")
-    if not np.isfinite(points).all():
-        raise InputError(f"centres must be finite (got {points[~np.isfinite(points)][0]})")
+    assert points.shape == (len(points), pairs.width)
     chosen = np.full((len(points), pairs.num_inputs), -1, dtype=np.int64)
     shortest = np.full(chosen.shape, np.inf, dtype=np.float32)
     squares = np.square(points, dtype=np.float64).sum(axis=1)
@@ -123,15 +107,9 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Cost:
-    """The shortest recourse that covers an input, over all covered inputs; 0 where there are none.
+    """The shortest recourse that covers an input, over all covered inputs; 0 where there are none."""
 
-    Args:
-        total: Sum, the paper's `cost(F)`.
-        mean: Mean.
-        median: Median.
-    """
-
-    total: float
+    total: float  # sum, the paper's `cost(F)`
     mean: float
     median: float
 
@@ -139,22 +117,6 @@ class Cost:
 def coverage(cover: Cover) -> float:
     """Share of inputs covered by some recourse."""
     return _share(cover.first >= 0)
-
-
-def coverage_curve(cover: Cover, num_recourses: int | None = None) -> npt.NDArray[np.float64]:
-    """Share of inputs covered by the first 1, 2, … recourses; never falls.
-
-    Args:
-        cover: The recourses, in order.
-        num_recourses: Length of the curve; where it goes beyond the recourses there are, it stays level.
-    """
-    length = len(cover) if num_recourses is None else num_recourses
-    if length < 0:
-        raise InputError(f"num_recourses must not be negative (got {length})")
-    covered = np.zeros(length, dtype=np.float64)
-    gains = cover.gains[:length]
-    covered[: len(gains)] = gains
-    return np.cumsum(covered) / max(1, cover.num_inputs)
 
 
 def lengths(cover: Cover) -> npt.NDArray[np.float64]:
@@ -191,13 +153,7 @@ def trivial_coverage(pairs: RecoursePairs, delta: float) -> float:
 
 
 def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = None) -> list[Reason | None]:
-    """The reason for each input, `[num_inputs]`; None for those that are covered.
-
-    Args:
-        cover: The chosen recourses.
-        pairs: All pairs within θ.
-        further: Recourses the same choice would make with a larger budget; None if not computed.
-    """
+    """The reason for each input, `[num_inputs]`; None for those that are covered. `further`: what a larger budget would choose."""
     has_pair = np.bincount(pairs.inputs, minlength=pairs.num_inputs) > 0
     later = np.zeros_like(has_pair) if further is None else further.first >= 0
     return [

@@ -19,14 +19,7 @@ Rows = npt.NDArray[np.integer[Any]] | BoolArray | slice
 def recourse_vectors(
     origins: npt.NDArray[Any], sizes: npt.ArrayLike, ends: npt.NDArray[Any], other_sizes: npt.ArrayLike
 ) -> npt.NDArray[Any]:
-    """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)` in the precision of the embeddings; arguments broadcast.
-
-    Args:
-        origins: `z(G)`, `[…, d]`.
-        sizes: `|G|`, nodes and edges, `[…]`.
-        ends: `z(H)`, `[…, d]`.
-        other_sizes: `|H|`, `[…]`.
-    """
+    """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)` in the precision of the embeddings: origins, their sizes, ends, their sizes; arguments broadcast."""
     steps = ends - origins
     vectors: npt.NDArray[Any] = steps / np.add(sizes, other_sizes, dtype=steps.dtype)[..., None]
     return vectors
@@ -50,25 +43,15 @@ def product_slack(width: int) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecoursePairs:
-    """Pairs of an input `G` and a counterfactual candidate `H` with `d(G,H) ≤ θ`.
+    """Pairs of an input `G` and a counterfactual candidate `H` with `d(G,H) ≤ θ`."""
 
-    Args:
-        input_embeddings: `z(G)`, `[num_inputs, d]`.
-        input_sizes: `|G|`, nodes and edges, `[num_inputs]`.
-        candidate_embeddings: `z(H)`, `[num_candidates, d]`.
-        candidate_sizes: `|H|`, `[num_candidates]`.
-        inputs: Input of each pair, `[n]`; pairs are sorted by input, then by candidate.
-        candidates: Candidate of each pair, `[n]`.
-        norms: `d(G,H)`, the length of each pair's recourse vector, `[n]`.
-    """
-
-    input_embeddings: FloatArray
-    input_sizes: IntArray
-    candidate_embeddings: FloatArray
-    candidate_sizes: IntArray
-    inputs: IntArray
-    candidates: IntArray
-    norms: FloatArray
+    input_embeddings: FloatArray  # `z(G)`, `[num_inputs, d]`
+    input_sizes: IntArray  # `|G|`, nodes and edges, `[num_inputs]`
+    candidate_embeddings: FloatArray  # `z(H)`, `[num_candidates, d]`
+    candidate_sizes: IntArray  # `|H|`, `[num_candidates]`
+    inputs: IntArray  # input of each pair, `[n]`; pairs are sorted by input, then by candidate
+    candidates: IntArray  # candidate of each pair, `[n]`
+    norms: FloatArray  # `d(G,H)`, the length of each pair's recourse vector, `[n]`
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -116,27 +99,13 @@ def pairs_within(
 ) -> RecoursePairs:
     """All pairs with `d(G,H) = ‖z(G)−z(H)‖ / (|G|+|H|) ≤ θ`.
 
-    A product in single precision, one block of inputs at a time, rules out what is farther than θ by more than its
-    rounding error; the rest is decided in double precision.
-
-    Args:
-        input_embeddings: `z(G)`, `[num_inputs, d]`.
-        input_sizes: `|G|`, nodes and edges, `[num_inputs]`.
-        candidate_embeddings: `z(H)`, `[num_candidates, d]`.
-        candidate_sizes: `|H|`, `[num_candidates]`.
-        theta: `θ`; a pair at exactly this distance counts.
-        max_bytes: Memory for one block of products; the pairs themselves take 12 bytes each on top.
+    A product in single precision, one block of inputs of at most `max_bytes` at a time, rules out what is farther than θ by more than its
+    rounding error; the rest is decided in double precision. The pairs themselves take 12 bytes each.
     """
-    if not theta > 0:
-        raise InputError(f"theta must be positive (got {theta})")
-    if max_bytes < 1:
-        raise InputError(f"max_bytes must be at least 1 (got {max_bytes})")
-    first, first_sizes = _checked(input_embeddings, input_sizes, "input")
-    second, second_sizes = _checked(candidate_embeddings, candidate_sizes, "candidate")
-    if len(first) and len(second) and first.shape[1] != second.shape[1]:
-        raise InputError(
-            f"Inputs and candidates must be embedded in the same width (got {first.shape[1]} and {second.shape[1]})"
-        )
+    first, second = _finite(input_embeddings, "input"), _finite(candidate_embeddings, "candidate")
+    first_sizes, second_sizes = (np.asarray(sizes, np.int32) for sizes in (input_sizes, candidate_sizes))
+    assert len(first) == len(first_sizes)
+    assert len(second) == len(second_sizes)
     columns = _pairs_by_block(first, first_sizes, second, second_sizes, float(theta), max_bytes)
     return RecoursePairs(
         input_embeddings=first,
@@ -176,18 +145,12 @@ def _pairs_by_block(
     return columns[0], columns[1], columns[2]
 
 
-def _checked(embeddings: npt.ArrayLike, sizes: npt.ArrayLike, name: str) -> tuple[FloatArray, IntArray]:
+def _finite(embeddings: npt.ArrayLike, name: str) -> FloatArray:
+    """Embeddings in single precision, which a user's embedder may have made."""
     array = np.ascontiguousarray(embeddings, dtype=np.float32)
-    elements = np.asarray(sizes)
-    if array.ndim != 2:
-        raise InputError(f"The {name} embeddings must be one row per graph (got shape {array.shape})")
-    if elements.shape != (len(array),):
-        raise InputError(f"The {name} sizes must be one per embedding, {len(array)} (got shape {elements.shape})")
     if not np.isfinite(array).all():
         raise InputError(f"The {name} embeddings must be finite (got {array[~np.isfinite(array)][0]})")
-    if len(elements) and elements.min() < 1:
-        raise InputError(f"The {name} sizes must be at least 1 (got {elements.min()})")
-    return array, elements.astype(np.int32)
+    return array
 
 
 def _joined(blocks: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

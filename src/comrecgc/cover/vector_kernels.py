@@ -127,6 +127,16 @@ def join(products, least, halves, vectors, rows, columns, radius, parents):  # t
 
 
 @numba.njit(cache=True, nogil=True)
+def join_found(found, parents):  # type: ignore[no-untyped-def]
+    """Join each vector's group to those of its known neighbours, -1 for none."""
+    for i in range(len(found)):
+        for j in found[i]:
+            if j >= 0:
+                first, second = _root(parents, i), _root(parents, j)
+                parents[max(first, second)] = min(first, second)
+
+
+@numba.njit(cache=True, nogil=True)
 def _any_near(products, least, halves):  # type: ignore[no-untyped-def]
     # A count without a way out compiles to vector instructions.
     count = 0

@@ -34,27 +34,15 @@ _NAMED_COLUMNS = 4  # longest row that is named by its numbers
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranges:
-    """One attribute cut into ranges that hold about as many nodes each.
+    """One attribute cut into ranges that hold about as many nodes each."""
 
-    Args:
-        range_of: Range of every node, `[N]`, the lowest first.
-        names: Name of each range.
-        middle: Median of the values in each range.
-    """
-
-    range_of: LongArray
-    names: tuple[str, ...]
-    middle: npt.NDArray[np.float64]
+    range_of: LongArray  # range of every node, `[N]`, the lowest first
+    names: tuple[str, ...]  # name of each range
+    middle: npt.NDArray[np.float64]  # median of the values in each range
 
     @classmethod
     def of(cls, values: npt.NDArray[Any], count: int, name: str) -> Ranges:
-        """Cut values at their quantiles; empty ranges are left out.
-
-        Args:
-            values: The attribute of every node, `[N]`.
-            count: Most ranges.
-            name: Name of the attribute.
-        """
+        """Cut the values of an attribute `[N]` at their quantiles into at most `count` ranges; empty ones are left out."""
         cuts = np.unique(np.quantile(values, np.linspace(0, 1, count + 1)[1:-1], method="inverted_cdf"))
         range_of = np.searchsorted(cuts, values, side="left")
         used, range_of = np.unique(range_of, return_inverse=True)
@@ -64,13 +52,7 @@ class Ranges:
 
 
 def find_columns(bins: Mapping[str, int], names: Sequence[str], where: str) -> dict[int, int]:
-    """The number of ranges of each column that is to be cut.
-
-    Args:
-        bins: Number of ranges by the attribute's name, its number counted from 1, or `ALL`.
-        names: Names of the attributes.
-        where: Name of the data for errors.
-    """
+    """The number of ranges of each column that is to be cut, from those by an attribute's name, its number counted from 1, or `ALL`."""
     found: dict[int, int] = {}
     for wanted, count in bins.items():
         numbers = {str(place + 1): place for place in range(len(names))}
@@ -88,21 +70,13 @@ def find_columns(bins: Mapping[str, int], names: Sequence[str], where: str) -> d
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Alphabet:
-    """Labels of rows of features.
+    """Labels of rows of features."""
 
-    Args:
-        columns: Columns that labels are read from, `[k]`.
-        rows: A row of these columns for each label, `[L, k]`: the row of all that carry it, or the middle of a cluster.
-        names: Name of each label.
-        unit: Spread of each column, `[k]`, where rows get the label of the nearest; None where every label has one row.
-        notes: What a reader must know of it.
-    """
-
-    columns: LongArray
-    rows: FloatArray
-    names: tuple[str, ...]
-    unit: FloatArray | None = None
-    notes: tuple[str, ...] = ()
+    columns: LongArray  # columns that labels are read from, `[k]`
+    rows: FloatArray  # a row of these columns for each label, `[L, k]`, or the middle of a cluster
+    names: tuple[str, ...]  # name of each label
+    unit: FloatArray | None = None  # spread of each column, `[k]`, where rows get the nearest label
+    notes: tuple[str, ...] = ()  # what a reader must know of it
 
     @classmethod
     def of(cls, table: FloatArray, columns: Sequence[int] | None, clusters: int | None, what: str = "x") -> Alphabet:
@@ -128,17 +102,13 @@ class Alphabet:
         if not len(numbers):
             if is_one_hot(table[:, kinds]):
                 return cls.of(table, kinds.tolist(), None, what)
-            return cls._of_rows(table, kinds)
+            _, rows = distinct_rows(table[:, kinds])
+            return cls(columns=kinds, rows=rows, names=tuple(row_names(rows, kinds)))
         if clusters is None and len(kinds) and (table[:, kinds] != table[0, kinds]).any():
             note = f"Labels are read from column{_columns(kinds)} of {what}; nodes keep column{_columns(numbers)} as they are, but rules do not speak of them."
             found = cls.of(table, kinds.tolist(), None, what)
             return cls(columns=found.columns, rows=found.rows, names=found.names, notes=(note,))
         return cls._of_clusters(table, kinds, numbers, clusters, what)
-
-    @classmethod
-    def _of_rows(cls, table: FloatArray, columns: LongArray) -> Alphabet:
-        _, rows = distinct_rows(table[:, columns])
-        return cls(columns=columns, rows=rows, names=tuple(row_names(rows, columns)))
 
     @classmethod
     def _of_clusters(
@@ -226,17 +196,11 @@ def distinct_rows(rows: FloatArray) -> tuple[IntArray, FloatArray]:
     return rank[index.reshape(-1)], distinct[order]
 
 
-def row_names(rows: FloatArray, columns: npt.NDArray[Any] | None = None, single: str = "node") -> list[str]:
-    """Names of distinct rows: the numbers that tell them apart, with as few digits as keep them distinct.
-
-    Args:
-        rows: The rows, `[L, k]`.
-        columns: Number of each column, `[k]`.
-        single: The name where there is one row of many columns.
-    """
+def row_names(rows: FloatArray, columns: npt.NDArray[Any] | None = None) -> list[str]:
+    """Names of distinct rows: the numbers that tell them apart, with as few digits as keep them distinct; `columns` are their numbers."""
     columns = np.arange(rows.shape[1]) if columns is None else columns
     if len(rows) == 1 and rows.shape[1] > 1:
-        return [single]
+        return ["node"]
     is_wide = rows.shape[1] > _NAMED_COLUMNS
     if is_wide:
         varying = (rows != rows[0]).any(axis=0)
@@ -276,39 +240,25 @@ def _columns(columns: LongArray) -> str:
 
 @dataclass(frozen=True)
 class KnownNames:
-    """What the labels of a dataset mean.
+    """What the labels of a dataset mean."""
 
-    Args:
-        nodes: Name of each column of one-hot node features, or of each value of column 0.
-        edges: The same of edge features.
-        columns: Whether labels are column 0 of rows of whole numbers.
-    """
+    nodes: Mapping[int, str]  # name of each column of one-hot node features, or of each value of column 0
+    edges: Mapping[int, str]  # the same of edge features
+    columns: bool = False  # whether labels are column 0 of rows of whole numbers
 
-    nodes: Mapping[int, str]
-    edges: Mapping[int, str]
-    columns: bool = False
+
+def _numbered(names: str) -> dict[int, str]:
+    return dict(enumerate(names.split()))
 
 
 _VALENCES = dict(enumerate(BOND_NAMES[:3]))
+_AIDS = "C O N Cl F S Se P Na I Co Br Li Si Mg Cu As B Pt Ru K Pd Au Te W Rh Zn Bi Pb Ge Sb Sn Ga Hg Ho Tl Ni Tb"
+_PTC = "In P O N Na C Cl S Br F K Cu Zn I Ba Sn Pb Ca"
 _TU = {  # as the readmes of the collection list them
-    "mutag": KnownNames(
-        dict(enumerate("C N O F I Cl Br".split())), dict(enumerate(("aromatic", "single", "double", "triple")))
-    ),
-    "mutagenicity": KnownNames(dict(enumerate("C O Cl H N F Br S P I Na K Li Ca".split())), _VALENCES),
-    "aids": KnownNames(
-        dict(
-            enumerate(
-                (
-                    "C O N Cl F S Se P Na I Co Br Li Si Mg Cu As B Pt Ru K Pd Au Te W Rh Zn Bi Pb Ge Sb Sn Ga Hg Ho Tl Ni Tb"
-                ).split()
-            )
-        ),
-        _VALENCES,
-    ),
-    "ptc_mr": KnownNames(
-        dict(enumerate("In P O N Na C Cl S Br F K Cu Zn I Ba Sn Pb Ca".split())),
-        dict(enumerate(("triple", "double", "single", "aromatic"))),
-    ),
+    "mutag": KnownNames(_numbered("C N O F I Cl Br"), _numbered("aromatic single double triple")),
+    "mutagenicity": KnownNames(_numbered("C O Cl H N F Br S P I Na K Li Ca"), _VALENCES),
+    "aids": KnownNames(_numbered(_AIDS), _VALENCES),
+    "ptc_mr": KnownNames(_numbered(_PTC), _numbered("triple double single aromatic")),
     "zinc": KnownNames({}, dict(enumerate(BOND_NAMES[:3], start=1))),
 }
 _OGB = KnownNames(dict(enumerate(ELEMENTS)), dict(enumerate(BOND_NAMES)), columns=True)
@@ -318,12 +268,7 @@ _FROM_SMILES = KnownNames(  # torch_geometric.utils.from_smiles: atomic numbers,
 
 
 def known_names(name: str, graph: Any) -> KnownNames | None:
-    """What is known of the labels of a PyG dataset, by its name or by how its graphs were made.
-
-    Args:
-        name: Name of the dataset.
-        graph: One of its graphs.
-    """
+    """What is known of the labels of a PyG dataset, by its name or by how its graphs were made."""
     if name.lower().startswith("ogbg-mol"):
         return _OGB
     x, bonds = graph.x, graph.edge_attr

@@ -29,17 +29,11 @@ _ENCODINGS = ("_pe", "pe", "degree", "laplacian", "eig")
 
 @dataclass(frozen=True, eq=False)
 class EdgeRows:
-    """Where the row of an edge is found.
+    """Where the row of an edge is found."""
 
-    Args:
-        pairs: The nodes that each row joins, as `first · N + second`, increasing, `[E]`.
-        rows: The row of each of these pairs, `[E]`.
-        labels: Label of each row, `[E]`; None where edges have no labels.
-    """
-
-    pairs: LongArray
-    rows: LongArray
-    labels: IntArray | None
+    pairs: LongArray  # the nodes that each row joins, as `first · N + second`, increasing, `[E]`
+    rows: LongArray  # the row of each of these pairs, `[E]`
+    labels: IntArray | None  # label of each row, `[E]`; None where edges have no labels
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,19 +87,8 @@ class Attributes:
     ) -> Attributes:
         """Lay the tensors of all graphs end to end.
 
-        Args:
-            originals: The user's graphs.
-            alphabet: How labels are read from features.
-            edge_alphabet: The same of edges.
-            labels: Label of each node, `[N]`.
-            node_ptr: Where the nodes of each graph begin, `[B+1]`.
-            typical: A node for each label, `[L]`.
-            features: Row of `x` of each label, `[L, width]`, for those that no node carries.
-            pairs: Nodes that each row of the edges joins, `[E, 2]`.
-            edge_labels: Label of each row of the edges, `[E]`.
-            typical_edges: A row of the edges for each edge label, `[K]`; empty if there are no edges.
-            edge_features: Row of `edge_attr` of each edge label, `[K, width]`, for those that no edge carries.
-            transform: Applied to changed graphs.
+        `typical` is a node for each label, `[L]`, and `typical_edges` a row of the edges for each edge label, `[K]`; `features` and
+        `edge_features` are for those that nothing carries. `pairs` are the nodes that each row of the edges joins, `[E, 2]`.
         """
         nodes, edges, graphs, left_out = _tensors(originals, np.diff(node_ptr))
         codes = pairs[:, 0] * int(node_ptr[-1]) + pairs[:, 1]

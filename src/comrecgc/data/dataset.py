@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
+from operator import add
 from typing import TYPE_CHECKING, Any, NewType, overload
 
 import numpy as np
@@ -210,27 +211,15 @@ def _parts(graphs: Sequence[Graph]) -> Iterable[Graph | GraphBatch]:
 
 @dataclass(frozen=True)
 class Repairs:
-    """Counts of what was repaired in lists of edges.
+    """Counts of what was repaired in lists of edges."""
 
-    Args:
-        rows: Number of rows read.
-        edges: Number of distinct edges in them.
-        repeated: Rows that repeat an earlier one.
-        one_way: Edges that are listed in one direction only.
-    """
-
-    rows: int = 0
-    edges: int = 0
-    repeated: int = 0
-    one_way: int = 0
+    rows: int = 0  # number of rows read
+    edges: int = 0  # number of distinct edges in them
+    repeated: int = 0  # rows that repeat an earlier one
+    one_way: int = 0  # edges that are listed in one direction only
 
     def __add__(self, other: Repairs) -> Repairs:
-        return Repairs(
-            self.rows + other.rows,
-            self.edges + other.edges,
-            self.repeated + other.repeated,
-            self.one_way + other.one_way,
-        )
+        return Repairs(*map(add, astuple(self), astuple(other)))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -246,11 +235,7 @@ class Repairs:
 
 
 def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongArray, LongArray, Repairs]:
-    """Each undirected edge once.
-
-    Args:
-        pairs: Two different nodes in each row, `[E, 2]`.
-        num_nodes: Number of nodes of all graphs.
+    """Each undirected edge once, from rows of two different nodes, `[E, 2]`.
 
     Returns:
         The edges with `i < j`, sorted, `[M, 2]`; the row each was first seen in, `[M]`; the edge of each row, `[E]`;
@@ -300,19 +285,12 @@ class GraphReading:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChosenClasses:
-    """The graphs of two chosen classes.
+    """The graphs of two chosen classes."""
 
-    Args:
-        kept: Indices of the graphs of either class, `[n]`.
-        classes: 1 for the class that means accept, 0 for the other, `[n]`.
-        class_names: Names of reject and accept.
-        notes: A sentence on graphs that were left out.
-    """
-
-    kept: LongArray
-    classes: ClassArray
-    class_names: tuple[str, str]
-    notes: tuple[str, ...] = ()
+    kept: LongArray  # indices of the graphs of either class, `[n]`
+    classes: ClassArray  # 1 for the class that means accept, 0 for the other, `[n]`
+    class_names: tuple[str, str]  # names of reject and accept
+    notes: tuple[str, ...] = ()  # a sentence on graphs that were left out
 
 
 def choose_classes(

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from comrecgc.data.alphabet import Ranges, find_columns
-from comrecgc.data.archive import find_archive
 from comrecgc.data.dataset import (
     MAX_LABELS,
     ChosenClasses,
@@ -27,7 +26,7 @@ from comrecgc.data.planted import PLANTED, load_planted
 from comrecgc.data.pyg import from_pyg_file
 from comrecgc.data.smiles import TableReading, from_smiles_table
 from comrecgc.data.tables import TABLES, is_table
-from comrecgc.data.tu import TUData, read_tu
+from comrecgc.data.tu import TUData, find_archive, read_tu
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, IntArray, LongArray, PackedGraphs
 from comrecgc.molecules import BOND_NAMES, atomic_numbers_as_names
@@ -35,21 +34,13 @@ from comrecgc.molecules import BOND_NAMES, atomic_numbers_as_names
 
 @dataclass(frozen=True, kw_only=True)
 class TUMeaning:
-    """Meaning of the integers of a TU dataset; names that are not given here come from the archive's readme.
+    """Meaning of the integers of a TU dataset; names that are not given here come from the archive's readme."""
 
-    Args:
-        reject: Raw classes that mean reject; all others mean accept. None if the user chooses.
-        class_names: Names of reject and accept.
-        label_names: Name of each raw node label.
-        rare: Graphs with a node label that occurs at most this often in the whole dataset are dropped; None keeps all.
-        source: Where the data comes from, for errors.
-    """
-
-    reject: Collection[int] | None
-    class_names: tuple[str, str] | None
-    label_names: Mapping[int, str] | None = None
-    rare: int | None = None
-    source: str = ""
+    reject: Collection[int] | None  # raw classes that mean reject; all others mean accept. None if the user chooses
+    class_names: tuple[str, str] | None  # names of reject and accept
+    label_names: Mapping[int, str] | None = None  # name of each raw node label
+    rare: int | None = None  # graphs with a node label that occurs at most this often are dropped
+    source: str = ""  # where the data comes from, for errors
 
     def __post_init__(self) -> None:
         if self.rare is not None and self.rare < 0:

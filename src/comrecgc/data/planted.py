@@ -15,7 +15,7 @@ import numpy as np
 
 from comrecgc.data.dataset import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import Edit, EditKind, Graph, graph_key
+from comrecgc.graphs import Graph, graph_key
 from comrecgc.molecules import BOND_NAMES, FunctionalGroup, Molecule
 
 Kind = Literal["nitro", "epoxide", "nitrosamine"]
@@ -184,7 +184,7 @@ class PlantedDataset(GraphDataset):
 def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False) -> PlantedDataset:
     """Molecules of 10 to 30 atoms, half of them rejected for a nitro group, an epoxide or a nitrosamine.
 
-    `true_recourses` of a graph's `toxicophores` are the edits that should be found. All molecules have different
+    Edits that take a graph's `toxicophores` away are the recourses that should be found. All molecules have different
     keys, so no two look the same to a message-passing network.
 
     Args:
@@ -221,30 +221,3 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
 def find_toxicophores(graph: Graph) -> tuple[FunctionalGroup, ...]:
     """Every nitro group, epoxide and nitrosamine in a graph over the planted dataset's elements, in node ids, sorted."""
     return tuple(sorted(group for group in Molecule(graph, ELEMENTS).groups if group.name in KINDS))
-
-
-def true_recourses(toxicophore: FunctionalGroup) -> dict[str, tuple[Edit, ...]]:
-    """Edits that remove a toxic group and leave a valid molecule, by what they do.
-
-    One of them for every toxic group of a planted molecule, in any combination, makes it harmless.
-    """
-    remove, relabel, cut = EditKind.REMOVE_NODE, EditKind.RELABEL, EditKind.REMOVE_EDGE
-    match toxicophore:
-        case FunctionalGroup("nitro", (nitrogen, first, second)):
-            return {
-                "remove the nitro group": (Edit(remove, first), Edit(remove, second), Edit(remove, nitrogen)),
-                "make it a carboxylic acid": (Edit(relabel, nitrogen, C),),
-            }
-        case FunctionalGroup("epoxide", (oxygen, first, second)):
-            return {
-                "open the ring": (Edit(cut, first, oxygen),),
-                "open the ring on the other side": (Edit(cut, second, oxygen),),
-                "make it a cyclopropane": (Edit(relabel, oxygen, C),),
-                "remove the oxygen": (Edit(cut, first, oxygen), Edit(remove, oxygen)),
-            }
-        case FunctionalGroup("nitrosamine", (_, nitrogen, oxygen)):
-            return {
-                "remove the nitroso group": (Edit(remove, oxygen), Edit(remove, nitrogen)),
-                "make it a formamide": (Edit(relabel, nitrogen, C),),
-            }
-    raise AssertionError(f"not a toxicophore: {toxicophore}")

@@ -111,12 +111,7 @@ def from_pyg(
 def from_pyg_file(path: str | Path, *, need_classes: bool = True, **options: Any) -> GraphDataset:
     """A dataset from a file that `torch.save` wrote: a list of PyG `Data`, or the processed file of an in-memory dataset.
 
-    Nothing but PyG's own records of tensors is unpickled, so a file from a stranger cannot run code.
-
-    Args:
-        path: The file.
-        need_classes: Whether there must be two classes; without, every class is 0.
-        **options: Arguments of `from_pyg`.
+    Nothing but PyG's own records of tensors is unpickled, so a file from a stranger cannot run code. Options are those of `from_pyg`.
     """
     path = Path(path)
     graphs = _separate(_load(path), path)
@@ -205,7 +200,7 @@ def _node_rows(graphs: list[Any], counts: list[int], labels: Sequence[int] | str
     for index, graph in enumerate(graphs):
         if (graph.get(key) is None) != (graphs[0].get(key) is None) or graph.get(key) is None:
             raise InputError(
-                f"Graph {index} must have {key} exactly if graph 0 has (got {_none_or_one(graph.get(key))})"
+                f"Graph {index} must have {key} exactly if graph 0 has (got {'none' if graph.get(key) is None else 'one'})"
                 if key == "x"
                 else f"labels must name a tensor of every graph (got {key!r}, which graph {index} lacks)"
             )
@@ -283,10 +278,6 @@ def _features(graph: Any, index: int, first: Any, key: str) -> FloatArray:
     if x.dtype.kind in "iu" and x.size and max(-int(x.min()), int(x.max())) > _EXACT:
         raise InputError(f"Graph {index} must have integers of at most {_EXACT} in x (got {x.min()}…{x.max()})")
     return x.astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one label
-
-
-def _none_or_one(value: object) -> str:
-    return "none" if value is None else "one"
 
 
 @dataclass(frozen=True, eq=False)

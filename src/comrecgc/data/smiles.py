@@ -7,7 +7,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -101,21 +101,6 @@ class TableReading:
         return Goal(raise_by=self.raise_by, lower_by=self.lower_by, to=self.to, lower=self.accept == LOWER)
 
 
-@dataclass(eq=False)
-class _Rows:
-    """What was read from one block of a table."""
-
-    parsed: list[ParsedMolecule] = field(default_factory=list)
-    classes: list[int] = field(default_factory=list)
-    numbers: list[float] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    stereo: list[str] = field(default_factory=list)
-    identity: list[str] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    bad: list[tuple[int, str]] = field(default_factory=list)
-    num_blank: int = 0
-
-
 def from_smiles_table(
     path: str | Path,
     *,
@@ -165,20 +150,19 @@ def from_smiles_table(
         accepting = TargetColumn.of(table, target_column, accept=reading.accept, threshold=reading.threshold)
     standardiser = Standardiser() if reading.standardise else None
     with GraphPacker() as packer:
-        molecules = _Molecules(packer)
+        molecules = _Molecules(packer, reading, standardiser)
         for block in chain([table], blocks):
-            rows = _read_rows(block, smiles, accepting, id_column, reading, standardiser)
-            molecules.add(rows)
+            molecules.add(block, smiles, accepting, id_column)
             if molecules.bad and reading.on_error == "raise":
                 raise InputError(_complaint(table, molecules.bad))
-        graphs, label_names = molecules.graphs(reading.label_names)
+        graphs, label_names = molecules.graphs()
     if not len(graphs):
         num = len(molecules.bad) + molecules.num_blank
         first = "" if not molecules.bad else f": {table.unit} {molecules.bad[0][0]}: {_shorten(molecules.bad[0][1])}"
         raise InputError(
             f"{path} must hold at least one usable molecule (got {_count(num, 'row')}, none usable{first})"
         )
-    notes, kept = _row_notes(table, molecules, standardiser), np.arange(len(graphs))
+    notes, kept = _row_notes(table, molecules), np.arange(len(graphs))
     if others:
         notes.insert(0, f"Classes are those of column {target!r}; --target would take {_join(others, 5)} instead.")
     if accepting is not None and need_classes and goal is None:
@@ -207,8 +191,8 @@ def from_smiles_table(
 class _Molecules:
     """All molecules read so far; their graphs are packed, with atoms numbered in the order they were first seen."""
 
-    def __init__(self, packer: GraphPacker) -> None:
-        self.packer = packer
+    def __init__(self, packer: GraphPacker, reading: TableReading, standardiser: Standardiser | None) -> None:
+        self.packer, self.reading, self.standardiser = packer, reading, standardiser
         self.counts: Counter[str] = Counter()
         self.code_of: dict[str, int] = {}
         self.classes, self.identity, self.lines, self.numbers = array("b"), array("Q"), array("q"), array("d")
@@ -217,73 +201,62 @@ class _Molecules:
         self.bad: list[tuple[int, str]] = []
         self.num_blank = 0
 
-    def add(self, rows: _Rows) -> None:
-        """Add the rows of a block."""
-        for atoms, _, _ in rows.parsed:
+    def add(self, table: Table, smiles: int, accepting: TargetColumn | None, id_column: int | None) -> None:
+        """Read the rows of a block."""
+        graphs = []
+        for row, line in zip(table.rows, table.lines, strict=True):
+            try:
+                found = self._read(row, len(table.header), smiles, accepting)
+            except InputError as error:
+                self.bad.append((line, str(error)))
+                continue
+            if found is None:
+                self.num_blank += 1
+                continue
+            molecule, (atoms, bonds, kinds), value, number = found
             self.counts.update(atoms)
             for atom in atoms:
                 self.code_of.setdefault(atom, len(self.code_of))
-        graphs = (Graph([self.code_of[atom] for atom in atoms], bonds, kinds) for atoms, bonds, kinds in rows.parsed)
+            graphs.append(Graph([self.code_of[atom] for atom in atoms], bonds, kinds))
+            self.classes.append(value)
+            self.numbers.append(number)
+            self.identity.append(_hash(canonical_smiles(molecule)))
+            self.names.append("" if id_column is None else " ".join(row[id_column].split()))
+            self.stereo.append(stereo_of(molecule))
+            self.lines.append(line)
         self.packer.add(GraphBatch.from_graphs(graphs))
-        self.classes.extend(rows.classes)
-        self.numbers.extend(rows.numbers)
-        self.identity.extend(_hash(smiles) for smiles in rows.identity)
-        self.names += rows.names
-        self.stereo += rows.stereo
-        self.lines.extend(rows.lines)
-        self.bad += rows.bad
-        self.num_blank += rows.num_blank
 
-    def graphs(self, label_names: Sequence[str] | None) -> tuple[Sequence[Graph], tuple[str, ...]]:
+    def _read(
+        self, row: list[str], width: int, smiles: int, accepting: TargetColumn | None
+    ) -> tuple[Any, ParsedMolecule, int, float] | None:
+        """The molecule of a row, its atoms and bonds, its class and its number; None where it has no molecule or no class."""
+        if len(row) != width:
+            raise InputError(f"a row must have {width} columns like the first (got {len(row)})")
+        cell = "0" if accepting is None else row[accepting.column].strip()
+        if is_blank(row[smiles]):
+            return None
+        molecule = read_smiles(row[smiles].strip())
+        if is_blank(cell):
+            return None
+        number = 0.0 if accepting is None or accepting.goal is None else read_number(cell, accepting.header)
+        value = 0 if accepting is None or accepting.goal is not None else accepting.class_of(cell)
+        molecule = molecule if self.standardiser is None else self.standardiser(molecule)
+        parsed, known = parse_molecule(molecule), self.reading.label_names
+        unknown = set() if known is None else set(parsed.atoms) - set(known)
+        if unknown:
+            raise InputError(f"atoms must be among {', '.join(known or ())} (got {min(unknown)})")
+        return molecule, parsed, value, number
+
+    def graphs(self) -> tuple[Sequence[Graph], tuple[str, ...]]:
         """The graphs, and the alphabet of their labels: the given one, or the most frequent first."""
-        alphabet = tuple(label_names or sorted(self.counts, key=lambda atom: (-self.counts[atom], atom)))
+        known = self.reading.label_names or sorted(self.counts, key=lambda atom: (-self.counts[atom], atom))
+        alphabet = tuple(known)
         labels = np.array([alphabet.index(atom) for atom in self.code_of], np.int32)
         return self.packer.finish().relabel(labels).unpack(), alphabet
 
 
 def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def _read_rows(
-    table: Table,
-    smiles: int,
-    accepting: TargetColumn | None,
-    id_column: int | None,
-    reading: TableReading,
-    standardiser: Standardiser | None,
-) -> _Rows:
-    rows = _Rows()
-    for row, line in zip(table.rows, table.lines, strict=True):
-        try:
-            if len(row) != len(table.header):
-                raise InputError(f"a row must have {len(table.header)} columns like the first (got {len(row)})")
-            cell = "0" if accepting is None else row[accepting.column].strip()
-            if is_blank(row[smiles]):
-                rows.num_blank += 1
-                continue
-            molecule = read_smiles(row[smiles].strip())
-            if is_blank(cell):
-                rows.num_blank += 1
-                continue
-            number = 0.0 if accepting is None or accepting.goal is None else read_number(cell, accepting.header)
-            value = 0 if accepting is None or accepting.goal is not None else accepting.class_of(cell)
-            molecule = molecule if standardiser is None else standardiser(molecule)
-            parsed = parse_molecule(molecule)
-            unknown = set() if reading.label_names is None else set(parsed.atoms) - set(reading.label_names)
-            if unknown:
-                raise InputError(f"atoms must be among {', '.join(reading.label_names or ())} (got {min(unknown)})")
-        except InputError as error:
-            rows.bad.append((line, str(error)))
-            continue
-        rows.parsed.append(parsed)
-        rows.classes.append(value)
-        rows.numbers.append(number)
-        rows.names.append("" if id_column is None else " ".join(row[id_column].split()))
-        rows.stereo.append(stereo_of(molecule))
-        rows.identity.append(canonical_smiles(molecule))
-        rows.lines.append(line)
-    return rows
 
 
 def _complaint(table: Table, bad: Sequence[tuple[int, str]]) -> str:
@@ -295,8 +268,8 @@ def _complaint(table: Table, bad: Sequence[tuple[int, str]]) -> str:
     return f"{table.path} has {len(bad)} rows that cannot be read (--skip-bad, on_error='skip', leaves them out): {reasons}{rest}"
 
 
-def _row_notes(table: Table, rows: _Molecules, standardiser: Standardiser | None) -> list[str]:
-    notes = []
+def _row_notes(table: Table, rows: _Molecules) -> list[str]:
+    notes, standardiser = [], rows.standardiser
     if rows.bad:
         shown = _lines([line for line, _ in rows.bad])
         number = len(rows.bad)

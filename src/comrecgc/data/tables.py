@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from comrecgc.data.archive import reading_archive
 from comrecgc.data.goals import Goal
 from comrecgc.errors import InputError
 
@@ -27,31 +26,10 @@ IN_BLOCKS = 16 << 20
 TABLES = (".csv", ".tsv", ".smi", ".sdf", ".parquet")
 """Endings of tables of molecules; text may also end in `.gz`."""
 
-_ID_NAMES = (
-    "name",
-    "id",
-    "title",
-    "compound",
-    "molecule",
-    "compound_id",
-    "molecule_id",
-    "mol_id",
-    "chembl_id",
-    "cmpd_chemblid",
-    "drug_id",
-    "cid",
-    "pubchem_cid",
+_ID_NAMES = tuple(
+    "name id title compound molecule compound_id molecule_id mol_id chembl_id cmpd_chemblid drug_id cid pubchem_cid".split()
 )
-_COUNTERS = (
-    "",
-    "num",
-    "no",
-    "nr",
-    "number",
-    "index",
-    "row",
-    "unnamed:_0",
-)  # with _ID_NAMES: columns that number rows
+_COUNTERS = ("", *"num no nr number index row unnamed:_0".split())  # with _ID_NAMES: columns that number rows
 _BLANKS = frozenset({"", "na", "n/a", "#n/a", "nan", "null"})
 _PACKED = ".gz"
 _MOST_UNPACKED = 256 << 20  # bytes
@@ -64,21 +42,13 @@ _UNREADABLE = "unreadable record"
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of a table, and the line of each row.
+    """Cells of a table, and the line of each row."""
 
-    Args:
-        path: The file.
-        header: Names of the columns.
-        rows: Cells of each row.
-        lines: Line that each row ends on, or its number among the records of an SDF file or the rows of a Parquet file.
-        unit: The unit of `lines`: "line", "record" or "row".
-    """
-
-    path: Path
-    header: list[str]
-    rows: list[list[str]]
-    lines: list[int]
-    unit: str = "line"
+    path: Path  # the file
+    header: list[str]  # names of the columns
+    rows: list[list[str]]  # cells of each row
+    lines: list[int]  # line that each row ends on, or its number among records (SDF) or rows (Parquet)
+    unit: str = "line"  # the unit of `lines`: "line", "record" or "row"
 
     def column(self, name: str, role: str) -> int:
         """Index of the column of that name; `role` names the option in the error."""
@@ -118,24 +88,22 @@ def _ending(path: Path) -> str:
 def read_table(path: Path, is_smiles: Callable[[str], bool]) -> Iterator[Table]:
     """Read a table, by its ending: `.smi` has blanks between columns and may lack a header, `.sdf` consists of records.
 
-    Args:
-        path: The file.
-        is_smiles: Whether a cell is a SMILES; a first line with one in a column of SMILES is no header.
-
-    Yields:
-        The whole table, or, if it has more bytes than `IN_BLOCKS`, blocks of its rows, each with the header.
+    Yields the whole table, or, if it has more bytes than `IN_BLOCKS`, blocks of its rows, each with the header. A first line with a SMILES in a
+    column of SMILES is no header.
     """
     if _ending(path) == ".sdf":
         yield _read_sdf(path)
         return
-    with reading_archive(str(path)):
+    with _reading_text(path):
         is_large = path.suffix.lower() != _PACKED and path.stat().st_size > IN_BLOCKS
     is_parquet = _ending(path) == ".parquet"
     blocks = _parquet_blocks(path) if is_parquet else _text_blocks(path, is_smiles, is_large=is_large)
     if is_large:
         yield from blocks
     else:
-        yield _concatenate(list(blocks))
+        whole = list(blocks)
+        rows, lines = ([one for block in whole for one in getattr(block, name)] for name in ("rows", "lines"))
+        yield replace(whole[0], rows=rows, lines=lines)
 
 
 def _text_blocks(path: Path, is_smiles: Callable[[str], bool], *, is_large: bool) -> Iterator[Table]:
@@ -146,12 +114,6 @@ def _text_blocks(path: Path, is_smiles: Callable[[str], bool], *, is_large: bool
         return
     with _reading_text(path), path.open(encoding="utf-8-sig", newline=None if is_smi else "") as file:
         yield from _blocks(path, _blank_rows(file) if is_smi else _csv_rows(path, file), is_smiles)
-
-
-def _concatenate(blocks: Sequence[Table]) -> Table:
-    """Blocks as one table."""
-    lines = [line for block in blocks for line in block.lines]
-    return replace(blocks[0], rows=[row for block in blocks for row in block.rows], lines=lines)
 
 
 def _blocks(path: Path, rows: Iterator[tuple[list[str], int]], is_smiles: Callable[[str], bool]) -> Iterator[Table]:
@@ -178,7 +140,7 @@ def _is_row(first: Sequence[str], rows: Sequence[Sequence[str]], is_smiles: Call
 def _csv_rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
     remaining = iter(lines)
     head = list(_up_to_text(remaining))
-    reader = csv.reader(chain(head, remaining), delimiter=_delimiter(head[-1] if head else ""), strict=True)
+    reader = csv.reader(chain(head, remaining), delimiter=max(",;\t", key="".join(head[-1:]).count), strict=True)
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
@@ -231,12 +193,7 @@ def _parquet_blocks(path: Path) -> Iterator[Table]:
 
 
 def find_smiles(table: Table, is_smiles: Callable[[str], bool]) -> str:
-    """The column of SMILES: by its name, then by its contents.
-
-    Args:
-        table: The table.
-        is_smiles: Whether a cell is one.
-    """
+    """The column of SMILES: by its name, then by its contents."""
     exact = [name for name in table.header if name.lower() in ("smiles", "smi")]
     found = exact or [name for name in table.header if "smiles" in name.lower()]
     if not found:
@@ -304,10 +261,6 @@ def _gunzip(path: Path) -> bytes:
     return bytes(contents)
 
 
-def _delimiter(line: str) -> str:
-    return max(",;\t", key=line.count)
-
-
 def _check_header(path: Path, cells: list[str]) -> list[str]:
     if not cells:
         raise InputError(f"{path} must not be empty")
@@ -357,13 +310,7 @@ _NUMBER = re.compile(r"\s*([<>≤≥~]?)=?\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,(?
 
 
 def find_target(table: Table, smiles: int, *, needed: bool) -> str | None:
-    """The column of classes: the only one of 0 and 1, or the one of those that is named like a target; else the only one of two values.
-
-    Args:
-        table: The table.
-        smiles: Index of the column of SMILES.
-        needed: Whether there must be one.
-    """
+    """The column of classes: the only one of 0 and 1, or the one of those that is named like a target; else the only one of two values."""
     places = [place for place in range(len(table.header)) if place != smiles]
     values = {place: set(table.values(place)) for place in places}
     found = _binary_columns(table, smiles)
@@ -430,14 +377,7 @@ class TargetColumn:
 
     @classmethod
     def of(cls, table: Table, column: int, *, accept: int | str | None, threshold: float | None) -> TargetColumn:
-        """The target column, given the values in a table and the options of the user.
-
-        Args:
-            table: The table.
-            column: Index of the target.
-            accept: The value that means accept, or with a threshold the side.
-            threshold: Least number that is high.
-        """
+        """The target column, given the values in a table, and the value (with a threshold the side) that means accept."""
         header = table.header[column]
         if threshold is not None:
             return cls(column=column, header=header, threshold=threshold, higher=accept != LOWER)

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import TracebackType
 from typing import IO, Any, Self, overload
 
@@ -342,6 +343,13 @@ def _compose(outer: IntArray, inner: IntArray) -> IntArray:
 
 def _disk_error(error: OSError) -> InputError:
     return InputError(f"Cannot keep graphs in {tempfile.gettempdir()} ($TMPDIR): {error.strerror}")
+
+
+def batched(graphs: Iterable[Graph], size: int = 4096) -> Iterator[GraphBatch]:
+    """The graphs in batches of at most `size`."""
+    left = iter(graphs)
+    while part := list(islice(left, size)):
+        yield GraphBatch.from_graphs(part)
 
 
 def group_neighbours(batch: GraphBatch) -> tuple[LongArray, LongArray]:

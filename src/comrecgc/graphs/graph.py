@@ -96,9 +96,7 @@ class Graph:
         source: int = -1,
     ) -> Graph:
         """A graph from arrays that are already canonical (int32, `i < j`, sorted, simple); nothing is checked."""
-        graph = object.__new__(cls)
-        _store(graph, labels, edges, edge_labels, ids, next_id, source)
-        return graph
+        return _store(object.__new__(cls), labels, edges, edge_labels, ids, next_id, source)
 
     @property
     def num_nodes(self) -> int:
@@ -213,27 +211,13 @@ def edge_labels_by_id(graph: Graph) -> dict[EdgeIds, int]:
     return dict(zip(edges, graph.edge_labels.tolist(), strict=True))
 
 
-def _store(
-    graph: Graph,
-    labels: IntArray,
-    edges: IntArray,
-    edge_labels: IntArray | None,
-    ids: IntArray,
-    next_id: int,
-    source: int,
-) -> None:
-    for array in (labels, edges, edge_labels, ids):
-        if array is not None:
-            array.flags.writeable = False
-    for name, value in (
-        ("labels", labels),
-        ("edges", edges),
-        ("edge_labels", edge_labels),
-        ("ids", ids),
-        ("next_id", next_id),
-        ("source", source),
-    ):
+def _store(graph: Graph, *values: Any) -> Graph:
+    """Fill the slots of a new graph, in their order; its arrays cannot be changed from then on."""
+    for name, value in zip(Graph.__slots__, values, strict=True):
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
         object.__setattr__(graph, name, value)
+    return graph
 
 
 def _integers(values: npt.ArrayLike, name: str) -> IntArray:

@@ -35,7 +35,7 @@ def inner(function: Any = None, **options: Any) -> Any:
     return compiled
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def graph_key(labels, edges):  # type: ignore[no-untyped-def]
     """Key of a graph of node labels `[n]` and edges `[m, 2]`."""
     n = len(labels)
@@ -56,8 +56,8 @@ def graph_key(labels, edges):  # type: ignore[no-untyped-def]
         rounds += 1
     total = np.uint64(0)
     for v in range(n):
-        total += share_of_key(colours[v])
-    return key_of(total, n, len(edges), rounds)
+        total += mix(colours[v] + NODES)
+    return mix(total + np.uint64(n) * NODES + np.uint64(len(edges)) * EDGES + np.uint64(rounds) * GOLDEN)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -97,29 +97,7 @@ def message(colour):  # type: ignore[no-untyped-def]
     return mix(colour ^ ROUND)
 
 
-@numba.njit(inline="always")
-def share_of_key(colour):  # type: ignore[no-untyped-def]
-    """What a node of this colour adds to the key of its graph."""
-    return mix(colour + NODES)
-
-
-@numba.njit(inline="always")
-def key_of(total, num_nodes, num_edges, num_rounds):  # type: ignore[no-untyped-def]
-    """The key of a graph, from the sum of its nodes' shares."""
-    return mix(total + np.uint64(num_nodes) * NODES + np.uint64(num_edges) * EDGES + np.uint64(num_rounds) * GOLDEN)
-
-
-@numba.njit(inline="always")
-def slot_of(table, colour):  # type: ignore[no-untyped-def]
-    """Where a colour stands, or would, in a hash table `[2^k, 2]` of colours and numbers from 1 (0: free), never full."""
-    mask = np.uint64(len(table) - 1)
-    slot = colour & mask
-    while table[slot, 1] != 0 and table[slot, 0] != colour:
-        slot = (slot + np.uint64(1)) & mask
-    return slot
-
-
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def graph_keys(labels, edges, node_ptr, edge_ptr):  # type: ignore[no-untyped-def]
     """Key of every graph of a batch, `[B]`."""
     keys = np.empty(len(node_ptr) - 1, dtype=np.uint64)
@@ -146,12 +124,15 @@ def chain(key, value):  # type: ignore[no-untyped-def]
 
 @inner
 def _num_distinct(values, table):  # type: ignore[no-untyped-def]
-    """Number of distinct colours; `table` is room for twice as many (`slot_of`). No colours at all count as one."""
+    """Number of distinct colours; `table` `[2^k, 2]` is room for twice as many. No colours at all count as one."""
+    mask = np.uint64(len(table) - 1)
     for slot in range(len(table)):
         table[slot, 1] = 0
     count = 0 if len(values) else 1
     for value in values:
-        slot = slot_of(table, value)
+        slot = value & mask
+        while table[slot, 1] != 0 and table[slot, 0] != value:
+            slot = (slot + np.uint64(1)) & mask
         if table[slot, 1] == 0:
             table[slot, 0], table[slot, 1] = value, 1
             count += 1
@@ -161,7 +142,7 @@ def _num_distinct(values, table):  # type: ignore[no-untyped-def]
 # Batches of graphs: the neighbours of every node, grouped, and the edges that hold components together.
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def group_neighbours(edges, num_nodes):  # type: ignore[no-untyped-def]
     """Neighbours of every node, node after node, `[2M]`, and where each node's begin, `[N+1]`, from edges `[M, 2]`."""
     ptr = np.zeros(num_nodes + 1, dtype=np.int64)
@@ -355,7 +336,7 @@ def edited(old_labels, old_edges, kind, first, second):  # type: ignore[no-untyp
     return labels[:num_nodes].copy(), edges[:num_edges].copy(), source[:num_edges].copy(), fits
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def edited_batch(old_labels, old_edges, kind, first, second, with_source):  # type: ignore[no-untyped-def]
     """`edited` for every edit, end to end: labels, edges, sources, node and edge pointers, the first misfit or -1."""
     n, m, count = len(old_labels), len(old_edges), len(kind)
@@ -376,7 +357,7 @@ def edited_batch(old_labels, old_edges, kind, first, second, with_source):  # ty
     return labels[: node_ptr[-1]], edges[: edge_ptr[-1]], source[: edge_ptr[-1]], node_ptr, edge_ptr, misfit
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _write(old_labels, old_edges, kind, first, second, offset, labels, edges, source):  # type: ignore[no-untyped-def]
     """Write one edited graph, its nodes numbered from `offset`, edges sorted; its nodes and edges, -1 if the edit does not fit."""
     n, m = len(old_labels), len(old_edges)

@@ -24,8 +24,7 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 from comrecgc.graphs import graph_kernels
 from comrecgc.graphs.batch import GraphBatch, KeyArray, LongArray
-from comrecgc.graphs.constraints import Constraint, KeepConnected
-from comrecgc.graphs.edits import EditKind, EditTable, edited_batch
+from comrecgc.graphs.edits import Constraint, EditKind, EditTable, KeepConnected, edited_batch
 from comrecgc.graphs.graph import BoolArray, Graph, IntArray
 
 # Familiar surroundings of a node: those that occur often enough in the data.
@@ -36,12 +35,7 @@ MIN_SEEN = 5
 
 
 def surroundings(batch: GraphBatch, *, edge_labels: bool = True) -> KeyArray:
-    """Hash of the surroundings of every node, `[N]`: equal exactly where they are equal, up to 64-bit chance.
-
-    Args:
-        batch: The graphs.
-        edge_labels: Whether edge labels count; they do not where the batch has none.
-    """
+    """Hash of the surroundings of every node, `[N]`: equal exactly where they are equal, up to 64-bit chance."""
     labels = batch.edge_labels if edge_labels else None
     hashes: KeyArray = graph_kernels.hashes(batch.labels, batch.edges, _or_zero(labels, len(batch.edges)))
     return hashes

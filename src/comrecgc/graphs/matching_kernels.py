@@ -15,77 +15,43 @@ from comrecgc.graphs.graph_kernels import inner
 
 
 class Patterns(NamedTuple):
-    """What rules find, all nodes one after the other.
+    """What rules find, all nodes one after the other."""
 
-    Args:
-        ptr: Where the nodes of each pattern begin, `[K + 1]`.
-        label: Label of each node, `[P]`.
-        degree: Neighbours of each node within its pattern, `[P]`.
-        closed: Whether a node has no neighbour outside the map, `[P]`.
-        twin: The last node before it that plays the same part, as a place in its pattern, `[P]`; -1 if there is none.
-        ties_ptr: Where the earlier neighbours of each node begin, `[P + 1]`.
-        ties: Places of the earlier neighbours, and the labels of the edges to them, `[T, 2]`.
-        apart_ptr: Where the earlier nodes begin that each node must not be joined with, `[P + 1]`.
-        apart: Their places, `[A]`.
-    """
-
-    ptr: npt.NDArray[np.int64]
-    label: npt.NDArray[np.int32]
-    degree: npt.NDArray[np.int32]
-    closed: npt.NDArray[np.bool_]
-    twin: npt.NDArray[np.int32]
-    ties_ptr: npt.NDArray[np.int64]
-    ties: npt.NDArray[np.int32]
-    apart_ptr: npt.NDArray[np.int64]
-    apart: npt.NDArray[np.int32]
+    ptr: npt.NDArray[np.int64]  # where the nodes of each pattern begin, `[K + 1]`
+    label: npt.NDArray[np.int32]  # label of each node, `[P]`
+    degree: npt.NDArray[np.int32]  # neighbours of each node within its pattern, `[P]`
+    closed: npt.NDArray[np.bool_]  # whether a node has no neighbour outside the map, `[P]`
+    twin: npt.NDArray[np.int32]  # last node before it that plays the same part, in its pattern, `[P]`; -1 for none
+    ties_ptr: npt.NDArray[np.int64]  # where the earlier neighbours of each node begin, `[P + 1]`
+    ties: npt.NDArray[np.int32]  # places of the earlier neighbours, and the labels of the edges to them, `[T, 2]`
+    apart_ptr: npt.NDArray[np.int64]  # where the earlier nodes begin that each node must not be joined with, `[P + 1]`
+    apart: npt.NDArray[np.int32]  # their places, `[A]`
 
 
 class Hosts(NamedTuple):
-    """Graphs in which patterns are looked for.
+    """Graphs in which patterns are looked for."""
 
-    Args:
-        ptr: Where the nodes of each graph begin, `[N + 1]`.
-        label: Label of each node, `[V]`.
-        around_ptr: Where the neighbours of each node begin, `[V + 1]`.
-        around: Neighbours, increasing, and the labels of the edges to them, `[2E, 2]`.
-        twin: The last node before each that it may change places with, `[V]`; -1 if there is none.
-    """
-
-    ptr: npt.NDArray[np.int64]
-    label: npt.NDArray[np.int32]
-    around_ptr: npt.NDArray[np.int64]
-    around: npt.NDArray[np.int32]
-    twin: npt.NDArray[np.int64]
+    ptr: npt.NDArray[np.int64]  # where the nodes of each graph begin, `[N + 1]`
+    label: npt.NDArray[np.int32]  # label of each node, `[V]`
+    around_ptr: npt.NDArray[np.int64]  # where the neighbours of each node begin, `[V + 1]`
+    around: npt.NDArray[np.int32]  # neighbours, increasing, and the labels of the edges to them, `[2E, 2]`
+    twin: npt.NDArray[np.int64]  # the last node before each that it may change places with, `[V]`; -1 if there is none
 
 
 class _Board(NamedTuple):
-    """Where the search stands.
+    """Where the search stands."""
 
-    Args:
-        site: Node of the graph for each node of the pattern that is placed, `[size]`.
-        cursor: Which candidate of each comes next, `[size]`.
-        used: Whether a node of the graph is in the map, by its place in the graph.
-        domain: Whether a node of the graph could be the first one of a part of the pattern, by its place, `[size, nodes]`.
-        outside: Nodes beside closed ones that are not in the map.
-        could: Whether each of them could be each node of the pattern that is not placed, `[size, size]`,
-        turned: and the other way round, for some of these.
-        sitter: Who sits on each seat; -1 if nobody, `[size]`.
-        seat_of: On which seat each sits, `[size]`.
-        asked_by: Who asked for a seat last, `[size]`; -1 if nobody.
-        queue: Who is still looking for one.
-    """
-
-    site: npt.NDArray[np.int64]
-    cursor: npt.NDArray[np.int64]
-    used: npt.NDArray[np.bool_]
-    domain: npt.NDArray[np.bool_]
-    outside: npt.NDArray[np.int64]
-    could: npt.NDArray[np.bool_]
-    turned: npt.NDArray[np.bool_]
-    sitter: npt.NDArray[np.int64]
-    seat_of: npt.NDArray[np.int64]
-    asked_by: npt.NDArray[np.int64]
-    queue: npt.NDArray[np.int64]
+    site: npt.NDArray[np.int64]  # node of the graph for each node of the pattern that is placed, `[size]`
+    cursor: npt.NDArray[np.int64]  # which candidate of each comes next, `[size]`
+    used: npt.NDArray[np.bool_]  # whether a node of the graph is in the map, by its place in the graph
+    domain: npt.NDArray[np.bool_]  # which nodes could begin a part of the pattern, `[size, nodes]`
+    outside: npt.NDArray[np.int64]  # nodes beside closed ones that are not in the map
+    could: npt.NDArray[np.bool_]  # which of them each unplaced node of the pattern could be, `[size, size]`,
+    turned: npt.NDArray[np.bool_]  # and the other way round, for some of these
+    sitter: npt.NDArray[np.int64]  # who sits on each seat; -1 if nobody, `[size]`
+    seat_of: npt.NDArray[np.int64]  # on which seat each sits, `[size]`
+    asked_by: npt.NDArray[np.int64]  # who asked for a seat last, `[size]`; -1 if nobody
+    queue: npt.NDArray[np.int64]  # who is still looking for one
 
 
 @numba.njit(cache=True, nogil=True)

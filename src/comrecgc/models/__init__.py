@@ -5,10 +5,8 @@ from comrecgc.models.classifier import Classifier, Predictions, log_odds, predic
 from comrecgc.models.edge_weights import WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.models.edit_distance import edit_path, map_nodes
 from comrecgc.models.goals import GoalClassifier, as_goal_classifier, with_sources
-from comrecgc.models.greed import Embedder, Greed, as_embedder, load_embedder
-from comrecgc.models.greed_training import EmbedderTraining, train_embedder
-from comrecgc.models.jury import Jury, JuryReport, train_jury
-from comrecgc.models.neighbourhoods import Likeness, mixed_keys, node_colours
+from comrecgc.models.greed import Embedder, EmbedderTraining, Greed, as_embedder, load_embedder, train_embedder
+from comrecgc.models.jury import Jury, JuryReport, Likeness, mixed_keys, node_colours, train_jury
 from comrecgc.models.networks import ARCHITECTURES, GraphClassifier, load_classifier, save_classifier
 from comrecgc.models.number_jury import EffectModel, MeasuredGraphs, NumberJury, train_number_jury
 from comrecgc.models.obtaining import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder

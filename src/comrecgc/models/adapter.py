@@ -327,7 +327,7 @@ def as_classifier(
     )
     if own is None:
         adapted = replace(adapted, edge_weights=_edge_weights(model, call, dataset, kwargs))
-    trial = _trial(dataset)
+    trial = GraphBatch.from_graphs(trial_graphs(dataset))
     if isinstance(model, torch.jit.ScriptModule):
         adapted = replace(adapted, traced_graphs=_traced_graphs(adapted, trial))
     try:
@@ -438,10 +438,6 @@ def _check_alphabet(classifier: Classifier, dataset: GraphDataset) -> Classifier
             f"The classifier must know the node labels {', '.join(dataset.label_names)} (got {', '.join(names)})"
         )
     return classifier
-
-
-def _trial(dataset: GraphDataset) -> GraphBatch:
-    return GraphBatch.from_graphs(trial_graphs(dataset))
 
 
 def trial_graphs(dataset: GraphDataset) -> list[Graph]:

@@ -114,25 +114,15 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreReading:
-    """How to turn scores into the probability of accept.
+    """How to turn scores into the probability of accept."""
 
-    Args:
-        return_type: What the scores are, one of `RETURN_TYPES`.
-        target_class: The class that means accept.
-        source_class: The class whose graphs are explained; None for all that are not accepted.
-        decision: When the target is accepted, one of `DECISIONS`.
-        threshold: For a model that answers one number per graph: the number that separates reject from accept.
-        higher: Whether numbers above the threshold are accepted.
-        spread: Standard deviation of the numbers, the unit in which the distance from the threshold becomes a probability.
-    """
-
-    return_type: str = "raw"
-    target_class: int = 1
-    source_class: int | None = None
-    decision: str = "argmax"
-    threshold: float | None = None
-    higher: bool = True
-    spread: float = 1.0
+    return_type: str = "raw"  # what the scores are, one of `RETURN_TYPES`
+    target_class: int = 1  # the class that means accept
+    source_class: int | None = None  # the class whose graphs are explained; None for all that are not accepted
+    decision: str = "argmax"  # when the target is accepted, one of `DECISIONS`
+    threshold: float | None = None  # of a single number per graph: what separates reject from accept
+    higher: bool = True  # whether numbers above the threshold are accepted
+    spread: float = 1.0  # standard deviation of the numbers, the unit of their distance from the threshold
 
     @classmethod
     def of(
@@ -209,11 +199,7 @@ class ScoreReading:
         return np.asarray(scores.argmax(axis=1) == self.source_class)
 
     def log_odds(self, scores: torch.Tensor) -> torch.Tensor:
-        """The logarithm of the odds of accept, `[B]`, with gradients; positive exactly where a graph is accepted.
-
-        Args:
-            scores: `[B, K]`; a single score is about class 1.
-        """
+        """The logarithm of the odds of accept, `[B, K]` to `[B]`, with gradients; positive exactly where a graph is accepted."""
         if self.threshold is not None:
             above = (scores[:, 0] - self.threshold) / self.spread
             return above if self.higher else -above
@@ -232,13 +218,9 @@ class ScoreReading:
 
 
 def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | None = None) -> FloatArray:
-    """A model's answer as an array, `[B, K]`; one score per graph is one column.
+    """A model's answer as an array, `[B, K]`; one score per graph is one column. Answers per node are recognised.
 
-    Args:
-        answer: A tensor, an array or nested lists of numbers.
-        num_graphs: Number of graphs in the question.
-        num_nodes: Number of their nodes, to recognise answers per node.
-        num_scores: `K`, once it is known; an answer that was squeezed is reshaped.
+    Once `K` is known an answer that was squeezed is reshaped.
     """
     if isinstance(answer, torch.Tensor):
         answer = answer.detach().double().cpu().numpy()
@@ -301,16 +283,10 @@ def check_target_class(num_scores: int, target_class: int | None) -> int:
 def class_probability(
     scores: FloatArray, return_type: str, target_class: int, *, decision: str = "argmax"
 ) -> FloatArray:
-    """Probability of the target class, `[B]`; refuses scores that do not fit `return_type`.
+    """Probability of the target class, `[B]`; refuses scores that do not fit `return_type`. A single score is about class 1.
 
     Under "argmax" it is the target against the likeliest other class, so that it is above 0.5 exactly when the target's score is the
     largest. Under "rest" it is the target against all other classes together.
-
-    Args:
-        scores: The model's scores, `[B, K]`; a single score is about class 1.
-        return_type: What the scores are.
-        target_class: The class.
-        decision: One of `DECISIONS`.
     """
     _check(scores, return_type)
     if scores.shape[1] == 1:

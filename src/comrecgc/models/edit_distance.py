@@ -18,15 +18,10 @@ SWEEPS = 40
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeMapping:
-    """Where the nodes of G go in H.
+    """Where the nodes of G go in H."""
 
-    Args:
-        cost: Cost of the edit path of `places`; no less than the edit distance, and mostly equal to it.
-        places: Position in H of each node of G, -1 for a deleted one, `[n]`; nodes of H not named are inserted.
-    """
-
-    cost: int
-    places: IntArray
+    cost: int  # cost of the edit path of `places`; no less than the edit distance, and mostly equal to it
+    places: IntArray  # position in H of each node of G, -1 for a deleted one, `[n]`; nodes of H not named are inserted
 
 
 def map_nodes(source: Graph, target: Graph, *, sweeps: int = SWEEPS, seed: int = 0) -> NodeMapping:
@@ -42,13 +37,7 @@ def map_nodes(source: Graph, target: Graph, *, sweeps: int = SWEEPS, seed: int =
 
 
 def map_pairs(pairs: Iterable[tuple[Graph, Graph]], *, sweeps: int = SWEEPS, seed: int = 0) -> list[NodeMapping]:
-    """Cheap mappings between many pairs; each is what `map_nodes` alone would find.
-
-    Args:
-        pairs: Pairs (G, H); a graph may appear in many.
-        sweeps: Swaps tried by the annealing, per pair of nodes.
-        seed: Seed of the annealing.
-    """
+    """Cheap mappings between many pairs (G, H); each is what `map_nodes` alone would find."""
     pairs = list(pairs)
     swapped = [_order(source) > _order(target) for source, target in pairs]
     ordered = [(pair[1], pair[0]) if swap else pair for pair, swap in zip(pairs, swapped, strict=True)]

@@ -37,34 +37,18 @@ _MOST_WORK = 2**20  # bounds the number of seeds for large pairs
 
 
 class PairGraph(NamedTuple):
-    """One graph of the pair.
+    """One graph of the pair."""
 
-    Args:
-        labels: Label of each node, `[n]`.
-        ptr: Node `i` has the neighbours `head[ptr[i] … ptr[i+1]]`, `[n+1]`.
-        head: Neighbours, `[2m]`.
-    """
-
-    labels: LongArray
-    ptr: LongArray
-    head: LongArray
+    labels: LongArray  # label of each node, `[n]`
+    ptr: LongArray  # node `i` has the neighbours `head[ptr[i] … ptr[i+1]]`, `[n+1]`
+    head: LongArray  # neighbours, `[2m]`
 
 
 @numba.njit(cache=True, nogil=True)
 def solve_pairs(labels, edges, node_ptr, edge_ptr, pairs, maps, map_ptr, costs, sweeps, seed):  # type: ignore[no-untyped-def]
-    """A cheap mapping for every pair of graphs in a batch.
+    """A cheap mapping for every pair `[P, 2]` of graphs in a batch, the smaller first.
 
-    Args:
-        labels: As in `GraphBatch`.
-        edges: As in `GraphBatch`.
-        node_ptr: As in `GraphBatch`.
-        edge_ptr: As in `GraphBatch`.
-        pairs: Graphs of each pair, `[P, 2]`, the smaller first.
-        maps: A mapping for each pair, one after the other; improved in place.
-        map_ptr: Pair `p` owns `maps[map_ptr[p] : map_ptr[p+1]]`, `[P+1]`.
-        costs: Gets the costs of the mappings, `[P]`.
-        sweeps: As in `solve`.
-        seed: As in `solve`.
+    `maps[map_ptr[p] : map_ptr[p+1]]` is that of pair `p`, improved in place; `costs [P]` gets the costs. The rest is as in `solve`.
     """
     for p in range(len(pairs)):
         g, h = pairs[p]
@@ -75,15 +59,7 @@ def solve_pairs(labels, edges, node_ptr, edge_ptr, pairs, maps, map_ptr, costs, 
 
 @numba.njit(cache=True, nogil=True)
 def solve(left, right, image, sweeps, seed):  # type: ignore[no-untyped-def]
-    """Improve the mapping of one pair, and return its cost.
-
-    Args:
-        left: The smaller side.
-        right: The larger side.
-        image: A mapping to start from, `[n_left]`; holds the best one afterwards.
-        sweeps: Swaps to try, per node pair.
-        seed: Seed of the annealing.
-    """
+    """Improve the mapping `image [n_left]` of one pair, and return its cost; tries `sweeps` swaps per node pair."""
     n_left, n_right = len(left.labels), len(right.labels)
     joined = adjacency(right)
     state = np.array([np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD1B54A32D192ED03)])
@@ -175,18 +151,10 @@ def mapping_gain(left, right, joined, image):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def anneal(left, right, joined, image, moves, hot, cold, target, state):  # type: ignore[no-untyped-def]
-    """Improve a mapping in place and return its gain; never worse than the one given.
+    """Improve a mapping in place and return its gain, which is never worse; ends when it reaches `target`.
 
-    Args:
-        left: The smaller side.
-        right: The larger side.
-        joined: Adjacency of the right side, `[n_right, n_right]`.
-        image: Permutation of the right nodes; left node `i` goes to `image[i]`, the rest is inserted, `[n_right]`.
-        moves: Swaps to try.
-        hot: First temperature, in units of cost.
-        cold: Last temperature.
-        target: Gain at which to stop.
-        state: Random state, `[1]`, non-zero; advanced.
+    Left node `i` goes to `image[i]`; `image [n_right]` is a permutation, whose rest is inserted. `joined` is the adjacency of the right side.
+    Temperatures are in units of cost; the random `state [1]` is not zero and advances.
     """
     n_left, n_right = len(left.labels), len(right.labels)
     gain = mapping_gain(left, right, joined, image)

@@ -35,52 +35,31 @@ Edges = tuple[npt.NDArray[Any], ...]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Round:
-    """The distinct states after one layer.
+    """The distinct states after one layer."""
 
-    Args:
-        own: Row of the round before that holds the state of the same node, `[n]`.
-        neighbours: Rows of the round before that hold the states of the neighbours, `[E]`.
-        neighbour_ptr: Row `i` has neighbours `neighbours[neighbour_ptr[i] : neighbour_ptr[i+1]]`, `[n+1]`.
-        counts: How many nodes of the batch are in this state, `[n]`.
-        degrees: Degree of these nodes, `[n]`.
-    """
-
-    own: LongArray
-    neighbours: LongArray
-    neighbour_ptr: LongArray
-    counts: LongArray
-    degrees: LongArray
+    own: LongArray  # row of the round before that holds the state of the same node, `[n]`
+    neighbours: LongArray  # rows of the round before that hold the states of the neighbours, `[E]`
+    neighbour_ptr: LongArray  # row `i` has neighbours `neighbours[neighbour_ptr[i] : neighbour_ptr[i+1]]`, `[n+1]`
+    counts: LongArray  # how many nodes of the batch are in this state, `[n]`
+    degrees: LongArray  # degree of these nodes, `[n]`
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StateBatch:
-    """A batch of graphs as distinct states.
+    """A batch of graphs as distinct states."""
 
-    Args:
-        labels: Node label of each state of round 0, `[n0]`.
-        degrees: Degree of each state of round 0, `[n0]`.
-        rounds: Rounds 1, 2, … .
-        members: States of the last round in graph 0, then in graph 1, …, each once per graph, `[P]`.
-        member_ptr: Graph `g` has `members[member_ptr[g] : member_ptr[g+1]]`, `[B+1]`.
-    """
-
-    labels: LongArray
-    degrees: LongArray
+    labels: LongArray  # node label of each state of round 0, `[n0]`
+    degrees: LongArray  # degree of each state of round 0, `[n0]`
     rounds: tuple[Round, ...]
-    members: LongArray
-    member_ptr: LongArray
+    members: LongArray  # states of the last round in graph 0, then in graph 1, …, each once per graph, `[P]`
+    member_ptr: LongArray  # graph `g` has `members[member_ptr[g] : member_ptr[g+1]]`, `[B+1]`
 
     def __len__(self) -> int:
         return len(self.member_ptr) - 1
 
 
 class ColouredGraphs:
-    """A set of graphs coloured once, from which any selection is a `StateBatch` in a few microseconds a graph.
-
-    Args:
-        batch: The graphs.
-        num_rounds: How many rounds to colour.
-    """
+    """A set of graphs coloured once, from which any selection is a `StateBatch` in a few microseconds a graph."""
 
     def __init__(self, batch: GraphBatch, num_rounds: int) -> None:
         self._labels = batch.labels.astype(np.int64)
@@ -137,15 +116,9 @@ def loss_of(logits: Float32Array, targets: Targets, grad: Float32Array) -> float
 
 
 class Backprop:
-    """The loss of one model. From here on the model's parameters are views of one flat vector.
+    """The loss of one model, on the CPU. From here on the model's parameters are views of one flat vector.
 
-    Args:
-        model: A classifier on the CPU.
-        max_degree: Largest degree in the data.
-
-    Attributes:
-        parameters: All parameters, `[P]`; change it in place to change the model.
-        gradient: Gradient of the last loss, `[P]`.
+    `parameters [P]` changes the model when it is changed in place; `gradient [P]` is that of the last loss.
     """
 
     def __init__(self, model: GraphClassifier, max_degree: int) -> None:
@@ -171,12 +144,7 @@ class Backprop:
         return self._forward(batch, [], training=False)
 
     def loss(self, batch: StateBatch, targets: Targets) -> float:
-        """Mean loss in training mode; fills `gradient` and moves the norms' running moments.
-
-        Args:
-            batch: The graphs.
-            targets: Class of each, `[B]`; or a number, which the log-odds are to be.
-        """
+        """Mean loss of classes, or of numbers which the log-odds are to be, `[B]`; fills `gradient` and moves the norms' running moments."""
         tape: list[Pull] = []
         logits = self._forward(batch, tape, training=True)
         grad = np.empty_like(logits)

@@ -46,23 +46,14 @@ _PAIRS_IN_A_HURRY = 8  # the same with a deadline
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelledGroups:
-    """Groups of graphs, each with the distances of some pairs of its members.
+    """Groups of graphs, each with the distances of some pairs of its members."""
 
-    Args:
-        graphs: All graphs, group after group.
-        group_ptr: Group `g` owns graphs `group_ptr[g] … group_ptr[g+1]`, `[G+1]`.
-        pair_ptr: Group `g` owns pairs `pair_ptr[g] … pair_ptr[g+1]`, `[G+1]`.
-        pairs: Pairs of graphs, `[P, 2]`.
-        distances: Edit distance of each pair, `[P]`.
-        kinds: Index into `KINDS` for each group, `[G]`.
-    """
-
-    graphs: GraphBatch
-    group_ptr: LongArray
-    pair_ptr: LongArray
-    pairs: LongArray
-    distances: npt.NDArray[np.float32]
-    kinds: npt.NDArray[np.int8]
+    graphs: GraphBatch  # all graphs, group after group
+    group_ptr: LongArray  # group `g` owns graphs `group_ptr[g] … group_ptr[g+1]`, `[G+1]`
+    pair_ptr: LongArray  # group `g` owns pairs `pair_ptr[g] … pair_ptr[g+1]`, `[G+1]`
+    pairs: LongArray  # pairs of graphs, `[P, 2]`
+    distances: npt.NDArray[np.float32]  # edit distance of each pair, `[P]`
+    kinds: npt.NDArray[np.int8]  # index into `KINDS` for each group, `[G]`
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -74,29 +65,17 @@ class LabelledGroups:
 
 @dataclass(frozen=True, kw_only=True)
 class PairGenerator:
-    """Number and size of the groups of each kind.
+    """Number and size of the groups of each kind."""
 
-    Args:
-        num_far: Groups of random graphs.
-        num_near: Groups of like graphs.
-        num_chains: Random edit chains.
-        num_paths: Cheap edit paths.
-        far_size: Graphs in a far group.
-        near_size: Graphs in a near group.
-        chain_size: Graphs in a chain.
-        sweeps: Effort of the edit distances, as of `map_pairs`.
-        engine: Where edit distances are computed; the answer does not depend on it.
-    """
-
-    num_far: int = 400
-    num_near: int = 600
-    num_chains: int = 2500
-    num_paths: int = 2500
-    far_size: int = 12
-    near_size: int = 7
-    chain_size: int = 7
-    sweeps: int = SWEEPS
-    engine: Engine = field(default_factory=LocalEngine)
+    num_far: int = 400  # groups of random graphs
+    num_near: int = 600  # groups of like graphs
+    num_chains: int = 2500  # random edit chains
+    num_paths: int = 2500  # cheap edit paths
+    far_size: int = 12  # graphs in a far group
+    near_size: int = 7  # graphs in a near group
+    chain_size: int = 7  # graphs in a chain
+    sweeps: int = SWEEPS  # effort of the edit distances, as of `map_pairs`
+    engine: Engine = field(default_factory=LocalEngine)  # computes edit distances
 
     def generate(
         self,
@@ -107,15 +86,7 @@ class PairGenerator:
         progress: Progress | None = None,
         deadline: float | None = None,
     ) -> LabelledGroups:
-        """Make labelled groups of graphs.
-
-        Args:
-            graphs: The graphs.
-            num_labels: Size of their label alphabet.
-            seed: Seed of all random numbers.
-            progress: Called as work proceeds.
-            deadline: When to stop, in seconds of `time.monotonic`: groups not labelled by then are left out.
-        """
+        """Make labelled groups of graphs; those not labelled by a deadline (`time.monotonic()`) are left out."""
         started = time.monotonic()
         drawn_by, labelled_by = (
             None if deadline is None else started + share * (deadline - started) for share in (0.25, 0.85)

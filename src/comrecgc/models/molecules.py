@@ -34,30 +34,18 @@ class MoleculeClassifier:
 
     Answers are kept, so that the model sees every molecule once. A graph that is no molecule is not accepted. Nor is a molecule on which
     the model fails: the failure is logged, and other molecules of the same call are tried again.
-
-    Args:
-        model: A function, or a torch module.
-        call: "smiles" or "molecules" for lists of these, or how a network takes what `featurise` makes.
-        label_names: Atom behind each node label.
-        featurise: PyG `Data` of an rdkit molecule, for networks.
-        output: Which of several outputs holds the scores.
-        kwargs: Further keyword arguments of every call.
-        num_scores: Scores per molecule.
-        reading: How the scores are read.
-        known: Probabilities so far, by canonical SMILES.
-        failures: Messages of the model's failures, by SMILES.
     """
 
-    model: Callable[..., Any]
-    call: str
-    label_names: tuple[str, ...]
-    featurise: Callable[[Any], Any] | None = None
-    output: int | str | None = None
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
-    num_scores: int | None = None
-    reading: ScoreReading = field(default_factory=ScoreReading)
-    known: dict[str, float] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
+    model: Callable[..., Any]  # a function, or a torch module
+    call: str  # "smiles" or "molecules" for lists of these, or how a network takes what `featurise` makes
+    label_names: tuple[str, ...]  # atom behind each node label
+    featurise: Callable[[Any], Any] | None = None  # PyG `Data` of an rdkit molecule, for networks
+    output: int | str | None = None  # which of several outputs holds the scores
+    kwargs: Mapping[str, Any] = field(default_factory=dict)  # further keyword arguments of every call
+    num_scores: int | None = None  # scores per molecule
+    reading: ScoreReading = field(default_factory=ScoreReading)  # how the scores are read
+    known: dict[str, float] = field(default_factory=dict)  # probabilities so far, by canonical SMILES
+    failures: dict[str, str] = field(default_factory=dict)  # messages of the model's failures, by SMILES
 
     @property
     def num_labels(self) -> int:

@@ -27,28 +27,19 @@ from torch.nn import BatchNorm1d, Linear, ModuleList, Parameter, ReLU, Sequentia
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, group_neighbours
 from comrecgc.models.classifier import CHUNK_NODES, FloatArray, check_labels
-from comrecgc.run import check_alphabet, facts_path, load_checked, load_state, load_weights, save_weights
+from comrecgc.run import check_alphabet, facts_path, load_checked, load_model, save_weights
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GraphTensors:
-    """Graphs laid end to end, ready for a network.
+    """Graphs laid end to end, ready for a network."""
 
-    Args:
-        labels: Node labels of all graphs, `[N]`.
-        neighbours: Neighbours of node 0, then of node 1, …, `[2M]`.
-        neighbour_ptr: Node `v` has neighbours `neighbours[neighbour_ptr[v] : neighbour_ptr[v+1]]`, `[N+1]`.
-        node_ptr: Graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`.
-        weights: Weight of the edge to each neighbour, `[2M]`; None where all are 1.
-        weighted_degrees: Sum of each node's weights, `[N]`; None where there are no weights.
-    """
-
-    labels: Tensor
-    neighbours: Tensor
-    neighbour_ptr: Tensor
-    node_ptr: Tensor
-    weights: Tensor | None = None
-    weighted_degrees: Tensor | None = None
+    labels: Tensor  # node labels of all graphs, `[N]`
+    neighbours: Tensor  # neighbours of node 0, then of node 1, …, `[2M]`
+    neighbour_ptr: Tensor  # node `v` has neighbours `neighbours[neighbour_ptr[v] : neighbour_ptr[v+1]]`, `[N+1]`
+    node_ptr: Tensor  # graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`
+    weights: Tensor | None = None  # weight of the edge to each neighbour, `[2M]`; None where all are 1
+    weighted_degrees: Tensor | None = None  # sum of each node's weights, `[N]`; None where there are no weights
 
     @classmethod
     def from_batch(cls, batch: GraphBatch, device: torch.device | str = "cpu") -> GraphTensors:
@@ -60,12 +51,7 @@ class GraphTensors:
         return len(self.node_ptr) - 1
 
     def weighted(self, weights: Tensor, *, degrees_follow: bool = True) -> GraphTensors:
-        """The same graphs with weighted edges.
-
-        Args:
-            weights: Weight of the edge to each neighbour, `[2M]`, the same in both directions.
-            degrees_follow: Whether gradients also pass through the degrees.
-        """
+        """The same graphs with weights of edges, `[2M]`, the same in both directions; whether gradients pass through the degrees, too."""
         counted = weights if degrees_follow else weights.detach()
         degrees = counted.new_zeros(len(self.labels)).index_add(0, self.receivers(), counted)
         return replace(self, weights=weights, weighted_degrees=degrees)
@@ -84,12 +70,7 @@ class GraphTensors:
 
     def neighbour_sum(self, x: Tensor) -> Tensor:
         """Sum of `x` over the neighbours of each node, `[N, width]`; zero where there are none."""
-        given = (x, self.neighbours, self.neighbour_ptr)
-        result: Tensor
-        if self.weights is None:
-            result = _NeighbourSum.apply(*given)  # type: ignore[no-untyped-call]
-        else:
-            result = _WeightedNeighbourSum.apply(*given, self.weights)  # type: ignore[no-untyped-call]
+        result: Tensor = _NeighbourSum.apply(x, self.neighbours, self.neighbour_ptr, self.weights)  # type: ignore[no-untyped-call]
         return result
 
     def graph_sum(self, x: Tensor) -> Tensor:
@@ -100,18 +81,7 @@ class GraphTensors:
 
 class _NeighbourSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, neighbours: Tensor, ptr: Tensor) -> Tensor:
-        ctx.save_for_backward(neighbours, ptr)
-        return _bag_sum(x, neighbours, ptr)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return _bag_sum(gradient.contiguous(), *ctx.saved_tensors), None, None
-
-
-class _WeightedNeighbourSum(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, neighbours: Tensor, ptr: Tensor, weights: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, neighbours: Tensor, ptr: Tensor, weights: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, neighbours, ptr, weights)
         return _bag_sum(x, neighbours, ptr, weights)
 
@@ -146,28 +116,13 @@ def _bag_sum(x: Tensor, members: Tensor, ptr: Tensor, weights: Tensor | None = N
 
 
 def propagate(x: Tensor, y: Tensor, graphs: GraphTensors, weights: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-    """`diag(row) A diag(col) x + diag(diagonal) y`, with `A` the adjacency matrix.
-
-    Args:
-        x: What nodes send, `[N, C]`.
-        y: What nodes keep of their own, `[N, C]`.
-        graphs: The graphs the nodes belong to.
-        weights: `row`, `col` and `diagonal`: weight of each node as a receiver, as a sender and of what it keeps, `[N]`.
-    """
+    """`diag(row) A diag(col) x + diag(diagonal) y`, with `A` the adjacency matrix and `row`, `col`, `diagonal` the weights."""
     row, col, diagonal = (weight[:, None] for weight in weights)
     return row * graphs.neighbour_sum(col * x) + diagonal * y
 
 
 def attend(x: Tensor, graphs: GraphTensors, source: Tensor, target: Tensor, slope: float) -> Tensor:
-    """Attention-weighted mean over each node's neighbours and itself.
-
-    Args:
-        x: Node states, `[N, C]`.
-        graphs: The graphs the nodes belong to.
-        source: Score of each node as a sender, `[N]`.
-        target: Score of each node as a receiver, `[N]`.
-        slope: Slope of the leaky ReLU on `source + target`, below zero.
-    """
+    """Attention-weighted mean of states over each node's neighbours and itself, by leaky ReLUs of `source + target` scores, `[N]` each."""
     own = F.leaky_relu(source + target, slope)
     if len(graphs.neighbours) == 0:  # the kernel refuses to sum nothing at all
         return x
@@ -456,10 +411,7 @@ def load_classifier(path: str | Path, *, label_names: Sequence[str] | None = Non
         label_names: Names of the data's node labels; a classifier for another alphabet is refused.
     """
     path = Path(path)
-    if path.suffix == ".safetensors":
-        state, facts = load_weights(path, kind=KIND)
-    else:
-        state, facts = load_state(path), {}
+    state, facts = load_model(path, kind=KIND)
     architecture, hidden, width = _sizes(state, path)
     features = _features(facts, width, path)
     model = load_checked(

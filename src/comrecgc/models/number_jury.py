@@ -23,13 +23,13 @@ from comrecgc.models.jury import (
     FloatArray,
     Jury,
     JuryReport,
+    Likeness,
     ask_members,
     linear_kind,
     stratified_folds,
     train_members,
     tree_kind,
 )
-from comrecgc.models.neighbourhoods import Likeness
 from comrecgc.run import Progress
 
 IntArray = npt.NDArray[np.int64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import time
@@ -10,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -18,11 +17,10 @@ from platformdirs import user_cache_path
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import fingerprint
-from comrecgc.models.greed import Greed, load_embedder
-from comrecgc.models.greed_training import EmbedderTraining, settings, train_embedder
+from comrecgc.models.greed import EmbedderTraining, Greed, load_embedder, settings, train_embedder
 from comrecgc.models.networks import GraphClassifier, load_classifier
 from comrecgc.models.training import ClassifierTraining, EpochReport, train_classifier
-from comrecgc.run import Engine, Progress, check_writable, facts_path, only_writer_of, reason_of, write_atomically
+from comrecgc.run import Engine, Progress, check_writable, facts_path, only_writer_of, read_bytes, write_bytes
 
 _M = TypeVar("_M", GraphClassifier, Greed)
 
@@ -63,14 +61,7 @@ class ModelFile:
 
 def checksum(path: Path) -> str:
     """SHA-256 of a file."""
-    return hashlib.sha256(_read_bytes(path)).hexdigest()
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def data_fingerprint(dataset: GraphDataset, *, with_classes: bool = True) -> str:
@@ -176,25 +167,14 @@ Train = Callable[[Path | None, dict[str, Any]], _M]
 
 @dataclass(frozen=True)
 class CachedModel:
-    """A trained model in the user's cache.
+    """A trained model in the user's cache."""
 
-    Args:
-        path: Its file, whether it is there or not; None if the cache cannot be written.
-        digest: Hash of all that determines the model, which is among its facts.
-    """
-
-    path: Path | None
-    digest: str
+    path: Path | None  # its file, whether it is there or not; None if the cache cannot be written
+    digest: str  # hash of all that determines the model, which is among its facts
 
     @classmethod
     def of(cls, name: str, key: list[Any], folder: Path | None = None) -> CachedModel:
-        """The place of a model.
-
-        Args:
-            name: Readable part of the file's name.
-            key: JSON values that determine the model.
-            folder: The cache; None for the user's.
-        """
+        """The place of a model that the JSON values of `key` determine, in a folder or the user's cache."""
         plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
         folder = user_cache_path("comrecgc") / "models" if folder is None else folder
@@ -222,12 +202,6 @@ class CachedModel:
         """Obtain the model, with a copy in the run folder.
 
         With a deadline, a model that the cache lacks is trained in the run folder, and copied to the cache only if training was not cut short.
-
-        Args:
-            target: The file in the run folder.
-            load: Reads a model from a file.
-            train: Trains a model into a file.
-            deadline: When training must stop, in seconds of `time.monotonic`.
         """
         if self.path is not None and (deadline is None or self.is_there):
             model = self.obtain(load, train)
@@ -251,9 +225,4 @@ class CachedModel:
 def _copy_model(source: Path, target: Path) -> None:
     """Copy weights and their facts; the weights come last, since a model without facts would be incomplete."""
     for file, copy in ((facts_path(source), facts_path(target)), (source, target)):
-        contents = _read_bytes(file)
-        write_atomically(copy, functools.partial(_write, contents))
-
-
-def _write(contents: bytes, file: BinaryIO) -> None:
-    file.write(contents)
+        write_bytes(copy, read_bytes(file))

@@ -182,7 +182,8 @@ def obtain_panel(
         for member in members:
             split_dataset(dataset, np.random.default_rng(member.seed))
     except InputError as error:
-        return None, f"There is no panel: {_lower(str(error))}."
+        reason = str(error)
+        return None, f"There is no panel: {reason[:1].lower()}{reason[1:].rstrip('.')}."
     try:
         panel = _train_members(dataset, members, folder, engine or LocalEngine(jobs=2), deadline, progress)
     except _OutOfTimeError:
@@ -252,10 +253,6 @@ def _sentence(panel: Panel, dataset: GraphDataset) -> str:
         f"A panel of {len(panel)} classifiers was trained on the same labels: right on {min(known):.0%} to "
         f"{max(known):.0%} of graphs they were not trained on, where always the same answer would be on {commonest:.0%}."
     )
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
 # Accuracy of the explained classifier: an explanation of a bad model says nothing about the data.

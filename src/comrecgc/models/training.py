@@ -34,10 +34,6 @@ class Best:
     accuracy: float
     loss: float
 
-    def beaten_by(self, accuracy: float, loss: float) -> bool:
-        """Whether an epoch with these figures is better."""
-        return (accuracy, -loss) > (self.accuracy, -self.loss)
-
 
 class Run:
     """Adam on mini-batches of the training graphs, with the best validation epoch kept.
@@ -83,7 +79,7 @@ class Run:
             training_kernels.adam(parameters, gradient, self._first, self._second, self.step, learning_rate)
         self.epoch += 1
         accuracy, validation_loss = self._validate()
-        if self.best.beaten_by(accuracy, validation_loss):
+        if (accuracy, -validation_loss) > (self.best.accuracy, -self.best.loss):
             self.best = Best(epoch=self.epoch, accuracy=accuracy, loss=validation_loss)
             self._best_state = self._state()
         return loss / len(train), accuracy
@@ -179,21 +175,13 @@ class EpochReport:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainedClassifier:
-    """A trained model and its training.
+    """A trained model and its training."""
 
-    Args:
-        model: The model, with the weights of its best validation epoch.
-        accuracy: Share of right predictions on the `train`, `validation` and `test` graphs; of numbers, of their variance.
-        best_epoch: The epoch whose weights were kept, counted from 1.
-        epochs: Number of epochs run.
-        split: The graphs to train, validate and test on.
-    """
-
-    model: GraphClassifier
-    accuracy: dict[str, float]
-    best_epoch: int
-    epochs: int
-    split: Split
+    model: GraphClassifier  # the model, with the weights of its best validation epoch
+    accuracy: dict[str, float]  # on `train`, `validation` and `test`; of numbers, the share of their variance
+    best_epoch: int  # the epoch whose weights were kept, counted from 1
+    epochs: int  # number of epochs run
+    split: Split  # the graphs to train, validate and test on
 
 
 def train_classifier(

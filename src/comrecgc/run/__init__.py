@@ -1,32 +1,31 @@
-"""comrecgc.run."""
+"""How a run goes: context, clock, engine (threads, processes, dask); files written whole or not at all, without pickle."""
 
-from comrecgc.run.arrays import (
+from comrecgc.run.context import Clock, RunContext, available_cores, one_thread, peak_memory, reproducible, versions
+from comrecgc.run.engine import Engine, LocalEngine
+from comrecgc.run.files import (
+    FOLDER_LOCK,
     Arrays,
     check_alphabet,
     check_output,
     check_pointers,
     check_same_facts,
+    check_writable,
     facts_path,
     load_arrays,
     load_checked,
-    load_state,
+    load_model,
     load_weights,
+    only_writer_in,
+    only_writer_of,
+    read_bytes,
+    read_json,
+    reason_of,
     refusing_damage,
     require,
     save_arrays,
     save_weights,
-)
-from comrecgc.run.context import Clock, RunContext, available_cores, one_thread, peak_memory, reproducible, versions
-from comrecgc.run.engine import Engine, LocalEngine, engine_of
-from comrecgc.run.files import (
-    FOLDER_LOCK,
-    check_writable,
-    only_writer_in,
-    only_writer_of,
-    read_json,
-    reason_of,
-    remove_parts,
     write_atomically,
+    write_bytes,
     write_json,
     write_text,
 )

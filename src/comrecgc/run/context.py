@@ -123,11 +123,9 @@ class RunContext:
 
 
 class Clock:
-    """Times the stages of a run and says when each must stop, so that every stage has some of the budget.
+    """Times the stages of a run and says when each must stop, so that every stage has some of the budget of seconds.
 
-    Args:
-        budget: Seconds for all stages together; None for no limit.
-        started: When the budget began, as `time.monotonic()` counts; None for now.
+    It began when `started` says, as `time.monotonic()` counts, or begins now.
     """
 
     def __init__(self, budget: float | None = None, started: float | None = None) -> None:
@@ -145,19 +143,11 @@ class Clock:
         self._lap = now
 
     def training_deadline(self, share: float) -> float | None:
-        """When a training that begins now must stop, as `time.monotonic()` counts.
-
-        Args:
-            share: Its share of the time that is left.
-        """
+        """When a training that begins now must stop (`time.monotonic()`), to take this share of the time that is left."""
         return None if self._budget is None else time.monotonic() + share * self._left(self._budget)
 
     def search_deadline(self, num_inputs: int) -> float | None:
-        """When a search that begins now must stop so that there is time to conclude.
-
-        Args:
-            num_inputs: How many inputs there are to conclude on.
-        """
+        """When a search that begins now must stop so that there is time to conclude on the inputs."""
         if self._budget is None:
             return None
         left = self._left(self._budget)

@@ -52,17 +52,9 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalEngine:
-    """Threads for compiled code that lets others run; processes for other work.
+    """Threads for compiled code that lets others run; processes for other work."""
 
-    Args:
-        jobs: How many.
-    """
-
-    jobs: int = 1
-
-    def __post_init__(self) -> None:
-        if self.jobs < 1:
-            raise InputError(f"jobs must be at least 1 (got {self.jobs})")
+    jobs: int = 1  # how many
 
     def map(
         self,
@@ -75,7 +67,9 @@ class LocalEngine:
         """Results in the order of blocks."""
         if not processes:
             with ThreadPoolExecutor(self.jobs) as pool:
-                yield from in_order(lambda block: pool.submit(function, shared, block), blocks, self.jobs + 1, _result)
+                yield from in_order(
+                    lambda block: pool.submit(function, shared, block), blocks, self.jobs + 1, Future.result
+                )
             return
         jobs = min(self.jobs, len(blocks)) if isinstance(blocks, Sized) else self.jobs
         if jobs > 1:
@@ -92,13 +86,9 @@ def _in_processes(
 
     pool = ProcessPoolExecutor(jobs, initializer=use_one_thread)
     try:
-        yield from in_order(lambda block: pool.submit(function, shared, block), blocks, jobs + 1, _result)
+        yield from in_order(lambda block: pool.submit(function, shared, block), blocks, jobs + 1, Future.result)
     finally:
         pool.shutdown(kill_workers=True)
-
-
-def _result(future: Future[Result]) -> Result:
-    return future.result()
 
 
 Task = TypeVar("Task")
@@ -130,12 +120,7 @@ _RESUME = "--resume goes on with what is finished"
 
 
 def connect(address: str, *, seconds: float = SECONDS_TO_CONNECT) -> ClusterEngine:
-    """The cluster of a scheduler.
-
-    Args:
-        address: Where the scheduler listens, `tcp://host:port`.
-        seconds: How long it may take to answer.
-    """
+    """The cluster of the scheduler at `tcp://host:port`, which has so many seconds to answer."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -156,13 +141,9 @@ def engine_of(cluster: Client | str | None, jobs: int) -> Engine:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClusterEngine:
-    """The workers of a dask cluster.
+    """The workers of a dask cluster."""
 
-    Args:
-        client: Knows the scheduler.
-    """
-
-    client: Client
+    client: Client  # knows the scheduler
 
     def __post_init__(self) -> None:
         """Workers must be there, and run this version."""

@@ -1,6 +1,4 @@
-"""comrecgc.scoring."""
+"""What a change does to a network, exactly; or any model, in batches."""
 
-from comrecgc.scoring.memory import EditMemory
-from comrecgc.scoring.neighbourhood import Neighbourhood, first_of_each, neighbour_keys
 from comrecgc.scoring.network import compiled_network
-from comrecgc.scoring.scorer import NeighbourhoodScorer
+from comrecgc.scoring.scorer import EditMemory, Neighbourhood, NeighbourhoodScorer, first_of_each, neighbour_keys

@@ -18,22 +18,13 @@ _Matrix = npt.NDArray[np.float64]
 
 
 class _Layer(NamedTuple):
-    """A convolution; maps go from inputs (rows) to outputs (columns).
+    """A convolution; maps go from inputs (rows) to outputs (columns)."""
 
-    Args:
-        send: What a node sends to its neighbours and itself.
-        bias: What its sum starts from.
-        keep: What a node adds to its own sum (SAGE) or its attention scores as a source and as a target (GAT).
-        own: Weight of a node in its own sum (GIN).
-        second: Second map (GIN).
-        second_bias: Its bias.
-    """
-
-    send: _Matrix
-    bias: _Matrix
-    keep: _Matrix | None = None
-    own: float = 1.0
-    second: _Matrix | None = None
+    send: _Matrix  # what a node sends to its neighbours and itself
+    bias: _Matrix  # what its sum starts from
+    keep: _Matrix | None = None  # what a node adds to its own sum (SAGE), or its two attention scores (GAT)
+    own: float = 1.0  # weight of a node in its own sum (GIN)
+    second: _Matrix | None = None  # second map (GIN)
     second_bias: _Matrix | None = None
 
 

@@ -1,4 +1,4 @@
-"""Probability and embedding of every allowed one-edit neighbour of a graph, each by the fastest path its model has."""
+"""One-edit neighbours of a graph: their identities, and the probability and embedding of each by the fastest path its model has."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import functools
 import itertools
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,18 +16,72 @@ import numpy.typing as npt
 import torch
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Constraint, EditTable, Graph, GraphBatch, allowed_edits, edited_batch
+from comrecgc.graphs import (
+    BoolArray,
+    Constraint,
+    EditTable,
+    Graph,
+    GraphBatch,
+    KeyArray,
+    allowed_edits,
+    batch_keys,
+    edited_batch,
+)
 from comrecgc.models import Classifier, Embedder
 from comrecgc.scoring import change_kernels, incremental_kernels
-from comrecgc.scoring.neighbourhood import FloatArray, Neighbourhood, first_of_each, neighbour_keys, parts
 from comrecgc.scoring.network import compiled_network
+
+FloatArray = npt.NDArray[np.float32]
 
 _FEWEST_KEYS = 256  # edits whose keys are worth a thread
 _FEWEST_NODES = 600  # nodes of edited graphs that are worth a thread
+_MOST_NODES = 100_000  # of edited graphs that are built at once, which bounds memory
 _MOST_ROOM = 2**24  # numbers of a graph under change: one whose nodes have very many neighbours takes a forward pass
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Neighbourhood:
+    """The allowed one-edit neighbours of a graph, isomorphic ones once, and what the models say of each."""
+
+    graph: Graph
+    table: EditTable  # the edit that leads to each neighbour, [N]; of several that lead to the same one, the first
+    keys: KeyArray  # `graph_key` of each neighbour, [N]
+    probability: FloatArray | None = None  # probability of accept, [N]; None if not asked for
+    embedding: FloatArray | None = None  # `z`, [N, width]; None if not asked for
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def select(self, chosen: BoolArray | npt.NDArray[np.intp]) -> Neighbourhood:
+        """The neighbours under a mask or at the given indices."""
+        return Neighbourhood(
+            graph=self.graph,
+            table=self.table.select(chosen),
+            keys=self.keys[chosen],
+            probability=None if self.probability is None else self.probability[chosen],
+            embedding=None if self.embedding is None else self.embedding[chosen],
+        )
+
+
+def neighbour_keys(graph: Graph, table: EditTable) -> KeyArray:
+    """`graph_key` of the graph after each edit of the table, `[N]`; edited graphs are built some at a time."""
+    size = max(1, _MOST_NODES // (graph.num_nodes + 1))
+    keys = [batch_keys(edited_batch(graph, part)) for part in parts(table, size)]
+    return np.concatenate([np.zeros(0, np.uint64), *keys])
+
+
+def first_of_each(keys: KeyArray) -> npt.NDArray[np.intp]:
+    """Indices of the first occurrence of each key, increasing."""
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def parts(table: EditTable, size: int) -> Iterator[EditTable]:
+    """Consecutive runs of at most `size` edits."""
+    for start in range(0, len(table), size):
+        yield table.select(np.arange(start, min(start + size, len(table))))
 
 
 class NeighbourhoodScorer:
@@ -35,17 +89,10 @@ class NeighbourhoodScorer:
 
     On a CPU the package's own classifiers and GREED take the fast path, which is exact; its results depend neither on
     what else is scored in the same call nor on the number of threads. Every other model takes the generic path. Weights
-    are read when the scorer is made.
+    are read when the scorer is made, and torch models are moved to the device.
 
-    Args:
-        classifier: Gives the probability of accept; None if only embeddings will be asked for.
-        embedder: Gives the embedding; None if only probabilities will be asked for.
-        num_labels: Size of the label alphabet.
-        constraint: Which edits are allowed; None allows all.
-        device: Where torch models run; they are moved there.
-        max_nodes: Nodes of edited graphs that each thread holds at once, which bounds memory.
-        num_threads: Threads of the fast path; by default as many as torch uses.
-        fast: Whether to take the fast path where there is one.
+    A model that will not be asked may be None. `max_nodes` of edited graphs are held at once, which bounds memory; the fast path has
+    as many threads as torch, unless said otherwise.
     """
 
     def __init__(
@@ -61,9 +108,6 @@ class NeighbourhoodScorer:
         fast: bool = True,
     ) -> None:
         num_threads = torch.get_num_threads() if num_threads is None else num_threads
-        for name, value in (("num_labels", num_labels), ("max_nodes", max_nodes), ("num_threads", num_threads)):
-            if value < 1:
-                raise InputError(f"{name} must be at least 1 (got {value})")
         models: dict[str, object] = {"classifier": classifier, "embedder": embedder}
         for name, model in models.items():
             known = getattr(model, "num_labels", num_labels)
@@ -91,20 +135,11 @@ class NeighbourhoodScorer:
         rng: np.random.Generator | None = None,
         limits: Sequence[Constraint] | None = None,
     ) -> list[Neighbourhood]:
-        """The neighbourhood of every graph.
+        """The neighbourhood of every graph, with probabilities and embeddings where they are wanted.
 
-        Args:
-            graphs: The graphs to edit.
-            probability: Whether probabilities are needed.
-            embedding: Whether embeddings are needed.
-            sample: Look at no more edits per graph than this, drawn uniformly without replacement.
-            rng: Source of the draws; needed with `sample`.
-            limits: A constraint of its own for each graph, besides that of all; None for none.
+        At most `sample` edits of each are looked at, drawn uniformly by `rng` without replacement. `limits` are constraints of single graphs,
+        besides that of all.
         """
-        if sample is not None and sample < 1:
-            raise InputError(f"sample must be at least 1 (got {sample})")
-        if sample is not None and rng is None:
-            raise InputError("sample needs rng, the source of its draws (got None)")
         own = [None] * len(graphs) if limits is None else limits
         tables = [self._edits(graph, limit, sample, rng) for graph, limit in zip(graphs, own, strict=True)]
         neighbourhoods = self._identify(graphs, tables)
@@ -113,13 +148,7 @@ class NeighbourhoodScorer:
     def complete(
         self, neighbourhoods: Sequence[Neighbourhood], *, probability: bool = True, embedding: bool = True
     ) -> list[Neighbourhood]:
-        """The same neighbourhoods, with what is asked for and not yet known of them.
-
-        Args:
-            neighbourhoods: Whole neighbourhoods, or parts of them (see `Neighbourhood.select`).
-            probability: Whether probabilities are needed.
-            embedding: Whether embeddings are needed.
-        """
+        """The same neighbourhoods, or parts of them, with what is asked for and not yet known of them."""
         results = list(neighbourhoods)
         if probability and self._classifier is not None:
             margins = self._outputs(self._classifier, results, "probability")
@@ -161,13 +190,11 @@ class NeighbourhoodScorer:
     def _complete_generic(self, known: Neighbourhood, *, probability: bool, embedding: bool) -> Neighbourhood:
         """What is still missing, by showing flat batches to the models."""
         if probability and known.probability is None:
-            if self.classifier is None:
-                raise InputError("Probabilities need a classifier (got None)")
+            assert self.classifier is not None
             scores = _score_batches(self.classifier.accept_probability, known.graph, known.table, self.max_nodes)
             known = replace(known, probability=scores)
         if embedding and known.embedding is None:
-            if self.embedder is None:
-                raise InputError("Embeddings need an embedder (got None)")
+            assert self.embedder is not None
             scores = _score_batches(self.embedder.embed, known.graph, known.table, self.max_nodes)
             known = replace(known, embedding=scores)
         return known
@@ -178,8 +205,9 @@ class NeighbourhoodScorer:
         table = allowed_edits(graph, self.num_labels, self.constraint)
         if limit is not None:
             table = table.select(limit.allowed(graph, table))
-        if sample is None or rng is None or len(table) <= sample:
+        if sample is None or len(table) <= sample:
             return table
+        assert rng is not None
         return table.select(np.sort(rng.choice(len(table), size=sample, replace=False)))
 
     def _identify(self, graphs: Sequence[Graph], tables: Sequence[EditTable]) -> list[Neighbourhood]:
@@ -272,3 +300,47 @@ def _rows(model: Callable[[GraphBatch], npt.NDArray[Any]], batch: GraphBatch) ->
     if len(rows) != len(batch):
         raise InputError(f"A model must give one row per graph (got shape {rows.shape} for {len(batch)} graphs)")
     return rows
+
+
+class EditMemory:
+    """Scores of edits, at most `max_bytes`; those of the graph met first make room. Answers are the same with and without it.
+
+    Several runs may share one as long as the weights of their models stay as they are.
+    """
+
+    def __init__(self, max_bytes: int = 512 << 20) -> None:
+        self.max_bytes, self.held_bytes = max_bytes, 0
+        self._held: dict[tuple[Any, ...], tuple[npt.NDArray[np.bool_], FloatArray]] = {}
+        self._owners: dict[int, object] = {}  # kept alive, so that no other object takes their id
+
+    def scores(
+        self, scorer: NeighbourhoodScorer, of: str, graph: Graph, table: EditTable, numbers: npt.NDArray[np.int64]
+    ) -> FloatArray:
+        """The "probability" or "embedding" of the graph after the edits at some places of the table, that of all its edits, `[N, …]`."""
+
+        def scored(places: npt.NDArray[np.int64]) -> FloatArray:
+            hood = Neighbourhood(graph=graph, table=table.select(places), keys=places.astype(np.uint64))
+            (hood,) = scorer.complete([hood], probability=of == "probability", embedding=of == "embedding")
+            return np.asarray(getattr(hood, of), np.float32)
+
+        if len(numbers) < len(table) and not scorer.is_independent(graph, of):
+            return scored(numbers)
+        owners = (scorer.classifier if of == "probability" else scorer.embedder, scorer.constraint)
+        self._owners |= {id(owner): owner for owner in owners}
+        bonds = b"" if graph.edge_labels is None else graph.edge_labels.tobytes()
+        name = (*map(id, owners), graph.labels.tobytes(), graph.edges.tobytes(), bonds, graph.ids.tobytes())
+        known, rows = self._held.get(name) or (np.zeros(len(table), bool), None)
+        missing = numbers[~known[numbers]]
+        if rows is not None and not len(missing):
+            return rows[numbers]
+        new = scored(missing)
+        if rows is None:
+            rows = np.empty((len(table), *new.shape[1:]), np.float32)
+            if rows.nbytes > self.max_bytes // 16:  # one graph takes no larger part
+                return new
+            self._held[name] = known, rows
+            self.held_bytes += rows.nbytes
+        rows[missing], known[missing] = new, True
+        while self.held_bytes > self.max_bytes:
+            self.held_bytes -= self._held.pop(next(iter(self._held)))[1].nbytes
+        return rows[numbers]

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from comrecgc.algorithms.baselines.baseline import Counterfactuals, Subject
 from comrecgc.algorithms.baselines.edge_masks import Block
-from comrecgc.algorithms.baselines.source import Counterfactuals, Subject
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import EditPath, Graph, GraphBatch
 from comrecgc.models import GraphClassifier, weighted_graphs

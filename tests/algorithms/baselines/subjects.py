@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from comrecgc.algorithms.baselines.source import Subject
+from comrecgc.algorithms.baselines.baseline import Subject
 from comrecgc.data import GraphDataset
 from comrecgc.models import Classifier, Embedder, predict
 from comrecgc.scoring import NeighbourhoodScorer

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.algorithms.baselines.cf_gnnexplainer import CFGNNExplainer, soft_loss
+from comrecgc.algorithms.baselines.edge_masks import CFGNNExplainer, soft_loss
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph

@@ -8,12 +8,17 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import GraphConv, global_add_pool
 
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.cf_gnnexplainer import CFGNNExplainer
-from comrecgc.algorithms.baselines.cff import CFF
-from comrecgc.algorithms.baselines.edge_masks import Block, block_ends, explain_by_masks, removal, without_edges
+from comrecgc.algorithms.baselines.baseline import CHECKPOINT, Baseline
+from comrecgc.algorithms.baselines.edge_masks import (
+    CFF,
+    Block,
+    CFGNNExplainer,
+    block_ends,
+    explain_by_masks,
+    removal,
+    without_edges,
+)
 from comrecgc.algorithms.baselines.rcexplainer import RCExplainer
-from comrecgc.algorithms.baselines.source import CHECKPOINT
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, apply_path
 from comrecgc.models import as_classifier

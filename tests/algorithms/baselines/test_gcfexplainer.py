@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from comrecgc.algorithms.baselines.baseline import Counterfactuals
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GcfState, GcfWalker
-from comrecgc.algorithms.baselines.source import Counterfactuals
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, apply_edit, apply_path
 from comrecgc.run import RunContext

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from comrecgc.algorithms.baselines.baseline import Counterfactuals
 from comrecgc.algorithms.baselines.published import PublishedState, PublishedWalk, PublishedWalker, Visit
-from comrecgc.algorithms.baselines.source import Counterfactuals
 from comrecgc.algorithms.reinforced_walk import FrequencyTable
 from comrecgc.errors import InputError
 from comrecgc.graphs import apply_edit, apply_path

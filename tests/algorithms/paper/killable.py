@@ -11,7 +11,7 @@ import torch
 
 from comrecgc.algorithms import checkpoint
 from comrecgc.algorithms.checkpoint import Reached
-from comrecgc.algorithms.paper.shards import ShardedWalk
+from comrecgc.algorithms.paper.algorithm import ShardedWalk
 from comrecgc.algorithms.paper.walk import MultiHeadWalk
 from comrecgc.data import load_planted
 from comrecgc.graphs import Constraint, EditKind

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.checkpoint import Checkpoint, Reached
-from comrecgc.algorithms.paper.shards import ShardedWalk, _open_board, _progress_shown
+from comrecgc.algorithms.paper.algorithm import ShardedWalk, _open_board, _progress_shown
 from comrecgc.algorithms.paper.walk import MultiHeadState, MultiHeadWalk, Walker, merge_candidates
 from comrecgc.errors import InputError
-from comrecgc.graphs.constraints import AllowKinds
+from comrecgc.graphs.edits import AllowKinds
 from tests.algorithms.paper.killable import SCORER_INPUTS, listed, small_scorer
 
 WALK = MultiHeadWalk(num_heads=2, num_steps=40, teleport=0.1)
@@ -52,7 +52,7 @@ def test_a_bar_shows_all_shards_wherever_they_run(jobs: int) -> None:
 
 
 def test_a_bar_shows_the_speed_since_it_was_first_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.algorithms.paper.shards._SECONDS", 0.02)
+    monkeypatch.setattr("comrecgc.algorithms.paper.algorithm._SECONDS", 0.02)
     calls: list[tuple[str, int, int, str]] = []
     sharded = ShardedWalk(walk=MultiHeadWalk(num_steps=1000))
     with _progress_shown(sharded, lambda *arguments: calls.append(arguments)) as path:

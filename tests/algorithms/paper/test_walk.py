@@ -1,6 +1,6 @@
 """Tests of comrecgc.algorithms.paper.walk.
 
-Also tests comrecgc.algorithms.paper.neighbourhoods.
+Also tests comrecgc.algorithms.paper.walk.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.paper.neighbourhoods import NeighbourhoodCache
-from comrecgc.algorithms.paper.walk import MultiHeadWalk, Walker
+from comrecgc.algorithms.paper.walk import MultiHeadWalk, NeighbourhoodCache, Walker
 from comrecgc.algorithms.reinforced_walk import draw, teleport_distribution
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
@@ -28,7 +27,7 @@ from comrecgc.graphs import (
     graph_key,
     to_networkx,
 )
-from comrecgc.graphs.constraints import AllowKinds, FreezeNodes
+from comrecgc.graphs.edits import AllowKinds, FreezeNodes
 from comrecgc.models import as_classifier, as_embedder
 from comrecgc.molecules import Valence
 from comrecgc.scoring import NeighbourhoodScorer

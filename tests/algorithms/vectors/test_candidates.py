@@ -18,7 +18,7 @@ from comrecgc.algorithms.vectors.candidates import (
 )
 from comrecgc.cover import few_counterfactuals, with_counterfactuals
 from comrecgc.graphs import Edit, EditKind, EditPath, Graph, GraphBatch, apply_path
-from comrecgc.graphs.constraints import AllowKinds
+from comrecgc.graphs.edits import AllowKinds
 from comrecgc.models.classifier import FloatArray
 from comrecgc.scoring import NeighbourhoodScorer
 from tests.cover.instances import random_pairs

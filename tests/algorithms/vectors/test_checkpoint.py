@@ -13,7 +13,7 @@ from comrecgc.algorithms.checkpoint import Checkpoint
 from comrecgc.algorithms.vectors.search import Searcher
 from comrecgc.algorithms.vectors.state import SEARCH_KINDS, decode_search, encode_search, search_facts
 from comrecgc.errors import InputError
-from comrecgc.graphs.constraints import AllowKinds
+from comrecgc.graphs.edits import AllowKinds
 from comrecgc.scoring import NeighbourhoodScorer
 from tests.algorithms.vectors.models import INPUTS, Models, listed, scorer, search
 

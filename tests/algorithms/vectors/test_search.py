@@ -24,7 +24,7 @@ from comrecgc.algorithms.vectors.search import (
     squared_distances,
     worth_keeping,
 )
-from comrecgc.algorithms.vectors.state import InputState, ReachedGraphs, SearchProgress, SearchState, Task
+from comrecgc.algorithms.vectors.state import InputState, ReachedGraphs, SearchState, Task
 from comrecgc.cover import cover_of, recourse_vectors
 from comrecgc.errors import InputError
 from comrecgc.graphs import (
@@ -39,7 +39,7 @@ from comrecgc.graphs import (
     graph_key,
     to_networkx,
 )
-from comrecgc.graphs.constraints import AllowKinds, FreezeNodes, KeepConnected
+from comrecgc.graphs.edits import AllowKinds, FreezeNodes, KeepConnected
 from comrecgc.scoring import NeighbourhoodScorer
 from tests.algorithms.paper import literal
 from tests.algorithms.vectors.models import (
@@ -253,22 +253,24 @@ def test_a_search_stopped_at_any_step_resumes_to_the_same_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
-    models, graphs, whole = planted_scorer(), PLANTED[:8], list[SearchProgress]()
-    answer = listed(planted_search().run(models, graphs, seed=2, progress=whole.append))
+    models, graphs, whole = planted_scorer(), PLANTED[:8], list[tuple[object, ...]]()
+    answer = listed(planted_search().run(models, graphs, seed=2, progress=lambda *said: whole.append(said)))
     assert len(whole) > 8
-    assert whole[0] == SearchProgress(0, 2, 8, 0.0, whole[0].num_found)
+    assert whole[0][:3] == ("sweep", 2, 8)
     for stop in range(1, len(whole)):
         path = tmp_path / f"{stop}.npz"
         calls = count(1)
 
-        def interrupt(_: SearchProgress, calls: Iterator[int] = calls, stop: int = stop) -> None:
+        def interrupt(*_: object, calls: Iterator[int] = calls, stop: int = stop) -> None:
             if next(calls) == stop:
                 raise Stop
 
         with pytest.raises(Stop):
             planted_search().run(models, graphs, seed=2, progress=interrupt, checkpoint=path)
-        rest: list[SearchProgress] = []
-        resumed = planted_search().run(models, graphs, seed=2, progress=rest.append, checkpoint=path, resume=True)
+        rest: list[tuple[object, ...]] = []
+        resumed = planted_search().run(
+            models, graphs, seed=2, progress=lambda *said, rest=rest: rest.append(said), checkpoint=path, resume=True
+        )
         assert listed(resumed) == answer
         assert rest == whole[stop - 1 :]  # the step that was interrupted is made again
     assert listed(planted_search().run(models, graphs, seed=2, checkpoint=path, resume=True)) == answer
@@ -445,4 +447,4 @@ def test_places_of_candidates_are_looked_up_once() -> None:
     assert state.path(3) == one.paths[1]
     known[0] = None  # type: ignore[call-overload]  # a second pass over all would stumble here
     assert [state.path(candidate) for candidate in (2, num_inputs - 1)] == list(one.paths)
-    assert state.progress.num_found == num_inputs
+    assert state.progress[3] == f"{num_inputs} counterfactuals"

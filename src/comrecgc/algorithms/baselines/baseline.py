@@ -8,22 +8,198 @@ that the classifier accepts in a plain pass; `accepted_graphs` asks it.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask
-from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactual, Counterfactuals, Subject
+from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
+from comrecgc.algorithms.reinforced_walk import CountingState, ReinforcedWalk
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph
-from comrecgc.run import RunContext
+from comrecgc.graphs import EditPath, Graph, apply_path, batched, path_arrays, read_paths
+from comrecgc.models import Classifier, Embedder
+from comrecgc.run import Arrays, RunContext, require
 from comrecgc.scoring import NeighbourhoodScorer
+
+CHECKPOINT = "baseline.npz"
+"""File of an unfinished baseline in the folder that keeps it."""
+
+UNLIMITED = RunContext()
+"""No time limit, no progress, no checkpoint."""
+
+_KINDS = {"done": "i0", "inputs": "i1", "found_edits": "i2", "found_path_ptr": "i1"}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Subject:
+    """What is explained."""
+
+    scorer: NeighbourhoodScorer  # holds the classifier, the embedder and the edits that are allowed
+    inputs: Sequence[Graph]  # the rejected graphs, with fresh ids
+    graphs: Sequence[Graph]  # all graphs of the dataset, rejected and accepted
+
+    @property
+    def classifier(self) -> Classifier:
+        """Gives the probability of accept."""
+        assert self.scorer.classifier is not None
+        return self.scorer.classifier
+
+    @property
+    def embedder(self) -> Embedder:
+        """Gives `z`."""
+        assert self.scorer.embedder is not None
+        return self.scorer.embedder
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Counterfactual:
+    """An accepted graph."""
+
+    graph: Graph  # the graph; its ids are those of the input it was made from, if it was made from one
+    probability: float  # probability of accept
+    input: int | None = None  # place among the inputs of the one it was made from; None if it was made from none
+    path: EditPath = ()  # edits from that input to the graph
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfactuals:
+    """What a baseline found."""
+
+    found: tuple[Counterfactual, ...]  # those it values most first; summaries break ties by this order
+    complete: bool = True  # whether it took all its steps; False if time was up
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+def accepted_graphs(subject: Subject, graphs: Sequence[Graph]) -> npt.NDArray[np.float64]:
+    """Probability of accept of each graph in a plain pass, `[n]`."""
+    rows = [np.asarray(subject.classifier.accept_probability(batch), np.float64) for batch in batched(graphs)]
+    return np.concatenate([np.zeros(0), *rows])
+
+
+def embedded(subject: Subject, graphs: Sequence[Graph]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+    """`z`, `[n, d]`, and `|G|`, `[n]`, of some graphs, at least one, in plain passes."""
+    rows = [np.asarray(subject.embedder.embed(batch), dtype=np.float32) for batch in batched(graphs)]
+    return np.concatenate(rows), np.array([graph.size for graph in graphs], dtype=np.int32)
+
+
+def explain_each(
+    baseline: Baseline,
+    subject: Subject,
+    explain: Callable[[int, np.random.Generator], Sequence[EditPath]],
+    rng: np.random.Generator,
+    context: RunContext = UNLIMITED,
+) -> Counterfactuals:
+    """Explain one input after the other.
+
+    `explain` gives the edits to the counterfactuals of the input at a place, best first; those whose end the classifier does not accept are
+    dropped. A checkpoint is of a `baseline` with the same options only.
+    """
+    ends = range(1, len(subject.inputs) + 1)
+    return explain_blocks(
+        baseline, subject, lambda places, rngs: [explain(places.start, rngs[0])], rng, context, ends=ends
+    )
+
+
+def explain_blocks(
+    baseline: Baseline,
+    subject: Subject,
+    explain: Callable[[range, Sequence[np.random.Generator]], Sequence[Sequence[EditPath]] | None],
+    rng: np.random.Generator,
+    context: RunContext = UNLIMITED,
+    *,
+    ends: Sequence[int],
+) -> Counterfactuals:
+    """Explain several inputs at once, block after block; `ends` are the places behind the last input of each.
+
+    Each input has a generator of its own that depends on `rng` and its place alone, so it does not matter where a run was cut. `explain`
+    gives for the inputs at some places what that of `explain_each` gives for one; None if time was up.
+    """
+    kept = checkpoint_of(context, run_facts(baseline, subject, rng))
+    deadline = context.clock.search_deadline(len(subject.inputs))
+    seed, total = int(rng.integers(2**63)), len(subject.inputs)
+    done, inputs, paths = kept.load(_KINDS, lambda arrays: _decode(arrays, total)) or (0, [], [])
+
+    def encode() -> Arrays:
+        columns = {"done": np.array(done), "inputs": np.array(inputs, dtype=np.int64)}
+        return columns | path_arrays("found", paths)
+
+    for end in ends:
+        if end <= done or (deadline is not None and time.monotonic() >= deadline):
+            continue
+        found = explain(range(done, end), [np.random.default_rng([seed, place]) for place in range(done, end)])
+        if found is None:
+            break
+        for place, ways in enumerate(found, start=done):
+            inputs += [place] * len(ways)
+            paths += ways
+        done = end
+        context.tell("inputs", done, total, f"{len(paths)} counterfactuals")
+        if kept.is_due:
+            kept.save(encode)
+    kept.save(encode)
+    graphs = [apply_path(subject.inputs[i], edits) for i, edits in zip(inputs, paths, strict=True)]
+    rows = zip(graphs, accepted_graphs(subject, graphs).tolist(), inputs, paths, strict=True)
+    accepted = [
+        Counterfactual(graph=graph, probability=p, input=i, path=edits) for graph, p, i, edits in rows if p > 0.5
+    ]
+    return Counterfactuals(tuple(accepted), complete=done == total)
+
+
+TableState = TypeVar("TableState", bound=CountingState)
+
+
+class CountingWalk(ReinforcedWalk[TableState]):
+    """A walk that counts visits in a table, whose accepted graphs are the counterfactuals."""
+
+    @abstractmethod
+    def found(self, state: TableState) -> tuple[Counterfactual, ...]:
+        """The accepted graphs of the table, in its order, checked by a plain pass."""
+
+    def explain(self, facts: Any, rng: np.random.Generator, context: RunContext, num_inputs: int) -> Counterfactuals:
+        """Walk, and take every accepted graph of the table, most visited first; `facts` are what the answer depends on."""
+
+        def report(state: TableState) -> None:
+            context.tell("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
+
+        deadline = context.clock.search_deadline(num_inputs)
+        state = self.run(rng, checkpoint_of(context, facts), deadline=deadline, progress=report)
+        return Counterfactuals(self.found(state), complete=state.step >= self.num_steps)
+
+
+def checkpoint_of(context: RunContext, facts: Any, name: str = CHECKPOINT) -> Checkpoint:
+    """The checkpoint of a baseline in the folder of the run."""
+    return Checkpoint(None if context.folder is None else context.folder / name, facts, context.resume)
+
+
+def run_facts(baseline: Baseline, subject: Subject, rng: np.random.Generator) -> dict[str, Any]:
+    """What the answer of a baseline depends on, as JSON values: options, randomness, inputs, models, allowed edits."""
+    return {
+        "baseline": baseline.name,
+        "options": baseline.options(),
+        "rng": hashlib.sha256(json.dumps(rng.bit_generator.state).encode()).hexdigest()[:16],
+        **model_facts(subject.scorer, subject.inputs),
+    }
+
+
+def _decode(arrays: Arrays, num_inputs: int) -> tuple[int, list[int], list[EditPath]]:
+    """Inputs explained, and of each counterfactual its input and its edits."""
+    done, inputs, paths = int(arrays["done"]), arrays["inputs"].tolist(), read_paths("found", arrays)
+    require(0 <= done <= num_inputs, "no more inputs can be done than there are")
+    require(all(0 <= i < done for i in inputs), "counterfactuals must be of inputs that are done")
+    require(len(paths) == len(inputs), "every counterfactual must have its edits")
+    return done, inputs, paths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +219,7 @@ class Baseline(VectorAlgorithm):
 
     @abstractmethod
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
-        """Find counterfactuals.
-
-        Args:
-            subject: The models and the graphs.
-            rng: Source of all randomness.
-            context: Time, progress and checkpoints; what is found when time is up is the answer.
-        """
+        """Find counterfactuals; what is found when time is up is the answer. All randomness comes from `rng`."""
 
     def find(
         self,

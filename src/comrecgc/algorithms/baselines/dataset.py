@@ -7,8 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactual, Counterfactuals, Subject, accepted_graphs
+from comrecgc.algorithms.baselines.baseline import (
+    UNLIMITED,
+    Baseline,
+    Counterfactual,
+    Counterfactuals,
+    Subject,
+    accepted_graphs,
+)
 from comrecgc.run import RunContext
 
 

@@ -1,4 +1,4 @@
-"""What the explainers that learn a mask over edges share: blocks of inputs, and discrete graphs without the masked edges.
+"""Explainers that learn a mask over edges: blocks of inputs, discrete graphs without the masked edges, CF² and CF-GNNExplainer.
 
 The masks of many graphs are learnt at once, in one disjoint graph: no loss has terms of two graphs, so the gradient of the sum of
 the losses is each graph's own. Nodes and labels never change; a node that loses its last edge stays in the graph.
@@ -10,14 +10,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn.functional import logsigmoid
 
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactuals, Subject, explain_blocks
+from comrecgc.algorithms.base import option
+from comrecgc.algorithms.baselines.baseline import UNLIMITED, Baseline, Counterfactuals, Subject, explain_blocks
 from comrecgc.graphs import BoolArray, Edit, EditKind, EditPath, Graph, GraphBatch
 from comrecgc.models import WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.run import RunContext, reproducible
@@ -31,17 +33,11 @@ TRIED = 64
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
-    """Some inputs whose masks are learnt together.
+    """Some inputs whose masks are learnt together."""
 
-    Args:
-        graphs: The inputs.
-        generators: Source of randomness of each.
-        deadline: When to give up, as `time.monotonic()` counts.
-    """
-
-    graphs: WeightedGraphs
-    generators: Sequence[np.random.Generator]
-    deadline: float | None = None
+    graphs: WeightedGraphs  # the inputs
+    generators: Sequence[np.random.Generator]  # source of randomness of each
+    deadline: float | None = None  # when to give up, as `time.monotonic()` counts
 
     def over(self) -> bool:
         """Whether time is up."""
@@ -64,14 +60,9 @@ def explain_by_masks(
     rng: np.random.Generator,
     context: RunContext = UNLIMITED,
 ) -> Counterfactuals:
-    """One counterfactual for each input that loses edges and is then accepted; none for one without edges.
+    """One counterfactual for each input that loses the edges that `remove` names and is then accepted.
 
-    Args:
-        baseline: The baseline itself.
-        subject: The models and the graphs.
-        remove: Says which edges go.
-        rng: Source of all randomness.
-        context: Time, progress and checkpoints; a block that is not finished when time is up gives nothing.
+    An input without edges has none, and a block that is not finished when time is up gives nothing.
     """
     deadline = context.clock.search_deadline(len(subject.inputs))
 
@@ -105,23 +96,13 @@ def block_ends(sizes: Sequence[int]) -> list[int]:
 
 
 def removal(graph: Graph, removed: BoolArray) -> EditPath:
-    """The edits that take edges away.
-
-    Args:
-        graph: The graph.
-        removed: Which of its edges go, `[m]`.
-    """
+    """The edits that take the marked edges `[m]` of a graph away."""
     pairs = graph.ids[graph.edges[removed]].tolist()
     return tuple(Edit(EditKind.REMOVE_EDGE, i, j) for i, j in pairs)
 
 
 def without_edges(batch: GraphBatch, removed: BoolArray) -> GraphBatch:
-    """The graphs of a batch without some of their edges, all nodes kept.
-
-    Args:
-        batch: The graphs.
-        removed: Which edges go, `[M]`.
-    """
+    """The graphs of a batch without the marked edges `[M]`, all nodes kept."""
     kept = ~removed
     ptr = np.concatenate([[0], np.cumsum(kept)])[batch.edge_ptr]
     labels = None if batch.edge_labels is None else batch.edge_labels[kept]
@@ -134,12 +115,7 @@ def sum_by_graph(values: Tensor, graph_of: Tensor, num_graphs: int) -> Tensor:
 
 
 def draws_by_edge(block: Block, draw: Callable[[np.random.Generator, int, int], npt.NDArray[np.float64]]) -> Tensor:
-    """Random numbers for both directions of every edge, each graph's from its own generator, `[2, M]`.
-
-    Args:
-        block: The graphs.
-        draw: Gives `[2, m]` numbers from a generator, the number of nodes and the number of edges.
-    """
+    """Random numbers for both directions of every edge, `[2, M]`: `draw` gives `[2, m]` from a graph's own generator, nodes and edges."""
     batch = block.graphs.batch
     rows = zip(block.generators, batch.node_counts().tolist(), batch.edge_counts().tolist(), strict=True)
     return torch.from_numpy(np.concatenate([draw(*row) for row in rows], axis=1)).to(block.graphs.dtype)
@@ -156,3 +132,130 @@ class OwnMasks(Baseline, ABC):
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Learn a mask for every input; each counterfactual is its input without the masked edges."""
         return explain_by_masks(self, subject, self.remove, rng, context)
+
+
+# Learning and Evaluating Graph Neural Network Explanations based on Counterfactual and Factual Reasoning (Tan et al. 2022), CF².
+#
+# Each graph has a mask of its own over its edges, which is to be small, enough to keep the prediction (factual) and, taken away,
+# enough to change it (counterfactual).
+
+
+_THRESHOLD = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class CFF(OwnMasks):
+    """CF² (Tan et al. 2022) for graph classification; edges whose mask ends above 0.5 are taken away."""
+
+    name: ClassVar[str] = "cff"
+
+    weight: float = option(
+        20.0, "λ: weight of the hinges against the size of the mask; about λ/2 edges are worth taking away.", above=0
+    )
+    factual: float = option(
+        0.0, "α: share of keeping the prediction; 0 asks for the counterfactual alone.", least=0, below=1
+    )
+    hinge: float = option(0.5, "γ: by how much a probability must pass 0.5.", least=0, most=0.5)
+    epochs: int = option(500, "Steps of Adam.", least=1)
+    learning_rate: float = option(0.05, "Step size of Adam.", above=0)
+
+    def remove(self, block: Block) -> BoolArray | None:
+        """Edges whose mask ends above one half, `[M]`; None if time was up."""
+        parameters = draws_by_edge(block, _first_parameters).requires_grad_()  # both directions, [2, M]
+        adam = torch.optim.Adam([parameters], lr=self.learning_rate)
+        for _ in range(self.epochs):
+            if block.over():
+                return None
+            loss = self.loss(block.graphs, mask_of(parameters)).sum()
+            (parameters.grad,) = torch.autograd.grad(loss, parameters)
+            adam.step()
+        removed: BoolArray = (mask_of(parameters) > _THRESHOLD).numpy()
+        return removed
+
+    def loss(self, graphs: WeightedGraphs, mask: Tensor) -> Tensor:
+        """Loss of each rejected graph, `[B]`: mask over both directions of its edges, plus the hinges.
+
+        Args:
+            graphs: The graphs, all rejected.
+            mask: `m` of each edge, `[M]`.
+        """
+        batch = graphs.batch
+        loss = 2 * torch.segment_reduce(mask, "sum", offsets=torch.from_numpy(batch.edge_ptr), initial=0.0)
+        if self.factual > 0:
+            kept = torch.sigmoid(-graphs.margin(mask))  # p0(m)
+            loss = loss + self.weight * self.factual * torch.relu(self.hinge + 0.5 - kept)
+        left = torch.sigmoid(-graphs.margin(1 - mask))  # p0(1 - m)
+        return loss + self.weight * (1 - self.factual) * torch.relu(self.hinge + left - 0.5)
+
+
+def mask_of(parameters: Tensor) -> Tensor:
+    """`m` of each edge, `[M]`, from the parameters of its two directions, `[2, M]`."""
+    return torch.sigmoid(parameters).mean(dim=0)
+
+
+def _first_parameters(rng: np.random.Generator, num_nodes: int, num_edges: int) -> npt.NDArray[np.float64]:
+    return rng.normal(1.0, np.sqrt(2 / num_nodes), size=(2, num_edges))
+
+
+# CF-GNNExplainer: Counterfactual Explanations for Graph Neural Networks (Lucic et al. 2022), for whole graphs.
+#
+# Published for nodes of one graph; here each input is a graph of its own with one parameter per edge. Gradients come from soft edges, the
+# prediction that counts from hard ones: an edge is kept while its parameter is not negative.
+
+
+@dataclass(frozen=True, kw_only=True)
+class CFGNNExplainer(OwnMasks):
+    """CF-GNNExplainer (Lucic et al. 2022) for graph classification.
+
+    The number of edges taken away is in the loss but has no gradient, so it only ranks what is met. Without momentum a graph
+    stops at its first flip, where its gradient ends. Nothing is random in it.
+    """
+
+    name: ClassVar[str] = "cfgnnexplainer"
+
+    iterations: int = option(500, "Steps of gradient descent.", least=1)
+    learning_rate: float = option(0.1, "Step size of gradient descent.", above=0)
+    momentum: float = option(0.0, "Nesterov momentum.", least=0, below=1)
+    most_gradient: float = option(2.0, "Norm each graph's gradient is clipped at.", above=0)
+
+    def remove(self, block: Block) -> BoolArray | None:
+        """The edges whose removal flips each graph, `[M]`; of several such sets the last that was smaller than all before."""
+        graphs, graph_of = block.graphs, block.graph_of_edge()
+        num_graphs = len(graphs.batch)
+        parameters = torch.ones(len(graph_of), dtype=graphs.dtype)
+        velocity = torch.zeros_like(parameters)
+        fewest = torch.full((num_graphs,), torch.inf)
+        best, kept = torch.zeros(len(graph_of), dtype=torch.bool), torch.ones(len(graph_of), dtype=torch.bool)
+        flipped = torch.zeros(num_graphs, dtype=torch.bool)
+        for step in range(self.iterations):
+            if block.over():
+                return None
+            if step and self.momentum == 0 and bool(flipped.all()):
+                break
+            hard = parameters >= 0
+            if not torch.equal(hard, kept):
+                kept = hard
+                with torch.no_grad():
+                    flipped = graphs.margin(kept.to(graphs.dtype)) > 0
+                removed = sum_by_graph((~kept).float(), graph_of, num_graphs)
+                better = flipped & (removed < fewest)
+                fewest = torch.where(better, removed, fewest)
+                best = torch.where(better[graph_of], ~kept, best)
+            gradient = self._gradient(graphs, parameters, flipped, graph_of)
+            velocity = self.momentum * velocity + gradient
+            parameters = parameters - self.learning_rate * (gradient + self.momentum * velocity)
+        removed_edges: BoolArray = best.numpy()
+        return removed_edges
+
+    def _gradient(self, graphs: WeightedGraphs, parameters: Tensor, flipped: Tensor, graph_of: Tensor) -> Tensor:
+        """Gradient of the loss, clipped graph by graph; 0 for graphs that are flipped, `[M]`."""
+        variables = parameters.detach().requires_grad_()
+        loss = soft_loss(graphs, variables)[~flipped].sum()
+        (gradient,) = torch.autograd.grad(loss, variables)
+        norms = sum_by_graph(gradient.square(), graph_of, len(graphs.batch)).sqrt()
+        return gradient * (self.most_gradient / (norms + 1e-6)).clamp(max=1)[graph_of]
+
+
+def soft_loss(graphs: WeightedGraphs, parameters: Tensor) -> Tensor:
+    """`log p(reject)` of each graph with soft edges `σ(P)`, `[M]` to `[B]`; the authors pass no gradients through degrees."""
+    return logsigmoid(-graphs.margin(torch.sigmoid(parameters), degrees_follow=False))

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import (
+from comrecgc.algorithms.baselines.baseline import (
     UNLIMITED,
+    Baseline,
     Counterfactual,
     Counterfactuals,
     CountingWalk,
@@ -35,6 +35,7 @@ from comrecgc.algorithms.checkpoint import Reached, decode_reached, encode_reach
 from comrecgc.algorithms.reinforced_walk import CountingState, FrequencyTable, draw, teleport_distribution
 from comrecgc.cover import FloatArray, nearest_of_all
 from comrecgc.graphs import EditTable, Graph, GraphBatch, KeyArray, apply_edit, batch_keys, pointers
+from comrecgc.models import mixed_keys
 from comrecgc.run import Arrays, RunContext, check_pointers, require
 from comrecgc.scoring import Neighbourhood
 
@@ -96,13 +97,9 @@ class GCFNearest(GCFExplainer):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Visited(Reached):
-    """A graph the head has stood on.
+    """A graph the head has stood on."""
 
-    Args:
-        covers: Inputs within θ, increasing.
-    """
-
-    covers: Indices = field(default_factory=lambda: np.zeros(0, np.int32))
+    covers: Indices = field(default_factory=lambda: np.zeros(0, np.int32))  # inputs within θ, increasing
 
     @property
     def is_accepted(self) -> bool:
@@ -111,11 +108,7 @@ class Visited(Reached):
 
 
 class Hood:
-    """The neighbours of a graph, and what the scored ones cover.
-
-    Args:
-        hood: The neighbours, with probabilities.
-    """
+    """The neighbours of a graph, with probabilities, and what the scored ones cover."""
 
     def __init__(self, hood: Neighbourhood) -> None:
         assert hood.probability is not None
@@ -139,27 +132,15 @@ class Hood:
 
 @dataclass(eq=False, kw_only=True)
 class GcfState(CountingState):
-    """GCFExplainer's walk at one moment.
+    """GCFExplainer's walk at one moment."""
 
-    Args:
-        current: Where the head stands.
-        seen: The graphs of the table.
-        counts: `n(G)`: accepted graphs among the first entries of the table, as many as inputs, that cover each input.
-    """
-
-    current: Visited
-    seen: dict[int, Visited]
-    counts: npt.NDArray[np.int64]
+    current: Visited  # where the head stands
+    seen: dict[int, Visited]  # the graphs of the table
+    counts: npt.NDArray[np.int64]  # `n(G)`: accepted ones of the first |inputs| entries that cover each input
 
 
 class GcfWalker(CountingWalk[GcfState]):
-    """GCFExplainer's walk bound to its inputs and models.
-
-    Args:
-        walk: The parameters.
-        subject: The models and the graphs.
-        seed: Of the draws from large neighbourhoods.
-    """
+    """GCFExplainer's walk bound to its inputs and models; the seed is of the draws from large neighbourhoods."""
 
     kinds: ClassVar = {
         "current": "u0",
@@ -224,10 +205,7 @@ class GcfWalker(CountingWalk[GcfState]):
     def brackets(self, state: GcfState, covers: Sequence[Indices], *, counted: bool = False) -> Weights:
         """`α·ind(v) + (1−α)·gain(v)` of some graphs: the share of inputs covered, and of those that nothing else covers.
 
-        Args:
-            state: The walk.
-            covers: Inputs that each graph covers.
-            counted: Whether the graphs are themselves among the first accepted entries of the table, which `n(G)` counts.
+        `counted`: the graphs are themselves among the first accepted entries of the table, which `n(G)` counts.
         """
         worth = self.walk.alpha + (1 - self.walk.alpha) * (state.counts == int(counted))
         sums = np.concatenate([np.zeros(1), np.cumsum(worth[np.concatenate([np.zeros(0, np.int32), *covers])])])
@@ -405,14 +383,12 @@ class GcfWalker(CountingWalk[GcfState]):
 
 
 def _mixed(key: int, table: EditTable) -> KeyArray:
-    """An identity of its own for each edit of the graph with this one, `[N]`: bits well mixed (the finaliser of splitmix64)."""
+    """An identity of its own for each edit of the graph with this one, `[N]`."""
     kind, first, second = (
         column.astype(np.int64).astype(np.uint64) for column in (table.kind, table.first, table.second)
     )
     bits = np.uint64(key * 0x9E3779B97F4A7C15 % 2**64) + (kind << np.uint64(48) ^ first << np.uint64(24) ^ second)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        bits = (bits ^ bits >> np.uint64(shift)) * np.uint64(factor)
-    return bits ^ bits >> np.uint64(31)
+    return mixed_keys(bits)
 
 
 def _draws(weights: Weights, count: int, rng: np.random.Generator) -> list[int]:

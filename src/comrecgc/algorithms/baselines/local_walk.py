@@ -13,8 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactuals, Subject, embedded, explain_each
+from comrecgc.algorithms.baselines.baseline import UNLIMITED, Baseline, Counterfactuals, Subject, embedded, explain_each
 from comrecgc.algorithms.reinforced_walk import FrequencyTable, ReinforcedWalk, WalkState, draw
 from comrecgc.cover import normalised_distances
 from comrecgc.graphs import EditPath, Graph, apply_edit
@@ -50,29 +49,16 @@ class LocalWalk(Baseline):
 
 @dataclass(eq=False, kw_only=True)
 class LocalState(WalkState):
-    """A walk around one input at one moment.
+    """A walk around one input at one moment."""
 
-    Args:
-        graph: Where the head stands.
-        path: Edits from the input to there.
-        table: Visits.
-        met: Accepted graphs and the edits to them, by identity.
-    """
-
-    graph: Graph
-    path: EditPath
-    table: FrequencyTable
-    met: dict[int, tuple[Graph, EditPath]]
+    graph: Graph  # where the head stands
+    path: EditPath  # edits from the input to there
+    table: FrequencyTable  # visits
+    met: dict[int, tuple[Graph, EditPath]]  # accepted graphs and the edits to them, by identity
 
 
 class LocalWalker(ReinforcedWalk[LocalState]):
-    """A walk around one input; it is short, and never stored.
-
-    Args:
-        walk: The parameters.
-        subject: The models and the graphs.
-        place: The input.
-    """
+    """A walk around one input; it is short, and never stored."""
 
     def __init__(self, walk: LocalWalk, subject: Subject, place: int) -> None:
         super().__init__(max(1, walk.num_steps // len(subject.inputs)), walk.teleport)

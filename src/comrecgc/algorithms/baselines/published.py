@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import (
+from comrecgc.algorithms.baselines.baseline import (
     UNLIMITED,
+    Baseline,
     Counterfactual,
     Counterfactuals,
     CountingWalk,
@@ -67,36 +67,22 @@ class PublishedWalk(Baseline):
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """The neighbours of one input that the walk sees.
+    """The neighbours of one input that the walk sees."""
 
-    Args:
-        numbers: Number of the edit that leads to each, among all of the input, `[N]`.
-        keys: Identity of each, restarts aside, `[N]`.
-        probability: Probability of accept of each, `[N]`.
-        recourses: `r(G,v)` of each, `[N, d]`.
-    """
-
-    numbers: npt.NDArray[np.int64]
-    keys: npt.NDArray[np.uint64]
-    probability: FloatArray
-    recourses: FloatArray
+    numbers: npt.NDArray[np.int64]  # number of the edit that leads to each, among all of the input, `[N]`
+    keys: npt.NDArray[np.uint64]  # identity of each, restarts aside, `[N]`
+    probability: FloatArray  # probability of accept of each, `[N]`
+    recourses: FloatArray  # `r(G,v)` of each, `[N, d]`
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Choice:
-    """What a head chose in a step.
+    """What a head chose in a step."""
 
-    Args:
-        key: Identity of the graph, restarts aside.
-        origin: The input, and the number of an edit of it.
-        accepted: Whether the graph is accepted.
-        recourse: `r(G,v)`, `[d]`.
-    """
-
-    key: int
-    origin: tuple[int, int]
-    accepted: bool
-    recourse: FloatArray
+    key: int  # identity of the graph, restarts aside
+    origin: tuple[int, int]  # the input, and the number of an edit of it
+    accepted: bool  # whether the graph is accepted
+    recourse: FloatArray  # `r(G,v)`, `[d]`
 
     @classmethod
     def of(cls, place: int, around: Surroundings, at: int) -> Choice:
@@ -115,30 +101,16 @@ class Visit(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class PublishedState(CountingState):
-    """A published walk at one moment.
+    """A published walk at one moment."""
 
-    Args:
-        starts: `t(G)`: heads ever started at each input, `[num_inputs]`.
-        seen: The first visit of each graph of the table.
-        heads: The input each head stands on.
-        chosen: What each head chose in the latest step, the lead first; nothing after a restart. Not stored.
-    """
-
-    starts: npt.NDArray[np.int64]
-    seen: dict[int, Visit] = field(default_factory=dict)
-    heads: list[int] = field(default_factory=list)
-    chosen: list[Choice] = field(default_factory=list)
+    starts: npt.NDArray[np.int64]  # `t(G)`: heads ever started at each input, `[num_inputs]`
+    seen: dict[int, Visit] = field(default_factory=dict)  # the first visit of each graph of the table
+    heads: list[int] = field(default_factory=list)  # the input each head stands on
+    chosen: list[Choice] = field(default_factory=list)  # by each head in the latest step, the lead first; not stored
 
 
 class PublishedWalker(CountingWalk[PublishedState]):
-    """A published walk bound to its inputs and models.
-
-    Args:
-        walk: The parameters.
-        subject: The models and the graphs.
-        seed: Of the draws from large neighbourhoods.
-        memory: Keeps the scores of edits; None for one of its own.
-    """
+    """A published walk bound to its inputs and models; the seed is of the draws from large neighbourhoods."""
 
     kinds: ClassVar = {
         "starts": "i1", "heads": "i1", "keys": "u1", "frequencies": "i1", "inputs": "i1", "edits": "i1", "accepted": "i1",

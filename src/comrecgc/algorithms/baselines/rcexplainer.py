@@ -17,9 +17,15 @@ import torch
 from torch import Tensor
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import Baseline
+from comrecgc.algorithms.baselines.baseline import (
+    UNLIMITED,
+    Baseline,
+    Counterfactuals,
+    Subject,
+    checkpoint_of,
+    run_facts,
+)
 from comrecgc.algorithms.baselines.edge_masks import BLOCK_NODES, TRIED, Block, explain_by_masks, without_edges
-from comrecgc.algorithms.baselines.source import UNLIMITED, Counterfactuals, Subject, checkpoint_of, run_facts
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 from comrecgc.models import Classifier, WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.run import Arrays, Progress, RunContext, reproducible, require
@@ -34,19 +40,12 @@ NETWORK = "baseline-network.npz"
 
 @dataclass(frozen=True, eq=False)
 class EdgeScorer:
-    """`ω` of a directed edge from the states of its ends: a perceptron of one hidden layer.
+    """`ω` of a directed edge from the states of its ends: a perceptron of one hidden layer."""
 
-    Args:
-        first: `[2C, 64]`.
-        first_bias: `[64]`.
-        second: `[64]`.
-        second_bias: A number.
-    """
-
-    first: Tensor
-    first_bias: Tensor
-    second: Tensor
-    second_bias: Tensor
+    first: Tensor  # `[2C, 64]`
+    first_bias: Tensor  # `[64]`
+    second: Tensor  # `[64]`
+    second_bias: Tensor  # a number
 
     @classmethod
     def drawn(cls, width: int, rng: np.random.Generator, dtype: torch.dtype) -> EdgeScorer:
@@ -69,12 +68,7 @@ class EdgeScorer:
         return EdgeScorer(*(part.detach().clone() for part in self.parameters))
 
     def __call__(self, states: Tensor, edges: Tensor) -> Tensor:
-        """`ω` of both directions of every edge, `[2, M]`.
-
-        Args:
-            states: Node states, `[N, C]`.
-            edges: Ends of every edge, `[M, 2]`.
-        """
+        """`ω` of both directions of every edge, `[2, M]`, from node states `[N, C]` and ends of edges `[M, 2]`."""
         width = states.shape[1]
         # The product with [h_i, h_j] is one with h_i plus one with h_j, which nodes share.
         one, other = states @ self.first[:width], states @ self.first[width:]
@@ -211,17 +205,11 @@ class RCExplainer(Baseline):
 
 @dataclass(frozen=True, eq=False)
 class _TrainingGraphs:
-    """Graphs with what the classifier makes of them, computed once.
+    """Graphs with what the classifier makes of them, computed once."""
 
-    Args:
-        batch: The graphs.
-        states: Node states, `[N, C]`.
-        margins: Log-odds of accept, `[B]`.
-    """
-
-    batch: GraphBatch
-    states: Tensor
-    margins: Tensor
+    batch: GraphBatch  # the graphs
+    states: Tensor  # node states, `[N, C]`
+    margins: Tensor  # log-odds of accept, `[B]`
 
     @classmethod
     def of(cls, classifier: Classifier, graphs: Sequence[Graph]) -> _TrainingGraphs:
@@ -250,13 +238,7 @@ def edge_mask(scorer: EdgeScorer, graphs: WeightedGraphs) -> Tensor:
 
 
 def removed_until_accepted(classifier: Classifier, block: Block, mask: Tensor) -> BoolArray | None:
-    """Edges taken away, those of high mask first, until the classifier accepts, `[M]`; none of a graph it never accepts.
-
-    Args:
-        classifier: Plausibility the discrete graphs, their other edges as they were.
-        block: The graphs.
-        mask: `m` of each edge, `[M]`.
-    """
+    """Edges taken away, those of high mask `[M]` first, until the classifier accepts, `[M]`; none of a graph it never accepts."""
     batch = block.graphs.batch
     graph_of = block.graph_of_edge().numpy()
     order = np.lexsort((-mask.numpy(), graph_of))  # by graph, then by decreasing mask, ties as edges stand

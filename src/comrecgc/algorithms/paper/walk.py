@@ -8,21 +8,20 @@ lead's. Every accepted graph a head stands on is a candidate. From time to time 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.checkpoint import Reached, decode_reached, encode_reached, reached_kinds
-from comrecgc.algorithms.paper.neighbourhoods import NeighbourhoodCache
 from comrecgc.algorithms.reinforced_walk import ReinforcedWalk, WalkState, draw, teleport_distribution
 from comrecgc.cover import FloatArray, recourse_vectors
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, Graph, GraphBatch, StayNear, apply_edit, batch_keys, graph_key
+from comrecgc.graphs import BoolArray, Constraint, Graph, GraphBatch, StayNear, apply_edit, batch_keys, graph_key
 from comrecgc.run import Arrays, require
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
 
@@ -31,19 +30,12 @@ _REDRAWS = 2  # moves of a lead beyond the distance limit before all its neighbo
 
 @dataclass(eq=False, kw_only=True)
 class MultiHeadState(WalkState):
-    """A multi-head walk at one moment.
+    """A multi-head walk at one moment."""
 
-    Args:
-        heads: Where the heads stand.
-        starts: `t(G)`: how many walks have started from each input, `[num_inputs]`.
-        visits: How often heads have stood on each graph, by identity; `C(v)` is one more.
-        found: Candidates, accepted graphs by identity, in order of discovery.
-    """
-
-    heads: list[Reached] = field(default_factory=list)
-    starts: npt.NDArray[np.int64]
-    visits: Counter[int] = field(default_factory=Counter)
-    found: dict[int, Reached] = field(default_factory=dict)
+    heads: list[Reached] = field(default_factory=list)  # where the heads stand
+    starts: npt.NDArray[np.int64]  # `t(G)`: how many walks have started from each input, `[num_inputs]`
+    visits: Counter[int] = field(default_factory=Counter)  # of each graph, by identity; `C(v)` is one more
+    found: dict[int, Reached] = field(default_factory=dict)  # accepted graphs by identity, as discovered
 
     def candidates(self, capacity: int) -> list[Reached]:
         """At most so many candidates, the most visited first, then in order of discovery."""
@@ -52,47 +44,24 @@ class MultiHeadState(WalkState):
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHeadWalk:
-    """The walk and its parameters; with one head it is the plain vertex-reinforced walk.
+    """The walk and its parameters; with one head it is the plain vertex-reinforced walk."""
 
-    Args:
-        num_heads: `k`, at most the number of inputs.
-        num_steps: `M`.
-        teleport: `τ`, the probability that a step sends all heads back to inputs.
-        capacity: Candidates kept, the most visited ones.
-        max_distance: Normalised distance from its input a head may reach (the paper's analysis has 3θ/2); None for any.
-        max_cost: Elements of its input (nodes, edges, labels) a head may have changed at once; None for any number.
-        sample: Edits looked at of a graph that has more, drawn uniformly anew each time; None for all.
-        cache_bytes: Memory for neighbourhoods scored before.
-    """
-
-    num_heads: int = 5
-    num_steps: int = 50_000
-    teleport: float = 0.05
-    capacity: int = 100_000
-    max_distance: float | None = None
-    max_cost: int | None = None
-    sample: int | None = 2000
-    cache_bytes: int = 512 << 20
+    num_heads: int = 5  # `k`, at most the number of inputs
+    num_steps: int = 50_000  # `M`
+    teleport: float = 0.05  # `τ`, the probability that a step sends all heads back to inputs
+    capacity: int = 100_000  # candidates kept, the most visited ones
+    max_distance: float | None = None  # normalised distance from its input a head may reach (the paper has 3θ/2)
+    max_cost: int | None = None  # nodes, edges and labels of its input a head may have changed at once
+    sample: int | None = 2000  # edits looked at of a graph that has more, drawn anew each time
+    cache_bytes: int = 512 << 20  # memory for neighbourhoods scored before
 
     def run(self, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], rng: np.random.Generator) -> list[Reached]:
-        """The candidates that a walk from the inputs finds, most visited first.
-
-        Args:
-            scorer: Scores graphs and their neighbourhoods.
-            inputs: The rejected graphs.
-            rng: Source of all randomness.
-        """
+        """The candidates that a walk from the inputs finds, most visited first."""
         return Walker(self, scorer, inputs).run(rng).candidates(self.capacity)
 
 
 class Walker(ReinforcedWalk[MultiHeadState]):
-    """The multi-head walk bound to its inputs and models.
-
-    Args:
-        walk: The parameters.
-        scorer: Scores graphs and their neighbourhoods.
-        inputs: The rejected graphs.
-    """
+    """The multi-head walk bound to its inputs and models."""
 
     kinds: ClassVar = {
         "starts": "i1",
@@ -243,12 +212,7 @@ class Walker(ReinforcedWalk[MultiHeadState]):
 
 
 def merge_candidates(parts: Iterable[tuple[Sequence[Reached], Sequence[int]]], capacity: int) -> list[Reached]:
-    """Candidates of several walks with their visits added up, most visited first, then in order of the walks.
-
-    Args:
-        parts: Candidates of each walk and the visits of each.
-        capacity: Candidates to keep.
-    """
+    """Candidates of several walks with their visits added up, most visited first, then in order of the walks."""
     first, visits = dict[int, Reached](), Counter[int]()
     for candidates, counts in parts:
         for reached, count in zip(candidates, counts, strict=True):
@@ -270,3 +234,94 @@ def _moved(head: Reached, chosen: Neighbourhood) -> Reached:
         embedding=chosen.embedding[0].copy(),  # not a view that keeps a whole neighbourhood alive
         path=(*head.path, edit),
     )
+
+
+Wanted = Literal["probability", "embedding"]
+Name = tuple[int, bytes, bytes, bytes, bytes]
+
+
+@dataclass(eq=False)
+class NeighbourhoodCache:
+    """Scores neighbourhoods through a least-recently-used cache."""
+
+    scorer: NeighbourhoodScorer  # scores neighbourhoods
+    max_bytes: int = 512 << 20  # what the cache may hold
+    sample: int | None = None  # neighbours scored of a larger neighbourhood, drawn anew each time
+    limits: Sequence[Constraint] | None = None  # of heads that started from each input
+    _held: OrderedDict[Name, Neighbourhood] = field(default_factory=OrderedDict)
+    _bytes: int = 0
+
+    def of(
+        self, graphs: Sequence[Graph], starts: Sequence[int], wanted: Wanted, rng: np.random.Generator
+    ) -> list[Neighbourhood]:
+        """The neighbourhood of each graph with probabilities or with embeddings; what is missing is scored in one call.
+
+        `starts` are the inputs that the graphs were reached from; `rng` draws from large neighbourhoods.
+        """
+        large = [i for i, graph in enumerate(graphs) if self._is_large(graph)]
+        drawn = self.scorer.score(
+            [graphs[i] for i in large],
+            probability=wanted == "probability",
+            embedding=wanted == "embedding",
+            sample=self.sample,
+            rng=rng,
+            limits=self._limits([starts[i] for i in large]),
+        )
+        sampled = dict(zip(large, drawn, strict=True))
+        small = [i for i in range(len(graphs)) if i not in sampled]
+        whole = self._whole([graphs[i] for i in small], [starts[i] for i in small], wanted)
+        known = sampled | dict(zip(small, whole, strict=True))
+        return [known[i] for i in range(len(graphs))]
+
+    def _limits(self, starts: Sequence[int]) -> list[Constraint] | None:
+        return None if self.limits is None else [self.limits[start] for start in starts]
+
+    def _is_large(self, graph: Graph) -> bool:
+        """Whether the graph may have more neighbours than are scored; no constraint and no repeat is counted off."""
+        n, num_labels = graph.num_nodes, self.scorer.num_labels
+        most = n * (2 * num_labels - 1) + n * (n - 1) // 2 + n  # relabelled, tied to, joined or cut, removed
+        return self.sample is not None and most > self.sample
+
+    def _whole(self, graphs: Sequence[Graph], starts: Sequence[int], wanted: Wanted) -> list[Neighbourhood]:
+        """Whole neighbourhoods, through the cache."""
+        named = [self._name(graph, start) for graph, start in zip(graphs, starts, strict=True)]
+        names = dict(zip(named, zip(graphs, starts, strict=True), strict=True))
+        held = {name: self._drop(name) for name in names if name in self._held}
+        new = {name: place for name, place in names.items() if name not in held}
+        limits = self._limits([start for _, start in new.values()])
+        fresh = self.scorer.score(
+            [graph for graph, _ in new.values()], probability=False, embedding=False, limits=limits
+        )
+        known = held | dict(zip(new, fresh, strict=True))
+        scored = self.scorer.complete(
+            list(known.values()), probability=wanted == "probability", embedding=wanted == "embedding"
+        )
+        complete = dict(zip(known, scored, strict=True))
+        for name, neighbourhood in complete.items():
+            self._hold(name, neighbourhood)
+        return [complete[name] for name in named]
+
+    def _name(self, graph: Graph, start: int) -> Name:
+        """All that a constraint or a model may look at: equal graphs with other bonds or other ids have other neighbours."""
+        edge_labels = b"" if graph.edge_labels is None else graph.edge_labels.tobytes()
+        limited_by = -1 if self.limits is None else start
+        return limited_by, graph.labels.tobytes(), graph.edges.tobytes(), edge_labels, graph.ids.tobytes()
+
+    def _hold(self, name: Name, neighbourhood: Neighbourhood) -> None:
+        self._held[name] = neighbourhood
+        self._bytes += _size(neighbourhood)
+        while self._bytes > self.max_bytes and self._held:
+            self._drop(next(iter(self._held)))
+
+    def _drop(self, name: Name) -> Neighbourhood:
+        neighbourhood = self._held.pop(name)
+        self._bytes -= _size(neighbourhood)
+        return neighbourhood
+
+
+def _size(neighbourhood: Neighbourhood) -> int:
+    table = neighbourhood.table
+    arrays: list[npt.NDArray[np.generic] | None] = [
+        table.kind, table.first, table.second, neighbourhood.keys, neighbourhood.probability, neighbourhood.embedding,
+    ]  # fmt: skip
+    return sum(array.nbytes for array in arrays if array is not None)

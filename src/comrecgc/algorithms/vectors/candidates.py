@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
 from comrecgc.algorithms.base import SEARCH_MARGIN, VectorAlgorithm, VectorTask, inside
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.vectors.search import DirectedSearch
-from comrecgc.algorithms.vectors.state import SearchProgress, SearchState
+from comrecgc.algorithms.vectors.state import SearchState
 from comrecgc.cover import (
     BallCover,
     FloatArray,
@@ -25,38 +25,30 @@ from comrecgc.cover import (
     pairs_within,
     with_counterfactuals,
 )
-from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, apply_path, simplify_path
+from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path, batched, simplify_path
 from comrecgc.models import Embedder, edit_path, map_nodes
-from comrecgc.run import Progress, RunContext
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.plausibility import Plausibility
 
+_Clustering = TypeVar("_Clustering", bound=RecourseClustering)
+
 _MEASURED_INPUTS = 64
 _MEASURED_EDITS = 500
-_AT_ONCE = 4096  # graphs embedded together
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Candidates:
-    """Counterfactual candidates and the pairs they form with the inputs.
+    """Counterfactual candidates and the pairs they form with the inputs."""
 
-    Args:
-        pairs: The pairs within θ.
-        graph: The graph of a candidate.
-        path: Edits, not longer than need be, from an input to a candidate it is paired with.
-        centres: Recourses the search ended with; None where it chose none.
-        curve: Coverage as the search went on; empty where it was not counted.
-        complete: Whether the search finished; False if time was up.
-    """
-
-    pairs: RecoursePairs
-    graph: Callable[[int], Graph]
-    path: Callable[[int, int], EditPath]
-    centres: FloatArray | None = None
-    curve: tuple[float, ...] = ()
-    complete: bool = True
+    pairs: RecoursePairs  # the pairs within θ
+    graph: Callable[[int], Graph]  # the graph of a candidate
+    path: Callable[[int, int], EditPath]  # short edits from an input to a candidate it is paired with
+    centres: FloatArray | None = None  # recourses the search ended with; None where it chose none
+    curve: tuple[float, ...] = ()  # coverage as the search went on; empty where it was not counted
+    complete: bool = True  # whether the search finished; False if time was up
 
 
 Stands = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray]
@@ -71,15 +63,7 @@ def search_candidates(
     *,
     given: FloatArray | None = None,
 ) -> Candidates:
-    """Search towards recourses that inputs share.
-
-    Args:
-        task: What is asked.
-        scorer: Scores neighbourhoods.
-        rejects: The inputs, embedded.
-        context: Time, progress and checkpoints.
-        given: Recourses known beforehand, `[R, d]`, for which the search looks instead of choosing its own.
-    """
+    """Search towards recourses that inputs share, or towards those that are given, `[R, d]`."""
     search = DirectedSearch(theta=inside(task.theta, SEARCH_MARGIN), cover=ball_cover(task))
     if given is not None:
         cover = GivenCentres(delta=inside(task.delta, SEARCH_MARGIN), given=given)
@@ -89,7 +73,7 @@ def search_candidates(
         rejects.graphs,
         seed=task.random_state,
         deadline=context.clock.search_deadline(len(rejects)),
-        progress=_reporter(context.report),
+        progress=context.report,
         checkpoint=None if context.folder is None else context.folder / "search.npz",
         resume=context.resume,
     )
@@ -116,13 +100,9 @@ class Vectors(VectorAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class GivenCentres(BallCover):
-    """A cover whose centres are known beforehand.
+    """A cover whose centres are known beforehand."""
 
-    Args:
-        given: The centres, `[R, d]`.
-    """
-
-    given: FloatArray
+    given: FloatArray  # the centres, `[R, d]`
 
     def centres_of(self, *_: object, **__: object) -> FloatArray:
         """The given centres."""
@@ -174,12 +154,10 @@ def pair_candidates(
         own_only: Pair an input only with what was made from it, which alone is known to stand on the rung that is asked for.
     """
     inputs, graphs = rejects.graphs, [graph for graph, _, _ in found]
-    ends = [rejects.scores.embedding[:0]]
-    for start in range(0, len(graphs), _AT_ONCE):
-        rows = embedder.embed(GraphBatch.from_graphs(graphs[start : start + _AT_ONCE]))
-        ends.append(np.asarray(rows, dtype=np.float32))
+    rows = (np.asarray(embedder.embed(batch), dtype=np.float32) for batch in batched(graphs))
+    ends = np.concatenate([rejects.scores.embedding[:0], *rows])
     sizes = np.array([graph.size for graph in graphs], dtype=np.int32)
-    pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, np.concatenate(ends), sizes, theta)
+    pairs = pairs_within(rejects.scores.embedding, rejects.scores.sizes, ends, sizes, theta)
     if own_only:
         starts = np.array([-1 if start is None else start for _, start, _ in found], dtype=np.int64)
         pairs = pairs.subset(starts[pairs.candidates] == pairs.inputs)
@@ -189,19 +167,6 @@ def pair_candidates(
         return shorter_path(inputs[index], edits) if start == index else mapped_path(inputs[index], graph.fresh())
 
     return Candidates(pairs=pairs, graph=lambda candidate: graphs[candidate], path=path)
-
-
-def _reporter(progress: Progress | None) -> Callable[[SearchProgress], None] | None:
-    """Reports the progress of a search as that of a stage."""
-    if progress is None:
-        return None
-
-    def report(done: SearchProgress) -> None:
-        name = "sweep" if done.round == 0 else f"round {done.round}"
-        word = f"{done.num_found} counterfactuals"
-        progress(name, done.done, done.total, word if done.round == 0 else f"{done.coverage:.1%} covered, {word}")
-
-    return report
 
 
 def shorter_path(graph: Graph, path: EditPath) -> EditPath:
@@ -245,17 +210,11 @@ def one_edit_length(scorer: NeighbourhoodScorer, rejects: Rejects, seed: int) ->
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Chosen:
-    """Chosen recourses.
+    """Chosen recourses."""
 
-    Args:
-        centres: The recourses, in order, `[at most R, d]`.
-        pairs: The pairs that may be used to cover inputs.
-        figures: What the published code would say of them, by name; nothing where it was not asked.
-    """
-
-    centres: FloatArray
-    pairs: RecoursePairs
-    figures: dict[str, float] = field(default_factory=dict)
+    centres: FloatArray  # the recourses, in order, `[at most R, d]`
+    pairs: RecoursePairs  # the pairs that may be used to cover inputs
+    figures: dict[str, float] = field(default_factory=dict)  # what the published code says, by name
 
 
 def choose_recourses(task: VectorTask, candidates: Candidates, jobs: int = 1) -> Chosen:
@@ -286,22 +245,18 @@ def _chosen_as_published(task: VectorTask, pairs: RecoursePairs, jobs: int) -> C
     if task.algorithm.problem == "fc":
         how = task.algorithm.fc_subset
         pairs = with_counterfactuals(pairs, few_counterfactuals(pairs, how, task.random_state))
-    clustering = PublishedClustering(
-        theta=task.theta,
-        delta=task.delta,
-        num_recourses=task.num_recourses,
-        min_samples=task.algorithm.min_samples,
-        seed=task.random_state,
-        num_threads=jobs,
-    )
-    chosen = clustering.choose(pairs)
+    chosen = _clustering(PublishedClustering, task, jobs).choose(pairs)
     figures = {"published_coverage": chosen.coverage, "published_length": chosen.total_length}
     return Chosen(centres=_long_enough(task, chosen.centres), pairs=pairs, figures=figures)
 
 
 def _clustered(task: VectorTask, pairs: RecoursePairs, jobs: int) -> FloatArray:
     """Centroids of clusters."""
-    clustering = RecourseClustering(
+    return _long_enough(task, _clustering(RecourseClustering, task, jobs).centres(pairs))
+
+
+def _clustering(kind: type[_Clustering], task: VectorTask, jobs: int) -> _Clustering:
+    return kind(
         theta=task.theta,
         delta=task.delta,
         num_recourses=task.num_recourses,
@@ -309,7 +264,6 @@ def _clustered(task: VectorTask, pairs: RecoursePairs, jobs: int) -> FloatArray:
         seed=task.random_state,
         num_threads=jobs,
     )
-    return _long_enough(task, clustering.centres(pairs))
 
 
 def _long_enough(task: VectorTask, centres: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from comrecgc.algorithms.vectors.state import (
     SEARCH_KINDS,
     InputState,
     ReachedGraphs,
-    SearchProgress,
     SearchState,
     Task,
     decode_search,
@@ -25,6 +24,7 @@ from comrecgc.algorithms.vectors.state import (
 from comrecgc.cover import BallCover, FloatArray, covered_inputs
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, KeyArray, apply_path, graph_key
+from comrecgc.run import Progress
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
 
 _TIGHTER = 1 - 1e-5  # limits a little inside θ and Δ, so that rounding never decides a claim
@@ -42,36 +42,21 @@ class DirectedSearch:
     chooses provisional centres by ball cover and, for each input that none covers, expands the graphs seen so far whose
     recourse lies nearest to some centre: first the best for each of several centres, then the best overall. Effort
     moves to the inputs that remain. It ends when rounds bring nothing, when all are covered, or when time is up.
-
-    Args:
-        theta: Largest distance `θ` of a counterfactual.
-        cover: How centres are chosen.
-        max_rounds: Rounds after the sweep, at most.
-        effort: Expansions a round spends on uncovered inputs, per input of the run; each is one scored neighbourhood.
-        head_effort: The same, on inputs that none of the first tenth of the centres covers.
-        most_expansions: Expansions of one input in one round, at most.
-        patience: It ends when this many rounds together bring less than `least_gain`.
-        least_gain: Share of the inputs.
-        num_found: Counterfactuals kept per input: half nearest to centres, half as if drawn at random.
-        num_frontier: Unexpanded graphs kept per input.
-        reach: How far from the input graphs may lie to be expanded, in `θ`.
-        max_neighbours: Neighbours scored of one graph; of more, a uniform sample.
-        max_graphs: Graphs kept in all, about 0.5 kB each at width 64; of more inputs, fewer graphs each are kept.
     """
 
-    theta: float
-    cover: BallCover
-    max_rounds: int = 20
-    effort: float = 4.0
-    head_effort: float = 1.0
-    most_expansions: int = 24
-    patience: int = 3
-    least_gain: float = 0.002
-    num_found: int = 96
-    num_frontier: int = 64
-    reach: float = 1.5
-    max_neighbours: int = 20_000
-    max_graphs: int = 2_000_000
+    theta: float  # largest distance `θ` of a counterfactual
+    cover: BallCover  # how centres are chosen
+    max_rounds: int = 20  # rounds after the sweep, at most
+    effort: float = 4.0  # neighbourhoods a round scores for uncovered inputs, per input of the run
+    head_effort: float = 1.0  # the same, on inputs that none of the first tenth of the centres covers
+    most_expansions: int = 24  # expansions of one input in one round, at most
+    patience: int = 3  # it ends when this many rounds together bring less than `least_gain`
+    least_gain: float = 0.002  # share of the inputs
+    num_found: int = 96  # counterfactuals kept per input: half nearest to centres, half as if drawn at random
+    num_frontier: int = 64  # unexpanded graphs kept per input
+    reach: float = 1.5  # how far from the input graphs may lie to be expanded, in `θ`
+    max_neighbours: int = 20_000  # neighbours scored of one graph; of more, a uniform sample
+    max_graphs: int = 2_000_000  # graphs kept in all, about 0.5 kB each at width 64
 
     def run(
         self,
@@ -80,21 +65,14 @@ class DirectedSearch:
         *,
         seed: int = 0,
         deadline: float | None = None,
-        progress: Callable[[SearchProgress], None] | None = None,
+        progress: Progress | None = None,
         checkpoint: Path | None = None,
         resume: bool = False,
     ) -> SearchState:
-        """Search from the rejected graphs.
+        """Search from the rejected graphs, which have fresh ids.
 
-        Args:
-            scorer: Scores neighbourhoods; its constraint holds for every edit.
-            inputs: The rejected graphs, with fresh ids.
-            seed: Seed of all draws.
-            deadline: When to stop expanding, as `time.monotonic()` counts; centres for what was found by then are still
-                chosen. The checkpoint keeps the search as it was before that, to go on from with more time.
-            progress: Called now and then with how far the search has come.
-            checkpoint: An `.npz` file that keeps the search; None keeps none.
-            resume: Continue from the checkpoint, if there is one.
+        At the deadline (`time.monotonic()`) centres for what was found by then are still chosen; the `.npz` checkpoint keeps the search as it
+        was before that, to go on from with more time.
         """
         searcher = Searcher(self._sized(len(inputs)), scorer, deadline)
         state = searcher.begin(inputs, seed)
@@ -105,7 +83,7 @@ class DirectedSearch:
         while not state.ended:
             before, state = state, searcher.step(state)
             if progress is not None:
-                progress(state.progress)
+                progress(*state.progress)
             if state.ended or kept.is_due:
                 latest = before if state.ended and not state.complete else state
                 kept.save(lambda latest=latest: encode_search(latest))  # type: ignore[misc]
@@ -119,13 +97,7 @@ class DirectedSearch:
 
 
 class Searcher:
-    """Takes a search from step to step.
-
-    Args:
-        config: The search.
-        scorer: Scores neighbourhoods.
-        deadline: When to stop, as `time.monotonic()` counts.
-    """
+    """Takes a search from step to step, until the deadline (`time.monotonic()`)."""
 
     def __init__(self, config: DirectedSearch, scorer: NeighbourhoodScorer, deadline: float | None = None) -> None:
         if scorer.embedder is None or scorer.classifier is None:

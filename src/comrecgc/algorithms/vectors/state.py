@@ -32,21 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ReachedGraphs:
-    """Graphs reached from one input.
+    """Graphs reached from one input."""
 
-    Args:
-        keys: Identity of each graph, `[n]`.
-        sizes: `|H|`, `[n]`.
-        probabilities: Probability of accept, `[n]`.
-        embeddings: `z(H)`, `[n, d]`.
-        paths: Edits from the input to each graph.
-    """
-
-    keys: KeyArray
-    sizes: npt.NDArray[np.int32]
-    probabilities: FloatArray
-    embeddings: FloatArray
-    paths: tuple[EditPath, ...]
+    keys: KeyArray  # identity of each graph, `[n]`
+    sizes: npt.NDArray[np.int32]  # `|H|`, `[n]`
+    probabilities: FloatArray  # probability of accept, `[n]`
+    embeddings: FloatArray  # `z(H)`, `[n, d]`
+    paths: tuple[EditPath, ...]  # edits from the input to each graph
 
     @classmethod
     def none(cls, width: int) -> ReachedGraphs:
@@ -100,91 +92,49 @@ class ReachedGraphs:
 
 @dataclass(eq=False)
 class InputState:
-    """An input and what is known around it.
+    """An input and what is known around it."""
 
-    Args:
-        graph: The input `G`.
-        embedding: `z(G)`, `[d]`.
-        found: Its counterfactuals within θ.
-        frontier: Graphs seen and not yet expanded.
-        expanded: Keys of the graphs whose neighbours were looked at with centres in sight.
-    """
-
-    graph: Graph
-    embedding: FloatArray
-    found: ReachedGraphs
-    frontier: ReachedGraphs
-    expanded: set[int] = field(default_factory=set)
+    graph: Graph  # the input `G`
+    embedding: FloatArray  # `z(G)`, `[d]`
+    found: ReachedGraphs  # its counterfactuals within θ
+    frontier: ReachedGraphs  # graphs seen and not yet expanded
+    expanded: set[int] = field(default_factory=set)  # keys of graphs whose neighbours were looked at
 
     def vectors(self, sizes: npt.NDArray[np.int32], embeddings: FloatArray) -> FloatArray:
         """Recourse vectors from the input to graphs of these sizes and embeddings, `[n, d]`."""
         return recourse_vectors(self.embedding, self.graph.size, embeddings, sizes)
 
 
-@dataclass(frozen=True)
-class SearchProgress:
-    """How far a search has come.
-
-    Args:
-        round: 0 for the sweep, then 1, 2, …
-        done: Inputs looked at in this round.
-        total: Inputs to look at in this round.
-        coverage: Share of the inputs that the centres chosen last cover.
-        num_found: Counterfactuals held.
-    """
-
-    round: int
-    done: int
-    total: int
-    coverage: float
-    num_found: int
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One input to work on in a round.
+    """One input to work on in a round."""
 
-    Args:
-        input: Index of the input.
-        budget: Graphs to expand.
-        num_aims: How many of the centres, the first ones, to aim at; 0 looks at the input's own neighbours only.
-    """
-
-    input: int
-    budget: int
-    num_aims: int
+    input: int  # index of the input
+    budget: int  # graphs to expand
+    num_aims: int  # how many of the centres, the first ones, to aim at; 0 looks at the input's own neighbours only
 
 
 @dataclass(kw_only=True, eq=False)
 class SearchState:
-    """A search between two steps.
+    """A search between two steps."""
 
-    Args:
-        inputs: What is known around each input.
-        seed: Seed of all draws.
-        plan: What to do in this round.
-        done: How much of the plan is done.
-        centres: Centres chosen last, `[R, d]`; None before the end of the sweep.
-        curve: Share of the inputs covered after the sweep and after every round.
-        num_found: Counterfactuals held of all inputs.
-        ended: Whether the search is over.
-        complete: Whether it converged; False while it runs, and when time was up.
-    """
-
-    inputs: list[InputState]
-    seed: int
-    plan: list[Task]
-    done: int = 0
-    centres: FloatArray | None = None
-    curve: list[float] = field(default_factory=list)
-    num_found: int = 0
-    ended: bool = False
-    complete: bool = False
+    inputs: list[InputState]  # what is known around each input
+    seed: int  # seed of all draws
+    plan: list[Task]  # what to do in this round
+    done: int = 0  # how much of the plan is done
+    centres: FloatArray | None = None  # centres chosen last, `[R, d]`; None before the end of the sweep
+    curve: list[float] = field(default_factory=list)  # share covered after the sweep and every round
+    num_found: int = 0  # counterfactuals held of all inputs
+    ended: bool = False  # whether the search is over
+    complete: bool = False  # whether it converged; False while it runs, and when time was up
 
     @property
-    def progress(self) -> SearchProgress:
-        coverage = self.curve[-1] if self.curve else 0.0
-        return SearchProgress(len(self.curve), self.done, len(self.plan), coverage, self.num_found)
+    def progress(self) -> tuple[str, int, int, str]:
+        """How far it has come, as `Progress` takes it: stage, inputs done in it and in all, and a word on what was found."""
+        word = f"{self.num_found} counterfactuals"
+        if not self.curve:
+            return "sweep", self.done, len(self.plan), word
+        return f"round {len(self.curve)}", self.done, len(self.plan), f"{self.curve[-1]:.1%} covered, {word}"
 
     def vectors(self) -> tuple[FloatArray, LongArray]:
         """Recourse vectors of all counterfactuals found, `[n, d]`, and the input of each, `[n]`."""
@@ -274,12 +224,7 @@ def encode_search(state: SearchState) -> Arrays:
 
 
 def decode_search(arrays: Arrays, fresh: SearchState) -> SearchState:
-    """The inverse of `encode_search`.
-
-    Args:
-        arrays: Arrays of a file.
-        fresh: The search before its first step.
-    """
+    """The inverse of `encode_search`, given the search before its first step."""
     _check(arrays, fresh)
     found, frontier = (_read_reached(name, arrays) for name in ("found", "frontier"))
     runs = pairwise(arrays["expanded_ptr"].tolist())

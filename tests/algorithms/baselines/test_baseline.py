@@ -1,4 +1,4 @@
-"""Tests of comrecgc.algorithms.baselines.source.
+"""Tests of comrecgc.algorithms.baselines.baseline.
 
 Also tests comrecgc.algorithms.baselines.baseline.
 """
@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import Baseline
-from comrecgc.algorithms.baselines.source import CHECKPOINT, Counterfactuals, explain_each
+from comrecgc.algorithms.baselines.baseline import CHECKPOINT, Baseline, Counterfactuals, explain_each
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, EditPath, apply_path
 from comrecgc.run import RunContext
