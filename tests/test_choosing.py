@@ -184,7 +184,7 @@ def test_a_run_stopped_after_mining_goes_on_from_its_table(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("comrecgc.explainer.explain_rules", stop)
+        patch.setattr("comrecgc.explainer.RuleChooser.explained", stop)
         with pytest.raises(KeyboardInterrupt):
             explain_dataset(DATASET, folder, asked(files[0], [files[1]]))
     assert {file.name for file in folder.iterdir()} == {"rules.npz", "run.json"}

@@ -38,9 +38,9 @@ def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.Monkey
     said: list[str] = []
     compiling.wait(lambda stage, *_: said.append(stage))
     assert [stage.split(",")[0] for stage in said] == ["compiling"]
-    assert not compiling.is_busy
     process: Any = compiling.process
     assert process.waited
+    assert not process.is_alive()
     compilation._stamp().touch()
     assert Compilation.start().process is None
     assert len(begun) == 1

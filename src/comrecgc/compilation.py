@@ -35,17 +35,13 @@ class Compilation:
         process.start()  # a daemon: a command that is over leaves nothing behind
         return cls(process)
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether there is something left to wait for."""
-        return self.process is not None and self.process.is_alive()
-
     def wait(self, progress: Progress | None = None) -> None:
         """Come back when all is compiled: to compile the same here would take longer."""
-        if self.is_busy and progress is not None:
+        if self.process is None:
+            return
+        if self.process.is_alive() and progress is not None:
             progress("compiling, once per machine, about half a minute", 0, 1, "")
-        if self.process is not None:
-            self.process.join()
+        self.process.join()
 
 
 def compile_kernels() -> None:

@@ -26,13 +26,10 @@ from comrecgc.explanation import (
     RuleChooser,
     Verified,
     apply_recourses,
-    count_chosen,
     explain_nothing,
     explain_recourses,
-    explain_rules,
     number_facts,
     stamped,
-    wishes_of,
 )
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import (
@@ -137,7 +134,10 @@ class CommonRecourseExplainer:
             if not has_classes and self.threshold is None and getattr(self.classifier_, "num_scores", None) == 1:
                 self.dataset_ = replace(self.dataset_, notes=(*self.dataset_.notes, _ONE_NUMBER))
             doubts = check_own_data(self.classifier_, self.dataset_, strict=self.context.strict)
-            population = self._population(task)
+            population = None  # all graphs, where there are so many that rules are mined on a sample
+            if isinstance(task.algorithm, Rules):
+                sample = task.algorithm.sample
+                population = population_of(self.dataset_, self.classifier_, sample, task.random_state)
             study = self.dataset_ if population is None else population.study
             inputs = _Inputs.of(study, self.classifier_, population, has_classes=has_classes)
             if isinstance(self.classifier_, GoalClassifier):
@@ -164,8 +164,8 @@ class CommonRecourseExplainer:
                 numbers = number_facts(
                     self.classifier_, self.rejects_, self.dataset_, jury if isinstance(jury, NumberJury) else None
                 )
-                found = found.with_facts(replace(found.facts, facts={**found.facts.facts, NUMBERS: numbers}))
-            self.explanation_ = found.with_origin(Origin(self.classifier_, self.dataset_.attributes))
+                found = found.using(facts=replace(found.facts, facts={**found.facts.facts, NUMBERS: numbers}))
+            self.explanation_ = found.using(origin=Origin(self.classifier_, self.dataset_.attributes))
         return self
 
     def _fit_rules(
@@ -178,18 +178,13 @@ class CommonRecourseExplainer:
         self.rejects_ = mined.rejects
         if not mined.complete:
             inputs.notes.append(_out_of_time(context, "the search for rules of several changes"))
-        mined = count_chosen(task, mined, self.plausibility_, self.classifier_, context)
+        texts = {"warnings": tuple(inputs.warnings), "notes": tuple(inputs.notes)}
+        chooser = RuleChooser.of(task, mined, self.plausibility_, **texts).counted(self.classifier_, context)
         context.clock.lap("counting")
-        found = explain_rules(
-            task, mined, self.plausibility_, classifier=self.classifier_, warnings=inputs.warnings, notes=inputs.notes
-        )
-        chooser = RuleChooser(
-            task=task, mined=mined, plausibility=self.plausibility_, wishes=wishes_of(task, mined),
-            warnings=tuple(inputs.warnings), notes=tuple(inputs.notes),
-        )  # fmt: skip
+        found = chooser.explained(self.classifier_)
         context.clock.lap("choice")
-        self.mined_ = mined
-        return found.with_chooser(chooser)
+        self.mined_ = chooser.mined
+        return found
 
     def _fit_vectors(self, task: Task[VectorAlgorithm], inputs: _Inputs, context: RunContext) -> Explanation:
         """Embed the rejects, find candidates, choose recourses, and confirm every claim."""
@@ -239,7 +234,7 @@ class CommonRecourseExplainer:
                 self.embedder_ = self._embedder(self.dataset_, context)
             models = ModelPair(over_dataset(self.classifier_, dataset), self.embedder_)
             found = apply_recourses(self.explanation_, dataset, models, self.task_, self.plausibility_, context)
-            return found.with_origin(Origin(models.classifier, dataset.attributes))
+            return found.using(origin=Origin(models.classifier, dataset.attributes))
 
     def save(self, folder: str | Path) -> None:
         """Write what `fit` found to a run folder; `comrecgc.open_run` goes on with it, given the model.
@@ -258,7 +253,7 @@ class CommonRecourseExplainer:
             facts["own_features"] = True
         if self.dataset_.edge_features is not None:
             facts["edge_features"] = self.dataset_.edge_features.tolist()
-        self.explanation_.with_facts(replace(self.explanation_.facts, facts=facts)).save(folder)
+        self.explanation_.using(facts=replace(self.explanation_.facts, facts=facts)).save(folder)
 
     def task(self) -> Task[Any]:
         """What is asked, checked."""
@@ -287,13 +282,8 @@ class CommonRecourseExplainer:
         goal = self.accept if isinstance(self.accept, Goal) else dataset.goal
         if goal is None:
             return dataset, has_classes
-        if (
-            self.algorithm.recourse != "rules"
-            or self.panel
-            or self.agree
-            or self.threshold is not None
-            or self.reject is not None
-        ):
+        given = self.panel or self.agree or self.threshold is not None or self.reject is not None
+        if self.algorithm.recourse != "rules" or given:
             raise InputError(
                 "A goal in numbers is for rules, without panel, agree, reject and threshold (got one of these)"
             )
@@ -318,12 +308,6 @@ class CommonRecourseExplainer:
             name = next(name for name, value in given.items() if value is not None)
             raise InputError(f"{name} is for models that are not a Classifier yet: give it to as_classifier (got both)")
         return over_dataset(as_classifier(model, dataset, **given), dataset)
-
-    def _population(self, task: Task[Any]) -> FullDataset | None:
-        """All graphs, where there are so many that rules are mined on a sample."""
-        if not isinstance(task.algorithm, Rules):
-            return None
-        return population_of(self.dataset_, self.classifier_, task.algorithm.sample, task.random_state)
 
     def _plausibility(
         self, inputs: _Inputs, population: FullDataset | None, context: RunContext, *, has_classes: bool
@@ -359,36 +343,15 @@ class CommonRecourseExplainer:
         if given is not None and not isinstance(given, EmbedderTraining):
             return as_embedder(given)
         training, deadline = given or QUICK_TRAINING, context.clock.training_deadline(_EMBEDDER_SHARE)
+        how: dict[str, Any] = {"progress": context.report, "deadline": deadline, "engine": context.engine}
         if context.folder is None:
-            return train_embedder(
-                study.graphs,
-                study.num_labels,
-                training,
-                progress=context.report,
-                deadline=deadline,
-                engine=context.engine,
-            )
-        return obtain_embedder(
-            study,
-            None,
-            context.folder,
-            training=training,
-            engine=context.engine,
-            deadline=deadline,
-            progress=context.report,
-        )[0]
+            return train_embedder(study.graphs, study.num_labels, training, **how)
+        return obtain_embedder(study, None, context.folder, training=training, **how)[0]
 
 
 @dataclass(eq=False)
 class _Inputs:
-    """What there is to explain, and what a reader must know of it.
-
-    Args:
-        rejects: The graphs that are rejected.
-        warnings: What a reader must know, one sentence each.
-        notes: What the run did, one sentence each.
-        accuracy: How often the model is right, where classes are known.
-    """
+    """The rejected graphs, what a reader must know of them, what the run did, and how often the model is right, where classes are known."""
 
     rejects: Rejects
     warnings: list[str]

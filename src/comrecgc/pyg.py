@@ -97,14 +97,10 @@ def _graph(place: int, owner: torch.Tensor, x: torch.Tensor, edge_index: torch.T
     nodes, edges = owner == place, owner[edge_index[0]] == place
     own = {}
     for name, value in others.items():
-        if (
-            isinstance(value, torch.Tensor)
-            and value.dim()
-            and len(value) == edge_index.size(1)
-            and name.startswith("edge")
-        ):
+        size = len(value) if isinstance(value, torch.Tensor) and value.dim() else -1
+        if size == edge_index.size(1) and name.startswith("edge"):
             own[name] = value[edges]
-        elif isinstance(value, torch.Tensor) and value.dim() and len(value) == len(x):
+        elif size == len(x):
             own[name] = value[nodes]
         elif value is not None:
             raise InputError(f"{name} must be a tensor of nodes or edges (got {type(value).__name__})")

@@ -36,14 +36,7 @@ from comrecgc.evidence import (
     witnesses_of,
 )
 from comrecgc.explainer import QUICK_TRAINING, CommonRecourseExplainer
-from comrecgc.explanation import (
-    RULES,
-    Explanation,
-    apply_recourses,
-    load_explanation,
-    stored_rejects,
-    stored_task,
-)
+from comrecgc.explanation import RULES, Explanation, apply_recourses, load_explanation, stored_rejects, stored_task
 from comrecgc.models import (
     Classifier,
     ClassifierTraining,
@@ -92,12 +85,7 @@ _FINISHED = (
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A run on disk.
-
-    Args:
-        path: The folder.
-        request: What the run was asked to do, as JSON values; it resumes only with the very same.
-    """
+    """A run on disk, and what it was asked to do, as JSON values; it resumes only with the very same."""
 
     path: Path
     request: dict[str, Any]
@@ -107,11 +95,7 @@ class RunFolder:
     def open(cls, path: str | Path, request: dict[str, Any], *, resume: bool, overwrite: bool) -> Iterator[RunFolder]:
         """Take a folder for a run, before any work is done; while the block runs no other run may take it.
 
-        Args:
-            path: The folder; it is made if needed.
-            request: What the run is asked to do.
-            resume: Go on with the run the folder holds, if it is the same; start one where it holds none.
-            overwrite: Replace the run the folder holds.
+        `resume` goes on with the run the folder holds, if it is the same, and starts one where it holds none; `overwrite` replaces it.
         """
         path = Path(path)
         if path.exists() and not path.is_dir():
@@ -239,7 +223,7 @@ def explain_dataset(
         if task.recourse == "vectors":
             save_witnesses(witnesses_of(fitted.verified_, fitted.rejects_), folder.path / WITNESSES)
             facts[WITNESSES] = checksum(folder.path / WITNESSES)
-        explanation = fitted.explanation_.with_facts(replace(fitted.explanation_.facts, facts=facts))
+        explanation = fitted.explanation_.using(facts=replace(fitted.explanation_.facts, facts=facts))
         context.tell("writing report and tables", 0, 2)
         write_report(explanation, folder.path / REPORT)  # the manifest, which makes the folder whole, comes last
         context.tell("writing report and tables", 1, 2)
@@ -465,12 +449,11 @@ def open_run(
 def write_choice(chosen: Explanation, run: Path, folder: RunFolder) -> Explanation:
     """Write what was chosen from a run, with its models, to another folder."""
     facts = dict(chosen.facts.facts) | {"request": folder.request}
-    models, panel = facts.get("models"), facts.get("panel")
-    if isinstance(models, dict):
+    if isinstance(models := facts.get("models"), dict):
         facts["models"] = {what: _carried(file, run, folder.path) for what, file in models.items()}
-    if isinstance(panel, list):
+    if isinstance(panel := facts.get("panel"), list):
         facts["panel"] = [_carried(file, run, folder.path) for file in panel]
-    chosen = chosen.with_facts(replace(chosen.facts, facts=facts))
+    chosen = chosen.using(facts=replace(chosen.facts, facts=facts))
     write_report(chosen, folder.path / REPORT)
     chosen.save(folder.path)
     folder.finish()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.registry import Rules
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.subject import Subject
+from comrecgc.explanation import RuleChooser
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, Panel, PanelMember, predict
 from tests.stubs import AvoidsLabel, explainer_of
@@ -59,9 +60,9 @@ def subject_of(dataset: GraphDataset, model: Classifier, panel: Panel | None = N
 def chosen_again(subject: Subject, **wishes: object) -> Subject:
     """The same with rules chosen under other wishes."""
     chooser = subject.explanation.chooser
-    assert chooser is not None
-    other = chooser.wishing(**wishes)  # type: ignore[attr-defined]
-    return replace(subject, explanation=other.chosen(), wishes=other.wishes)
+    assert isinstance(chooser, RuleChooser)
+    other = chooser.wishing(**wishes)
+    return replace(subject, explanation=other.explained(), wishes=other.wishes)
 
 
 def num_rejects(model: Classifier, dataset: GraphDataset) -> int:

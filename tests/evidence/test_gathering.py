@@ -1,6 +1,6 @@
 """Tests of comrecgc.evidence.gathering.
 
-Also tests comrecgc.evidence.records.
+Also tests comrecgc.evidence.verdict.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ def test_a_true_claim_is_confirmed() -> None:
     centre = candidates.pairs.vectors()
     verified = verify(candidates, candidates.pairs, centre, REJECTS, MODELS, limits(0.2, 0.05))
     verified, (entry,) = first_counterfactuals(verified, candidates, REJECTS, MODELS, limits(0.2, 0.05))
-    assert entry.edits == TO_A
-    assert np.isclose(entry.distance, np.sqrt(2) / 10)
+    assert entry.member.edits == TO_A
+    assert np.isclose(entry.member.distance, np.sqrt(2) / 10)
     assert verified.cover.covers.tolist() == [[True]]
     assert verified.trivial.tolist() == [-1]
 
@@ -101,7 +101,7 @@ def test_an_input_whose_edits_fail_goes_to_the_next_recourse() -> None:
         path=lambda i, j: STILL_BAD if j == 0 else candidates.path(i, j),
     )
     kept, (entry,) = first_counterfactuals(verified, broken, REJECTS, MODELS, limits(0.2, 0.05))
-    assert entry.edits == TO_B
+    assert entry.member.edits == TO_B
     assert entry.recourse == 0  # the failed one is gone
     assert np.array_equal(kept.cover.centres, centres[1:])
 

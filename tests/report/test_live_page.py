@@ -505,7 +505,7 @@ def test_names_and_verdicts_are_shown_and_hostile_ones_do_no_harm(
     )
     called = tuple(f"{hostile} no. {place}" for place in range(len(rejects)))
     mined = replace(chooser.mined, rejects=replace(rejects, dataset=renamed, names=called))
-    found = replace(chooser, mined=mined).chosen()
+    found = replace(chooser, mined=mined).explained()
     verdict = Verdict(
         level="weak", shortcut=True, findings=(Finding(question="other models", speaks="against", sentence=hostile),)
     )

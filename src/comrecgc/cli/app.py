@@ -25,18 +25,8 @@ if TYPE_CHECKING:
     from comrecgc.data import GraphDataset
 
 
-HEADINGS = (
-    "Data",
-    "Model",
-    "Options",
-    "Rules",
-    "Molecules",
-    "Vectors",
-    "The paper's method and baselines",
-    "Trust",
-    "Output",
-    "Scale",
-)
+OTHERS = "The paper's method and baselines"
+HEADINGS = ("Data", "Model", "Options", "Rules", "Molecules", "Vectors", OTHERS, "Trust", "Output", "Scale")
 """Headings of options, in the order in which they are shown."""
 
 _VALUES = {"int": "N", "float": "X", "path": "PATH", "bool": ""}
@@ -131,13 +121,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def with_options(command: Callable[..., None], into: str, options: Sequence[inspect.Parameter]) -> Callable[..., None]:
-    """The command with more options, which it gets as one dictionary.
-
-    Args:
-        command: A function with typer's annotations.
-        into: Its parameter that takes the dictionary; options stand where it stands.
-        options: The options, keyword-only, annotated and with defaults.
-    """
+    """The command with more options, which it gets as one dictionary: its parameter `into`, where these options stand."""
     hints = get_type_hints(command, include_extras=True)
     own = [
         parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
@@ -161,71 +145,47 @@ def option_name(field: str) -> str:
     return "--" + ("seed" if field == "random_state" else field.removeprefix("num_").replace("_", "-"))
 
 
+_of_data, _of_model, on_trust, on_output, _on_scale = (
+    functools.partial(typer.Option, rich_help_panel=heading)
+    for heading in ("Data", "Model", "Trust", "Output", "Scale")
+)
 Dataset = Annotated[
     str,
-    typer.Option(
+    _of_data(
         help="aids, mutagenicity, nci1, proteins, imdb-binary, imdb-multi, planted; "
-        "or the path of a TU folder or .zip, of a .pt file with a list of PyG graphs, or of a .csv, .tsv, .smi, .sdf or .parquet file of molecules.",
-        rich_help_panel="Data",
+        "or the path of a TU folder or .zip, of a .pt file with a list of PyG graphs, or of a .csv, .tsv, .smi, .sdf or .parquet file of molecules."
     ),
 ]
 DataRoot = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder with the benchmark archives, before $COMRECGC_DATA and the user cache.",
-        show_default=False,
-        rich_help_panel="Data",
-    ),
+    Path | None, _of_data(help="Folder with the benchmark archives, before $COMRECGC_DATA and the user cache.")
 ]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on from where an interrupted run stopped.", rich_help_panel="Output")
-]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the run in the folder.", rich_help_panel="Output")
-]
+Resume = Annotated[bool, on_output("--resume", help="Go on from where an interrupted run stopped.")]
+Overwrite = Annotated[bool, on_output("--overwrite", help="Replace the run in the folder.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Cores to use; the result does not depend on it.", show_default="all", rich_help_panel="Scale"
-    ),
+    int | None, _on_scale(min=1, help="Cores to use; the result does not depend on it.", show_default="all")
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option(
+    _on_scale(
         help="Address of a dask scheduler whose workers run independent blocks, tcp://host:port.",
         show_default="this machine",
-        rich_help_panel="Scale",
     ),
 ]
 TimeBudget = Annotated[
     float | None,
-    typer.Option(
-        help="Seconds the whole run may take; what is found by then is the answer.",
-        show_default="no limit",
-        rich_help_panel="Scale",
-    ),
+    _on_scale(help="Seconds the whole run may take; what is found by then is the answer.", show_default="no limit"),
 ]
-ClassifierFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Checkpoint of the classifier: .safetensors, .pth or .pt.", show_default=False, rich_help_panel="Model"
-    ),
-]
-EmbedderFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Checkpoint of the GREED embedder: .safetensors, .pth or .pt.", show_default=False, rich_help_panel="Model"
-    ),
-]
-RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.", show_default=False)]
+ClassifierFile = Annotated[Path | None, _of_model(help="Checkpoint of the classifier: .safetensors, .pth or .pt.")]
+EmbedderFile = Annotated[Path | None, _of_model(help="Checkpoint of the GREED embedder: .safetensors, .pth or .pt.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")]
 
 
 # How data is read: options that every command that reads data shares.
 
 
 def _data(name: str, kind: Any, default: Any, flag: str, help: str, shown: str | bool = False) -> inspect.Parameter:
-    option = typer.Option(flag, help=help, show_default=shown, rich_help_panel="Data")
+    option = _of_data(flag, help=help, show_default=shown)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from comrecgc.cli.app import (
+    OTHERS,
     ClassifierFile,
     Cluster,
     Command,
@@ -27,6 +29,8 @@ from comrecgc.cli.app import (
     TimeBudget,
     app,
     guarded,
+    on_output,
+    on_trust,
     option_name,
     read_data,
     reading_data,
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     from comrecgc.data import PlantedDataset
     from comrecgc.explanation import CoveredInput, Explanation
 
-_OTHERS = "The paper's method and baselines"
 _KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "tuple": list[str]}
 
 
@@ -91,7 +94,7 @@ def algorithm_options() -> list[inspect.Parameter]:
         each.name for made in ALGORITHMS.values() for each in _fields(made) if each.metadata["command_line"]
     )
     options = [_option(name) for name in names]
-    order = ("Trust", "Rules", "Molecules", "Model", "Vectors", _OTHERS, "Baselines", "Scale")
+    order = ("Trust", "Rules", "Molecules", "Model", "Vectors", OTHERS, "Baselines", "Scale")
     return sorted(options, key=lambda option: order.index(option.annotation.__metadata__[0].rich_help_panel))
 
 
@@ -117,7 +120,7 @@ def _option(name: str) -> inspect.Parameter:
         help=helps,
         show_default=defaults or False,
         metavar="|".join(first.metadata["choices"]) if str(first.type) == "str" else None,
-        rich_help_panel=first.metadata["panel"] or ("Rules" if "rules" in owners else _OTHERS),
+        rich_help_panel=first.metadata["panel"] or ("Rules" if "rules" in owners else OTHERS),
     )
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
@@ -160,43 +163,28 @@ def explain(
     seed: Seed = 0,
     panel: Annotated[
         list[Path] | None,
-        typer.Option(
+        on_trust(
             help="A classifier of the panel, once per file.",
             show_default="trained for rules, and where changes are confirmed",
-            rich_help_panel="Trust",
         ),
     ] = None,
-    no_panel: Annotated[
-        bool, typer.Option("--no-panel", help="Ask no other classifiers.", rich_help_panel="Trust")
-    ] = False,
+    no_panel: Annotated[bool, on_trust("--no-panel", help="Ask no other classifiers.")] = False,
     jury: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="A classifier that reports on results beside the jury and chooses nothing, once per file.",
-            show_default=False,
-            rich_help_panel="Trust",
-        ),
+        on_trust(help="A classifier that reports on results beside the jury and chooses nothing, once per file."),
     ] = None,
     no_jury: Annotated[
-        bool,
-        typer.Option(
-            "--no-jury", help="Ask no models of other kinds; rules are chosen for coverage.", rich_help_panel="Trust"
-        ),
+        bool, on_trust("--no-jury", help="Ask no models of other kinds; rules are chosen for coverage.")
     ] = False,
     agree: Annotated[
         list[Path] | None,
-        typer.Option(
+        on_trust(
             help="A classifier that is explained at the same time, once per file: all must reject an input and accept its "
-            "counterfactual.",
-            show_default=False,
-            rich_help_panel="Trust",
+            "counterfactual."
         ),
     ] = None,
     options: dict[str, Any] = {},  # noqa: B006  # filled in by `with_options`
-    output: Annotated[
-        Path | None,
-        typer.Option("--out", help="The run folder.", show_default="comrecgc-DATASET", rich_help_panel="Output"),
-    ] = None,
+    output: Annotated[Path | None, on_output("--out", help="The run folder.", show_default="comrecgc-DATASET")] = None,
     overwrite: Overwrite = False,
     resume: Resume = False,
     jobs: Jobs = None,
@@ -228,7 +216,7 @@ def explain(
     with bars() as bar:
         compilation = Compilation.start() if chosen.recourse == "rules" else None
         explainer = CommonRecourseExplainer(
-            None if classifier is None else classifier,  # type: ignore[arg-type]  # None trains one
+            classifier,  # type: ignore[arg-type]  # None trains one
             chosen,
             theta=paper_theta(dataset) if theta is None else theta,
             num_recourses=recourses,
@@ -272,24 +260,13 @@ def chosen_algorithm(name: str, options: dict[str, Any]) -> Any:
     given = {option: value for option, value in options.items() if value not in (None, [])}
     algorithm_of(name)  # an unknown name is refused first
     for option in given:
-        if name not in owners_of(option):
-            raise InputError(
-                f"{option_name(option)} is an option of --algorithm {_listing(owners_of(option))} (got --algorithm {name})"
-            )
-    if "delta" in given:
-        given["delta"] = _number(given["delta"])
+        *others, last = owners_of(option)
+        if name not in (*others, last):
+            owners = f"{', '.join(others)} or {last}" if others else last
+            raise InputError(f"{option_name(option)} is an option of --algorithm {owners} (got --algorithm {name})")
+    with suppress(KeyError, ValueError):  # a text stays what it is
+        given["delta"] = float(given["delta"])
     return algorithm_of(name, given)
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _listing(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 # `comrecgc demo`: the whole pipeline on the planted molecules, whose true recourses are known.
@@ -314,14 +291,7 @@ aziridines and carbamic acids."""
 
 
 def run_demo(folder: Path, seed: int, *, num_recourses: int = 6, panel_epochs: int = 100) -> Explanation:
-    """Train on the planted dataset, explain the classifier, and compare with what was planted.
-
-    Args:
-        folder: The run folder.
-        seed: Of the trainings and of the search.
-        num_recourses: Rules to choose.
-        panel_epochs: Of the classifiers that are asked too; few, to keep the whole to about a minute.
-    """
+    """Train on the planted dataset, explain the classifier, and compare with what was planted; few epochs keep the whole to about a minute."""
     from comrecgc.algorithms.rules.algorithm import Rules
     from comrecgc.cli.summary import print_summary
     from comrecgc.compilation import Compilation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,56 +23,45 @@ from comrecgc.cli.app import (
     TimeBudget,
     app,
     guarded,
+    on_output,
     read_data,
     reading_data,
 )
 from comrecgc.errors import InputError
 from comrecgc.terminal import bars, err, out
 
+_as_in_run = partial(typer.Option, show_default="as in the run")
+
 
 @app.command(cls=Command)
 @guarded
 def choose(
     folder: RunFolder,
-    recourses: Annotated[
-        int | None, typer.Option(min=1, help="R: rules to choose, at most.", show_default="as in the run")
-    ] = None,
+    recourses: Annotated[int | None, _as_in_run(min=1, help="R: rules to choose, at most.")] = None,
     min_success: Annotated[
-        float | None,
-        typer.Option(
-            help="Least share of the graphs a rule can be carried out on that it turns.", show_default="as in the run"
-        ),
+        float | None, _as_in_run(help="Least share of the graphs a rule can be carried out on that it turns.")
     ] = None,
-    min_support: Annotated[
-        int | None, typer.Option(min=1, help="Fewest graphs that a rule turns.", show_default="as in the run")
-    ] = None,
-    max_cost: Annotated[
-        int | None, typer.Option(min=1, help="Most elements that a rule changes.", show_default="as in the run")
-    ] = None,
-    max_changes: Annotated[
-        int | None, typer.Option(min=1, max=3, help="Most changes made together.", show_default="as in the run")
-    ] = None,
+    min_support: Annotated[int | None, _as_in_run(min=1, help="Fewest graphs that a rule turns.")] = None,
+    max_cost: Annotated[int | None, _as_in_run(min=1, help="Most elements that a rule changes.")] = None,
+    max_changes: Annotated[int | None, _as_in_run(min=1, max=3, help="Most changes made together.")] = None,
     forbid_label: Annotated[
-        list[str] | None, typer.Option(help="A node label that rules must not add, once per label.", show_default=False)
+        list[str] | None, typer.Option(help="A node label that rules must not add, once per label.")
     ] = None,
     forbid_group: Annotated[
         list[str] | None,
         typer.Option(
-            help="A group that rules must not attach, by its name or formula, once per group; one that is left when atoms go is not attached.",
-            show_default=False,
+            help="A group that rules must not attach, by its name or formula, once per group; one that is left when atoms go is not attached."
         ),
     ] = None,
     forbid_kind: Annotated[
         list[str] | None,
         typer.Option(
             help="relabel, attach, detach, swap, join, cut, rebond or tie: a kind of change that rules must not consist of, "
-            "once per kind.",
-            show_default=False,
+            "once per kind."
         ),
     ] = None,
     protect_label: Annotated[
-        list[str] | None,
-        typer.Option(help="A node label that rules must not remove or relabel, once per label.", show_default=False),
+        list[str] | None, typer.Option(help="A node label that rules must not remove or relabel, once per label.")
     ] = None,
     radius: Annotated[
         list[int] | None,
@@ -83,14 +73,12 @@ def choose(
         ),
     ] = None,
     confirmed: Annotated[
-        bool | None,
-        typer.Option("--confirmed", help="Count only results that most of the panel accept.", show_default=False),
+        bool | None, typer.Option("--confirmed", help="Count only results that most of the panel accept.")
     ] = None,
     min_truth: Annotated[
         float | None,
-        typer.Option(
-            help="Count only results that models of other kinds expect to come true at least this likely; 0 counts all that this model accepts.",
-            show_default="as in the run",
+        _as_in_run(
+            help="Count only results that models of other kinds expect to come true at least this likely; 0 counts all that this model accepts."
         ),
     ] = None,
     output: Annotated[
@@ -123,11 +111,10 @@ def apply(
     embedder: EmbedderFile = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        on_output(
             "--out",
             help="A .json file for the result, or a folder for it; molecules come as CSV too.",
             show_default="only a summary",
-            rich_help_panel="Output",
         ),
     ] = None,
     jobs: Jobs = None,
@@ -240,8 +227,7 @@ def evaluate(
 def report(
     folder: RunFolder,
     sdf: Annotated[
-        Path | None,
-        typer.Option("--sdf", help="Molecules: also write the counterfactuals to this SDF file.", show_default=False),
+        Path | None, typer.Option("--sdf", help="Molecules: also write the counterfactuals to this SDF file.")
     ] = None,
 ) -> None:
     """Write report.html of a run folder again."""
@@ -260,9 +246,7 @@ def report(
 @app.command(cls=Command)
 @guarded
 def compare(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Two or more run folders.", show_default=False)
-    ],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Two or more run folders.")],
     name: Annotated[
         list[str] | None,
         typer.Option(help="What a run is called, once per run.", show_default="the names of the folders"),

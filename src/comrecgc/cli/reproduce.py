@@ -16,14 +16,12 @@ from comrecgc.terminal import bars, out
 @guarded
 def reproduce(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(help="What to reproduce; `--list` names them, `all` is every one.", show_default=False),
+        list[str] | None, typer.Argument(help="What to reproduce; `--list` names them, `all` is every one.")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Name every table and figure, and stop.")] = False,
     scale: Annotated[str, typer.Option(help="quick (few graphs, short walks) or full (as in the paper).")] = "quick",
     seeds: Annotated[
-        int | None,
-        typer.Option(min=1, help="Seeds of all that is random.", show_default="quick 1, full 3"),
+        int | None, typer.Option(min=1, help="Seeds of all that is random.", show_default="quick 1, full 3")
     ] = None,
     computed: Annotated[
         bool, typer.Option("--computed", help='Compute nothing: tables of the cells in --out, the others "not run".')
@@ -33,10 +31,7 @@ def reproduce(
     ),
     checkpoints: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder with released models, NAME/classifier.pth and NAME/greed.pt; others are trained.",
-            show_default=False,
-        ),
+        typer.Option(help="Folder with released models, NAME/classifier.pth and NAME/greed.pt; others are trained."),
     ] = None,
     jobs: Jobs = None,
     data_root: DataRoot = None,

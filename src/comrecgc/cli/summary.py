@@ -16,7 +16,7 @@ from comrecgc.runs import REPORT
 from comrecgc.terminal import err, out
 
 if TYPE_CHECKING:
-    from comrecgc.evidence import ControlEvidence, Evidence, Figure
+    from comrecgc.evidence import Evidence, Figure
 
 
 _SHOWN = 5
@@ -54,7 +54,7 @@ def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str
 
 def print_figures(figures: Sequence[Figure]) -> None:
     """Figures of a run that differ when recomputed, and how many are the same."""
-    told = [figure for figure in figures if figure.stored is not None and figure.recomputed is not None]
+    told = [figure for figure in figures if None not in (figure.stored, figure.recomputed)]
     different = [figure for figure in told if not figure.agrees]
     if different:
         table = Table("figure", "stored", "recomputed")
@@ -88,10 +88,10 @@ def _reach(explanation: Explanation) -> str:
     if isinstance(late, int):
         shown += f" (those tried of {len(explanation.inputs) + late} before the time budget ended)"
     whole, num = (explanation.metrics.get(f"population_{name}") for name in ("coverage", "inputs"))
+    if whole is None:
+        return shown
     return (
-        shown
-        if whole is None
-        else f"{whole:.1%} of {num} rejected graphs, and {explanation.coverage:.1%} of the {len(explanation.inputs)} shown"
+        f"{whole:.1%} of {num} rejected graphs, and {explanation.coverage:.1%} of the {len(explanation.inputs)} shown"
     )
 
 
@@ -187,7 +187,7 @@ def print_reasons(explanation: Explanation) -> None:
 # Evidence as a person at a terminal reads it: the whole in a sentence, controls side by side, a verdict on each recourse.
 
 
-_SHOWN_evidence = 20
+_VERDICTS_SHOWN = 20
 _COLUMNS = {
     "coverage": "coverage",
     "confirmed_coverage": "confirmed",
@@ -205,15 +205,17 @@ def print_evidence(evidence: Evidence) -> None:
         out.print(note, markup=False, soft_wrap=True)
     table = Table("classifier", *_COLUMNS.values(), "matched pairs", "strong / mixed / weak")
     for control in evidence.controls:
-        table.add_row(*_control_cells(control))
+        agree = f"{control.pairs} agree" if " of " in control.pairs else control.pairs
+        cells = (*(control.share(name) for name in _COLUMNS), agree, control.verdicts)
+        table.add_row(control.name, *("" if cell == "–" else cell for cell in cells))
     out.print(table)
     if evidence.models:
         out.print(_models(evidence))
-    for number, recourse in enumerate(evidence.recourses[:_SHOWN_evidence], start=1):
+    for number, recourse in enumerate(evidence.recourses[:_VERDICTS_SHOWN], start=1):
         out.print(Text(f"{number}. {recourse.summary}"), soft_wrap=True)
         out.print(Text(f"   {recourse.verdict.sentence}"), soft_wrap=True)
-    if len(evidence.recourses) > _SHOWN_evidence:
-        out.print(f"… and {len(evidence.recourses) - _SHOWN_evidence} more, in evidence.json", markup=False)
+    if len(evidence.recourses) > _VERDICTS_SHOWN:
+        out.print(f"… and {len(evidence.recourses) - _VERDICTS_SHOWN} more, in evidence.json", markup=False)
 
 
 def _models(evidence: Evidence) -> Table:
@@ -225,20 +227,6 @@ def _models(evidence: Evidence) -> Table:
         "inputs it rejects too and that are turned",
     )
     for row in (*evidence.models, *(row for row in evidence.architectures if row.models > 1)):
-        name = row.name if row.models == 1 else f"all {row.models} {row.name}"
         turned = f"{row.turned} of {row.rejects}" + (f" ({row.turned / row.rejects:.0%})" if row.rejects else "")
-        table.add_row(name, "yes" if row.chosen_with else "no", f"{row.works} of {row.asked}", turned)
+        table.add_row(row.title, "yes" if row.chosen_with else "no", f"{row.works} of {row.asked}", turned)
     return table
-
-
-def _control_cells(control: ControlEvidence) -> list[str]:
-    figures = control.figures
-    shares = [figures.get(name) for name in _COLUMNS]
-    said, against = figures.get("pairs_as_said"), figures.get("pairs_against")
-    levels = [figures.get(level) for level in ("strong", "mixed", "weak")]
-    return [
-        control.name,
-        *("" if share is None else f"{share:.1%}" for share in shares),
-        "" if said is None or against is None else f"{said} of {said + against} agree" if said + against else "none",
-        "" if None in levels else " / ".join(str(level) for level in levels),
-    ]

@@ -7,18 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from comrecgc.cli.app import (
-    Cluster,
-    Command,
-    DataRoot,
-    Dataset,
-    Jobs,
-    Seed,
-    app,
-    guarded,
-    read_data,
-    reading_data,
-)
+from comrecgc.cli.app import Cluster, Command, DataRoot, Dataset, Jobs, Seed, app, guarded, read_data, reading_data
 from comrecgc.terminal import bars, out
 
 train = typer.Typer(help="Train what an explanation needs: a classifier to explain, an embedder to measure with.")

@@ -27,7 +27,7 @@ from comrecgc.graphs import (
     labels_by_id,
     neighbours_by_id,
 )
-from comrecgc.molecules import are_types, charge_sign, count_hydrogens, element_of, read_atom, to_rdkit
+from comrecgc.molecules import are_types, charge_sign, count_hydrogens, read_atom, to_rdkit
 
 Point = tuple[float, float]
 _FloatArray = npt.NDArray[np.float64]
@@ -155,13 +155,7 @@ def _turn_upright(positions: _FloatArray) -> _FloatArray:
 
 
 def atom_symbols(graph: Graph, label_names: Sequence[str], edge_label_names: Sequence[str] | None) -> dict[int, str]:
-    """What to write for each atom, by id: "C", "NH₂", "O⁻"; hydrogens where they are no nodes and bonds are known.
-
-    Args:
-        graph: The molecule.
-        label_names: Atom behind each label.
-        edge_label_names: Name of each edge label ("single", "double" …), if edges have labels.
-    """
+    """What to write for each atom, by id: "C", "NH₂", "O⁻"; hydrogens where they are no nodes and bonds are known."""
     names = {node: label_names[label] for node, label in labels_by_id(graph).items()}
     hydrogens: dict[int, int] = {}
     if edge_label_names and ("H" not in label_names or are_types(label_names)):
@@ -174,11 +168,14 @@ def atom_symbols(graph: Graph, label_names: Sequence[str], edge_label_names: Seq
 
 def _symbol(name: str, hydrogens: int) -> str:
     atom = read_atom(name)
-    element = element_of(name)
-    if atom is None or element == "C":
-        hydrogens = 0
-    count = "" if not hydrogens else "H" if hydrogens == 1 else f"H{hydrogens}".translate(SUBSCRIPTS)
-    return f"{element}{count}{charge_sign(atom.charge) if atom else ''}"
+    if atom is None:
+        return name
+    return f"{atom.element}{hydrogen_text(0 if atom.element == 'C' else hydrogens)}{charge_sign(atom.charge)}"
+
+
+def hydrogen_text(count: int) -> str:
+    """Hydrogens of an atom: "", "H", "H₂"."""
+    return "" if not count else "H" if count == 1 else f"H{count}".translate(SUBSCRIPTS)
 
 
 def depict(graph: Graph, label_names: Sequence[str]) -> dict[int, Point] | None:
@@ -283,17 +280,13 @@ class Pen:
         return self.draw_change(Change.along(graph, path), title)
 
     def draw_change(self, change: Change, title: str = "") -> Picture:
-        """The graphs before and after a change.
-
-        Args:
-            change: The change.
-            title: What the pictures are called for people who do not see them.
-        """
+        """The graphs before and after a change."""
         shown = _near(change)
         num_hidden = len(set(change.before.ids.tolist()) | change.added) - len(shown)
         before, after = induced_subgraph(change.before, shown), induced_subgraph(change.after, shown)
         start = depict(before, self.schema.label_names) if self.schema.is_molecular else None
-        positions = _scale(layout_change(before, after, start))
+        placed = layout_change(before, after, start)
+        positions = {node: (x * _EDGE, y * _EDGE) for node, (x, y) in placed.items()}
         frame = _frame(positions)
         marks = dict.fromkeys(change.relabelled, "other")
         gone = marks | dict.fromkeys(change.removed, "gone")
@@ -342,22 +335,15 @@ class Pen:
         self, graph: Graph, positions: Mapping[int, Point], radii: Mapping[int, float], marks: Mapping[EdgeIds, str]
     ) -> list[str]:
         """One path for all unmarked edges, one for each kind of marked ones."""
-        kinds = edge_labels_by_id(graph) if self.schema.edge_label_names else {}
+        names = self.schema.edge_label_names
+        kinds = {edge: names[label] for edge, label in edge_labels_by_id(graph).items()} if names else {}
         neighbours = neighbours_by_id(graph)
         lines: dict[str, list[str]] = {}
         for edge in sorted(edges_by_id(graph)):
-            kind = (
-                self.schema.edge_label_names[kinds[edge]]
-                if self.schema.edge_label_names and edge in kinds
-                else "single"
-            )
             mark = marks.get(edge, "")
-            for segment, dashed in bond_lines(edge, kind, positions, radii, neighbours):
+            for segment, dashed in bond_lines(edge, kinds.get(edge, "single"), positions, radii, neighbours):
                 lines.setdefault(f"{mark} dash".strip() if dashed else mark, []).append(segment)
-        return [
-            f'<path class="{style}" d="{"".join(paths)}"/>' if style else f'<path d="{"".join(paths)}"/>'
-            for style, paths in sorted(lines.items())
-        ]
+        return [f'<path{class_attribute(style)} d="{"".join(paths)}"/>' for style, paths in sorted(lines.items())]
 
     def _node(self, name: str, at: Point, radius: float, mark: str | None) -> str:
         x, y = coordinate(at[0]), coordinate(at[1])
@@ -453,18 +439,10 @@ def induced_subgraph(graph: Graph, nodes: frozenset[int]) -> Graph:
     return Graph.assemble(part.labels, part.edges, part.edge_labels, graph.ids[kept], graph.next_id)
 
 
-def _scale(positions: Mapping[int, Point]) -> dict[int, Point]:
-    return {node: (x * _EDGE, y * _EDGE) for node, (x, y) in positions.items()}
-
-
 def _frame(positions: Mapping[int, Point]) -> tuple[float, float, float, float]:
     xs, ys = zip(*positions.values(), strict=True)
-    return (
-        min(xs) - _MARGIN,
-        min(ys) - _MARGIN,
-        max(xs) - min(xs) + 2 * _MARGIN,
-        max(ys) - min(ys) + 2 * _MARGIN,
-    )
+    left, top = min(xs) - _MARGIN, min(ys) - _MARGIN
+    return left, top, max(xs) - min(xs) + 2 * _MARGIN, max(ys) - min(ys) + 2 * _MARGIN
 
 
 def class_attribute(style: str) -> str:

@@ -14,13 +14,13 @@ from html import escape
 
 from comrecgc.drawing.pen import (
     STYLE,
-    SUBSCRIPTS,
     Point,
     atom_text,
     bond_lines,
     class_attribute,
     coordinate,
     depict,
+    hydrogen_text,
     layout_change,
 )
 from comrecgc.graphs import Graph, Pattern, Rule, Schema, components, ordered_edge
@@ -38,13 +38,7 @@ _LONGEST_NAME = 12
 _CHARACTER = 6.2  # width of a letter
 
 
-def draw_rule(
-    rule: Rule,
-    schema: Schema,
-    *,
-    title: str = "",
-    standalone: bool = False,
-) -> str:
+def draw_rule(rule: Rule, schema: Schema, *, title: str = "", standalone: bool = False) -> str:
     """A rule as SVG.
 
     Args:
@@ -166,8 +160,7 @@ class _Side:
             triple = any(kind == "triple" for edge, kind in self.edges.items() if node in edge)
             is_corner = name == "C" and len(beside) + len(stubs.get(node, ())) > 1 and not alone and not triple
             num = hydrogens.get(node, 0) if name != "C" or node in self.marks else 0
-            count = "H" if num == 1 else f"H{num}".translate(SUBSCRIPTS) if num else ""
-            self.texts[node] = "" if is_corner else f"{name}{count}"
+            self.texts[node] = "" if is_corner else f"{name}{hydrogen_text(num)}"
 
     def extent(
         self,
@@ -360,10 +353,7 @@ def _typical_edge(before: _Side, after: _Side, positions: Mapping[int, Point]) -
 def _around(before: _Side, after: _Side) -> dict[int, list[int]]:
     """Neighbours of every node on either side."""
     nodes = {*before.names, *after.names}
-    return {
-        node: sorted({*before.neighbours(node), *after.neighbours(node)})
-        for node in nodes
-    }  # fmt: skip
+    return {node: sorted({*before.neighbours(node), *after.neighbours(node)}) for node in nodes}
 
 
 def _draw_side(

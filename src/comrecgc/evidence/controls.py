@@ -36,15 +36,7 @@ from comrecgc.graphs import (
     distinct_sites,
     one_edit_table,
 )
-from comrecgc.models import (
-    Classifier,
-    GraphClassifier,
-    Panel,
-    PanelTraining,
-    log_odds,
-    obtain_panel,
-    predict,
-)
+from comrecgc.models import Classifier, GraphClassifier, Panel, PanelTraining, log_odds, obtain_panel, predict
 from comrecgc.run import Engine, Progress, RunContext, available_cores
 
 MOST_REJECTS = 200

@@ -7,48 +7,24 @@ Most claims show their graph in `explanation.json`. Those that do not, `also_cov
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import VectorTask
-from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores, with_label_names
+from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.cover import Cover, recourse_vectors
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.explanation import (
-    NUMBERS,
-    RULES,
-    Explanation,
-    Verified,
-    distances,
-    rule_chooser,
-    run_figures,
-    stored_goal,
-    stored_task,
-    stored_wishes,
-)
+from comrecgc.evidence.subject import Subject, data_of_run, run_models, run_plausibility
+from comrecgc.explanation import Explanation, Verified, distances, run_figures, stored_task
 from comrecgc.graphs import BoolArray, GraphBatch
-from comrecgc.models import (
-    Classifier,
-    GraphClassifier,
-    ModelFile,
-    Panel,
-    checksum,
-    load_classifier,
-    load_embedder,
-    load_panel,
-    save_classifier,
-)
-from comrecgc.molecules import ladder_from_facts
+from comrecgc.models import checksum
 from comrecgc.run import load_arrays, refusing_damage, reproducible, save_arrays
-
-# A figure of a run, as it is stated and as it is recomputed.
-
 
 TOLERANCE = 1e-5
 """Of probabilities and distances: what another batch or machine may round differently."""
@@ -101,40 +77,17 @@ def evaluate_run(
         models: Classifier and embedder; None for those the manifest names, whose checksums must fit.
         dataset: The data of the run with its classes, to train the jury again; None leaves out what the jury says.
     """
+    from comrecgc.evidence.rule_evaluation import recheck_rules
+
     folder = Path(folder)
     explanation = Explanation.load(folder)
     dataset = None if dataset is None else data_of_run(folder, explanation, dataset)
     models = run_models(folder, explanation) if models is None else models
     with reproducible():
-        plausibility = run_plausibility(folder, explanation) if "ladder" in explanation.facts.facts else None
         if explanation.recourse == "rules":
-            return _evaluate_rules(folder, explanation, models, plausibility, dataset)
+            return recheck_rules(Subject.of_run(folder, explanation, models), dataset)
+        plausibility = run_plausibility(folder, explanation) if "ladder" in explanation.facts.facts else None
         return recheck(explanation, models, _witnesses(folder, explanation), plausibility)
-
-
-def _evaluate_rules(
-    folder: Path,
-    explanation: Explanation,
-    models: ModelPair,
-    plausibility: Plausibility | None,
-    dataset: GraphDataset | None,
-) -> list[Figure]:
-    from comrecgc.evidence.rule_evaluation import recheck_rules
-
-    if plausibility is None:
-        raise InputError(f"{folder} does not keep the ladder of changes its rules were found with")
-    task, wishes = stored_task(explanation), stored_wishes(explanation)
-    mined = rule_chooser(folder, explanation).mined if RULES in explanation.facts.facts else None
-    return recheck_rules(explanation, models.classifier, plausibility, task, wishes, mined, dataset)
-
-
-def data_of_run(folder: Path, explanation: Explanation, dataset: GraphDataset) -> GraphDataset:
-    """A dataset over the labels of a run; an error where its graphs are not those of the run."""
-    dataset = with_label_names(dataset, explanation.schema.label_names)
-    for index, it in explanation.inputs.items():
-        if index >= len(dataset) or it.graph != dataset.graphs[index]:
-            raise InputError(f"--dataset must be the data that {folder} explains (graph {index} differs)")
-    return dataset
 
 
 def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
@@ -147,100 +100,25 @@ def _witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
     return load_witnesses(folder / WITNESSES)
 
 
-def _vector_task(explanation: Explanation) -> VectorTask:
-    task = stored_task(explanation)
-    assert isinstance(task, VectorTask)
-    return task
-
-
-def run_models(
-    folder: Path,
-    explanation: Explanation,
-    *,
-    classifier: str | Path | None = None,
-    embedder: str | Path | None = None,
-) -> ModelPair:
-    """The models a run was made with."""
-    named = explanation.facts.facts.get("models")
-    paths = {}
-    for what, given in (("classifier", classifier), ("embedder", embedder)):
-        entry = named.get(what) if isinstance(named, dict) else None
-        if given is not None:
-            paths[what] = Path(given)
-        elif isinstance(entry, dict) and isinstance(entry.get("path"), str) and isinstance(entry.get("sha256"), str):
-            paths[what] = ModelFile(entry["path"], entry["sha256"]).find(folder, what)
-        elif what == "classifier" or (explanation.recourse == "vectors" and explanation.inputs):
-            raise InputError(
-                f"{folder} does not name its {what}: give it with --{what} FILE, or in Python open_run(folder, {what}=model)"
-            )
-    names = explanation.schema.label_names
-    model: Classifier = load_classifier(paths["classifier"], label_names=names)
-    if isinstance(numbers := explanation.facts.facts.get(NUMBERS), dict):
-        model = stored_goal(numbers, model)
-    return ModelPair(
-        model,
-        load_embedder(paths["embedder"], label_names=names) if "embedder" in paths else None,
-    )
-
-
-def run_plausibility(folder: Path, explanation: Explanation) -> Plausibility:
-    """The ladder of changes a run was made with, and its panel.
-
-    Args:
-        folder: The run folder.
-        explanation: Its explanation.
-    """
-    facts = explanation.facts.facts
-    files = facts.get("panel", [])
-    try:
-        paths = [ModelFile(str(file["path"]), str(file["sha256"])).find(folder, "panel") for file in files]
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{folder}: the panel must be a list of files with their checksums") from error
-    return Plausibility(
-        ladder=ladder_from_facts(facts.get("ladder"), explanation.schema.label_names),
-        panel=load_panel(paths, label_names=explanation.schema.label_names, unanimous=facts.get("agree") is True)
-        if paths
-        else None,
-    )
-
-
-def save_panel(panel: Panel | None, folder: Path, label_names: Sequence[str]) -> list[ModelFile]:
-    """Write the members of a panel to the run folder."""
-    files = []
-    for place, member in enumerate(panel.members if panel is not None else ()):
-        if not isinstance(member.classifier, GraphClassifier):
-            raise InputError(
-                f"Only classifiers of this package can be kept with a run (got {member.name} in the panel)"
-            )
-        path = folder / f"panel-{place + 1}.safetensors"
-        accuracy = {} if member.accuracy is None else {"accuracy": {"test": member.accuracy}}
-        save_classifier(member.classifier, path, {"name": member.name, "label_names": list(label_names), **accuracy})
-        files.append(ModelFile.of(path, folder))
-    return files
-
-
 def recheck(
     explanation: Explanation,
     models: ModelPair,
     witnesses: Witnesses | None = None,
     plausibility: Plausibility | None = None,
 ) -> list[Figure]:
-    """The figures of an explanation, as stated and as its own graphs and the models say.
+    """The figures of an explanation by vectors, as stated and as its own graphs and the models say.
 
-    Args:
-        explanation: What was found.
-        models: Classifier and embedder.
-        witnesses: Counterfactuals behind `also_covers` and trivial coverage; without them these are taken as stated.
-        plausibility: The ladder of changes and the panel; without them the shares on each rung are not told.
+    Without witnesses, `also_covers` is taken as stated, and trivial coverage is not told; without plausibility, nor are the shares on each rung.
     """
     inputs = models.scores(it.graph for it in explanation.inputs.values()) if explanation.inputs else None
     if inputs is None:
         return [Figure(name, value or 0, value) for name, value in explanation.metrics.items()]
-    shown, figures = _shown_claims(explanation, models, inputs)
-    covers, trivial = _all_claims(explanation, models, inputs, shown, witnesses)
-    centres = _centres(explanation)
-    cover = Cover(centres, np.where(covers, 0, -1))
-    recomputed: dict[str, float | None] = dict(run_figures(cover, _vector_task(explanation).delta, 0.0))
+    task = stored_task(explanation)
+    assert isinstance(task, VectorTask)
+    shown, figures = _shown_claims(explanation, models, inputs, task)
+    covers, trivial = _all_claims(explanation, models, inputs, shown, witnesses, task)
+    cover = Cover(_centres(explanation), np.where(covers, 0, -1))
+    recomputed: dict[str, float | None] = dict(run_figures(cover, task.delta, 0.0))
     recomputed["trivial_coverage"] = trivial
     if plausibility is not None:
         members = [member for recourse in explanation.recourses for member in recourse.covered]
@@ -263,7 +141,9 @@ def _centres(explanation: Explanation) -> npt.NDArray[np.float32]:
     return np.array(vectors, dtype=np.float32).reshape(len(vectors), len(vectors[0]) if vectors else 1)
 
 
-def _shown_claims(explanation: Explanation, models: ModelPair, inputs: Scores) -> tuple[BoolArray, list[Figure]]:
+def _shown_claims(
+    explanation: Explanation, models: ModelPair, inputs: Scores, task: VectorTask
+) -> tuple[BoolArray, list[Figure]]:
     """Which of the counterfactuals shown hold, as `[R, num_inputs]`, and how far off what is said of them is."""
     place = {index: i for i, index in enumerate(explanation.inputs)}
     holds = np.zeros((len(explanation.recourses), len(place)), dtype=np.bool_)
@@ -273,29 +153,17 @@ def _shown_claims(explanation: Explanation, models: ModelPair, inputs: Scores) -
     scores = models.scores(member.counterfactual for _, member in entries)
     owners = np.array([place[member.input] for _, member in entries])
     recourses = np.array([r for r, _ in entries])
-    accepted, lengths, gaps = _measure(inputs, owners, scores, _centres(explanation)[recourses])
-    task = _vector_task(explanation)
-    fine = accepted & (lengths <= task.theta) & (gaps <= task.delta)
+    fine, lengths, gaps = _measure(inputs, owners, scores, _centres(explanation)[recourses], task)
     holds[recourses[fine], owners[fine]] = True
     stated = np.array([(member.probability, member.distance) for _, member in entries])
     same = np.abs(stated - np.stack([scores.probability, lengths], axis=1)).max(axis=1) <= TOLERANCE * 10
+    # So near to a limit another machine's rounding might decide otherwise.
+    margins = np.stack([np.abs(scores.probability - 0.5), np.abs(lengths - task.theta), np.abs(gaps - task.delta)])
     return holds, [
         Figure("counterfactuals accepted, within theta and delta", len(entries), int(fine.sum())),
         Figure("probabilities and distances as stated", len(entries), int(same.sum())),
-        Figure(BORDERLINE, None, int(_borderline(scores.probability, lengths, gaps, task).sum())),
+        Figure(BORDERLINE, None, int((margins.min(axis=0) <= TOLERANCE).sum())),
     ]
-
-
-def _borderline(
-    probability: npt.NDArray[np.float64],
-    lengths: npt.NDArray[np.float64],
-    gaps: npt.NDArray[np.float64],
-    task: VectorTask,
-) -> BoolArray:
-    """Which counterfactuals come so near to a limit that another machine's rounding might decide otherwise."""
-    margins = np.stack([np.abs(probability - 0.5), np.abs(lengths - task.theta), np.abs(gaps - task.delta)])
-    near: BoolArray = margins.min(axis=0) <= TOLERANCE
-    return near
 
 
 def _all_claims(
@@ -304,6 +172,7 @@ def _all_claims(
     inputs: Scores,
     shown: BoolArray,
     witnesses: Witnesses | None,
+    task: VectorTask,
 ) -> tuple[BoolArray, float | None]:
     """Which recourse covers which input, `[R, num_inputs]`, and the trivial coverage."""
     place = {index: i for i, index in enumerate(explanation.inputs)}
@@ -319,9 +188,7 @@ def _all_claims(
     owners = np.array([place[index] for index in claims[:, 1].tolist()], dtype=np.int64)
     centres = np.concatenate([_centres(explanation), np.zeros((1, inputs.embedding.shape[1]), np.float32)])
     scores = models.scores(witnesses.graphs)
-    accepted, lengths, gaps = _measure(inputs, owners, scores[claims[:, 2]], centres[claims[:, 0]])
-    task = _vector_task(explanation)
-    fine = accepted & (lengths <= task.theta) & (gaps <= task.delta)
+    fine, _, _ = _measure(inputs, owners, scores[claims[:, 2]], centres[claims[:, 0]], task)
     witnessed = np.zeros((len(centres), len(place)), dtype=np.bool_)
     witnessed[claims[fine, 0], owners[fine]] = True  # the recourse −1 is the last row
     for r, i in also:
@@ -330,24 +197,19 @@ def _all_claims(
 
 
 def _measure(
-    inputs: Scores, owners: npt.NDArray[np.int64], scores: Scores, centres: npt.NDArray[np.float32]
+    inputs: Scores, owners: npt.NDArray[np.int64], scores: Scores, centres: npt.NDArray[np.float32], task: VectorTask
 ) -> tuple[BoolArray, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Of each counterfactual: whether it is accepted, `d(G, H)`, and how far its vector is from the recourse."""
+    """Of each counterfactual: whether it is accepted and within θ and Δ, `d(G, H)`, and how far its vector is from the recourse."""
     vectors = recourse_vectors(
         inputs.embedding[owners], inputs.sizes[owners], scores.embedding.astype(np.float64), scores.sizes
     )
-    accepted: BoolArray = scores.probability > 0.5
-    return accepted, np.linalg.norm(vectors, axis=1), distances(vectors.astype(np.float32), centres)
+    lengths, gaps = np.linalg.norm(vectors, axis=1), distances(vectors.astype(np.float32), centres)
+    fine: BoolArray = (scores.probability > 0.5) & (lengths <= task.theta) & (gaps <= task.delta)
+    return fine, lengths, gaps
 
 
-@dataclass(frozen=True, eq=False)
-class Witnesses:
-    """Counterfactuals, and the claim that each proves.
-
-    Args:
-        graphs: The counterfactuals.
-        claims: Rows (recourse, index of the input in the dataset, place in `graphs`), `[n, 3]`.
-    """
+class Witnesses(NamedTuple):
+    """Counterfactuals, and the claims that they prove: rows (recourse, index of the input in the dataset, place in `graphs`), `[n, 3]`."""
 
     graphs: GraphBatch
     claims: npt.NDArray[np.int64]
@@ -360,14 +222,8 @@ def witnesses_of(verified: Verified, rejects: Rejects) -> Witnesses:
     trivial = np.flatnonzero(verified.trivial >= 0)
     graphs = verified.pairs.candidates[np.concatenate([rows, verified.trivial[trivial]])]
     used, place = np.unique(graphs, return_inverse=True)
-    claims = np.stack(
-        [
-            np.concatenate([recourses, np.full(len(trivial), TRIVIAL)]),
-            rejects.indices[np.concatenate([inputs, trivial])],
-            place,
-        ],
-        axis=1,
-    )
+    of = np.concatenate([recourses, np.full(len(trivial), TRIVIAL)])
+    claims = np.stack([of, rejects.indices[np.concatenate([inputs, trivial])], place], axis=1)
     return Witnesses(GraphBatch.from_graphs(verified.graphs[i] for i in used), claims.astype(np.int64))
 
 

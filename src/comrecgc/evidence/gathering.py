@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from comrecgc.algorithms.inputs import ModelPair
 from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.data import GraphDataset
-from comrecgc.errors import InputError
 from comrecgc.evidence.controls import (
     ControlClassifier,
     RandomControl,
@@ -23,13 +22,21 @@ from comrecgc.evidence.controls import (
     random_weights,
     shuffled_labels,
 )
-from comrecgc.evidence.evaluation import WITNESSES, data_of_run, load_witnesses, run_plausibility
+from comrecgc.evidence.evaluation import WITNESSES, load_witnesses
 from comrecgc.evidence.measures import plausibility, reviewers_figures, unseen
 from comrecgc.evidence.other_models import Answer, answers, compared, confirmed_share
-from comrecgc.evidence.records import EVIDENCE, LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
-from comrecgc.evidence.subject import Subject
-from comrecgc.evidence.verdict import judge
-from comrecgc.explanation import RULES, Explanation, rule_chooser, stored_task, stored_wishes
+from comrecgc.evidence.subject import Subject, data_of_run
+from comrecgc.evidence.verdict import (
+    EVIDENCE,
+    LEVELS,
+    ControlEvidence,
+    Evidence,
+    Figures,
+    RecourseEvidence,
+    Split,
+    judge,
+)
+from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph
 from comrecgc.models import Panel, PanelTraining, obtain_panel
 from comrecgc.run import Engine, Progress, RunContext, reproducible
@@ -54,37 +61,25 @@ def gather(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
-    """Gather all evidence on an explanation.
+    """Gather all evidence on an explanation; the second panel took no part in the choice.
 
-    Args:
-        subject: The explanation and what it was made from.
-        second_panel: Models that took no part in the choice, or how they are trained.
-        with_controls: Whether classifiers that know nothing are explained too, which takes most of the time.
-        has_classes: Whether the classes of the dataset are true ones; without them there are no other models, pairs and controls.
-        folder: Where trained models are kept; None for the user's cache.
-        engine: Where models are trained; None for two at a time here.
-        progress: Called as work proceeds.
+    Explaining classifiers that know nothing takes most of the time. Without true classes there are no other models, pairs and controls. Trained models are
+    kept in `folder`, or in the user's cache.
     """
     second: Panel | None
     notes: list[str] = []
+    trained: dict[str, Any] = {"folder": folder, "engine": engine, "progress": progress}
     if isinstance(second_panel, Panel):
         second = second_panel
     else:
-        second, sentence = obtain_panel(
-            subject.dataset,
-            training=second_panel,
-            has_classes=has_classes,
-            folder=folder,
-            engine=engine,
-            progress=progress,
-        )
+        second, sentence = obtain_panel(subject.dataset, training=second_panel, has_classes=has_classes, **trained)
         notes.append(f"Second panel: {sentence}")
     recourses, figures, random = _examined(subject, second, has_classes=has_classes, progress=progress)
     controls = [ControlEvidence(name="explained model", figures=_control_figures(figures, recourses))]
     if random is not None:
         controls.append(_random_control(random, recourses))
     if with_controls and has_classes and subject.explanation.inputs:
-        shuffled = shuffled_labels(subject, folder=folder, engine=engine, progress=progress)
+        shuffled = shuffled_labels(subject, **trained)
         for ignorant, panel in ((random_weights(subject), second), ((shuffled,) if shuffled else (), None)):
             if ignorant:
                 if progress is not None:
@@ -114,54 +109,36 @@ def _examined(
     chosen_with = explanation.changes == "confirmed" or subject.wishes.confirmed
     panels = [(panel, used) for panel, used in ((first, chosen_with), (second, False)) if panel is not None]
     classes = subject.dataset.classes if has_classes else None
+
+    def tell(done: int, word: str) -> None:
+        if progress is not None:
+            progress("evidence", done, 3, word)
+
     said: Sequence[tuple[Answer, ...]] = [()] * len(subject.results)
     if panels:
         said = answers(subject.results, panels, classes)
-    _report(progress, "evidence", 1, "other models")
-    pairs, similar = (
-        [MatchedPairs()] * len(explanation.recourses),
-        [tuple[MatchedPairs, ...]()] * len(explanation.recourses),
-    )
-    if has_classes and explanation.recourse == "rules":
-        pairs, similar = _pairs(subject)
-    _report(progress, "evidence", 2, "matched pairs")
+    tell(1, "other models")
+    pairs, similar = _pairs(subject, has_classes=has_classes)
+    tell(2, "matched pairs")
     random = random_rules(subject)
     if random is not None and panels:
         said = compared(said, answers(random.results, panels))
-    _report(progress, "evidence", 3, "random changes")
+    tell(3, "random changes")
     splits = unseen(subject)
     found = []
     for place, recourse in enumerate(explanation.recourses):
-        known: Mapping[str, Any] = recourse.statistics
-        applicable, accepted = int(known.get("applicable") or 0), int(known.get("accepted") or 0)
+        applicable, accepted = (int(recourse.statistics.get(name) or 0) for name in ("applicable", "accepted"))
         success = accepted / applicable if applicable else None
-        like = None if random is None else random.like[place]
-        held = tuple(
-            Split(split=split.split, unseen=split.success[place], seen=split.seen_success[place]) for split in splits
-        )
+        held = tuple(Split(it.split, it.success[place], it.seen_success[place]) for it in splits)
+        known: dict[str, Any] = {"answers": said[place], "pairs": pairs[place], "similar": similar[place]}
+        known |= {"success": success, "unseen": held, "random": None if random is None else random.like[place]}
         verdict = judge(
-            answers=said[place],
-            pairs=pairs[place],
-            similar=similar[place],
+            **known,
+            interval=None if success is None else wilson_interval(accepted, applicable),
             labelled=subject.labelled_reject(place) if has_classes else None,
             share_reject=float((subject.dataset.classes == 0).mean()) if has_classes else 0.0,
-            success=success,
-            interval=None if success is None else wilson_interval(accepted, applicable),
-            unseen=[(split.split, split.unseen, split.seen) for split in held],
-            like=like,
         )
-        found.append(
-            RecourseEvidence(
-                summary=recourse.summary,
-                verdict=verdict,
-                success=success,
-                unseen=held,
-                answers=said[place],
-                pairs=pairs[place],
-                similar=similar[place],
-                random=like,
-            )
-        )
+        found.append(RecourseEvidence(summary=recourse.summary, verdict=verdict, **known))
     members = [member for recourse in explanation.recourses for member in recourse.covered]
     before = [explanation.inputs[member.input].graph for member in members]
     after = [member.counterfactual for member in members]
@@ -181,11 +158,12 @@ def _examined(
     return found, figures, random
 
 
-def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
-    """For each recourse the pairs that differ by it, and by each of its changes alone."""
-    graphs = LabelledGraphs(subject.dataset)
+def _pairs(subject: Subject, *, has_classes: bool) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
+    """For each recourse the pairs that differ by it, and by each of its changes alone; none for vectors and without classes."""
     recourses = subject.explanation.recourses
-    rules = [recourse.rule for recourse in recourses if recourse.rule is not None]
+    if not has_classes or subject.explanation.recourse == "vectors":
+        return [MatchedPairs()] * len(recourses), [()] * len(recourses)
+    graphs, rules = LabelledGraphs(subject.dataset), [it.rule for it in recourses if it.rule is not None]
     parts = [part for rule in rules for part in (rule, *single_changes(rule))]
     known = {part: replace(graphs.pairs(part), listed=()) for part in parts}  # the explanation lists them
     return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]
@@ -239,11 +217,6 @@ def _random_control(random: RandomControl, recourses: Sequence[RecourseEvidence]
     )
 
 
-def _report(progress: Progress | None, stage: str, done: int, word: str) -> None:
-    if progress is not None:
-        progress(stage, done, 3, word)
-
-
 def run_evidence(
     folder: str | Path,
     dataset: GraphDataset,
@@ -268,27 +241,10 @@ def run_evidence(
     folder = Path(folder)
     explanation = Explanation.load(folder)
     dataset = data_of_run(folder, explanation, dataset)
-    if explanation.facts.facts.get("ladder") is None:
-        raise InputError(f"{folder} does not keep the ladder of changes it was found with")
-    mined, task = None, stored_task(explanation)
-    if RULES in explanation.facts.facts:
-        chooser = rule_chooser(folder, explanation)
-        # The table is of the inputs alone; groups and familiar surroundings are those of all the data.
-        mined = replace(chooser.mined, rejects=replace(chooser.mined.rejects, dataset=dataset))
     with reproducible():
-        subject = Subject(
-            explanation=explanation,
-            dataset=dataset,
-            classifier=models.classifier,
-            plausibility=run_plausibility(folder, explanation),
-            task=task,
-            wishes=stored_wishes(explanation),
-            mined=mined,
-            embedder=models.embedder,
-            shown_again=_witnessed(folder, explanation),
-        )
+        subject = Subject.of_run(folder, explanation, models, dataset)
         evidence = gather(
-            subject,
+            replace(subject, shown_again=_witnessed(folder, explanation)),
             with_controls=with_controls,
             folder=cache,
             engine=context.engine,

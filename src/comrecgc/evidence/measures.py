@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.rules.choice import NUM_SPLITS, held_out, held_out_success
 from comrecgc.errors import InputError
-from comrecgc.evidence.records import Figures, RecourseEvidence
+from comrecgc.evidence.other_models import accepts
 from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.verdict import Figures, RecourseEvidence
 from comrecgc.explanation import CoveredInput, Explanation
 from comrecgc.graphs import Familiarity, Graph, GraphBatch, Rung, apply_path, graph_key
 
@@ -156,22 +157,16 @@ def _mean(values: npt.NDArray[np.bool_]) -> float | None:
 def reviewers_figures(
     subject: Subject, figures: Figures, plausible: Figures, recourses: Sequence[RecourseEvidence]
 ) -> Mapping[str, float | int | None]:
-    """The figures by those names, means over the counterfactuals shown unless said otherwise.
-
-    Args:
-        subject: The explanation and what it was made from.
-        figures: Figures of the whole.
-        plausible: How much counterfactuals look like the data.
-        recourses: Evidence on each recourse.
-    """
+    """Figures of the whole, of how much counterfactuals look like the data, and of each recourse by those names; means over the counterfactuals shown."""
     explanation = subject.explanation
     members = [member for recourse in explanation.recourses for member in recourse.covered]
     if not members:
         return {}
     sizes = np.array([explanation.inputs[member.input].graph.size for member in members])
     edits = np.array([member.num_edits for member in members])
-    labels = subject.dataset.classes[[member.input for member in members]] if _indexed(subject) else None
-    accepted = _accepted(subject)
+    is_indexed = all(index < len(subject.dataset) for index in explanation.inputs)
+    labels = subject.dataset.classes[[member.input for member in members]] if is_indexed else None
+    accepted = accepts(subject.classifier, [member.counterfactual for member in members])
     shares = [
         answer.share_turned for it in recourses for answer in it.answers if not answer.chosen_with and answer.share_turned is not None
     ]  # fmt: skip
@@ -195,27 +190,11 @@ def reviewers_figures(
     }
 
 
-def _indexed(subject: Subject) -> bool:
-    return all(index < len(subject.dataset) for index in subject.explanation.inputs)
-
-
-def _accepted(subject: Subject) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    graphs = [member.counterfactual for recourse in subject.explanation.recourses for member in recourse.covered]
-    parts = [graphs[start : start + 4096] for start in range(0, len(graphs), 4096)]
-    masks = [subject.classifier.accept_probability(GraphBatch.from_graphs(part)) > 0.5 for part in parts]
-    return np.concatenate(masks)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Unseen:
-    """Coverage and success of rules on graphs they were not chosen on; means over five splits.
+    """Coverage and success of rules on graphs they were not chosen on, "random" ones or whole scaffolds, and on those they were; means over five splits.
 
-    Args:
-        split: "random" or "scaffold".
-        coverage: Share of unseen inputs that rules chosen on the others turn.
-        seen_coverage: Share of the inputs they were chosen on.
-        success: For each rule of the explanation, the share of unseen inputs it can be carried out on that it turns; None where there are none.
-        seen_success: The same on the inputs seen.
+    `success` has the share of each rule of the explanation, None where it can be carried out nowhere.
     """
 
     split: str

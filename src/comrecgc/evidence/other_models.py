@@ -96,14 +96,14 @@ class ModelSummary:
     rejects: int
     turned: int
 
+    @property
+    def title(self) -> str:
+        """The model, or how many of an architecture: "all 4 gin"."""
+        return self.name if self.models == 1 else f"all {self.models} {self.name}"
+
 
 def summaries(said: Sequence[Sequence[Answer]], *, architectures: bool = False) -> list[ModelSummary]:
-    """What each other model says of all recourses, in the order of the panels.
-
-    Args:
-        said: Answers on each recourse.
-        architectures: Whether models of one architecture are summed up instead.
-    """
+    """What each other model, or with `architectures` all of one architecture, says of all recourses, in the order of the panels."""
     rows: dict[tuple[str, bool], list[Answer]] = {}
     for answer in (answer for row in said for answer in row):
         name = answer.architecture if architectures else answer.member
@@ -133,12 +133,7 @@ def by_architecture(said: Sequence[Answer]) -> dict[str, float]:
 
 
 def compared(said: Sequence[tuple[Answer, ...]], random: Sequence[tuple[Answer, ...]]) -> list[tuple[Answer, ...]]:
-    """Answers with what the same models say of random changes; where those of one recourse are too few, of all.
-
-    Args:
-        said: Answers on each recourse.
-        random: Answers on the random changes drawn for each.
-    """
+    """Answers on each recourse with what the same models say of random changes drawn for it; where those are too few, of all."""
     whole = [
         (sum(row[k].rejects for row in random), sum(row[k].turned for row in random)) for k in range(len(random[0]))
     ]
@@ -154,11 +149,9 @@ def compared(said: Sequence[tuple[Answer, ...]], random: Sequence[tuple[Answer, 
 
 
 def guesses(panel: Panel, classes: npt.NDArray[np.int8]) -> bool:
-    """Whether a panel is right no more often than the commonest class, on graphs that its members were not trained on.
+    """Whether a panel is right no more often than the commonest class, on the tenth of the graphs that each member was tested on.
 
-    Args:
-        panel: The models; where nobody measured them, they are taken to know something.
-        classes: Label of every graph, a tenth of which each member was tested on.
+    Where nobody measured its members, they are taken to know something.
     """
     known = [member.accuracy for member in panel.members if member.accuracy is not None]
     if not known or not len(classes):
@@ -173,12 +166,9 @@ def answers(
     panels: Sequence[tuple[Panel, bool]],
     classes: npt.NDArray[np.int8] | None = None,
 ) -> list[tuple[Answer, ...]]:
-    """What each member of some panels says of the results of each recourse.
+    """What each member of some panels, which took part in the choice or not, says of the results of each recourse.
 
-    Args:
-        results: Pairs (input, result) of each recourse.
-        panels: Panels, and whether each took part in the choice.
-        classes: True label of every graph of the data, to tell panels that only guess; None without labels.
+    True labels of the data tell panels that only guess.
     """
     sizes = [len(pairs) for pairs in results]
     ends = np.cumsum(sizes)
@@ -188,9 +178,9 @@ def answers(
     for panel, chosen_with in panels:
         blind = classes is not None and guesses(panel, classes)
         for member in panel.members:
-            accepts = [_accepts(member.classifier, graphs) for graphs in (before, after)]
+            masks = [accepts(member.classifier, graphs) for graphs in (before, after)]
             for place, (start, end) in enumerate(zip(ends - sizes, ends, strict=True)):
-                old, new = (mask[start:end] for mask in accepts)
+                old, new = (mask[start:end] for mask in masks)
                 found[place].append(
                     Answer(
                         member=member.name,
@@ -208,14 +198,12 @@ def answers(
 
 def confirmed_share(panel: Panel, before: Sequence[Graph], after: Sequence[Graph], num_inputs: int) -> float:
     """Share of all inputs whose counterfactual a panel confirms."""
-    said = [np.array([_accepts(member.classifier, graphs) for member in panel.members]) for graphs in (before, after)]
+    said = [np.array([accepts(member.classifier, graphs) for member in panel.members]) for graphs in (before, after)]
     return float(panel.confirmed(*said).sum()) / max(num_inputs, 1)
 
 
-def _accepts(classifier: Classifier, graphs: Sequence[Graph]) -> BoolArray:
-    masks = [classifier.accept_probability(GraphBatch.from_graphs(part)) > 0.5 for part in _parts(graphs)]
+def accepts(classifier: Classifier, graphs: Sequence[Graph]) -> BoolArray:
+    """Which graphs a classifier accepts, asked about some thousand at a time."""
+    parts = [graphs[start : start + _GRAPHS_AT_ONCE] for start in range(0, len(graphs), _GRAPHS_AT_ONCE)]
+    masks = [classifier.accept_probability(GraphBatch.from_graphs(part)) > 0.5 for part in parts]
     return np.concatenate([np.zeros(0, bool), *masks])
-
-
-def _parts(graphs: Sequence[Graph]) -> list[Sequence[Graph]]:
-    return [graphs[start : start + _GRAPHS_AT_ONCE] for start in range(0, len(graphs), _GRAPHS_AT_ONCE)]

@@ -10,23 +10,22 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import RejectPlace
-from comrecgc.algorithms.plausibility import Plausibility
-from comrecgc.algorithms.rules.algorithm import Rules
-from comrecgc.algorithms.rules.choice import RuleFilter, choose, held_out, wilson_interval
+from comrecgc.algorithms.plausibility import Verdicts
+from comrecgc.algorithms.rules.choice import choose, held_out, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules, permission_of
 from comrecgc.algorithms.rules.population import population_of
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.evaluation import TOLERANCE, Figure
-from comrecgc.explanation import NUMBERS, CoveredInput, Explanation, VerifiedCounterfactual, choose_rules, trust_in
+from comrecgc.evidence.subject import Subject
+from comrecgc.explanation import NUMBERS, CoveredInput, RuleChooser, VerifiedCounterfactual, trust_in
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
-from comrecgc.models import Classifier, Jury, train_jury
+from comrecgc.models import Jury, train_jury
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -42,68 +41,43 @@ _NOT_RECOMPUTED = {
 SAMPLED_RULES = 3
 SAMPLED_INPUTS = 300
 _MOST_PLACES = 2000  # of a rule in one graph that are looked at
-_MOST_WRITTEN = (
-    5_000_000  # nodes and edges of all results of a rule; dense graphs reach it before all inputs are looked at
-)
-_MOST_ALIKE = (
-    10  # nodes of one label in a rule that networkx matches in reasonable time wherever they are densely joined
-)
+# Nodes and edges of all results of a rule; dense graphs reach it before all inputs are looked at.
+_MOST_WRITTEN = 5_000_000
+# Nodes of one label in a rule that networkx matches in reasonable time wherever they are densely joined.
+_MOST_ALIKE = 10
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """A rule carried out by hand.
-
-    Args:
-        graph: The graph afterwards; nodes are those of the input, and `("new", k)`.
-        cost: Nodes and edges inserted, deleted or relabelled.
-    """
+class Outcome(NamedTuple):
+    """A rule carried out by hand: the graph afterwards, whose nodes are those of the input and `("new", k)`, and how many elements change."""
 
     graph: nx.Graph[Any]
     cost: int
 
 
-def recheck_rules(
-    explanation: Explanation,
-    classifier: Classifier,
-    plausibility: Plausibility,
-    task: Task[Rules],
-    wishes: RuleFilter,
-    mined: MinedRules | None,
-    dataset: GraphDataset | None = None,
-) -> list[Figure]:
-    """The figures of a run by rules, as stated and as recomputed.
-
-    Args:
-        explanation: What was found.
-        classifier: The explained model.
-        plausibility: The ladder of changes and the panel.
-        task: What was asked.
-        wishes: What chosen rules had to be like.
-        mined: The table of rules; without it what only the table knows is not told.
-        dataset: The data with its classes; without it what the jury says is not recomputed.
-    """
+def recheck_rules(subject: Subject, dataset: GraphDataset | None = None) -> list[Figure]:
+    """The figures of a run by rules, as stated and as recomputed; without the data and its classes, what the jury says is not."""
+    explanation, mined = subject.explanation, subject.mined
     inputs = explanation.inputs
     if not inputs:
         return [Figure(name, value, value) for name, value in explanation.metrics.items()]
-    rejected = classifier.accept_probability(GraphBatch.from_graphs(it.graph for it in inputs.values())) <= 0.5
+    rejected = subject.classifier.accept_probability(GraphBatch.from_graphs(it.graph for it in inputs.values())) <= 0.5
     figures = [Figure("rejected inputs", len(inputs), int(rejected.sum()))]
     entries = [(recourse.rule, member) for recourse in explanation.recourses for member in recourse.covered]
     recomputed: dict[str, float | None] = {"num_inputs": len(inputs), "num_recourses": len(explanation.recourses)}
     if entries:
-        holds, more = _shown(explanation, entries, classifier, plausibility, task)
-        figures += more
-        recomputed["coverage"] = float(holds.sum()) / len(inputs)
-        verdicts = plausibility.judge(
+        verdicts = subject.plausibility.judge(
             [inputs[member.input].graph for _, member in entries], [member.counterfactual for _, member in entries]
         )
+        holds, more = _shown(subject, entries, verdicts)
+        figures += more
+        recomputed["coverage"] = float(holds.sum()) / len(inputs)
         recomputed |= verdicts.shares() | verdicts.coverage(len(inputs))
         recomputed["mean_cost"] = float(np.mean([member.cost or 0.0 for _, member in entries]))
-    figures += _sampled(explanation, classifier, plausibility, task, mined, wishes)
+    figures += _sampled(subject)
     if mined is not None:
-        recomputed |= _from_table(explanation, task, wishes, mined)
+        recomputed |= _from_table(subject, mined)
         if entries and mined.table.has_jury:
-            recomputed |= _expected(explanation, classifier, plausibility, task, mined, dataset)
+            recomputed |= _expected(subject, mined, dataset)
     figures += [
         Figure(name, float(value), recomputed.get(name), "" if name in recomputed else _NOT_RECOMPUTED.get(name, ""))
         for name, value in explanation.metrics.items()
@@ -113,18 +87,13 @@ def recheck_rules(
 
 
 def _shown(
-    explanation: Explanation,
-    entries: list[tuple[Rule | None, CoveredInput]],
-    classifier: Classifier,
-    plausibility: Plausibility,
-    task: Task[Rules],
+    subject: Subject, entries: list[tuple[Rule | None, CoveredInput]], verdicts: Verdicts
 ) -> tuple[np.ndarray, list[Figure]]:
     """Which of the counterfactuals shown hold, and how many are as the rule, the model and the ladder say."""
+    explanation = subject.explanation
     graphs = {index: as_networkx(it.graph) for index, it in explanation.inputs.items()}
     batch = GraphBatch.from_graphs(member.counterfactual for _, member in entries)
-    probability = np.asarray(classifier.accept_probability(batch), np.float64)
-    before = [explanation.inputs[member.input].graph for _, member in entries]
-    standing = plausibility.judge(before, [member.counterfactual for _, member in entries]).rungs
+    probability = np.asarray(subject.classifier.accept_probability(batch), np.float64)
     possible, same, costs = (np.zeros(len(entries), bool) for _ in range(3))
     for k, (rule, member) in enumerate(entries):
         assert rule is not None
@@ -134,18 +103,13 @@ def _shown(
             continue
         outcome = carried_out(rule, graph, dict(enumerate(member.site)))
         same[k] = is_same(outcome.graph, member.counterfactual)
-        size = before[k].size + member.counterfactual.size
-        costs[k] = (
-            outcome.cost == member.cost == member.num_edits
-            and abs(outcome.cost / size - member.distance) <= TOLERANCE
-            and outcome.cost / size <= task.theta
-        )
+        share = outcome.cost / (explanation.inputs[member.input].graph.size + member.counterfactual.size)
+        is_stated = outcome.cost == member.cost == member.num_edits and abs(share - member.distance) <= TOLERANCE
+        costs[k] = is_stated and share <= subject.task.theta
     stated = np.array([member.probability for _, member in entries])
-    on_rung = standing >= Rung.parse(explanation.changes)
-    accepted = probability > 0.5
-    holds = possible & same & costs & accepted & on_rung
+    on_rung, accepted = verdicts.rungs >= Rung.parse(explanation.changes), probability > 0.5
     count = len(entries)
-    return holds, [
+    return possible & same & costs & accepted & on_rung, [
         Figure("places where the rule can be carried out", count, int(possible.sum())),
         Figure("carrying it out gives the counterfactual", count, int(same.sum())),
         Figure("costs and distances as stated, within theta", count, int(costs.sum())),
@@ -155,73 +119,50 @@ def _shown(
     ]
 
 
-def _sampled(
-    explanation: Explanation,
-    classifier: Classifier,
-    plausibility: Plausibility,
-    task: Task[Rules],
-    mined: MinedRules | None,
-    wishes: RuleFilter,
-) -> list[Figure]:
+def _sampled(subject: Subject) -> list[Figure]:
     """Statistics of some rules, by matching their patterns in all inputs, or in some."""
-    recourses = explanation.recourses
-    rng = np.random.default_rng(0)
-    shuffled = rng.permutation(len(recourses)).tolist()
-    shuffled.sort(
-        key=lambda number: _num_changes(recourses[number].rule) > 1
-    )  # what is exact for single changes comes first
-    rules = sorted([number for number in shuffled if _can_be_matched(recourses[number].rule)][:SAMPLED_RULES])
-    indices = np.array(list(explanation.inputs))
-    drawn = np.sort(rng.permutation(len(indices))[:SAMPLED_INPUTS])
-    figures = [
-        Figure(
-            "intervals of success as stated",
-            len(recourses),
-            sum(_interval_is_right(recourse.statistics) for recourse in recourses),
-        )
-    ]
-    for number in rules:
-        recourse = recourses[number]
-        rule, row, known = recourse.rule, recourse.row, recourse.statistics
-        assert rule is not None
-        can, turned, unsure = set[int](), set[int](), set[int]()
-        written, looked_at = 0, list[int]()
+    recourses, inputs = subject.explanation.recourses, list(subject.explanation.inputs.values())
+    table, rng = None if subject.mined is None else subject.mined.table, np.random.default_rng(0)
+    numbers: list[int] = rng.permutation(len(recourses)).tolist()
+    rules = {number: rule for number in numbers if (rule := recourses[number].rule) is not None}
+    # What is exact for single changes comes first; and networkx must find the places of a rule in reasonable time.
+    matched = [k for k, rule in rules.items() if max(Counter(rule.before.labels).values(), default=0) <= _MOST_ALIKE]
+    matched = sorted(sorted(matched, key=lambda number: rules[number].num_changes > 1)[:SAMPLED_RULES])
+    drawn = np.sort(rng.permutation(len(inputs))[:SAMPLED_INPUTS])
+    right = sum(_interval_is_right(recourse.statistics) for recourse in recourses)
+    figures = [Figure("intervals of success as stated", len(recourses), right)]
+    for number in matched:
+        row, known = recourses[number].row, recourses[number].statistics
+        can, turned, unsure, sample = set[int](), set[int](), set[int](), list[int]()
+        written = 0
         for place in drawn.tolist():
-            graph = explanation.inputs[int(indices[place])].graph
-            found = _tried(rule, graph, classifier, plausibility, task, explanation)
-            (can if found.can else set[int]()).add(place)
-            (turned if found.turned else set[int]()).add(place)
-            if found.num_places > _MOST_PLACES:
+            graph = inputs[place].graph
+            is_possible, turns, num_places = _tried(rules[number], graph, subject)
+            if is_possible:
+                can.add(place)
+            if turns:
+                turned.add(place)
+            if num_places > _MOST_PLACES:
                 unsure.add(place)
-            looked_at.append(place)
-            written += found.num_places * graph.size
+            sample.append(place)
+            written += num_places * graph.size
             if written > _MOST_WRITTEN:
                 break
-        sample = np.array(looked_at)
-        whole = len(sample) == len(indices)
         name = f"rule {number + 1}: graphs of {len(sample)} that it"
-        stated_turned = None if mined is None or row is None else _turned(mined, row, sample)
-        if stated_turned is not None and wishes.confirmed:
-            stated_turned = None  # the table also holds what is accepted and not confirmed
-        if whole and not unsure:
+        if len(sample) == len(inputs) and not unsure:
             figures.append(Figure(f"{name} can be carried out on", known.get("applicable"), len(can)))
-        elif mined is not None and row is not None and not task.algorithm.smarts():
-            bits = mined.table.can_be_carried_out(row)
-            held = {place for place in sample.tolist() if bits[place]} - unsure
+        elif table is not None and row is not None and not subject.task.algorithm.smarts():
+            bits = table.can_be_carried_out(row)
+            held = {place for place in sample if bits[place]} - unsure
             figures.append(Figure(f"{name} can be carried out on", len(held), len(can - unsure)))
-        if stated_turned is not None:
-            stated_turned, turned = stated_turned - unsure, turned - unsure
-            if not known.get(
-                "exact"
-            ):  # mining looks for composite rules where their parts are promising: there may be more
-                turned &= stated_turned
-            figures.append(Figure(f"{name} turns", len(stated_turned), len(turned)))
+        if table is not None and row is not None and not subject.wishes.confirmed:
+            # The table also holds what is accepted and not confirmed.
+            stated = (set(table.inputs_of(row).tolist()) & set(sample)) - unsure
+            turned -= unsure
+            if not known.get("exact"):
+                turned &= stated  # mining looks for composite rules where their parts are promising: there may be more
+            figures.append(Figure(f"{name} turns", len(stated), len(turned)))
     return figures
-
-
-def _turned(mined: MinedRules, row: int, sample: np.ndarray) -> set[int]:
-    table = mined.table
-    return set(table.inputs_of(row).tolist()) & set(sample.tolist())
 
 
 def _interval_is_right(known: Mapping[str, Any]) -> bool:
@@ -237,12 +178,10 @@ def _interval_is_right(known: Mapping[str, Any]) -> bool:
     return stated.shape == wanted.shape and bool(np.allclose(stated, wanted, atol=TOLERANCE))
 
 
-def _from_table(
-    explanation: Explanation, task: Task[Rules], wishes: RuleFilter, mined: MinedRules
-) -> dict[str, float | None]:
+def _from_table(subject: Subject, mined: MinedRules) -> dict[str, float | None]:
     """What follows from the table alone."""
-    table, num = mined.table, task.num_recourses
-    measured = held_out(table, num, wishes, np.random.default_rng([task.random_state, 10]))
+    table, task, wishes = mined.table, subject.task, subject.wishes
+    measured = held_out(table, task.num_recourses, wishes, np.random.default_rng([task.random_state, 10]))
     figures: dict[str, float | None] = {
         "held_out_coverage": None if measured is None else measured.coverage,
         "held_out_success": None if measured is None else measured.success,
@@ -250,57 +189,46 @@ def _from_table(
         "num_rules": len(table),
         "oracle_calls": table.counts.num_scored or None,
     }
-    whole = choose_rules(task, mined, wishes).whole
+    chooser = RuleChooser(task=task, mined=mined, plausibility=subject.plausibility, wishes=wishes)
+    whole = chooser.choice().whole
     figures |= {} if whole is None else whole.figures()
     for most, name in ((1, "one"), (2, "two"), (3, "three")):
-        if f"coverage_up_to_{name}_changes" in explanation.metrics:
-            figures[f"coverage_up_to_{name}_changes"] = choose(table, num, wishes.limited(most)).coverage
+        if f"coverage_up_to_{name}_changes" in subject.explanation.metrics:
+            limited = choose(table, task.num_recourses, wishes.limited(most))
+            figures[f"coverage_up_to_{name}_changes"] = limited.coverage
     return figures
 
 
-def _expected(
-    explanation: Explanation,
-    classifier: Classifier,
-    plausibility: Plausibility,
-    task: Task[Rules],
-    mined: MinedRules,
-    dataset: GraphDataset | None,
-) -> dict[str, float | None]:
+def _expected(subject: Subject, mined: MinedRules, dataset: GraphDataset | None) -> dict[str, float | None]:
     """What is expected to come true: by a jury that is trained again, or where rules were chosen without one by the estimates of the table."""
-    study = mined.rejects.dataset
+    explanation, plausibility, study = subject.explanation, subject.plausibility, mined.rejects.dataset
     if "jury_confirmed" in explanation.metrics:
-        jury, study = _trained_again(explanation, classifier, task, dataset) or (None, study)
+        jury, study = _trained_again(subject, dataset) or (None, study)
         if jury is None:
             return {}
         plausibility = replace(plausibility, jury=jury)
     place, table = {index: RejectPlace(k) for k, index in enumerate(explanation.inputs)}, mined.table
-    shown = [
-        VerifiedCounterfactual(
-            place=place[it.input], recourse=number, graph=it.counterfactual, edits=it.edits, num_edits=it.num_edits,
-            probability=it.probability, distance=it.distance,
-            truth=None if recourse.row is None else table.entries.truth[table.entry(recourse.row, place[it.input])] / 100,
-        )
-        for number, recourse in enumerate(explanation.recourses)
-        for it in recourse.covered
-    ]  # fmt: skip
+    shown = []
+    for number, recourse in enumerate(explanation.recourses):
+        for it in recourse.covered:
+            if recourse.row is not None:
+                truth = float(table.entries.truth[table.entry(recourse.row, place[it.input])] / 100)
+                it = replace(it, truth=truth)  # noqa: PLW2901
+            shown.append(VerifiedCounterfactual(place=place[it.input], recourse=number, member=it))
     records = mined.rules([recourse.row for recourse in explanation.recourses if recourse.row is not None])
     asked = replace(mined, rejects=replace(mined.rejects, dataset=study))
-    trust = trust_in(task, asked, plausibility, records, shown)
+    trust = trust_in(subject.task, asked, plausibility, records, shown)
     return dict(trust.figures([trust.statistics(number, study) for number in range(len(records))]))
 
 
-def _trained_again(
-    explanation: Explanation, classifier: Classifier, task: Task[Rules], dataset: GraphDataset | None
-) -> tuple[Jury, GraphDataset] | None:
+def _trained_again(subject: Subject, dataset: GraphDataset | None) -> tuple[Jury, GraphDataset] | None:
     """The jury of a run and the graphs it is trained on; None without classes, and where it had guests, which no run keeps."""
-    request = explanation.facts.facts.get("request")
-    if (
-        dataset is None
-        or NUMBERS in explanation.facts.facts
-        or (isinstance(request, dict) and isinstance(request.get("jury"), list))
-    ):
+    facts, task = subject.explanation.facts.facts, subject.task
+    request = facts.get("request")
+    has_guests = isinstance(request, dict) and isinstance(request.get("jury"), list)
+    if dataset is None or NUMBERS in facts or has_guests:
         return None
-    population = population_of(dataset, classifier, task.algorithm.sample, task.random_state)
+    population = population_of(dataset, subject.classifier, task.algorithm.sample, task.random_state)
     study = dataset if population is None else population.study
     jury, _ = train_jury(study, seed=task.random_state)
     if jury is None:
@@ -308,56 +236,32 @@ def _trained_again(
     return jury if population is None else jury.spread(population.studied, len(dataset)), study
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Tried:
-    """What became of a rule in a graph.
+def _tried(rule: Rule, graph: Graph, subject: Subject) -> tuple[bool, bool, int]:
+    """Whether a rule can be carried out in a graph, whether some place has an accepted result, and how many places there are.
 
-    Args:
-        can: Whether it can be carried out there.
-        turned: Whether some place has an accepted result.
-        num_places: How many places were found; those beyond `_MOST_PLACES` were not looked at.
+    Places beyond `_MOST_PLACES` are not looked at, and those that break a chemist's wishes are none.
     """
-
-    can: bool
-    turned: bool
-    num_places: int
-
-
-def _can_be_matched(rule: Rule | None) -> bool:
-    """Whether networkx finds the places of a rule in reasonable time."""
-    return rule is not None and max(Counter(rule.before.labels).values(), default=0) <= _MOST_ALIKE
-
-
-def _tried(
-    rule: Rule,
-    graph: Graph,
-    classifier: Classifier,
-    plausibility: Plausibility,
-    task: Task[Rules],
-    explanation: Explanation,
-) -> _Tried:
-    """What became of a rule in a graph. Places that break a chemist's wishes are none."""
-    wishes = task.algorithm.smarts()
-    plain = as_networkx(graph)
+    task, plausibility, names = subject.task, subject.plausibility, subject.explanation.schema.label_names
+    wishes, plain = task.algorithm.smarts(), as_networkx(graph)
     places = list(itertools.islice(all_places(rule, plain), _MOST_PLACES + 1))
     if not places:
-        return _Tried(can=False, turned=False, num_places=0)
+        return False, False, 0
     results: dict[tuple[Any, ...], Graph] = {}
-    size, can = 2 * graph.size, not wishes
+    can = not wishes
     for place in places[:_MOST_PLACES]:
         name = (frozenset(place[i] for i in _removed(rule)), *(place[i] for i, _ in rule.kept))
         if name not in results:
             outcome = carried_out(rule, plain, place)
             after = as_graph(outcome.graph, graph)
-            if wishes and not wishes.allows(graph, after, explanation.schema.label_names):
+            if wishes and not wishes.allows(graph, after, names):
                 continue
             can = True
-            if outcome.cost / (size + after.size - graph.size) <= task.theta:
+            if outcome.cost / (graph.size + after.size) <= task.theta:
                 results[name] = after
     if not results:
-        return _Tried(can=can, turned=False, num_places=len(places))
+        return can, False, len(places)
     made = list(results.values())
-    probability = classifier.accept_probability(GraphBatch.from_graphs(made))
+    probability = subject.classifier.accept_probability(GraphBatch.from_graphs(made))
     likely = [each for each, p in zip(made, probability, strict=True) if p > 0.5]
     permission = permission_of(task.algorithm, plausibility.ladder, chosen=True)
     if likely and permission is not None and not permission.chemistry.has_types:  # others are looked at while mining
@@ -365,8 +269,7 @@ def _tried(
         kept = np.concatenate([np.where(each.ids < graph.num_nodes, each.ids, -1) for each in likely])
         likely = [each for each, is_kept in zip(likely, permission.permits(graph, batch, kept), strict=True) if is_kept]
     rungs = plausibility.judge([graph] * len(likely), likely).rungs if likely else np.zeros(0, np.int8)
-    turned = bool((rungs >= Rung.parse(explanation.changes)).any())
-    return _Tried(can=True, turned=turned, num_places=len(places))
+    return True, bool((rungs >= Rung.parse(subject.explanation.changes)).any()), len(places)
 
 
 def as_networkx(graph: Graph) -> nx.Graph[Any]:
@@ -485,10 +388,6 @@ def as_graph(after: nx.Graph[Any], graph: Graph) -> Graph:
         graph.next_id + len(nodes) - len(kept),
         graph.source,
     )
-
-
-def _num_changes(rule: Rule | None) -> int:
-    return 0 if rule is None else rule.num_changes
 
 
 def _bonds(edges: tuple[tuple[int, int], ...], labels: tuple[int, ...] | None) -> dict[tuple[int, int], int]:

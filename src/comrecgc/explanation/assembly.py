@@ -13,11 +13,17 @@ from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.inputs import RejectPlace, Rejects
 from comrecgc.algorithms.plausibility import Plausibility, Verdicts
 from comrecgc.cover import Reason
-from comrecgc.data import GraphDataset
+from comrecgc.data import DatasetIndex, GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, Uncovered
-from comrecgc.graphs import EditPath, Graph, Rule, Rung, Site, edits_between
+from comrecgc.explanation.explanation import (
+    CommonRecourse,
+    CoveredInput,
+    Explanation,
+    RejectedInput,
+    RunFacts,
+    Uncovered,
+)
+from comrecgc.graphs import Graph, Rule, Rung, Site, edits_between
 from comrecgc.molecules import is_valid_molecule, property_changes
 from comrecgc.run import Clock, peak_memory, versions
 
@@ -29,28 +35,16 @@ class VerifiedCounterfactual:
     Args:
         place: Place among the rejects.
         recourse: Place of the recourse.
-        graph: The counterfactual.
-        edits: Edits from the input.
-        num_edits: What they cost.
-        probability: Its probability of accept.
-        distance: `d(G, H)`.
-        site: Rules: where the rule is carried out.
+        member: The counterfactual and how it is reached; its index in the dataset and its place on the map are filled in by `assemble`.
         vector: Vectors: `r(G, H)`, `[d]`.
         confirmed: Whether most of the panel accept it; None where that is not known.
-        truth: How likely it comes true, according to the jury; None where there is none.
     """
 
     place: RejectPlace
     recourse: int
-    graph: Graph
-    edits: EditPath
-    num_edits: int
-    probability: float
-    distance: float
-    site: Site = ()
+    member: CoveredInput
     vector: npt.NDArray[np.float32] | None = None
     confirmed: bool | None = None
-    truth: float | None = None
 
     @classmethod
     def by_rule(
@@ -59,18 +53,18 @@ class VerifiedCounterfactual:
     ) -> VerifiedCounterfactual:  # fmt: skip
         """What a rule makes of a graph at a site."""
         cost = rule.cost + graph.size + rule.size_change - changed.size  # with edges that go with removed nodes
-        return cls(
-            place=RejectPlace(place),
-            recourse=recourse,
-            graph=changed,
-            edits=edits_between(graph, changed),
-            num_edits=cost,
+        member = CoveredInput(
+            input=DatasetIndex(place),
             probability=probability,
             distance=rule.distance(graph, changed),
+            num_edits=cost,
+            edits=edits_between(graph, changed),
+            counterfactual=changed,
             site=site,
-            confirmed=confirmed,
+            cost=cost,
             truth=truth,
         )
+        return cls(place=RejectPlace(place), recourse=recourse, member=member, confirmed=confirmed)
 
 
 def assemble(
@@ -88,40 +82,28 @@ def assemble(
     notes: Sequence[str] = (),
     shortcuts: Sequence[CommonRecourse] = (),
 ) -> Explanation:
-    """Build the explanation from recourses and the rejects they cover.
+    """Build the explanation from recourses, with words and statistics and without inputs, and one counterfactual of each input that they cover.
 
-    Args:
-        task: What is asked.
-        rejects: The inputs.
-        plausibility: The ladder of changes and the panel; None where there is nothing to judge.
-        recourses: The recourses in order, with their words and statistics, without inputs.
-        shown: Counterfactuals, one of each covered input.
-        turned: Places of all inputs that each recourse covers, whether or not an earlier one does.
-        reasons: For each uncovered input, by its place among the rejects, why nothing covers it.
-        figures: Metrics of the run.
-        parameters: What the explanation says was asked.
-        warnings: What a reader must know, one sentence each.
-        notes: What the run did, one sentence each.
-        shortcuts: Rules that move the explained model alone.
+    `turned` has the places of all inputs that each recourse covers, whether or not an earlier one does, and `reasons` why an input is left out, by its
+    place among the rejects. Without `plausibility` there is nothing to judge.
     """
     dataset = rejects.dataset
     known = (
         np.array([bool(it.confirmed) for it in shown], bool) if any(it.confirmed is not None for it in shown) else None
     )
-    verdicts = Verdicts(np.zeros(0, np.int8), None)
+    verdicts, after = Verdicts(np.zeros(0, np.int8), None), [it.member.counterfactual for it in shown]
     if plausibility is not None:
-        verdicts = plausibility.judge([rejects.graphs[it.place] for it in shown], [it.graph for it in shown], known)
+        verdicts = plausibility.judge([rejects.graphs[it.place] for it in shown], after, known)
     if task.recourse == "rules":
         assert (verdicts.rungs >= Rung.parse(task.changes)).all(), "a counterfactual is off the rung of the run"
-        assert all(it.distance <= task.theta for it in shown), "a counterfactual is farther than theta"
+        assert all(it.member.distance <= task.theta for it in shown), "a counterfactual is farther than theta"
     positions = map_positions([it.vector for it in shown if it.vector is not None]) or [(0.0, 0.0)] * len(shown)
     members: list[list[int]] = [[] for _ in recourses]
     for k, it in enumerate(shown):
         members[it.recourse].append(k)
     complete, covered = [], set[int]()
     for recourse, rows, places in zip(recourses, members, turned, strict=True):
-        graphs = [shown[k].graph for k in rows]
-        before = [rejects.graphs[shown[k].place] for k in rows]
+        graphs, before = [after[k] for k in rows], [rejects.graphs[shown[k].place] for k in rows]
         complete.append(
             replace(
                 recourse,
@@ -130,7 +112,9 @@ def assemble(
                     **verdicts.shares(rows),
                     **({} if recourse.rule is None else _properties(before, graphs, dataset)),
                 },
-                covered=tuple(_covered_input(shown[k], rejects, positions[k]) for k in rows),
+                covered=tuple(
+                    replace(shown[k].member, input=rejects.index(shown[k].place), position=positions[k]) for k in rows
+                ),
                 also_covers=tuple(rejects.indices[sorted(set(places) & covered)].tolist()),
                 share_valid=_share_valid(graphs, dataset),
             )
@@ -177,21 +161,6 @@ def explain_nothing(task: Task[Any], rejects: Rejects, *, warnings: Sequence[str
     return assemble(task, rejects, None, parameters=task.parameters(), warnings=warnings, notes=notes)
 
 
-def _covered_input(it: VerifiedCounterfactual, rejects: Rejects, position: tuple[float, float]) -> CoveredInput:
-    return CoveredInput(
-        input=rejects.index(it.place),
-        probability=it.probability,
-        distance=it.distance,
-        num_edits=it.num_edits,
-        edits=it.edits,
-        counterfactual=it.graph,
-        position=position,
-        site=it.site,
-        cost=it.num_edits if it.vector is None else None,
-        truth=it.truth,
-    )
-
-
 def map_positions(vectors: Sequence[npt.NDArray[np.float32]]) -> list[tuple[float, float]]:
     """Vectors on a plane: their two principal components, signs fixed by the largest entry of each axis."""
     if not vectors:
@@ -231,11 +200,8 @@ def stamped(
     explanation: Explanation, clock: Clock, *, seed: int | None = None, model_accuracy: float | None = None
 ) -> Explanation:
     """The explanation with the facts of its run: seed, versions, seconds and memory."""
+    used = peak_memory()
     facts = RunFacts(
-        seed=seed,
-        versions=versions(),
-        seconds=clock.seconds,
-        peak_memory=peak_memory(),
-        model_accuracy=model_accuracy,
+        seed=seed, versions=versions(), seconds=clock.seconds, peak_memory=used, model_accuracy=model_accuracy
     )
-    return explanation.with_facts(facts)
+    return explanation.using(facts=facts)

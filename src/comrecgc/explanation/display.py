@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from comrecgc.drawing import STYLE, Pen, Point, depict, draw_rule, layout_change
 from comrecgc.errors import InputError
-from comrecgc.explanation.records import CommonRecourse, CoveredInput, Scene
+from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation, interval_in, number_in
 from comrecgc.graphs import Change, Graph, edges_by_id, labels_by_id
 from comrecgc.molecules import element_of
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from comrecgc.explanation.explanation import Explanation
 
 REMOVED, ADDED, RELABELLED = "#D55E00", "#0072B2", "#CC79A7"  # told apart with any colour vision
 _PLAIN = "#444444"
@@ -28,8 +27,9 @@ _LONGEST_WORDS = 48
 def plot_explanation(explanation: Explanation) -> Figure:
     """A figure with the coverage curve and, for rules, the success of each with its interval."""
     figure = _new_figure((9, 4))
-    successes = [_success(recourse) for recourse in explanation.recourses[:_MOST_BARS]]
-    known = [(place, *found) for place, found in enumerate(successes) if found is not None]
+    shown = explanation.recourses[:_MOST_BARS]
+    figures = [(number_in(it.statistics, "success"), interval_in(it.statistics)) for it in shown]
+    known = [(place, share, ends) for place, (share, ends) in enumerate(figures) if share is not None and ends]
     left, *others = figure.subplots(1, 2 if known else 1, squeeze=False)[0]
     shares = [0.0, *explanation.coverage_curve]
     left.plot(range(len(shares)), [100 * share for share in shares], marker="o", color=ADDED)
@@ -43,28 +43,14 @@ def plot_explanation(explanation: Explanation) -> Figure:
         for place, share, (low, high) in known:
             axes.plot([100 * low, 100 * high], [place, place], color=_PLAIN, linewidth=2)
             axes.plot([100 * share], [place], marker="o", color=REMOVED)
-        axes.set_yticks(range(len(successes)))
-        axes.set_yticklabels(
-            [_clipped(recourse.summary) for recourse in explanation.recourses[:_MOST_BARS]],
-            fontsize=8,
-            parse_math=False,
-        )
+        axes.set_yticks(range(len(shown)))
+        words = [it.summary for it in shown]
+        cut = [text if len(text) <= _LONGEST_WORDS else f"{text[: _LONGEST_WORDS - 1]}…" for text in words]
+        axes.set_yticklabels(cut, fontsize=8, parse_math=False)
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
         axes.set_xlabel("success, % (95% interval)")
     return figure
-
-
-def _success(recourse: CommonRecourse) -> tuple[float, tuple[float, float]] | None:
-    known = recourse.statistics
-    success, interval = known.get("success"), known.get("interval")
-    if not isinstance(success, int | float) or not isinstance(interval, list) or len(interval) != 2:
-        return None
-    return float(success), (float(interval[0]), float(interval[1]))
-
-
-def _clipped(words: str) -> str:
-    return words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…"
 
 
 def _new_figure(size: tuple[float, float]) -> Figure:
@@ -84,7 +70,7 @@ def _new_figure(size: tuple[float, float]) -> Figure:
     return ShownFigure(figsize=size, layout="constrained")
 
 
-def plot_change(member: CoveredInput, scene: Scene, title: str = "") -> Figure:
+def plot_change(member: CoveredInput, scene: Explanation, title: str = "") -> Figure:
     """A figure with the input on the left and its counterfactual on the right, changes in colour."""
     before, after = scene.inputs[member.input].graph, member.counterfactual
     change = Change.between(before, after)
@@ -109,7 +95,7 @@ def _draw(
     axes: Axes,
     graph: Graph,
     positions: Mapping[int, Point],
-    scene: Scene,
+    scene: Explanation,
     node_colours: Mapping[int, str],
     edge_colours: Mapping[tuple[int, int], str],
 ) -> None:
@@ -117,17 +103,12 @@ def _draw(
         (x0, y0), (x1, y1) = positions[edge[0]], positions[edge[1]]
         colour = edge_colours.get(edge, _PLAIN)
         axes.plot([x0, x1], [y0, y1], color=colour, linewidth=1.4 if colour == _PLAIN else 3, zorder=1)
+    box = {"boxstyle": "circle,pad=0.15", "facecolor": "white"}
     for node, label in labels_by_id(graph).items():
-        x, y = positions[node]
-        colour = node_colours.get(node, _PLAIN)
+        name, colour = scene.schema.label_names[label], node_colours.get(node, _PLAIN)
         axes.text(
-            x,
-            y,
-            (
-                element_of(scene.schema.label_names[label])
-                if scene.schema.is_molecular
-                else scene.schema.label_names[label]
-            )[:6],
+            *positions[node],
+            (element_of(name) if scene.schema.is_molecular else name)[:6],
             color=colour,
             fontsize=9,
             fontweight="normal" if colour == _PLAIN else "bold",
@@ -135,11 +116,7 @@ def _draw(
             va="center",
             zorder=2,
             parse_math=False,
-            bbox={
-                "boxstyle": "circle,pad=0.15",
-                "facecolor": "white",
-                "edgecolor": "none" if colour == _PLAIN else colour,
-            },
+            bbox=box | {"edgecolor": "none" if colour == _PLAIN else colour},
         )
     axes.set_aspect("equal")
     axes.margins(0.1)
@@ -162,7 +139,7 @@ def explanation_html(explanation: Explanation) -> str:
     for place, recourse in enumerate(explanation.recourses[:_SHOWN]):
         known = recourse.statistics
         held_out = known.get("held_out")
-        unseen = _number(held_out, "success") if isinstance(held_out, Mapping) else None
+        unseen = number_in(held_out, "success") if isinstance(held_out, Mapping) else None
         figures = (
             [works_words(known), "–" if unseen is None else f"{unseen:.0%}"]
             if are_rules
@@ -198,13 +175,11 @@ def recourse_html(recourse: CommonRecourse) -> str:
 
 def works_words(known: Mapping[str, Any]) -> str:
     """How often a rule works, with the interval of its success."""
-    accepted, applicable, success = (_number(known, name) for name in ("accepted", "applicable", "success"))
+    accepted, applicable, success = (number_in(known, name) for name in ("accepted", "applicable", "success"))
     if accepted is None or applicable is None or success is None:
         return "–"
-    interval = known.get("interval")
-    between = ""
-    if isinstance(interval, list) and len(interval) == 2 and all(isinstance(end, int | float) for end in interval):
-        between = f" ({100 * interval[0]:.0f}–{interval[1]:.0%})"
+    ends = interval_in(known)
+    between = "" if ends is None else f" ({100 * ends[0]:.0f}–{ends[1]:.0%})"
     return f"{accepted:.0f} of {applicable:.0f}, {success:.0%}{between}"
 
 
@@ -214,9 +189,7 @@ def picture_of(recourse: CommonRecourse) -> str:
     if scene is None:
         return ""
     if recourse.rule is not None:
-        return draw_rule(
-            recourse.rule, scene.schema, title=recourse.summary,
-        )  # fmt: skip
+        return draw_rule(recourse.rule, scene.schema, title=recourse.summary)
     example = smallest(recourse)
     return "" if example is None else example_html(example, scene)
 
@@ -230,7 +203,7 @@ def smallest(recourse: CommonRecourse) -> CoveredInput | None:
     return member if scene.inputs[member.input].graph.num_nodes <= _DRAWN_NODES else None
 
 
-def example_html(member: CoveredInput, scene: Scene) -> str:
+def example_html(member: CoveredInput, scene: Explanation) -> str:
     """An input before and after."""
     pen = Pen(scene.schema)
     graph = scene.inputs[member.input].graph
@@ -238,9 +211,3 @@ def example_html(member: CoveredInput, scene: Scene) -> str:
     change = Change.between(graph, member.counterfactual) if member.site else Change.along(graph, member.edits)
     drawn = pen.draw_change(change, title)
     return f"<div>{drawn.before} → {drawn.after}</div><p>{title}: {escape(scene.schema.class_names[1])} {member.probability:.0%}</p>"
-
-
-def _number(values: Mapping[str, Any], name: str) -> float | None:
-    """A figure, if it is there and is one: files may hold anything."""
-    value = values.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

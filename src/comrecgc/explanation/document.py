@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -20,9 +20,15 @@ from msgspec import Meta, Struct, field
 
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
-from comrecgc.explanation.effects import NUMBERS
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, CoveredInput, RejectedInput, RunFacts, Uncovered
+from comrecgc.explanation.explanation import (
+    CommonRecourse,
+    CoveredInput,
+    Explanation,
+    RejectedInput,
+    RunFacts,
+    Uncovered,
+)
+from comrecgc.explanation.trust import NUMBERS
 from comrecgc.graphs import Edit, EditKind, Graph, Pattern, Rule, Schema
 
 FORMAT = 2
@@ -145,81 +151,51 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
     inputs: dict[int, RejectedInput] = {}
     for place, record in enumerate(document.inputs):
         with _within(f"inputs[{place}]"):
-            inputs[record.input] = RejectedInput(_graph(record), record.reject_probability, record.name, record.stereo)
+            # A relative goal needs graphs that know which input they come from.
+            graph = _graph(record).of_source(record.input) if NUMBERS in facts.facts else _graph(record)
+            inputs[record.input] = RejectedInput(graph, record.reject_probability, record.name, record.stereo)
     if len(inputs) < len(document.inputs):
         raise InputError("inputs must name every input once")
     labels = LabelWords(document.label_names)
+    recourses, shortcuts = (
+        tuple(_recourse(f"{name}[{place}]", record, inputs, labels) for place, record in enumerate(records))
+        for name, records in (("recourses", document.recourses), ("shortcuts", document.shortcuts))
+    )
+    bonds = None if document.edge_label_names is None else tuple(document.edge_label_names)
+    names = tuple(document.label_names)
+    plain = ("parameters", "metrics", "uncovered", "warnings", "notes", "recourse", "changes")
     explanation = Explanation(
-        schema=Schema(
-            tuple(document.label_names),
-            None if document.edge_label_names is None else tuple(document.edge_label_names),
-            document.is_molecular,
-            document.class_names,
-            document.dataset,
-        ),
-        parameters=document.parameters,
-        metrics=document.metrics,
+        schema=Schema(names, bonds, document.is_molecular, document.class_names, document.dataset),
         inputs=inputs,
-        recourses=tuple(
-            _recourse(f"recourses[{place}]", record, inputs, labels) for place, record in enumerate(document.recourses)
-        ),
-        uncovered=tuple(document.uncovered),
-        warnings=tuple(document.warnings),
-        notes=tuple(document.notes),
-        shortcuts=tuple(
-            _recourse(f"shortcuts[{place}]", record, inputs, labels) for place, record in enumerate(document.shortcuts)
-        ),
-        recourse=document.recourse,
-        changes=document.changes,
+        recourses=recourses,
+        shortcuts=shortcuts,
         facts=facts,
+        **{name: getattr(document, name) for name in plain},
     )
-    curve = document.coverage_curve
-    if len(curve) != len(explanation.recourses) or not np.allclose(
-        curve, explanation.coverage_curve, rtol=0, atol=1e-9
-    ):
+    curve, stated = explanation.coverage_curve, document.coverage_curve
+    if len(curve) != len(stated) or not np.allclose(stated, curve, rtol=0, atol=1e-9):
         raise InputError("coverage_curve must follow from the gains of the recourses")
-    decoded = explanation
-    return decoded if NUMBERS not in facts.facts else _with_sources(decoded)
-
-
-def _with_sources(explanation: Explanation) -> Explanation:
-    """The same with graphs that know which input they come from, as a relative goal needs."""
-    inputs = {index: replace(it, graph=it.graph.of_source(index)) for index, it in explanation.inputs.items()}
-    recourses = tuple(
-        replace(
-            recourse,
-            covered=tuple(
-                replace(it, counterfactual=it.counterfactual.of_source(int(it.input))) for it in recourse.covered
-            ),
-        )
-        for recourse in explanation.recourses
-    )
-    return replace(explanation, inputs=inputs, recourses=recourses)
+    return explanation
 
 
 def _recourse(where: str, record: _Recourse, inputs: Mapping[int, RejectedInput], labels: LabelWords) -> CommonRecourse:
     members = tuple(
         _member(f"{where}.covered[{place}]", member, inputs, labels) for place, member in enumerate(record.covered)
     )
+    of_rule: dict[str, Any] = {} if record.rule is None else {"row": record.rule.row, "smirks": record.rule.smirks}
+    plain = ("summary", "description", "statistics", "also_covers", "share_valid")
     with _within(where):
         recourse = CommonRecourse(
-            summary=record.summary,
             vector=None if record.vector is None else tuple(record.vector),
             rule=None if record.rule is None else _rule(record.rule),
-            row=None if record.rule is None else record.rule.row,
-            smirks=None if record.rule is None else record.rule.smirks,
-            statistics=record.statistics,
-            description=record.description,
             covered=members,
-            also_covers=tuple(record.also_covers),
-            share_valid=record.share_valid,
+            **of_rule,
+            **{name: getattr(record, name) for name in plain},
         )
     if record.gain != recourse.gain:
         raise InputError(f"{where}.gain must be the number of inputs in covered, {recourse.gain} (got {record.gain})")
-    length = recourse.norm
-    if length is not None and not math.isclose(
-        math.nan if record.norm is None else record.norm, length, rel_tol=1e-5, abs_tol=1e-12
-    ):
+    length, stated = recourse.norm, math.nan if record.norm is None else record.norm
+    if length is not None and not math.isclose(stated, length, rel_tol=1e-5, abs_tol=1e-12):
         raise InputError(f"{where}.norm must be the length of the vector, {length:g} (got {record.norm})")
     return recourse
 
@@ -241,18 +217,16 @@ def _member(where: str, record: _Member, inputs: Mapping[int, RejectedInput], la
         with _within(f"{where}.edits[{place}]"):
             edits.append(labels.edit(words))
     next_id = inputs[index].graph.num_nodes + sum(edit.kind == EditKind.ADD_NODE for edit in edits)
+    source, plain = (
+        inputs[index].graph.source,
+        ("probability", "distance", "num_edits", "position", "site", "cost", "truth"),
+    )
     with _within(where):
         return CoveredInput(
             input=index,
-            probability=record.probability,
-            distance=record.distance,
-            num_edits=record.num_edits,
             edits=tuple(edits),
-            counterfactual=_counterfactual(record.counterfactual, next_id),
-            position=record.position,
-            site=record.site,
-            cost=record.cost,
-            truth=record.truth,
+            counterfactual=_counterfactual(record.counterfactual, next_id, source),
+            **{name: getattr(record, name) for name in plain},
         )
 
 
@@ -261,11 +235,11 @@ def _graph(record: _Graph) -> Graph:
     return Graph(record.labels, np.array(record.edges, dtype=np.int32).reshape(-1, 2), edge_labels)
 
 
-def _counterfactual(record: _Counterfactual, next_id: int) -> Graph:
+def _counterfactual(record: _Counterfactual, next_id: int, source: int) -> Graph:
     graph, ids = _graph(record), np.array(record.ids, dtype=np.int32)
     if len(ids) != graph.num_nodes or (np.diff(ids) <= 0).any() or ids[0] < 0 or ids[-1] >= next_id:
         raise InputError(f"counterfactual.ids must be one increasing id per node, below {next_id}")
-    return Graph.assemble(graph.labels, graph.edges, graph.edge_labels, ids, next_id)
+    return Graph.assemble(graph.labels, graph.edges, graph.edge_labels, ids, next_id, source)
 
 
 @contextmanager
@@ -281,9 +255,6 @@ class LabelWords:
     """Edits as lists of words and numbers: `["relabel", 3, "C"]`, `["add_node", 3, "O"]`, `["remove_node", 7]`.
 
     Labels go by their names. A label whose name another label has too is followed by its number.
-
-    Args:
-        names: Name of each node label.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -383,10 +354,7 @@ def _encode_rule(rule: Rule) -> dict[str, Any]:
 
 def _encode_member(member: CoveredInput, labels: LabelWords) -> dict[str, object]:
     return {
-        "input": member.input,
-        "probability": member.probability,
-        "distance": member.distance,
-        "num_edits": member.num_edits,
+        **{name: getattr(member, name) for name in ("input", "probability", "distance", "num_edits")},
         **({} if member.cost is None else {"cost": member.cost, "site": member.site}),
         **({} if member.truth is None else {"truth": member.truth}),
         "position": member.position,

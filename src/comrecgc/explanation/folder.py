@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +15,15 @@ from msgspec import Struct
 
 from comrecgc.errors import InputError
 from comrecgc.explanation.document import FORMAT, Integer, check_format, decode_explanation, encode_explanation, parse
-from comrecgc.explanation.effects import NUMBERS, expected_after, number_after
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse, RunFacts
+from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation, RunFacts, interval_in
+from comrecgc.explanation.trust import NUMBERS, expected_after, number_after
 from comrecgc.graphs import Change, Graph, edge_labels_by_id, ordered_edge, to_data
 from comrecgc.models import AdaptedClassifier
-from comrecgc.molecules import PROPERTIES, facts_of, restore_stereo, sanitise, to_smiles
+from comrecgc.molecules import PROPERTIES, facts_of, load_rdkit, restore_stereo, sanitise, to_smiles
 from comrecgc.run import reason_of, write_json, write_text
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-    from comrecgc.explanation.explanation import Explanation
-    from comrecgc.explanation.records import CommonRecourse, CoveredInput
 
 
 MOLECULES = "molecules.csv"
@@ -49,15 +45,13 @@ def molecule_rows(explanation: Explanation) -> list[list[Any]] | None:
 
 def write_sdf(explanation: Explanation, path: str | Path) -> None:
     """Every counterfactual as a record of an SDF file, with what it was made from and how as properties."""
-    try:
-        from rdkit import Chem
-        from rdkit.Chem import rdDepictor
-    except ImportError as error:
-        raise InputError("Molecules need rdkit: pip install 'comrecgc[chem]'") from error
+    chem = load_rdkit()
+    from rdkit.Chem import rdDepictor
+
     if not explanation.schema.is_molecular or not explanation.schema.edge_label_names:
         raise InputError("Only molecules with known bonds can be written as SDF (got other graphs)")
     names = explanation.schema.label_names
-    with Chem.SDWriter(str(path)) as writer:
+    with chem.SDWriter(str(path)) as writer:
         for record in _records(explanation):
             graph = record["graph"]
             molecule = None if graph is None else sanitise(graph, names)
@@ -91,13 +85,10 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
             }
         if index in covering:
             place, recourse, member = covering[index]
+            record |= {"recourse": place + 1, "summary": recourse.summary, "smirks": recourse.smirks}
+            record |= {"probability": round(member.probability, 4), "edits": member.num_edits}
             record |= {
-                "recourse": place + 1,
-                "summary": recourse.summary,
                 "counterfactual": to_smiles(member.counterfactual, names, it.stereo),
-                "probability": round(member.probability, 4),
-                "edits": member.num_edits,
-                "smirks": recourse.smirks,
                 "graph": member.counterfactual,
             }
             record |= _facts(it.graph, names, "before") | _facts(member.counterfactual, names, "after")
@@ -156,24 +147,19 @@ def pyg_explanation(explanation: Explanation, index: int) -> Any:
     data, origin = _data(explanation, graph), explanation.origin
     if origin is not None and origin.attributes is not None and graph.source >= 0:
         data = origin.attributes.original(graph.source)
-    known, rejected = dict(data.to_dict()), explanation.inputs[index].reject_probability
+    rejected, arguments = explanation.inputs[index].reject_probability, dict[str, Any]()
     prediction, target = torch.tensor([[rejected, 1 - rejected]]), 0
     if origin is not None and isinstance(origin.classifier, AdaptedClassifier):
         prediction, target = origin.classifier.prediction(graph)
-        known |= (arguments := origin.classifier.further_arguments(data))
-    else:
-        arguments = {}
-    masked = PygExplanation(
-        **known
-        | {
-            "node_mask": torch.tensor([[float(node in touched)] for node in range(int(data.num_nodes or 0))]),
-            "edge_mask": torch.tensor([float(ordered_edge(i, j) in edges) for i, j in data.edge_index.T.tolist()]),
-            "counterfactual": pyg_counterfactual(explanation, index),
-            "recourse": place,
-            "prediction": prediction,
-            "target": torch.tensor([target]),
-        }
-    )
+        arguments = origin.classifier.further_arguments(data)
+    known = {**data.to_dict(), **arguments, "prediction": prediction, "target": torch.tensor([target])}
+    known |= {
+        "node_mask": torch.tensor([[float(node in touched)] for node in range(int(data.num_nodes or 0))]),
+        "edge_mask": torch.tensor([float(ordered_edge(i, j) in edges) for i, j in data.edge_index.T.tolist()]),
+        "counterfactual": pyg_counterfactual(explanation, index),
+        "recourse": place,
+    }
+    masked = PygExplanation(**known)
     masked._model_args = list(arguments)  # PyG's metrics read it
     masked.validate()
     return masked
@@ -296,14 +282,10 @@ def recourse_rows(explanation: Explanation) -> list[list[Cell]]:
 
 def _rule_cells(recourse: CommonRecourse) -> list[Cell]:
     known = dict(recourse.statistics)
-    held_out, interval = known.get("held_out"), known.get("interval")
-    low, high = interval if isinstance(interval, list) and len(interval) == 2 else (None, None)
-    known |= {"success_low": low, "success_high": high}
-    known["held_out_success"] = held_out.get("success") if isinstance(held_out, dict) else None
-    known["smirks"] = recourse.smirks
-    places = known.get("places")
-    found = places if isinstance(places, dict) else {}
-    known |= {"places": found.get("places"), "places_accepted": found.get("accepted"), "too_far": found.get("too_far")}
+    known["success_low"], known["success_high"] = interval_in(known) or (None, None)
+    held_out, places = (it if isinstance(it := known.get(name), dict) else {} for name in ("held_out", "places"))
+    known |= {"held_out_success": held_out.get("success"), "smirks": recourse.smirks, "places": places.get("places")}
+    known |= {"places_accepted": places.get("accepted"), "too_far": places.get("too_far")}
     cells = [known.get(name) for name in _RULE_COLUMNS]
     return [cell if isinstance(cell, str | int | float) else None for cell in cells]  # files may hold anything
 
@@ -314,16 +296,11 @@ def _molecule_cells(explanation: Explanation, recourse: CommonRecourse) -> list[
     known = known if isinstance(known, dict) else {}
     example: list[Cell] = [None, None, None]
     if recourse.covered:
-        member = recourse.covered[0]
-        before = explanation.inputs[member.input]
-        graphs = (before.graph, member.counterfactual)
-        try:
-            example = [
-                before.name,
-                *(to_smiles(graph, explanation.schema.label_names, before.stereo) for graph in graphs),
-            ]
-        except InputError:  # no rdkit here
-            example = [before.name, None, None]
+        before, names = explanation.inputs[recourse.covered[0].input], explanation.schema.label_names
+        graphs = (before.graph, recourse.covered[0].counterfactual)
+        example = [before.name, None, None]
+        with suppress(InputError):  # no rdkit here
+            example[1:] = [to_smiles(graph, names, before.stereo) for graph in graphs]
     cells = [known.get(name) for name in _MOLECULE_COLUMNS[len(example) :]]
     return [*example, *(cell if isinstance(cell, str | int | float) else None for cell in cells)]
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import DISPLAY_MARGIN, Task, accepted
-from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.matched_pairs import LabelledGraphs
 from comrecgc.algorithms.plausibility import Plausibility
-from comrecgc.algorithms.rules.algorithm import Rules
+from comrecgc.algorithms.rules.algorithm import RULES, Rules
 from comrecgc.algorithms.rules.choice import (
     LEAST_TRUTH,
     SKELETON_KINDS,
@@ -25,52 +27,34 @@ from comrecgc.algorithms.rules.choice import (
     held_out_success,
     wilson_interval,
 )
+from comrecgc.algorithms.rules.files import save_table
 from comrecgc.algorithms.rules.mined import MinedRules, count_places, count_rules_exactly, most_nodes_of, oracle_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
-from comrecgc.algorithms.rules.population import FullChoice, sample_note
+from comrecgc.algorithms.rules.population import CENSUS, FullChoice, sample_note, save_census
 from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
+from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
-from comrecgc.explanation.effects import effect_of
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse
-from comrecgc.explanation.trust import Trust, shortcuts, trust_in, trust_warnings, weigh_pairs
-from comrecgc.graphs import (
-    ChangedGraphs,
-    Graph,
-    GraphBatch,
-    Ladder,
-    NeighbourIndex,
-    Rule,
-    Rung,
-    Site,
-    carry_out,
-    distinct_sites,
-)
-from comrecgc.models import Classifier, NumberJury
-from comrecgc.molecules import SmartsWishes, smirks_of
+from comrecgc.explanation.explanation import CommonRecourse, Explanation
+from comrecgc.explanation.trust import effect_of, shortcuts, trust_in, trust_warnings, weigh_pairs
+from comrecgc.graphs import Graph, GraphBatch, Rule, Site, carry_out
+from comrecgc.models import Classifier
+from comrecgc.molecules import SmartsWishes, ladder_facts, smirks_of
 from comrecgc.run import RunContext
-from comrecgc.wording import RuleAt, Words, describe_rules
+from comrecgc.wording import RuleAt, describe_group, describe_rules
 
 LEAST_LIKELY = 0.5
 """Results that are less likely to reach a goal in numbers do not count: what is expected of others exceeds it."""
 
 _MOST_WEIGHED = 100  # rules whose measured pairs are looked for before any is chosen for a number
 _MOST_ROUNDS = 16  # of choosing and counting
-_MOST_TRIED = 12  # inputs looked at for each rule
-_MOST_PLACES = 6
+_LIMITS = ("min_success", "min_support", "max_cost", "max_changes")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ChosenRules:
-    """The rules that wishes lead to.
-
-    Args:
-        choice: The rules on the inputs that were mined.
-        whole: The choice for all inputs, where those that were mined are a sample; None where they are all.
-    """
+class ChosenRules(NamedTuple):
+    """The rules that wishes lead to, on the inputs that were mined, and for all inputs where those are a sample of them."""
 
     choice: RuleChoice
     whole: FullChoice | None
@@ -82,168 +66,189 @@ class ChosenRules:
         return rows
 
 
-def choose_rules(task: Task[Rules], mined: MinedRules, wishes: RuleFilter, *, bounded: bool = False) -> ChosenRules:
-    """Choose rules from a table; for all inputs where there is a census of them.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleChooser:
+    """Chooses rules from the table of a run and explains them; `Explanation.choose` chooses again with it.
 
     Args:
-        task: How many, and on which rung.
+        task: What was asked.
         mined: The table and what it was mined from.
-        wishes: What chosen rules must be like.
-        bounded: Whether to look for the best choice, or a bound on it.
-    """
-    choice = choose(mined.table, task.num_recourses, wishes, bounded=bounded)
-    if mined.census is None:
-        return ChosenRules(choice=choice, whole=None)
-    whole = FullChoice.chosen(mined.census, mined.table, task, wishes, on_sample=choice)
-    if whole is None:
-        return ChosenRules(choice=choice, whole=None)
-    return ChosenRules(choice=choice.of(whole.choice.rules, mined.table, wishes), whole=whole)
-
-
-def count_chosen(
-    task: Task[Rules],
-    mined: MinedRules,
-    plausibility: Plausibility,
-    classifier: Classifier,
-    context: RunContext,
-) -> MinedRules:
-    """The same table in which the rules that are chosen are counted at all of their sites, and real pairs are weighed in what is expected of them.
-
-    That may change the choice; so rules are chosen and counted until nothing new is chosen.
-
-    Args:
-        task: What is asked.
-        mined: The table and what it was mined from.
-        plausibility: The ladder and the panel.
-        classifier: The model.
-        context: Time and progress.
-    """
-    deadline = context.clock.search_deadline(len(mined.rejects))
-    oracle = oracle_of(task, mined.rejects, classifier, plausibility, chosen=True)
-    wishes = wishes_of(task, mined)
-    most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
-    graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()
-    if mined.table.has_jury and mined.rejects.dataset.goal is not None:
-        worth = np.bincount(mined.table.entries.rule, wishes.worth(mined.table), minlength=len(mined.table))
-        likely = np.lexsort((np.arange(len(worth)), -worth))[:_MOST_WEIGHED]
-        mined = weigh_pairs(mined, likely.tolist(), graphs, plausibility.jury)
-    for _ in range(_MOST_ROUNDS):
-        rows = sorted(set(choose_rules(task, mined, wishes).rows) - counted)
-        if not rows:
-            break
-        counted |= set(rows)
-        mined = count_rules_exactly(
-            mined, rows, oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
-        )
-        if mined.table.has_jury:
-            mined = weigh_pairs(
-                mined, [row for row in rows if mined.table.num_accepted[row]], graphs, plausibility.jury
-            )
-    mined = mined.without_empty()
-    if deadline is not None and time.monotonic() > deadline:
-        return mined
-    return count_places(mined, choose_rules(task, mined, wishes).rows, oracle)
-
-
-def wishes_of(task: Task[Rules], mined: MinedRules) -> RuleFilter:
-    """What the task wishes rules to be like; rules of molecules that are to come true exchange atoms and groups, and leave single bonds of the skeleton alone."""
-    wishes = task.algorithm.wishes()
-    if mined.rejects.dataset.goal is not None and wishes.min_truth:
-        wishes = replace(wishes, min_truth=LEAST_LIKELY)
-    is_chemistry = mined.rejects.dataset.is_molecular and mined.table.has_jury
-    return replace(wishes, forbidden_kinds=SKELETON_KINDS) if wishes.min_truth and is_chemistry else wishes
-
-
-def explain_rules(
-    task: Task[Rules],
-    mined: MinedRules,
-    plausibility: Plausibility,
-    wishes: RuleFilter | None = None,
-    *,
-    classifier: Classifier | None = None,
-    warnings: Sequence[str] = (),
-    notes: Sequence[str] = (),
-) -> Explanation:
-    """Choose rules from the table, and put them into an explanation.
-
-    Args:
-        task: What is asked.
-        mined: The table and what it was mined from.
-        plausibility: The ladder and the panel.
-        wishes: What chosen rules must be like; by default what the task say.
-        classifier: If given, every claim is confirmed by a plain forward pass first.
+        plausibility: The ladder, and the panel's votes on what the table holds are in it.
+        wishes: What chosen rules have to be like.
         warnings: What a reader must know, one sentence each.
         notes: What the run did, one sentence each.
     """
-    table, rejects = mined.table, mined.rejects
-    wishes = wishes_of(task, mined) if wishes is None else wishes
-    chosen = choose_rules(task, mined, wishes, bounded=True)
-    records = mined.rules(chosen.rows)
-    shown = _first_counterfactuals(mined, records, wishes)
-    if classifier is not None:
-        shown = _confirmed(shown, classifier)
-    statistics = _statistics(mined, records, task)
-    if chosen.whole is not None:
-        statistics = [
-            one | {"population": all_} for one, all_ in zip(statistics, chosen.whole.statistics(), strict=True)
+
+    task: Task[Rules]
+    mined: MinedRules
+    plausibility: Plausibility
+    wishes: RuleFilter
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, task: Task[Rules], mined: MinedRules, plausibility: Plausibility, **texts: tuple[str, ...]
+    ) -> RuleChooser:
+        """A chooser with the wishes of the task; rules of molecules that are to come true exchange atoms and groups, and leave single bonds of the skeleton alone."""
+        wishes, dataset = task.algorithm.wishes(), mined.rejects.dataset
+        if dataset.goal is not None and wishes.min_truth:
+            wishes = replace(wishes, min_truth=LEAST_LIKELY)
+        if wishes.min_truth and dataset.is_molecular and mined.table.has_jury:
+            wishes = replace(wishes, forbidden_kinds=SKELETON_KINDS)
+        return cls(task=task, mined=mined, plausibility=plausibility, wishes=wishes, **texts)
+
+    def choice(self, *, bounded: bool = False) -> ChosenRules:
+        """The rules that are chosen, for all inputs where there is a census of them; `bounded` looks for the best choice, or a bound on it."""
+        table, census = self.mined.table, self.mined.census
+        choice = choose(table, self.task.num_recourses, self.wishes, bounded=bounded)
+        whole = None
+        if census is not None:
+            whole = FullChoice.chosen(census, table, self.task, self.wishes, on_sample=choice)
+        return ChosenRules(choice if whole is None else choice.of(whole.choice.rules, table, self.wishes), whole)
+
+    def counted(self, classifier: Classifier, context: RunContext) -> RuleChooser:
+        """The same, with chosen rules counted at all of their sites, and real pairs weighed in what is expected of them.
+
+        That may change the choice; so rules are chosen and counted until nothing new is chosen.
+        """
+        mined, jury = self.mined, self.plausibility.jury
+        deadline = context.clock.search_deadline(len(mined.rejects))
+        oracle = oracle_of(self.task, mined.rejects, classifier, self.plausibility, chosen=True)
+        most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
+        graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()
+        if mined.table.has_jury and mined.rejects.dataset.goal is not None:
+            worth = np.bincount(mined.table.entries.rule, self.wishes.worth(mined.table), minlength=len(mined.table))
+            likely = np.lexsort((np.arange(len(worth)), -worth))[:_MOST_WEIGHED]
+            mined = weigh_pairs(mined, likely.tolist(), graphs, jury)
+        for _ in range(_MOST_ROUNDS):
+            rows = sorted(set(replace(self, mined=mined).choice().rows) - counted)
+            if not rows:
+                break
+            counted |= set(rows)
+            mined = count_rules_exactly(
+                mined, rows, oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
+            )
+            if mined.table.has_jury:
+                mined = weigh_pairs(mined, [row for row in rows if mined.table.num_accepted[row]], graphs, jury)
+        found = replace(self, mined=mined.without_empty())
+        if deadline is not None and time.monotonic() > deadline:
+            return found
+        return replace(found, mined=count_places(found.mined, found.choice().rows, oracle))
+
+    def explained(self, classifier: Classifier | None = None) -> Explanation:
+        """Choose rules, and put them into an explanation, which can choose again; a classifier confirms every claim by a plain forward pass first."""
+        task, mined, wishes, rejects = self.task, self.mined, self.wishes, self.mined.rejects
+        chosen = self.choice(bounded=True)
+        records = mined.rules(chosen.rows)
+        shown = _first_counterfactuals(mined, records, wishes)
+        if classifier is not None:
+            shown = _confirmed(shown, classifier)
+        statistics = _statistics(mined, records, task)
+        if chosen.whole is not None:
+            statistics = [
+                one | {"population": all_} for one, all_ in zip(statistics, chosen.whole.statistics(), strict=True)
+            ]
+        trust = trust_in(task, mined, self.plausibility, records, shown)
+        trusted = [trust.statistics(k, rejects.dataset) for k in range(len(records))]
+        if classifier is not None and rejects.dataset.goal is not None:
+            graphs = LabelledGraphs(rejects.dataset)
+            pairs = trust.pairs or [graphs.pairs(record.rule) for record in records]
+            trusted = [
+                known | effect_of(record, mined, classifier, self.plausibility.jury, own, graphs)
+                for known, record, own in zip(trusted, records, pairs, strict=True)
+            ]
+        places: list[list[tuple[Graph, Site]]] = [[] for _ in records]
+        for it in shown:
+            places[it.recourse].append((rejects.graphs[it.place], it.member.site))
+        recourses = [
+            replace(recourse, statistics=figures | jury)
+            for recourse, figures, jury in zip(
+                _in_words(records, places, rejects.dataset), statistics, trusted, strict=True
+            )
         ]
-    trust = trust_in(task, mined, plausibility, records, shown)
-    trusted = [trust.statistics(k, rejects.dataset) for k in range(len(records))]
-    if rejects.dataset.goal is not None:
-        trusted = _with_effects(trusted, trust, mined, plausibility, classifier, records)
-    recourses = [
-        CommonRecourse(
-            summary=said.summary,
-            description=said.description,
-            rule=record.rule,
-            row=record.row,
-            smirks=_smirks(record.rule, rejects.dataset),
-            statistics=figures | jury,
-        )
-        for record, said, figures, jury in zip(
-            records, _words(records, shown, rejects), statistics, trusted, strict=True
-        )
-    ]
-    sets = table.incidence(wishes.counts(table))
-    figures = _figures(mined, chosen.choice, task, wishes) | trust.figures(trusted)
-    return assemble(
-        task, rejects, plausibility, recourses, shown,
-        [sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist() for row in chosen.rows],
-        _reasons(mined),
-        figures if chosen.whole is None else figures | chosen.whole.figures(),
-        parameters=task.parameters() | {"wishes": wishes.stated()},
-        warnings=(*trust_warnings(mined, figures, len(shown) / max(len(rejects), 1), wishes), *warnings),
-        shortcuts=_shortcut_recourses(task, mined, wishes, chosen.rows),
-        notes=(*notes, *table_notes(mined), *_count_notes(mined, chosen.rows)),
-    )  # fmt: skip
+        sets = mined.table.incidence(wishes.counts(mined.table))
+        figures = _figures(mined, chosen.choice, task, wishes) | trust.figures(trusted)
+        added = table_notes(mined)  # an earlier choice may have added them
+        notes = [note for note in self.notes if note not in added and COUNT_NOTE not in note]
+        return assemble(
+            task, rejects, self.plausibility, recourses, shown,
+            [sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist() for row in chosen.rows],
+            _reasons(mined),
+            figures if chosen.whole is None else figures | chosen.whole.figures(),
+            parameters=task.parameters() | {"wishes": wishes.stated()},
+            warnings=(*trust_warnings(mined, figures, len(shown) / max(len(rejects), 1), wishes), *self.warnings),
+            shortcuts=_shortcut_recourses(task, mined, wishes, chosen.rows),
+            notes=(*notes, *added, *_count_notes(mined, chosen.rows)),
+        ).using(chooser=self)  # fmt: skip
+
+    def __call__(self, **wishes: Any) -> Explanation:
+        """Another choice; wishes are those of `Explanation.choose`."""
+        return self.wishing(**wishes).explained()
+
+    def wishing(self, **wishes: Any) -> RuleChooser:
+        """The same with other wishes, checked; those that are None stay."""
+        given = {name: value for name, value in wishes.items() if value is not None}
+        for name in ("forbidden_labels", "protected_labels"):
+            if name in given:
+                given[name] = tuple(self._label(label) for label in given[name])
+        if "forbidden_groups" in given:
+            given["forbidden_groups"] = tuple(
+                place for name in given["forbidden_groups"] for place in self._groups(name)
+            )
+        for name in ("forbidden_kinds", "radii"):
+            if name in given:
+                given[name] = tuple(given[name])
+        if given.get("confirmed") and not self.mined.table.has_panel:
+            raise InputError("confirmed needs a panel, and the run asked none")
+        if given.get("min_truth") and not self.mined.table.has_jury:
+            raise InputError("min_truth needs a jury, and the run asked none")
+        algorithm = replace(self.task.algorithm, **{name: given[name] for name in _LIMITS if name in given})
+        num_recourses = given.pop("num_recourses", self.task.num_recourses)
+        task = replace(self.task, algorithm=algorithm, num_recourses=num_recourses)
+        return replace(self, task=task, wishes=replace(self.wishes, **given))
+
+    def save(self, folder: Path) -> Mapping[str, Any]:
+        """Write the table to a run folder; what the manifest must say of it."""
+        path = folder / RULES
+        save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
+        said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.plausibility.ladder)}
+        if self.mined.census is not None:
+            save_census(folder / CENSUS, self.mined.census, self.mined.table.rules.key)
+            said[CENSUS] = hashlib.sha256((folder / CENSUS).read_bytes()).hexdigest()
+        return said
+
+    def in_memory(self) -> RuleChooser:
+        """The chooser with its table: itself."""
+        return self
+
+    def _label(self, name: str) -> int:
+        names = self.mined.rejects.dataset.label_names
+        if name not in names:
+            raise InputError(f"Node labels are {', '.join(names)} (got {name!r})")
+        return names.index(name)
+
+    def _groups(self, name: str) -> list[int]:
+        """Groups of the table that are called so; several may be, joined by other bonds."""
+        schema = self.mined.rejects.dataset.schema
+        called = [describe_group(it.labels, it.bonds, it.bond, schema) for it in self.mined.table.groups]
+        wanted = _plain(name)
+        found = [
+            place
+            for place, text in enumerate(called)
+            if wanted in {_plain(text), *map(_plain, text.rstrip(")").split(" ("))}
+        ]
+        if not found:
+            near = difflib.get_close_matches(name, called, n=3, cutoff=0.0)
+            raise InputError(
+                f"A group must be one of the data, as sentences call it (got {name!r}; near are {'; '.join(near)})"
+            )
+        return found
 
 
-def _with_effects(
-    trusted: Sequence[dict[str, Any]], trust: Trust, mined: MinedRules, plausibility: Plausibility, classifier: Classifier | None,
-    records: Sequence[MinedRule],
-) -> list[dict[str, Any]]:  # fmt: skip
-    """The statistics of rules with what each does to the number."""
-    if classifier is None:
-        return list(trusted)
-    graphs = LabelledGraphs(mined.rejects.dataset)
-    jury = plausibility.jury if isinstance(plausibility.jury, NumberJury) else None
-    pairs = trust.pairs or [graphs.pairs(record.rule) for record in records]
-    return [
-        known | effect_of(record, mined, classifier, jury, own, graphs)
-        for known, record, own in zip(trusted, records, pairs, strict=True)
-    ]
-
-
-def _words(records: Sequence[MinedRule], shown: Sequence[VerifiedCounterfactual], rejects: Rejects) -> list[Words]:
-    """Each rule in words, from the places where it is shown."""
-    dataset = rejects.dataset
-    places: list[list[tuple[Graph, Site]]] = [[] for _ in records]
-    for it in shown:
-        places[it.recourse].append((rejects.graphs[it.place], it.site))
-    return describe_rules(
-        [RuleAt(record.rule, at) for record, at in zip(records, places, strict=True)],
-        dataset.schema,
-    )
+def _plain(name: str) -> str:
+    """A name as people type it: any dash, any case."""
+    return name.replace("–", "-").replace("−", "-").strip().strip("-").casefold()
 
 
 def _first_counterfactuals(
@@ -275,9 +280,9 @@ def _confirmed(shown: Sequence[VerifiedCounterfactual], classifier: Classifier) 
     """Those that a plain forward pass accepts, with the probability it gives."""
     if not shown:
         return []
-    probability = classifier.accept_probability(GraphBatch.from_graphs(it.graph for it in shown))
+    probability = classifier.accept_probability(GraphBatch.from_graphs(it.member.counterfactual for it in shown))
     return [
-        replace(it, probability=float(p))
+        replace(it, member=replace(it.member, probability=float(p)))
         for it, p in zip(shown, probability, strict=True)
         if p > accepted(DISPLAY_MARGIN / 2)
     ]
@@ -341,14 +346,11 @@ def _shortcut_recourses(
     task: Task[Rules], mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]
 ) -> list[CommonRecourse]:
     """Rules that move the model alone, with their words and statistics, without inputs."""
-    records = mined.rules(shortcuts(mined, wishes, chosen))
-    known = {
-        record.row: recourse
-        for record, recourse in zip(records, catalogue_of(mined, rows=[record.row for record in records]), strict=True)
-    }
+    rows = shortcuts(mined, wishes, chosen)
+    statistics = _statistics(mined, mined.rules(rows), task)
     return [
-        replace(known[record.row], statistics=figures)
-        for record, figures in zip(records, _statistics(mined, records, task), strict=True)
+        replace(recourse, statistics=figures)
+        for recourse, figures in zip(catalogue_of(mined, rows=rows), statistics, strict=True)
     ]
 
 
@@ -425,15 +427,8 @@ COUNT_NOTE = "were not tried at all of their places"
 def _count_notes(mined: MinedRules, rows: Sequence[int]) -> list[str]:
     """Whether rules may work for more graphs than is said."""
     open_rows = int((~mined.table.rules.exact[rows]).sum()) if rows else 0
-    return (
-        [f"{open_rows} of the {len(rows)} rules {COUNT_NOTE}: they may work for more graphs than is said."]
-        if open_rows
-        else []
-    )
-
-
-def _smirks(rule: Rule, dataset: GraphDataset) -> str | None:
-    return smirks_of(rule, dataset.label_names, dataset.edge_label_names) if dataset.is_molecular else None
+    note = f"{open_rows} of the {len(rows)} rules {COUNT_NOTE}: they may work for more graphs than is said."
+    return [note] if open_rows else []
 
 
 def _number(value: float) -> float | None:
@@ -453,101 +448,33 @@ def catalogue_of(
         known: Recourses of rows that are in words already, from more places than the one that is looked at here.
         rows: Only these rules; None for all.
     """
-    table, dataset, known = mined.table, mined.rejects.dataset, known or {}
+    table, known = mined.table, known or {}
     records = [record for record in mined.rules(rows) if record.row not in known]
     first = [mined.rejects.graphs[table.entries.input[table.ptr[record.row]]] for record in records]
-    words = describe_rules(
-        [RuleAt(record.rule, [(graph, record.site)]) for record, graph in zip(records, first, strict=True)],
-        dataset.schema,
-        taken=frozenset(recourse.summary for recourse in known.values()),
-    )
+    places = [[(graph, record.site)] for record, graph in zip(records, first, strict=True)]
+    taken = {recourse.summary for recourse in known.values()}
     found = dict(known) | {
-        record.row: CommonRecourse(
-            summary=said.summary,
-            description=said.description,
-            rule=record.rule,
-            row=record.row,
-            smirks=_smirks(record.rule, dataset),
-        )
-        for record, said in zip(records, words, strict=True)
+        it.row: it for it in _in_words(records, places, mined.rejects.dataset, taken) if it.row is not None
     }
     return [found[row] for row in (range(len(table)) if rows is None else rows)]
 
 
-# Where rules fail, and why: inputs that a rule can be carried out on and does not turn.
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Failure:
-    """An input that a rule does not turn.
-
-    Args:
-        place: The input, by its place among the rejects.
-        site: Where the rule is carried out, as far up the ladder as it can be.
-        reason: Why that is not enough: `TOO_FAR`, `OFF_RUNG` or `STILL_REJECTED`.
-    """
-
-    place: int
-    site: Site
-    reason: Reason
-
-
-def failures_of(
-    mined: MinedRules, rules: Mapping[int, Rule], ladder: Ladder, rung: Rung, theta: float, num_each: int = 2
-) -> dict[int, list[Failure]]:
-    """A few failures of each rule, found without the model: what is within θ and on the rung, and is not in the table, is rejected.
-
-    Args:
-        mined: The table and what it was mined from.
-        rules: Rules by their rows of the table.
-        ladder: Says how a changed graph compares with the data.
-        rung: Where results must stand; a panel's consent is not asked for here.
-        theta: `θ`.
-        num_each: Failures of a rule to look for.
-    """
-    wanted = min(rung, Rung.PLAUSIBLE)
-    tried = [
-        (row, place, site, after)
-        for row, rule in rules.items()
-        for place, site, after in _tries(mined, row, rule, theta, num_each)
+def _in_words(
+    records: Sequence[MinedRule],
+    places: Sequence[Sequence[tuple[Graph, Site]]],
+    dataset: GraphDataset,
+    taken: Collection[str] = (),
+) -> list[CommonRecourse]:
+    """Rules as recourses with their words, read off some places of each; `taken` are lines that other rules have."""
+    names, bonds = dataset.label_names, dataset.edge_label_names
+    at = [RuleAt(record.rule, some) for record, some in zip(records, places, strict=True)]
+    return [
+        CommonRecourse(
+            summary=said.summary,
+            description=said.description,
+            rule=record.rule,
+            row=record.row,
+            smirks=smirks_of(record.rule, names, bonds) if dataset.is_molecular else None,
+        )
+        for record, said in zip(records, describe_rules(at, dataset.schema, taken=taken), strict=True)
     ]
-    if not tried:
-        return {}
-    graphs = mined.rejects.graphs
-    changed = ChangedGraphs.from_graphs([graphs[place] for _, place, _, _ in tried], [after for *_, after in tried])
-    stands = ladder.rungs(changed) >= wanted
-    found: dict[int, dict[int, Failure]] = {}
-    for (row, place, site, _), stood in zip(tried, stands.tolist(), strict=True):
-        reason = Reason.STILL_REJECTED if stood else Reason.OFF_RUNG
-        known = found.setdefault(row, {}).get(place)
-        if known is None or (stood and known.reason == Reason.OFF_RUNG):
-            found[row][place] = Failure(place=place, site=site, reason=reason)
-    return {row: list(failures.values()) for row, failures in found.items()}
-
-
-def _tries(mined: MinedRules, row: int, rule: Rule, theta: float, num_each: int) -> list[tuple[int, Site, Graph]]:
-    """Results within θ on some inputs that the rule does not turn, of about the size that most have."""
-    table, graphs = mined.table, mined.rejects.graphs
-    can = table.can_be_carried_out(row)
-    can[table.inputs_of(row)] = False
-    places = np.flatnonzero(can)
-    sizes = np.array([graphs[place].size for place in places.tolist()])
-    order = places[np.lexsort((places, sizes))]
-    found: list[tuple[int, Site, Graph]] = []
-    met = 0
-    for place in _spread(order[len(order) // 4 :].tolist(), _MOST_TRIED):
-        graph = graphs[place]
-        results = [
-            (place, site, carry_out(rule, graph, site))
-            for site in distinct_sites(rule, NeighbourIndex(graph), _MOST_PLACES)
-        ]
-        near = [result for result in results if rule.distance(graph, result[2]) <= theta]
-        found += near
-        met += bool(near)
-        if met == num_each:
-            break
-    return found
-
-
-def _spread(places: Sequence[int], most: int) -> Sequence[int]:
-    return places[:: max(1, len(places) // most)][:most]

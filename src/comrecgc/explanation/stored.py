@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,130 +18,19 @@ from comrecgc.algorithms.plausibility import VALENCE, Plausibility
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.algorithms.rules.algorithm import RULES, Rules
 from comrecgc.algorithms.rules.choice import RuleFilter
-from comrecgc.algorithms.rules.files import save_table
-from comrecgc.algorithms.rules.mined import MinedRules, permission_of, stored_rules
-from comrecgc.algorithms.rules.population import CENSUS, load_census, save_census
+from comrecgc.algorithms.rules.mined import permission_of, stored_rules
+from comrecgc.algorithms.rules.population import CENSUS, load_census
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble, stamped
 from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse
-from comrecgc.explanation.rules import COUNT_NOTE, explain_rules, success_figures, table_notes
+from comrecgc.explanation.rules import RuleChooser, success_figures
 from comrecgc.explanation.vectors import apply_vectors
 from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rule, Rung, Site, carry_out, distinct_sites
 from comrecgc.models import Classifier, predict
-from comrecgc.molecules import ladder_facts, ladder_from_facts
+from comrecgc.molecules import ladder_from_facts
 from comrecgc.run import RunContext, reason_of, refusing_damage
-from comrecgc.wording import describe_group
-
-# Another choice from the table of rules of a run, by other wishes; no search.
-
-
-_LIMITS = ("min_success", "min_support", "max_cost", "max_changes")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RuleChooser:
-    """Chooses rules again from the table of a run; it is what `Explanation.choose` calls.
-
-    Args:
-        task: What was asked.
-        mined: The table and what it was mined from.
-        plausibility: The ladder, and the panel's votes on what the table holds are in it.
-        wishes: What chosen rules had to be like.
-        warnings: What a reader must know, one sentence each.
-        notes: What the run did, one sentence each.
-    """
-
-    task: Task[Rules]
-    mined: MinedRules
-    plausibility: Plausibility
-    wishes: RuleFilter
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __call__(self, **wishes: Any) -> Explanation:
-        """Another choice; wishes are those of `Explanation.choose`."""
-        return self.wishing(**wishes).chosen()
-
-    def wishing(self, **wishes: Any) -> RuleChooser:
-        """The same with other wishes, checked; those that are None stay."""
-        given = {name: value for name, value in wishes.items() if value is not None}
-        for name in ("forbidden_labels", "protected_labels"):
-            if name in given:
-                given[name] = tuple(self._label(label) for label in given[name])
-        if "forbidden_groups" in given:
-            given["forbidden_groups"] = tuple(
-                place for name in given["forbidden_groups"] for place in self._groups(name)
-            )
-        for name in ("forbidden_kinds", "radii"):
-            if name in given:
-                given[name] = tuple(given[name])
-        if given.get("confirmed") and not self.mined.table.has_panel:
-            raise InputError("confirmed needs a panel, and the run asked none")
-        if given.get("min_truth") and not self.mined.table.has_jury:
-            raise InputError("min_truth needs a jury, and the run asked none")
-        algorithm = replace(self.task.algorithm, **{name: given[name] for name in _LIMITS if name in given})
-        num_recourses = given.pop("num_recourses", self.task.num_recourses)
-        task = replace(self.task, algorithm=algorithm, num_recourses=num_recourses)
-        return replace(self, task=task, wishes=replace(self.wishes, **given))
-
-    def chosen(self) -> Explanation:
-        """What these wishes lead to."""
-        again = table_notes(self.mined)  # these are added again
-        notes = [note for note in self.notes if note not in again and COUNT_NOTE not in note]
-        found = explain_rules(
-            self.task, self.mined, self.plausibility, self.wishes, warnings=self.warnings, notes=notes
-        )
-        return found.with_chooser(self)
-
-    def save(self, folder: Path) -> Mapping[str, Any]:
-        """Write the table to a run folder; what the manifest must say of it."""
-        path = folder / RULES
-        save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
-        said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.plausibility.ladder)}
-        if self.mined.census is not None:
-            save_census(folder / CENSUS, self.mined.census, self.mined.table.rules.key)
-            said[CENSUS] = hashlib.sha256((folder / CENSUS).read_bytes()).hexdigest()
-        return said
-
-    def in_memory(self) -> RuleChooser:
-        """The chooser with its table: itself."""
-        return self
-
-    def _label(self, name: str) -> int:
-        names = self.mined.rejects.dataset.label_names
-        if name not in names:
-            raise InputError(f"Node labels are {', '.join(names)} (got {name!r})")
-        return names.index(name)
-
-    def _groups(self, name: str) -> list[int]:
-        """Groups of the table that are called so; several may be, joined by other bonds."""
-        dataset = self.mined.rejects.dataset
-        called = [
-            describe_group(
-                group.labels, group.bonds, group.bond, dataset.schema,
-            )
-            for group in self.mined.table.groups
-        ]  # fmt: skip
-        wanted = _plain(name)
-        found = [
-            place
-            for place, text in enumerate(called)
-            if wanted in {_plain(text), *map(_plain, text.rstrip(")").split(" ("))}
-        ]
-        if not found:
-            near = difflib.get_close_matches(name, called, n=3, cutoff=0.0)
-            raise InputError(
-                f"A group must be one of the data, as sentences call it (got {name!r}; near are {'; '.join(near)})"
-            )
-        return found
-
-
-def _plain(name: str) -> str:
-    """A name as people type it: any dash, any case."""
-    return name.replace("–", "-").replace("−", "-").strip().strip("-").casefold()
 
 
 def load_explanation(folder: str | Path) -> Explanation:
@@ -150,7 +38,7 @@ def load_explanation(folder: str | Path) -> Explanation:
     explanation = Explanation.load(folder)
     if explanation.recourse != "rules" or RULES not in explanation.facts.facts:
         return explanation
-    return explanation.with_chooser(StoredChooser(Path(folder), explanation))
+    return explanation.using(chooser=StoredChooser(Path(folder), explanation))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +53,7 @@ class StoredChooser:
         # What is wished for is checked before, so that whatever else goes wrong is the file's fault.
         chooser = self.chooser.wishing(**wishes)
         with refusing_damage(self.folder / RULES, advice=""):
-            return chooser.chosen().with_facts(self.explanation.facts)
+            return chooser.explained().using(facts=self.explanation.facts)
 
     def save(self, folder: Path) -> Mapping[str, Any]:
         """Write the table to another run folder; what the manifest must say of it."""
@@ -266,18 +154,7 @@ def apply_rules(
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Explanation:
-    """Carry the rules of an explanation out on other graphs.
-
-    Args:
-        explanation: The rules.
-        rejects: The graphs.
-        classifier: The model.
-        plausibility: The ladder that the rules were found with, and the panel.
-        task: Limits that hold for these graphs too.
-        context: Time and progress.
-        warnings: What a reader must know, one sentence each.
-        notes: What the run did, one sentence each.
-    """
+    """Carry the rules of an explanation out on other graphs, within the limits of the task and on the ladder that the rules were found with."""
     rules = [recourse.rule for recourse in explanation.recourses if recourse.rule is not None]
     rung, permission = Rung.parse(task.changes), permission_of(task.algorithm, plausibility.ladder)
     turned: list[dict[int, VerifiedCounterfactual]] = [{} for _ in rules]
@@ -297,22 +174,14 @@ def apply_rules(
             tried += near
         reasons[place] = Reason.TOO_FAR if far else Reason.NOWHERE
         if tried:
-            results = [result for _, _, result in tried]
-            reasons[place] = _first_members(turned, rules, place, graph, tried, results, classifier, plausibility, rung)
+            reasons[place] = _first_members(turned, rules, place, graph, tried, classifier, plausibility, rung)
         context.tell("applying rules", place + 1, len(rejects))
     first: dict[int, VerifiedCounterfactual] = {}
     for found in turned:
         for place, it in found.items():
             first.setdefault(place, it)
     recourses = [
-        CommonRecourse(
-            summary=recourse.summary,
-            description=recourse.description,
-            rule=rule,
-            row=recourse.row,
-            smirks=recourse.smirks,
-            statistics=success_figures(int(can[number].sum()), len(turned[number]), rule),
-        )
+        replace(recourse, statistics=success_figures(int(can[number].sum()), len(turned[number]), rule))
         for number, (recourse, rule) in enumerate(zip(explanation.recourses, rules, strict=True))
     ]
     return assemble(
@@ -327,12 +196,12 @@ def _first_members(
     place: int,
     graph: Graph,
     tried: Sequence[tuple[int, Site, Graph]],
-    results: Sequence[Graph],
     classifier: Classifier,
     plausibility: Plausibility,
     rung: Rung,
 ) -> Reason:
     """Enter the best place of every rule that turns a graph; why none does, otherwise."""
+    results = [result for _, _, result in tried]
     probability = classifier.accept_probability(GraphBatch.from_graphs(results))
     likely = np.argsort(-probability, kind="stable")
     likely = likely[probability[likely] > accepted(DISPLAY_MARGIN / 2)]
@@ -382,13 +251,9 @@ def apply_recourses(
     rejects = Rejects.of(dataset, predictions)
     if unlike := _unlike(explanation, rejects.graphs, plausibility.ladder):
         warnings.append(unlike)
-    if explanation.recourse == "rules":
-        applied = apply_rules(
-            explanation, rejects, models.classifier, plausibility, task, context, warnings=warnings, notes=notes
-        )
+    texts = {"warnings": warnings, "notes": notes}
+    if isinstance(task, VectorTask):
+        applied = apply_vectors(explanation, rejects, models, task, plausibility, context, **texts)
     else:
-        assert isinstance(task, VectorTask)
-        applied = apply_vectors(
-            explanation, rejects, models, task, plausibility, context, warnings=warnings, notes=notes
-        )
+        applied = apply_rules(explanation, rejects, models.classifier, plausibility, task, context, **texts)
     return stamped(applied, context.clock, seed=task.random_state)

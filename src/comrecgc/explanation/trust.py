@@ -1,4 +1,4 @@
-"""Trust in rules: what members of the jury that took no part say of the results shown, pairs of real graphs, and what is expected to come true."""
+"""What speaks for rules: members of the jury that took no part, pairs of real graphs, what is expected to come true, and the effect on a number."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import RuleFilter, choose
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.reading import MinedRule
-from comrecgc.data import GraphDataset
+from comrecgc.data import Goal, GraphDataset
 from comrecgc.explanation.assembly import VerifiedCounterfactual
-from comrecgc.graphs import GraphBatch, Rung
-from comrecgc.models import Jury, JuryReport, NumberJury
+from comrecgc.graphs import GraphBatch, NeighbourIndex, Rung, carry_out, distinct_sites
+from comrecgc.models import Classifier, GoalClassifier, GraphClassifier, Jury, JuryReport, NumberJury, log_odds
 from comrecgc.molecules import has_rdkit, to_smiles
 
 HARDLY = 0.05
@@ -59,7 +59,7 @@ class Trust:
         report, pairs = self.report, None if self.pairs is None else self.pairs[recourse]
         said: dict[str, Any] = {}
         rows = [k for k, it in enumerate(self.shown) if it.recourse == recourse]
-        known = [it.truth for it in self.shown if it.recourse == recourse and it.truth is not None]
+        known = [truth for k in rows if (truth := self.shown[k].member.truth) is not None]
         if rows and (report is not None or known):
             mean = float(report.expected[rows].mean()) if report is not None else float(np.mean(known))
             expected, interval = expected_share(mean, MatchedPairs() if self.weighed or pairs is None else pairs)
@@ -93,15 +93,7 @@ def trust_in(
     records: Sequence[MinedRule],
     shown: Sequence[VerifiedCounterfactual],
 ) -> Trust:
-    """Ask members that took no part in the choice, and look for pairs of real graphs.
-
-    Args:
-        task: What was asked.
-        mined: The table and what it was mined from.
-        plausibility: The ladder, the panel and the jury.
-        records: The chosen rules.
-        shown: The results shown.
-    """
+    """Ask members that took no part in the choice of the rules about the results shown, and look for pairs of real graphs."""
     jury, rejects = plausibility.jury, mined.rejects
     if jury is None:
         return Trust(report=None, pairs=None, shown=shown, num_inputs=len(rejects))
@@ -110,7 +102,7 @@ def trust_in(
     if shown:
         places = np.array([it.place for it in shown])
         before = GraphBatch.from_graphs(rejects.graphs[place] for place in places.tolist())
-        after = GraphBatch.from_graphs(it.graph for it in shown)
+        after = GraphBatch.from_graphs(it.member.counterfactual for it in shown)
         folds = jury.folds[rejects.indices[places]]
         known = _measured(jury, pairs, shown, rejects) if isinstance(jury, NumberJury) else None
         report = jury.report(before, after, folds, _relatives(task, plausibility), known)
@@ -149,14 +141,7 @@ def expected_share(estimate: float, pairs: MatchedPairs) -> tuple[float, tuple[f
 
 
 def weigh_pairs(mined: MinedRules, rows: Sequence[int], graphs: LabelledGraphs, jury: Jury | None = None) -> MinedRules:
-    """The same table in which what is expected of some rules follows real pairs too.
-
-    Args:
-        mined: The table and what it was mined from.
-        rows: Rules whose pairs are looked for.
-        graphs: The data.
-        jury: Whose estimates they are.
-    """
+    """The same table in which the jury's estimates of some rules follow real pairs of the data too."""
     table, truth, pairs = mined.table, mined.table.entries.truth.astype(np.float64), dict(mined.pairs)
     for record in mined.rules([row for row in rows if row not in pairs]):
         entries, found = table.entries_of(record.row), graphs.pairs(record.rule)
@@ -193,13 +178,7 @@ def _listed(pairs: MatchedPairs, dataset: GraphDataset) -> list[dict[str, Any]]:
 
 
 def shortcuts(mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]) -> list[int]:
-    """Rows of rules that move the explained model for many inputs, and that the jury does not believe.
-
-    Args:
-        mined: The table and what it was mined from.
-        wishes: What chosen rules must be like.
-        chosen: Rows that were chosen, for those of their results that are believed.
-    """
+    """Rows of rules, none of them chosen, that move the explained model for many inputs, and that the jury does not believe."""
     table = mined.table
     if not table.has_jury or not len(table):
         return []
@@ -224,3 +203,238 @@ def trust_warnings(
         "What else moves this model is listed as its shortcuts."
     )
     return [sentence]
+
+
+# The effect of a rule on a number: what the model and a jury predict, what was measured on pairs of real graphs, and whether both agree.
+
+
+FloatArray = npt.NDArray[np.float64]
+
+ENOUGH = 5
+"""Measured pairs from which a mean has an interval and a context is listed."""
+
+_MOST_GRAPHS = 80  # that a rule is carried out on
+_MOST_PLACES = 6
+_MOST_CONTEXTS = 3
+_LISTED = 60  # changes that a picture shows
+
+
+NUMBERS = "numbers"
+"""What a manifest calls the numbers of a run and their goal."""
+
+
+def number_facts(
+    classifier: GoalClassifier, rejects: Rejects, dataset: GraphDataset, jury: NumberJury | None
+) -> dict[str, Any]:
+    """The goal of a run and the numbers of its inputs, measured and predicted, as plain values; `dataset` is what `rejects.indices` speak of."""
+    indices = rejects.indices.tolist()
+    predicted = classifier.numbers(GraphBatch.from_graphs(rejects.graphs)).tolist()
+    measured = [] if dataset.values is None else dataset.values[indices].tolist()
+    return {
+        "name": dataset.numbers.name, "goal": classifier.goal.stated(), "centre": classifier.centre, "unit": classifier.unit,
+        "noise": None if jury is None else float(jury.effects.errors.std()), "return_share": 0.0 if jury is None else jury.effects.return_share,
+        "unseen": {} if jury is None else dict(zip(map(str, indices), _unseen_numbers(jury, rejects), strict=True)),
+        "measured": dict(zip(map(str, indices), measured, strict=False)), "predicted": dict(zip(map(str, indices), predicted, strict=True)),
+    }  # fmt: skip
+
+
+def _unseen_numbers(jury: NumberJury, rejects: Rejects) -> list[float]:
+    """Number of each input according to copies of the jury that were not trained on it."""
+    numbers: list[float] = jury.numbers(GraphBatch.from_graphs(rejects.graphs), jury.folds[rejects.indices]).tolist()
+    return numbers
+
+
+def expected_after(numbers: Mapping[str, Any], index: int, statistics: Mapping[str, Any] | None) -> float | None:
+    """What a measured number is expected to become: with the expected effect of the rule, less its share of what is unusual about the measurement."""
+    value, unseen = numbers["measured"].get(str(index)), numbers["unseen"].get(str(index))
+    effect = (statistics or {}).get("effect") or {}
+    if value is None or unseen is None or "expected" not in effect:
+        return None
+    return float(value + effect["expected"] - numbers["return_share"] * (value - unseen))
+
+
+def stored_goal(numbers: Mapping[str, Any], model: Classifier) -> GoalClassifier:
+    """The goal of a run that is read back; the numbers of inputs are those that were predicted then."""
+    goal = Goal(**numbers["goal"])
+    starts = np.zeros(1 + max((int(k) for k in numbers["predicted"]), default=0))
+    for index, number in numbers["predicted"].items():
+        starts[int(index)] = number
+    return GoalClassifier(model=model, goal=goal, centre=numbers["centre"], unit=numbers["unit"], starts=starts)
+
+
+def number_after(numbers: Mapping[str, Any], index: int, probability: float) -> float:
+    """The number of a result, from the probability that it is accepted."""
+    goal, start = Goal(**numbers["goal"]), np.array([numbers["predicted"][str(index)]])
+    return float(goal.thresholds(start)[0] + goal.sign * numbers["unit"] * log_odds(np.array([probability]))[0])
+
+
+def effect_of(
+    record: MinedRule, mined: MinedRules, classifier: Classifier, asked: Jury | None, pairs: MatchedPairs, graphs: LabelledGraphs
+) -> dict[str, Any]:  # fmt: skip
+    """Predicted and measured change of the number by a rule, as plain values; nothing for classes. Members of the jury that report are asked."""
+    dataset = mined.rejects.dataset
+    if dataset.goal is None or not isinstance(classifier, GoalClassifier):
+        return {}
+    jury = asked if isinstance(asked, NumberJury) else None
+    predicted, indices, expected = _predicted(record, mined, classifier, jury, dataset.goal)
+    said: dict[str, Any] = {"predicted": predicted}
+    changes = measured_changes(pairs, dataset)
+    said["measured"] = describe_measured(changes, dataset.goal)
+    wider = [] if len(changes) < 2 * ENOUGH else _by_context(record, mined, graphs, dataset)
+    if wider:
+        said["measured"]["by_context"] = wider
+    if predicted:
+        if jury is not None:
+            expected = jury.effects.weight * expected + jury.effect(pairs.listed, indices)[0]
+            if len(changes) > 1:
+                said["measured"]["series"] = jury.num_series(pairs.listed)
+        said["expected"] = float(np.median(expected))
+        said["disagreement"] = disagreement(said["measured"], (predicted.get("jury") or predicted["model"])["median"])
+    return {"effect": said}
+
+
+def measured_changes(pairs: MatchedPairs, dataset: GraphDataset) -> FloatArray:
+    """Change of the number of every pair, `[P]`."""
+    if dataset.values is None or not pairs.listed:
+        return np.zeros(0)
+    first, second = np.array(pairs.listed).T
+    return np.asarray(dataset.values[second] - dataset.values[first])
+
+
+def describe_measured(changes: FloatArray, goal: Goal) -> dict[str, Any]:
+    """Mean with its 95% interval, quartiles, sign test and share of a rise or fall that is large enough."""
+    from scipy.stats import binomtest, t
+
+    count = len(changes)
+    if not count:
+        return {"pairs": 0}
+    up, down = int((changes > 0).sum()), int((changes < 0).sum())
+    said: dict[str, Any] = {"pairs": count, "mean": float(changes.mean()), "up": up, "down": down}
+    said |= {"changes": _few(changes), **_quartiles(changes)}
+    if up + down:
+        said["sign_test"] = float(binomtest(up, up + down).pvalue)
+    if count >= ENOUGH:
+        half = float(t.ppf(0.975, count - 1) * changes.std(ddof=1) / np.sqrt(count))
+        said["interval"] = [said["mean"] - half, said["mean"] + half]
+    if goal.is_relative:
+        said["reached"] = float((goal.sign * changes >= goal.amount).mean())
+    return said
+
+
+def disagreement(measured: dict[str, Any], predicted: float) -> str | None:
+    """A sentence where measured pairs contradict the prediction; None where they do not."""
+    interval = measured.get("interval")
+    if interval is None or interval[0] <= predicted <= interval[1]:
+        return None
+    if measured["mean"] * predicted < 0:
+        return (
+            f"Measured pairs go the other way: {measured['mean']:+.2f} on average, where {predicted:+.2f} is predicted."
+        )
+    size = "smaller" if abs(measured["mean"]) < abs(predicted) else "larger"
+    return (
+        f"The measured change is {size} than predicted: {measured['mean']:+.2f} on average, against {predicted:+.2f}."
+    )
+
+
+def effect_words(statistics: dict[str, Any] | Any) -> list[str]:
+    """The effect of a rule in a few words: predicted, measured, and whether both disagree."""
+    effect = (statistics or {}).get("effect")
+    if not effect:
+        return []
+    words = []
+    for who, known in effect["predicted"].items():
+        words.append(
+            f"{who} predicts {known['median']:+.2f} ({known['q1']:+.2f} to {known['q3']:+.2f}), {known['reached']:.0%} reach the goal"
+        )
+    measured = effect["measured"]
+    if count := measured["pairs"]:
+        low, high = measured.get("interval", (None, None))
+        interval = "" if low is None else f" ({low:+.2f} to {high:+.2f})"
+        chance = f", sign test p = {measured['sign_test']:.2g}" if "sign_test" in measured else ""
+        series = f" of about {measured['series']:.0f} series" if "series" in measured else ""
+        on = f"{count} pair{'s' * (count != 1)}{series}: {measured['up']} up, {measured['down']} down{chance}"
+        words.append(f"measured {measured['mean']:+.2f}{interval} on {on}")
+    else:
+        words.append("no measured pair")
+    return words + ([effect["disagreement"]] if effect.get("disagreement") else [])
+
+
+def _predicted(
+    record: MinedRule, mined: MinedRules, classifier: GoalClassifier, jury: NumberJury | None, goal: Goal
+) -> tuple[dict[str, Any], npt.NDArray[np.int64], FloatArray]:  # fmt: skip
+    """Change on graphs that the model was not trained on, at the place that it prefers: by the model, and by members that report; and the indices of the
+    graphs with the change of each, by those members where there are some."""
+    rejects = mined.rejects
+    places = np.flatnonzero(mined.table.can_be_carried_out(record.row))
+    unseen = _unseen(classifier, rejects.indices[places])
+    places = places[unseen] if unseen.sum() >= ENOUGH else places
+    places = places[:: max(1, len(places) // _MOST_GRAPHS)][:_MOST_GRAPHS]
+    made, owner = [], []
+    for place in places.tolist():
+        graph = rejects.graphs[place]
+        results = [
+            carry_out(record.rule, graph, site)
+            for site in distinct_sites(record.rule, NeighbourIndex(graph), _MOST_PLACES)
+        ]
+        made += results
+        owner += [place] * len(results)
+    if not made:
+        return {}, np.zeros(0, np.int64), np.zeros(0)
+    after, of = GraphBatch.from_graphs(made), np.array(owner)
+    numbers = goal.sign * classifier.numbers(after)
+    order = np.lexsort((-numbers, of))
+    best = order[np.r_[True, np.diff(of[order]) != 0]]
+    before = GraphBatch.from_graphs(rejects.graphs[place] for place in of[best].tolist())
+    indices, changed = rejects.indices[of[best]], [(classifier.numbers(before), goal.sign * numbers[best])]
+    if jury is not None:
+        folds = jury.folds[indices]
+        changed.append((jury.numbers(before, folds, reporting=True), jury.numbers(after.select(best), folds, reporting=True)))  # fmt: skip
+    said = {who: _summary(*each, goal) for who, each in zip(("model", "jury"), changed, strict=False)}
+    return said, indices, changed[-1][1] - changed[-1][0]
+
+
+def _summary(before: FloatArray, after: FloatArray, goal: Goal) -> dict[str, Any]:
+    changes = after - before
+    reached = float((goal.surplus(before, after) >= 0).mean())
+    return {"graphs": len(changes), **_quartiles(changes), "reached": reached, "changes": _few(changes)}
+
+
+def _quartiles(changes: FloatArray) -> dict[str, float]:
+    low, middle, high = np.quantile(changes, (0.25, 0.5, 0.75))
+    return {"q1": float(low), "median": float(middle), "q3": float(high)}
+
+
+def _few(changes: FloatArray) -> list[float]:
+    return [round(float(change), 3) for change in changes[:: max(1, len(changes) // _LISTED)][:_LISTED]]
+
+
+def _unseen(classifier: GoalClassifier, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which graphs the model was not trained on, where that is known; all where it is not."""
+    split = classifier.model.facts.get("split") if isinstance(classifier.model, GraphClassifier) else None
+    return (
+        ~np.isin(indices, split["train"])
+        if isinstance(split, dict) and "train" in split
+        else np.ones(len(indices), bool)
+    )
+
+
+def _by_context(
+    record: MinedRule, mined: MinedRules, graphs: LabelledGraphs, dataset: GraphDataset
+) -> list[dict[str, Any]]:
+    """Measured changes of the same rule in narrower surroundings, those with the most inputs."""
+    assert dataset.goal is not None
+    table = mined.table
+    same = (table.rules.general == table.rules.general[record.row]) & (
+        table.rules.radius > table.rules.radius[record.row]
+    )
+    rows: Sequence[int] = np.flatnonzero(same)[np.argsort(-table.num_accepted[same], kind="stable")][
+        :_MOST_CONTEXTS
+    ].tolist()
+    found = []
+    for narrower in mined.rules(rows):
+        changes = measured_changes(graphs.pairs(narrower.rule), dataset)
+        if len(changes) >= ENOUGH:
+            found.append(
+                {"row": narrower.row, "radius": narrower.rule.radius, **describe_measured(changes, dataset.goal)}
+            )
+    return found

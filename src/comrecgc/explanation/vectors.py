@@ -6,7 +6,7 @@ precision. A claim that such a pass does not confirm is dropped, and the input g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,8 +29,7 @@ from comrecgc.cover import (
 )
 from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
-from comrecgc.explanation.explanation import Explanation
-from comrecgc.explanation.records import CommonRecourse
+from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation
 from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path
 from comrecgc.run import Clock, RunContext
 from comrecgc.wording import Words, describe_recourse
@@ -73,44 +72,24 @@ def explain_recourses(
     clock.lap("verification")
     covered = verified.cover.first >= 0
     reasons = reasons_for(task, candidates.pairs, covered, complete=candidates.complete)
-    explanation = _assembled(
-        task, rejects, verified, plausibility, entries, {place: it for place, it in enumerate(reasons) if it},
-        words=words, warnings=warnings, notes=notes, figures=chosen.figures,
+    cover = verified.cover
+    if words is None:
+        paths: list[list[tuple[Graph, EditPath]]] = [[] for _ in range(len(cover))]
+        for it in entries:
+            paths[it.recourse].append((rejects.graphs[it.place], it.member.edits))
+        words = [describe_recourse(some, rejects.dataset.schema) for some in paths]
+    figures = run_figures(cover, task.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
+    recourses = [
+        CommonRecourse(summary=each.summary, description=each.description, vector=tuple(centre))
+        for each, centre in zip(words, cover.centres.tolist(), strict=True)
+    ]
+    explanation = assemble(
+        task, rejects, plausibility, recourses, entries, [np.flatnonzero(row).tolist() for row in cover.covers],
+        {place: it for place, it in enumerate(reasons) if it}, {**figures, **chosen.figures},
+        parameters=task.parameters(), warnings=(*warnings, *_trivial_warning(figures, task)), notes=notes,
     )  # fmt: skip
     clock.lap("words")
     return explanation, verified
-
-
-def _assembled(
-    task: VectorTask,
-    rejects: Rejects,
-    verified: Verified,
-    plausibility: Plausibility,
-    shown: Sequence[VerifiedCounterfactual],
-    reasons: Mapping[int, Reason],
-    *,
-    words: Sequence[Words] | None,
-    warnings: Sequence[str],
-    notes: Sequence[str],
-    figures: Mapping[str, float],
-) -> Explanation:
-    """The explanation of a verified cover; `figures` are added to its own."""
-    cover = verified.cover
-    said = (
-        [_words([it for it in shown if it.recourse == k], rejects) for k in range(len(cover))]
-        if words is None
-        else words
-    )
-    own = run_figures(cover, task.delta, float(np.mean(verified.trivial >= 0)) if len(rejects) else 0.0)
-    recourses = [
-        CommonRecourse(summary=each.summary, description=each.description, vector=tuple(centre))
-        for each, centre in zip(said, cover.centres.tolist(), strict=True)
-    ]
-    return assemble(
-        task, rejects, plausibility, recourses, shown, [np.flatnonzero(row).tolist() for row in cover.covers], reasons,
-        {**own, **figures},
-        parameters=task.parameters(), warnings=(*warnings, *_trivial_warning(own, task)), notes=notes,
-    )  # fmt: skip
 
 
 def run_figures(cover: Cover, delta: float, trivial_coverage: float) -> dict[str, float | int]:
@@ -136,12 +115,6 @@ def reasons_for(
 
     As many recourses again are sought for what is left: an input that one of them covers fell to the budget of
     recourses. One that an unfinished search found no counterfactual of fell to the budget of time.
-
-    Args:
-        task: What is asked.
-        pairs: All pairs the search found.
-        covered: Which inputs are covered, `[num_inputs]`.
-        complete: Whether the search ended of itself.
     """
     open_pairs = pairs.subset(~covered[pairs.inputs])
     further = None
@@ -161,14 +134,6 @@ def reasons_for(
     if complete:
         return reasons
     return [Reason.OUT_OF_TIME if reason == Reason.NO_COUNTERFACTUAL else reason for reason in reasons]
-
-
-def _words(members: Sequence[VerifiedCounterfactual], rejects: Rejects) -> Words:
-    dataset = rejects.dataset
-    return describe_recourse(
-        [(rejects.graphs[member.place], member.edits) for member in members],
-        dataset.schema,
-    )
 
 
 def _trivial_warning(figures: dict[str, float | int], task: VectorTask) -> tuple[str, ...]:
@@ -227,7 +192,8 @@ def verify(
 ) -> Verified:  # fmt: skip
     """Confirm what the recourses cover."""
     with_zero = np.concatenate([centres, np.zeros((1, pairs.width), np.float32)])
-    needed = _needed(pairs, with_zero, inside(task.delta, SEARCH_MARGIN))
+    found = cover_of(pairs, with_zero, inside(task.delta, SEARCH_MARGIN))
+    needed = np.unique(pairs.candidates[found.pairs[found.covers]]).astype(np.int64)
     graphs = tuple(candidates.graph(int(candidate)) for candidate in needed)
     scores = (
         models.scores(graphs) if graphs else Scores(np.zeros(0), pairs.candidate_embeddings[:0], np.zeros(0, np.int32))
@@ -243,12 +209,6 @@ def verify(
         probability=scores.probability,
         candidates=needed,
     )
-
-
-def _needed(pairs: RecoursePairs, centres: FloatArray, delta: float) -> npt.NDArray[np.int64]:
-    """Candidates of the pairs by which the centres cover inputs, in increasing order."""
-    cover = cover_of(pairs, centres, delta)
-    return np.unique(pairs.candidates[cover.pairs[cover.covers]]).astype(np.int64)
 
 
 def _confirmed(
@@ -304,8 +264,10 @@ def first_counterfactuals(
         entries = _entries(open_inputs, first[open_inputs], paths, rejects, models)
         holds = _hold(entries, cover.centres, task)
         kept |= {entry.place: entry for entry, held in zip(entries, holds, strict=True) if held}
-        failed = [(entry.recourse, entry.place) for entry, held in zip(entries, holds, strict=True) if not held]
-        verified = replace(verified, cover=_without(cover, failed))
+        pairs = cover.pairs.copy()
+        for entry in (entry for entry, held in zip(entries, holds, strict=True) if not held):
+            pairs[entry.recourse, entry.place] = -1
+        verified = replace(verified, cover=Cover(cover.centres, pairs))
     gains = (verified.cover.gains > 0) | keep_all
     place = np.cumsum(gains) - 1
     entries = [replace(kept[i], recourse=int(place[kept[i].recourse])) for i in sorted(kept)]
@@ -323,18 +285,20 @@ def _entries(
     scores, origins = models.scores(graphs), rejects.scores[np.array(places)]
     there = (origins.embedding, origins.sizes, scores.embedding.astype(np.float64), scores.sizes)
     vectors, norms = recourse_vectors(*there).astype(np.float32), normalised_distances(*there)
-    return [
-        VerifiedCounterfactual(
-            place=RejectPlace(place),
-            recourse=int(recourses[k]),
-            graph=graphs[k],
-            edits=paths[k],
-            num_edits=len(paths[k]),
+    members = [
+        CoveredInput(
+            input=rejects.index(RejectPlace(place)),
             probability=float(scores.probability[k]),
             distance=float(norms[k]),
-            vector=vectors[k],
+            num_edits=len(paths[k]),
+            edits=paths[k],
+            counterfactual=graphs[k],
         )
         for k, place in enumerate(places)
+    ]
+    return [
+        VerifiedCounterfactual(place=RejectPlace(place), recourse=int(recourse), member=member, vector=vector)
+        for place, recourse, member, vector in zip(places, recourses, members, vectors, strict=True)
     ]
 
 
@@ -342,15 +306,8 @@ def _hold(entries: Sequence[VerifiedCounterfactual], centres: FloatArray, task: 
     vectors = np.stack([entry.vector for entry in entries if entry.vector is not None])
     chosen = centres[[entry.recourse for entry in entries]]
     near = distances(vectors, chosen) <= inside(task.delta, DISPLAY_MARGIN)
-    close = np.array([entry.distance for entry in entries]) <= inside(task.theta, DISPLAY_MARGIN)
-    return near & close & (np.array([entry.probability for entry in entries]) >= accepted(DISPLAY_MARGIN))
-
-
-def _without(cover: Cover, claims: Sequence[tuple[int, int]]) -> Cover:
-    pairs = cover.pairs.copy()
-    for recourse, index in claims:
-        pairs[recourse, index] = -1
-    return Cover(cover.centres, pairs)
+    close = np.array([entry.member.distance for entry in entries]) <= inside(task.theta, DISPLAY_MARGIN)
+    return near & close & (np.array([entry.member.probability for entry in entries]) >= accepted(DISPLAY_MARGIN))
 
 
 # Known vectors on unseen graphs.
@@ -367,18 +324,7 @@ def apply_vectors(
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Explanation:
-    """The vectors of an explanation on other graphs: the search for recourses, with vectors that are known and do not move.
-
-    Args:
-        explanation: The vectors.
-        rejects: The graphs.
-        models: Classifier and embedder.
-        task: What is asked.
-        plausibility: The ladder of changes and the panel.
-        context: Time, progress and device.
-        warnings: What a reader must know, one sentence each.
-        notes: What the run did, one sentence each.
-    """
+    """The vectors of an explanation on other graphs: the search for recourses, with vectors that are known and do not move."""
     rejects = rejects.embedded(models)
     width = rejects.scores.embedding.shape[1]
     centres = np.zeros((len(explanation.recourses), width), dtype=np.float32)

@@ -144,7 +144,16 @@ class ScoreReading:
         if threshold is None and accept is not None:
             raise InputError(f"accept is a class, or a side of a threshold (got {accept!r})")
         if threshold is not None:
-            return cls._of_numbers(scores, threshold, accept, target_class, source_class, return_type)
+            if not np.isfinite(threshold):
+                raise InputError(f"threshold must be a finite number (got {threshold})")
+            if accept not in (None, "higher", "lower"):
+                raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {accept!r})")
+            if scores.shape[1] != 1:
+                raise InputError(f"threshold is for models that answer one number per graph (got {scores.shape[1]})")
+            if target_class is not None or source_class is not None or return_type not in (None, "raw"):
+                raise InputError("threshold and a class must not both be given: a number has no classes (got both)")
+            spread = float(np.std(scores)) or 1.0
+            return cls(threshold=float(threshold), higher=accept != "lower", spread=spread)
         if decision is not None and decision not in DECISIONS:
             raise InputError(f"decision must be one of {', '.join(DECISIONS)} (got {decision!r})")
         target = check_target_class(scores.shape[1], target_class)
@@ -160,27 +169,6 @@ class ScoreReading:
         )
         reading.probability(scores)
         return reading
-
-    @classmethod
-    def _of_numbers(
-        cls,
-        scores: FloatArray,
-        threshold: float,
-        accept: str | None,
-        target_class: int | None,
-        source_class: int | None,
-        return_type: str | None,
-    ) -> ScoreReading:
-        if not np.isfinite(threshold):
-            raise InputError(f"threshold must be a finite number (got {threshold})")
-        if accept not in (None, "higher", "lower"):
-            raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {accept!r})")
-        if scores.shape[1] != 1:
-            raise InputError(f"threshold is for models that answer one number per graph (got {scores.shape[1]})")
-        if target_class is not None or source_class is not None or return_type not in (None, "raw"):
-            raise InputError("threshold and a class must not both be given: a number has no classes (got both)")
-        spread = float(np.std(scores)) or 1.0
-        return cls(threshold=float(threshold), higher=accept != "lower", spread=spread)
 
     def probability(self, scores: FloatArray) -> FloatArray:
         """Probability of accept, `[B]`."""

@@ -13,7 +13,19 @@ from comrecgc.molecules.atoms import (
     element_of,
     read_atom,
 )
-from comrecgc.molecules.groups import FunctionalGroup, Molecule, family_of
+from comrecgc.molecules.groups import (
+    BOND_SIGNS,
+    FunctionalGroup,
+    Molecule,
+    Substituent,
+    bond_order,
+    charge_sign,
+    count_hydrogens,
+    family_of,
+    hill_formula,
+    name_substituent,
+    times,
+)
 from comrecgc.molecules.plausibility import (
     PROPERTIES,
     REACTIVE,
@@ -38,6 +50,7 @@ from comrecgc.molecules.smiles import (
     Standardiser,
     canonical_smiles,
     is_valid_molecule,
+    load_rdkit,
     parse_molecule,
     read_smiles,
     restore_stereo,
@@ -46,16 +59,6 @@ from comrecgc.molecules.smiles import (
     to_rdkit,
     to_smiles,
 )
-from comrecgc.molecules.substituents import (
-    BOND_SIGNS,
-    Substituent,
-    bond_order,
-    charge_sign,
-    count_hydrogens,
-    hill_formula,
-    name_substituent,
-    times,
-)
 
 __all__ = [
     "BOND_NAMES", "BOND_ORDERS", "BOND_SIGNS", "CHARGED_NITROGEN", "ELEMENTS", "POSITIONS", "PROPERTIES",
@@ -63,7 +66,7 @@ __all__ = [
     "Standardiser", "Substituent", "Valence", "alerts_of", "are_atoms", "are_bonds", "are_types",
     "atomic_numbers_as_names", "bond_order", "bonding_of", "bonding_under", "canonical_smiles", "charge_sign",
     "count_hydrogens", "element_of", "facts_of", "family_of", "has_other_alerts", "has_rdkit", "hill_formula",
-    "is_valid_molecule", "ladder_facts", "ladder_from_facts", "ladder_of", "name_substituent", "num_strays",
-    "parse_molecule", "positions_of", "properties_of", "property_changes", "read_atom", "read_smiles",
+    "is_valid_molecule", "ladder_facts", "ladder_from_facts", "ladder_of", "load_rdkit", "name_substituent",
+    "num_strays", "parse_molecule", "positions_of", "properties_of", "property_changes", "read_atom", "read_smiles",
     "restore_stereo", "run_smirks", "sanitise", "smirks_of", "stereo_of", "times", "to_rdkit", "to_smiles",
 ]  # fmt: skip

@@ -1,16 +1,26 @@
-"""The functional groups of a molecule, by elements and connections; bond orders are used where the graph has them."""
+"""The functional groups of a molecule, by elements and connections and bond orders where the graph has them, and names of what hangs on one atom."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, edge_labels_by_id, edges_by_id, labels_by_id, neighbours_by_id
-from comrecgc.molecules.atoms import are_types, atom_of, element_of, read_atom
-
-_HALOGENS = frozenset({"F", "Cl", "Br", "I"})
+from comrecgc.molecules.atoms import (
+    BOND_NAMES,
+    BOND_ORDERS,
+    CHARGED_NITROGEN,
+    are_types,
+    atom_of,
+    element_of,
+    read_atom,
+)
+from comrecgc.molecules.smiles import canonical_smiles, read_smiles, to_smiles
 
 
 class FunctionalGroup(NamedTuple):
@@ -312,3 +322,306 @@ def _beside(m: Molecule, node: int, element: str) -> int:
 
 def _any_aromatic(m: Molecule, nodes: list[int]) -> bool:
     return any(node in m.aromatic for node in nodes)
+
+
+# Groups that hang on one atom, as chemists write and call them: –NO2 is nitro, –O–CH3 methoxy.
+
+
+BOND_SIGNS = dict(zip(BOND_NAMES, ("–", "=", "≡", ":"), strict=True))
+"""How each bond is written."""
+
+_A_RING = " (a ring)"
+_HALOGENS = ("Br", "Cl", "F", "I")
+
+# As `_line` writes it: as chemists write it, and its name.
+_NAMES = {
+    "–OH": ("–OH", "hydroxy"), "–SH": ("–SH", "sulfanyl"), "–NH2": ("–NH2", "amino"), "=O": ("=O", "oxo"),
+    "=S": ("=S", "thioxo"), "=NH": ("=NH", "imino"), "=CH2": ("=CH2", "methylidene"),
+    "–N(=O)(=O)": ("–NO2", "nitro"), "–N(=O)–O": ("–NO2", "nitro"), "–N=O": ("–N=O", "nitroso"),
+    "–NH–N=O": ("–NH–N=O", "N-nitrosoamino"), "–N(CH3)–N=O": ("–N(CH3)–N=O", "N-nitrosomethylamino"),
+    "–N=N=N": ("–N3", "azido"), "–N=N≡N": ("–N3", "azido"), "–N–N≡N": ("–N3", "azido"),
+    "–NH–NH2": ("–NH–NH2", "hydrazinyl"), "–NH–OH": ("–NH–OH", "hydroxyamino"), "=N–OH": ("=N–OH", "hydroxyimino"),
+    "–NH–CH3": ("–NH–CH3", "methylamino"), "–N(CH3)2": ("–N(CH3)2", "dimethylamino"),
+    "–NH–CH2–CH3": ("–NH–C2H5", "ethylamino"), "–N(CH2–CH3)2": ("–N(C2H5)2", "diethylamino"),
+    "–CH2–N(CH3)2": ("–CH2–N(CH3)2", "dimethylaminomethyl"), "–CH2–NH–CH3": ("–CH2–NH–CH3", "methylaminomethyl"),
+    "–CH3": ("–CH3", "methyl"), "–CH2–CH3": ("–CH2–CH3", "ethyl"), "–CH2–CH2–CH3": ("–CH2–CH2–CH3", "propyl"),
+    "–CH2–CH2–CH2–CH3": ("–C4H9", "butyl"), "–CH2–CH(CH3)2": ("–CH2–CH(CH3)2", "isobutyl"),
+    "–CH2–O–CH3": ("–CH2–O–CH3", "methoxymethyl"), "–CH2–CH2–OH": ("–CH2–CH2–OH", "2-hydroxyethyl"),
+    "–C(=O)–CH2–CH3": ("–CO–C2H5", "propanoyl"), "–CH2–CF3": ("–CH2–CF3", "2,2,2-trifluoroethyl"),
+    "–CH(CH3)2": ("–CH(CH3)2", "isopropyl"), "–C(CH3)3": ("–C(CH3)3", "tert-butyl"),
+    "–CH=CH2": ("–CH=CH2", "vinyl"), "–CH2–CH=CH2": ("–CH2–CH=CH2", "allyl"), "–C≡CH": ("–C≡CH", "ethynyl"),
+    "–CF3": ("–CF3", "trifluoromethyl"), "–CCl3": ("–CCl3", "trichloromethyl"), "–CBr3": ("–CBr3", "tribromomethyl"),
+    "–CHF2": ("–CHF2", "difluoromethyl"), "–CHCl2": ("–CHCl2", "dichloromethyl"), "–CH2F": ("–CH2F", "fluoromethyl"),
+    "–CH2Cl": ("–CH2Cl", "chloromethyl"), "–CH2Br": ("–CH2Br", "bromomethyl"), "–CH2–OH": ("–CH2–OH", "hydroxymethyl"),
+    "–CH2–N(=O)–O": ("–CH2–NO2", "nitromethyl"), "–CH2–CH2–N(=O)–O": ("–CH2–CH2–NO2", "2-nitroethyl"),
+    "–CH2–NH2": ("–CH2–NH2", "aminomethyl"), "–O–CH3": ("–O–CH3", "methoxy"), "–O–CH2–CH3": ("–O–CH2–CH3", "ethoxy"),
+    "–O–CF3": ("–O–CF3", "trifluoromethoxy"), "–O–NO2": ("–O–NO2", "nitrooxy"), "–S–CH3": ("–S–CH3", "methylsulfanyl"),
+    "–C≡N": ("–C≡N", "cyano"), "–N=C=O": ("–N=C=O", "isocyanato"), "–N=C=S": ("–N=C=S", "isothiocyanato"),
+    "–S–C≡N": ("–S–C≡N", "thiocyanato"), "–O–C≡N": ("–O–C≡N", "cyanato"),
+    "–CH=O": ("–CH=O", "formyl"), "–C(=O)–CH3": ("–CO–CH3", "acetyl"), "–C(=O)–OH": ("–COOH", "carboxy"),
+    "–C(=O)–NH2": ("–CO–NH2", "carbamoyl"), "–CCl=O": ("–COCl", "chlorocarbonyl"),
+    "–C(=O)–O–CH3": ("–COO–CH3", "methoxycarbonyl"), "–C(=O)–O–CH2–CH3": ("–COO–CH2–CH3", "ethoxycarbonyl"),
+    "–NH–CH=O": ("–NH–CH=O", "formamido"), "–NH–C(=O)–CH3": ("–NH–CO–CH3", "acetamido"),
+    "–O–C(=O)–CH3": ("–O–CO–CH3", "acetoxy"), "–O–CH=O": ("–O–CH=O", "formyloxy"),
+    "–S(=O)(=O)–NH2": ("–SO2–NH2", "sulfonamide"), "–S(=O)(=O)–OH": ("–SO3H", "sulfo"),
+    "–S(=O)(=O)–CH3": ("–SO2–CH3", "methylsulfonyl"), "–NH–S(=O)(=O)–CH3": ("–NH–SO2–CH3", "methylsulfonamido"),
+    "–N⁺(CH3)3": ("–N⁺(CH3)3", "trimethylammonium"), "–O⁻": ("–O⁻", "oxide"),
+    "–SCl(=O)(=O)": ("–SO2Cl", "chlorosulfonyl"), "–P(=O)(OH)2": ("–PO3H2", "phosphono"),
+}  # fmt: skip
+_SHORTER = (
+    (r"N\(=O\)(\(=O\)|–O(?=$|\)))", "NO2"),
+    (r"S\(=O\)\(=O\)", "SO2"),
+    (r"C\(=O\)–OH$", "COOH"),
+    (r"C\(=O\)–", "CO–"),
+)
+# By the size of the ring and the formula.
+_RINGS = {
+    (3, "C3H5"): "cyclopropyl", (3, "C2H3O"): "oxiranyl", (3, "C2H4N"): "aziridinyl", (5, "C5H9"): "cyclopentyl",
+    (6, "C6H11"): "cyclohexyl", (6, "C6H5"): "phenyl", (6, "C5H4N"): "pyridyl", (5, "C4H3O"): "furyl", (5, "C4H3S"): "thienyl",
+}  # fmt: skip
+RING_NAMES = {
+    "c1ccccc1F": "2-fluorophenyl", "c1cccc(F)c1": "3-fluorophenyl", "c1ccc(F)cc1": "4-fluorophenyl",
+    "c1ccccc1Cl": "2-chlorophenyl", "c1cccc(Cl)c1": "3-chlorophenyl", "c1ccc(Cl)cc1": "4-chlorophenyl",
+    "c1ccccc1C": "2-methylphenyl", "c1cccc(C)c1": "3-methylphenyl", "c1ccc(C)cc1": "4-methylphenyl",
+    "c1ccc(O)cc1": "4-hydroxyphenyl", "c1ccc(N)cc1": "4-aminophenyl", "c1ccc(OC)cc1": "4-methoxyphenyl",
+    "c1cccs1": "2-thienyl", "c1ccsc1": "3-thienyl", "c1ccco1": "2-furyl", "c1ccoc1": "3-furyl", "C1COC1": "oxetan-3-yl",
+    "c1ccccn1": "2-pyridyl", "c1cccnc1": "3-pyridyl", "c1ccncc1": "4-pyridyl", "Cc1ccccc1": "benzyl", "C(=O)c1ccccc1": "benzoyl",
+    "N1CCCC1": "pyrrolidin-1-yl", "N1CCCCC1": "piperidin-1-yl", "N1CCOCC1": "morpholin-4-yl", "N1CCNCC1": "piperazin-1-yl",
+    "N1CCN(C)CC1": "4-methylpiperazin-1-yl", "C1CCCCN1": "piperidin-2-yl", "CN1CCCC1": "pyrrolidin-1-ylmethyl",
+}  # fmt: skip
+"""Names of groups with a ring, by their SMILES from the atom that hangs on the rest."""
+
+# Where bonds are not known, elements and connections alone.
+_NAMES_WITHOUT_BONDS = {"NO2": "nitro", "CF3": "trifluoromethyl", "CCl3": "trichloromethyl", "O–C": "methoxy"}
+
+
+@dataclass(frozen=True)
+class Substituent:
+    """A group that hangs on one atom.
+
+    Args:
+        formula: With its bond, as chemists write it: "–NO2", "=O", "–CH2–OH"; without it where bonds are not known.
+        name: "nitro"; None if it has none.
+        is_atom: Whether it is one atom and hydrogens at most.
+        is_ring: Whether it has a ring, which the formula does not show.
+    """
+
+    formula: str
+    name: str | None
+    is_atom: bool
+    is_ring: bool = False
+
+
+def read_substituent(
+    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
+) -> Substituent:
+    """A group as a chemist would write it, arguments as for `name_substituent`."""
+    if len(atoms) == 1 and atoms[root] == "H":
+        return Substituent("–H", "hydrogen", is_atom=True)
+    hydrogens = count_hydrogens(atoms, bonds, {root: bond}, fill=fill)
+    elements = formula_symbols(atoms)
+    heavy = [atom for atom in elements if elements[atom] != "H"] or [root]
+    inner = {pair: name for pair, name in bonds.items() if all(atom in heavy for atom in pair)}
+    known = bond is not None and None not in inner.values()
+    is_atom = len(heavy) == 1
+    if not known:
+        if len(inner) >= len(heavy):
+            plain = hill_formula([elements[atom] for atom in heavy])
+            return Substituent(f"{plain}{_A_RING}", None, is_atom=False, is_ring=True)
+        line = _line(root, None, elements, dict.fromkeys(inner, "single"), None)
+        line = re.sub(r"^([A-Z][a-z]?)\(([A-Z][a-z]?)\)(\d)$", r"\1\2\3", line)  # leaves of one element: "NO2"
+        return Substituent(line, _NAMES_WITHOUT_BONDS.get(line), is_atom)
+    sign = BOND_SIGNS[bond or "single"]
+    if len(inner) >= len(heavy):
+        every = [elements[atom] for atom in heavy] + ["H"] * sum(hydrogens.values())
+        degrees = Counter(atom for pair in inner for atom in pair)
+        name = _ring_name([elements[atom] for atom in heavy], degrees, hill_formula(every))
+        return Substituent(f"{sign}{hill_formula(every)}{'' if name else _A_RING}", name, is_atom=False, is_ring=True)
+    line = sign + _line(root, None, elements, inner, hydrogens)
+    if line in _NAMES:
+        return Substituent(*_NAMES[line], is_atom=is_atom)
+    for long, short in _SHORTER:
+        line = re.sub(long, short, line)
+    return Substituent(line, _NAMES.get(line, (line, None))[1], is_atom)
+
+
+def name_substituent(
+    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
+) -> Substituent:
+    """A group as a chemist would write it; with a ring, by its name or as SMILES.
+
+    Args:
+        atoms: Name of each of its atoms.
+        bonds: Name of the bond between its atoms, `i < j`; None where bonds are not known.
+        root: The atom that hangs on the rest.
+        bond: Name of the bond it hangs on.
+        fill: Whether hydrogens are no atoms here and fill the valences.
+    """
+    found = read_substituent(atoms, bonds, root, bond, fill=fill)
+    if not found.is_ring or bond is None or None in bonds.values():
+        return found
+    smiles = _smiles(atoms, bonds, root, bond)
+    name = RING_NAMES.get(smiles) if bond == "single" else None
+    plain = found.formula.removesuffix(_A_RING)
+    if name is not None:
+        return replace(found, name=name, formula=plain)
+    if found.name:
+        return found
+    chain = _chain_to_ring(atoms, bonds, root, bond, fill=fill)
+    if chain is not None:
+        return chain
+    return replace(found, formula=f"{BOND_SIGNS[bond]}{smiles}") if smiles else found
+
+
+def _chain_to_ring(
+    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str, *, fill: bool
+) -> Substituent | None:
+    """A chain that ends in a ring with a name: "–NH–CO–phenyl"; None where the group is none."""
+    for pair in (pair for pair, kind in bonds.items() if kind == "single"):
+        for far in pair:
+            part = _reached(far, [other for other in bonds if other != pair])
+            rest = [node for node in atoms if node not in part]
+            inner = {other: kind for other, kind in bonds.items() if part.issuperset(other)}
+            chain = {other: kind for other, kind in bonds.items() if not part & set(other)}
+            if root in part or part.issuperset(pair) or len(inner) < len(part) or len(chain) >= len(rest):
+                continue
+            ring = name_substituent({node: atoms[node] for node in sorted(part)}, inner, far, "single", fill=fill)
+            if ring.name is not None:
+                names = {**{node: atoms[node] for node in rest}, far: ring.name}
+                return read_substituent(names, {**chain, pair: "single"}, root, bond, fill=fill)
+    return None
+
+
+def _reached(start: int, bonds: Sequence[tuple[int, int]]) -> set[int]:
+    """Atoms that bonds lead to from one."""
+    reached = {start}
+    while grown := {node for pair in bonds if reached & set(pair) for node in pair} - reached:
+        reached |= grown
+    return reached
+
+
+def _smiles(atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str) -> str:
+    """A group as SMILES from its root: "c1csc(N)n1"; nothing where rdkit cannot write it."""
+    heavy = {node: name for node, name in atoms.items() if name != "H"}
+    inner = {pair: kind for pair, kind in bonds.items() if heavy.keys() >= set(pair)}
+    order = [root, *(node for node in heavy if node != root)]
+    names = ["*", *dict.fromkeys(heavy.values())]
+    place = {node: k + 1 for k, node in enumerate(order)}
+    pairs = [(0, 1), *((place[i], place[j]) for i, j in inner)]
+    kinds = [BOND_NAMES.index(kind or "single") for kind in (bond, *inner.values())]
+    try:
+        smiles = to_smiles(Graph([0, *(names.index(heavy[node]) for node in order)], pairs, kinds), names)
+        smiles = canonical_smiles(read_smiles(smiles))  # rings written with single and double bonds may be aromatic
+    except InputError:  # no rdkit, or nothing that it reads
+        return ""
+    return smiles.removeprefix("*").lstrip("=#") if smiles.startswith("*") else ""
+
+
+def formula_symbols(atoms: Mapping[int, str]) -> dict[int, str]:
+    """Each atom of a group as formulas write it: its element, with its charge where the group as a whole is charged."""
+    known = {node: read_atom(name) for node, name in atoms.items()}
+    charges = {node: 0 if atom is None else atom.charge for node, atom in known.items()}
+    is_charged = sum(charges.values()) != 0
+    return {node: element_of(name) + (charge_sign(charges[node]) if is_charged else "") for node, name in atoms.items()}
+
+
+def charge_sign(charge: int) -> str:
+    """A charge as formulas write it: "⁺", "²⁻", nothing for none."""
+    return "" if not charge else ("" if abs(charge) == 1 else "⁰¹²³⁴⁵⁶⁷⁸⁹"[abs(charge) % 10]) + "⁺⁻"[charge < 0]
+
+
+def count_hydrogens(
+    elements: Mapping[int, str],
+    bonds: Mapping[tuple[int, int], str | None],
+    outside: Mapping[int, str | None],
+    *,
+    fill: bool,
+) -> dict[int, int]:
+    """Hydrogens on each atom other than hydrogen.
+
+    Args:
+        elements: Element or type of each atom.
+        bonds: Name of each bond, `i < j`.
+        outside: Name of the bond of an atom to others than these.
+        fill: Whether hydrogens are no atoms here and fill the valences; none are counted where bonds are not known.
+    """
+    counts = {atom: 0 for atom, name in elements.items() if name != "H"}
+    if not fill:
+        for i, j in bonds:
+            for atom, other in ((i, j), (j, i)):
+                if elements[other] == "H" and atom in counts:
+                    counts[atom] += 1
+        return counts
+    every = [*bonds.values(), *outside.values()]
+    if any(name not in BOND_NAMES for name in every):
+        return counts
+    used = {
+        atom: sum(bond_order(name) for pair, name in bonds.items() if atom in pair) + bond_order(outside.get(atom))
+        for atom in counts
+    }
+    charged = {atom for atom in counts if elements[atom] == "N" and used[atom] == CHARGED_NITROGEN}
+    for atom in counts:
+        beside = any(atom in pair and charged & set(pair) for pair in bonds)
+        if beside and (elements[atom], used[atom]) in (("O", 1), ("N", 2)):
+            continue  # the O– of a nitro group, the N– of an azide
+        known = read_atom(elements[atom])
+        if known is not None and known.hydrogens is not None:
+            counts[atom] = known.hydrogens
+            continue
+        room = [v - used[atom] for v in (known.valences if known else ()) if v >= used[atom]]
+        counts[atom] = int(room[0]) if room and atom not in charged else 0
+    return counts
+
+
+def hill_formula(elements: Sequence[str]) -> str:
+    """Carbon, hydrogen, then the others by their symbols: "C2H5O"."""
+    counts = Counter(elements)
+    order = sorted(counts, key=lambda name: (("C", "H").index(name) if name in ("C", "H") else 2, name))
+    return "".join(times(name, counts[name]) for name in order)
+
+
+def _line(
+    atom: int,
+    parent: int | None,
+    elements: Mapping[int, str],
+    bonds: Mapping[tuple[int, int], str | None],
+    hydrogens: Mapping[int, int] | None,
+) -> str:
+    """A tree of atoms on one line: halogens first, then branches in parentheses, the longest last without.
+
+    Where bonds are not known, hydrogens are None and halogens are branches like others.
+    """
+    count = (hydrogens or {}).get(atom, 0)
+    text = elements[atom] + times("H", count)
+    branches = Counter(
+        BOND_SIGNS[name or "single"] + _line(other, atom, elements, bonds, hydrogens)
+        for (i, j), name in bonds.items()
+        for one, other in ((i, j), (j, i))
+        if one == atom and other != parent
+    )
+    for halogen in _HALOGENS if hydrogens is not None else ():
+        if f"–{halogen}" in branches:
+            text += times(halogen, branches.pop(f"–{halogen}"))
+    order = sorted(branches, key=lambda branch: (branch[0] == "–", len(branch), branch))
+    for place, branch in enumerate(order):
+        is_last = place == len(order) - 1 and branches[branch] == 1
+        in_brackets = f"({branch.removeprefix('–')})"
+        repeated = in_brackets * branches[branch] if branch[0] != "–" else times(in_brackets, branches[branch])
+        text += branch if is_last else repeated
+    return text
+
+
+def times(symbol: str, count: int) -> str:
+    """So many of a symbol in a formula: "", "H", "H2"."""
+    return "" if count == 0 else symbol if count == 1 else f"{symbol}{count}"
+
+
+def _ring_name(elements: Sequence[str], degrees: Mapping[int, int], formula: str) -> str | None:
+    """The name of a group that is one ring and nothing else."""
+    is_ring = len(elements) == len(degrees) and set(degrees.values()) == {2}
+    return _RINGS.get((len(elements), formula)) if is_ring else None
+
+
+def bond_order(bond: str | None) -> float:
+    """The order of a bond by its name; 0 if it is not known."""
+    return BOND_ORDERS[BOND_NAMES.index(bond)] if bond in BOND_NAMES else 0.0

@@ -154,13 +154,10 @@ class MolecularChemistry:
         table = np.zeros((len(self.label_names), 2 * _MOST_BONDS + 1), dtype=bool)
         for label, name in enumerate(self.label_names):
             allowed = self._valences(name)
-            if not allowed:
-                table[label] = True
-                continue
-            if self.explicit_hydrogens:
+            if self.explicit_hydrogens and allowed:
                 table[label, [2 * bonds for bonds in allowed]] = True
             else:
-                table[label, : 2 * max(allowed) + 1] = True
+                table[label, : 2 * max(allowed, default=_MOST_BONDS) + 1] = True
         return table
 
 

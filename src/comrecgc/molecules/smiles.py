@@ -8,7 +8,7 @@ graphs, as text (`stereo_of`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from types import ModuleType
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
-from comrecgc.molecules.atoms import BOND_NAMES, Atom, are_atoms, are_types, atom_of
+from comrecgc.molecules.atoms import BOND_NAMES, CHARGED_NITROGEN, Atom, are_atoms, are_types, atom_of
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -293,14 +293,7 @@ def _types(molecule: Any) -> list[Atom]:
     for index in named:
         hydrogens = molecule.GetAtomWithIdx(index).GetTotalNumHs()
         if usual.GetAtomWithIdx(index).GetTotalNumHs() != hydrogens:
-            known = types[index]
-            types[index] = Atom(
-                element=known.element,
-                charge=known.charge,
-                is_aromatic=known.is_aromatic,
-                hydrogens=hydrogens,
-                isotope=known.isotope,
-            )
+            types[index] = replace(types[index], hydrogens=hydrogens)
     return types
 
 
@@ -330,20 +323,14 @@ def _rdkit_atom(name: str, *, is_third_bound: bool) -> Any:
 
 def restore_charges(molecule: Any) -> None:
     """Put back the usual charges, and the hydrogens of aromatic nitrogens; graphs store neither."""
-    charged = {atom.GetIdx() for atom in molecule.GetAtoms() if _is_ammonium(atom)} | _settle_aromatic_nitrogens(
-        molecule
-    )
-    for index in sorted(charged):
+    plain = [atom for atom in molecule.GetAtoms() if atom.GetSymbol() == "N" and not atom.GetIsAromatic()]
+    ammonium = {atom.GetIdx() for atom in plain if _bonds(atom) == CHARGED_NITROGEN}
+    for index in sorted(ammonium | _settle_aromatic_nitrogens(molecule)):
         atom = molecule.GetAtomWithIdx(index)
         atom.SetFormalCharge(1)
         oxygens = [a for a in atom.GetNeighbors() if a.GetSymbol() == "O" and a.GetDegree() == 1 and _bonds(a) == 1]
         for oxygen in oxygens[:1]:
             oxygen.SetFormalCharge(-1)
-
-
-def _is_ammonium(atom: Any) -> bool:
-    """Whether this is a nitrogen with four bonds, none of them aromatic."""
-    return atom.GetSymbol() == "N" and not atom.GetIsAromatic() and _bonds(atom) == 4
 
 
 def _bonds(atom: Any) -> float:
@@ -436,20 +423,16 @@ class Standardiser:
 
     def __call__(self, molecule: Mol) -> Mol:
         """The standard form of a sanitised molecule, sanitised too."""
-        from rdkit import Chem, rdBase
-
-        with rdBase.BlockLogs():
-            if len(Chem.GetMolFrags(molecule)) > 1:
+        chem = load_rdkit()
+        with without_logs():
+            if len(chem.GetMolFrags(molecule)) > 1:
                 molecule = self._tools[0].choose(molecule)
                 self.num_stripped += 1
             if any(atom.GetFormalCharge() for atom in molecule.GetAtoms()):
                 neutral = self._tools[1].uncharge(molecule)
                 # It gives hexafluorophosphate a proton that rdkit itself does not accept.
-                if Chem.SanitizeMol(neutral, catchErrors=True) == Chem.SanitizeFlags.SANITIZE_NONE:
-                    self.num_neutralised += _charges(neutral) != _charges(molecule)
+                if chem.SanitizeMol(neutral, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE:
+                    charges = ([atom.GetFormalCharge() for atom in it.GetAtoms()] for it in (neutral, molecule))
+                    self.num_neutralised += next(charges) != next(charges)
                     molecule = neutral
         return molecule
-
-
-def _charges(molecule: Any) -> list[int]:
-    return [atom.GetFormalCharge() for atom in molecule.GetAtoms()]

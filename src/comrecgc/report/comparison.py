@@ -28,14 +28,9 @@ _RUN_COLUMNS = ("place", "accepted", "applicable", "success", "nearest", "neares
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """How a recourse stands in one run.
+    """How a recourse stands in one run: its number among those chosen there, from 1, and inputs that it turns, None if that run does not know it.
 
-    Args:
-        place: Its number among the recourses chosen there, from 1; None if it was not chosen.
-        accepted: Inputs that it turns there; None if that run does not know it.
-        applicable: Inputs it can be carried out on there.
-        nearest: Number of the recourse chosen there that covers most of the same graphs.
-        nearest_share: Share of the graphs it covers, of those that both runs reject, that the nearest covers too.
+    `nearest` is the number of the recourse chosen there that covers most of the same graphs, and its share is of those that both runs reject.
     """
 
     place: int | None
@@ -57,12 +52,7 @@ class Standing:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComparedRecourse:
-    """A recourse that some run chose.
-
-    Args:
-        recourse: The recourse, as the first run that chose it has it.
-        standings: How it stands in each run.
-    """
+    """A recourse that some run chose, as the first of them has it, and how it stands in each run."""
 
     recourse: CommonRecourse
     standings: tuple[Standing, ...]
@@ -90,14 +80,7 @@ class ComparedRecourse:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComparedRun:
-    """A run of the comparison.
-
-    Args:
-        name: What it is called.
-        explanation: What it found.
-        table: Its table of rules; None for vectors, and where the table is not at hand.
-        rows: Rows of the table behind its recourses.
-    """
+    """A run of the comparison; for rules with its table, where that is at hand, and the rows behind its recourses."""
 
     name: str
     explanation: Explanation
@@ -125,13 +108,7 @@ class ComparedRun:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
-    """Runs side by side.
-
-    Args:
-        runs: The runs.
-        recourses: Every recourse that some run chose, those of the first run first.
-        common: Inputs that all runs have.
-    """
+    """Runs side by side: every recourse that some run chose, those of the first run first, and the inputs that all runs have."""
 
     runs: tuple[ComparedRun, ...]
     recourses: tuple[ComparedRecourse, ...]
@@ -171,12 +148,8 @@ class Comparison:
         header = [*_COLUMNS, *(f"{column} ({run.name})" for run in self.runs for column in _RUN_COLUMNS)]
         rows: list[list[Any]] = [header]
         for one in self.recourses:
-            cells = [
-                (standing.place, standing.accepted, standing.applicable, standing.success, standing.nearest,
-                 standing.nearest_share)
-                for standing in one.standings
-            ]  # fmt: skip
-            rows.append([one.recourse.summary, one.verdict(self.names), *(cell for row in cells for cell in row)])
+            cells = [getattr(standing, name) for standing in one.standings for name in _RUN_COLUMNS]
+            rows.append([one.recourse.summary, one.verdict(self.names), *cells])
         return rows
 
     def to_csv(self) -> str:
@@ -227,11 +200,7 @@ class Comparison:
         return found
 
     def write_page(self, path: str | Path) -> None:
-        """Write the comparison as one HTML file.
-
-        Args:
-            path: The file.
-        """
+        """Write the comparison as one HTML file."""
         write_text(Path(path), self.to_html())
 
     def to_html(self) -> str:
@@ -289,9 +258,10 @@ def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -
 
 def _run(name: str, explanation: Explanation) -> ComparedRun:
     chooser = loaded_chooser(explanation)
+    if chooser is None:
+        return ComparedRun(name=name, explanation=explanation, table=None, rows=())
     rows = tuple(recourse.row for recourse in explanation.recourses if recourse.row is not None)
-    table = None if chooser is None else chooser.mined.table
-    return ComparedRun(name=name, explanation=explanation, table=table, rows=() if table is None else rows)
+    return ComparedRun(name=name, explanation=explanation, table=chooser.mined.table, rows=rows)
 
 
 def _recourses(runs: Sequence[ComparedRun]) -> list[ComparedRecourse]:

@@ -19,15 +19,25 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules.choice import DOUBT, KINDS, MOST_PARTS, NUM_SPLITS, SLACK, choose
+from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.reading import MinedRule
 from comrecgc.algorithms.rules.table import RuleTable
-from comrecgc.algorithms.rules.vocabulary import Group
-from comrecgc.cover import Reason
 from comrecgc.data import Goal
 from comrecgc.drawing import depict, induced_subgraph
 from comrecgc.evidence import Evidence
-from comrecgc.explanation import NUMBERS, CommonRecourse, Explanation, RuleChooser, catalogue_of, failures_of
-from comrecgc.graphs import Graph, Pattern, Rung
+from comrecgc.explanation import NUMBERS, CommonRecourse, Explanation, RuleChooser, catalogue_of
+from comrecgc.graphs import (
+    ChangedGraphs,
+    Graph,
+    NeighbourIndex,
+    Pattern,
+    Rule,
+    Rung,
+    Schema,
+    Site,
+    carry_out,
+    distinct_sites,
+)
 from comrecgc.molecules import charge_sign, read_atom
 from comrecgc.report.views import badges, clipped, listed_pairs, place_share, property_words, thing_of, trust_facts
 from comrecgc.wording import describe_group
@@ -38,6 +48,9 @@ MOST_PLACES = 1_500_000
 _FEWEST_PLACES = 8  # of a rule, enough to show some
 _NOWHERE = -32768
 _LIKELY_RULES = 20
+_MOST_TRIED = 12  # inputs looked at for failures of each rule
+_MOST_SITES = 6
+_FAILURES = 2
 _SCALE = 256  # positions are kept as whole numbers, an edge being so long
 
 Array = npt.NDArray[Any]
@@ -50,13 +63,7 @@ def loaded_chooser(explanation: Explanation) -> RuleChooser | None:
 
 
 def packed_table(explanation: Explanation, chooser: RuleChooser, evidence: Evidence | None = None) -> str:
-    """Everything that the page needs to choose, carry out and draw rules, in base64.
-
-    Args:
-        explanation: What was found.
-        chooser: The table that it was chosen from.
-        evidence: Reasons to believe the rules that the run chose, or not.
-    """
+    """Everything that the page needs to choose, carry out and draw rules, in base64, with the evidence on the rules that the run chose."""
     table, records = chooser.mined.table, chooser.mined.rules()
     rows = {recourse.row: recourse for recourse in explanation.recourses if recourse.row is not None}
     rules = catalogue_of(chooser.mined, rows)
@@ -71,7 +78,7 @@ def packed_table(explanation: Explanation, chooser: RuleChooser, evidence: Evide
         "chosen": list(rows),
         "rules": [_rule(record, rule) for record, rule in zip(records, rules, strict=True)],
         "known": {row: _exact(recourse, explanation) for row, recourse in rows.items()},
-        "groups": _groups(table, explanation),
+        "groups": _groups(table, explanation.schema),
         "failures": _failures(chooser, records, list(rows)),
         "evidence": {} if evidence is None else _evidence(list(rows), evidence),
     }
@@ -320,16 +327,50 @@ def _evidence(rows: Sequence[int], evidence: Evidence) -> dict[int, dict[str, An
 
 
 def _failures(chooser: RuleChooser, records: Sequence[MinedRule], chosen: Sequence[int]) -> dict[int, list[list[Any]]]:
-    """A few failures of the rules that people are likely to look at: input, reason and place."""
-    found = failures_of(
-        chooser.mined, {row: records[row].rule for row in _likely_rows(chooser, chosen)}, chooser.plausibility.ladder,
-        Rung.parse(chooser.task.changes), chooser.task.theta,
-    )  # fmt: skip
-    words = {Reason.OFF_RUNG: "rung", Reason.STILL_REJECTED: "rejected"}
-    return {
-        row: [[failure.place, words[failure.reason], list(failure.site)] for failure in failures]
-        for row, failures in found.items()
-    }
+    """A few inputs that rules people are likely to look at can be carried out on and do not turn: input, reason and place.
+
+    They are found without the model: what is within θ and on the rung, and is not in the table, is rejected. A panel's consent is not asked for.
+    """
+    wanted = min(Rung.parse(chooser.task.changes), Rung.PLAUSIBLE)
+    tried = [
+        (row, place, site, after)
+        for row in _likely_rows(chooser, chosen)
+        for place, site, after in _tries(chooser.mined, row, records[row].rule, chooser.task.theta)
+    ]
+    if not tried:
+        return {}
+    graphs = chooser.mined.rejects.graphs
+    changed = ChangedGraphs.from_graphs([graphs[place] for _, place, _, _ in tried], [after for *_, after in tried])
+    stands = chooser.plausibility.ladder.rungs(changed) >= wanted
+    found: dict[int, dict[int, list[Any]]] = {}
+    for (row, place, site, _), stood in zip(tried, stands.tolist(), strict=True):
+        known = found.setdefault(row, {}).get(place)
+        if known is None or (stood and known[1] == "rung"):
+            found[row][place] = [place, "rejected" if stood else "rung", list(site)]
+    return {row: list(failures.values()) for row, failures in found.items()}
+
+
+def _tries(mined: MinedRules, row: int, rule: Rule, theta: float) -> list[tuple[int, Site, Graph]]:
+    """Results within θ on some inputs that the rule does not turn, of about the size that most have."""
+    table, graphs = mined.table, mined.rejects.graphs
+    can = table.can_be_carried_out(row)
+    can[table.inputs_of(row)] = False
+    places = np.flatnonzero(can)
+    sizes = np.array([graphs[place].size for place in places.tolist()])
+    order = places[np.lexsort((places, sizes))]
+    order = order[len(order) // 4 :]
+    found: list[tuple[int, Site, Graph]] = []
+    met = 0
+    for place in order[:: max(1, len(order) // _MOST_TRIED)][:_MOST_TRIED].tolist():
+        graph = graphs[place]
+        sites = distinct_sites(rule, NeighbourIndex(graph), _MOST_SITES)
+        results = [(place, site, carry_out(rule, graph, site)) for site in sites]
+        near = [result for result in results if rule.distance(graph, result[2]) <= theta]
+        found += near
+        met += bool(near)
+        if met == _FAILURES:
+            break
+    return found
 
 
 def _likely_rows(chooser: RuleChooser, chosen: Sequence[int]) -> list[int]:
@@ -342,14 +383,8 @@ def _likely_rows(chooser: RuleChooser, chosen: Sequence[int]) -> list[int]:
     return sorted({*chosen, *(row for choice in choices for row in choice.rules.tolist())})
 
 
-def _groups(table: RuleTable, explanation: Explanation) -> list[list[Any]]:
+def _groups(table: RuleTable, schema: Schema) -> list[list[Any]]:
     """Number and name of every group that some rule attaches, by name."""
-    attached = np.unique(table.attached)
-    named = [(_group_name(table.groups[k], explanation), k) for k in attached[attached >= 0].tolist()]
+    groups = {k: table.groups[k] for k in np.unique(table.attached).tolist() if k >= 0}
+    named = [(describe_group(it.labels, it.bonds, it.bond, schema), k) for k, it in groups.items()]
     return [[k, name] for name, k in sorted(named, key=lambda item: (item[0].strip("–=≡").lower(), item[1]))]
-
-
-def _group_name(group: Group, explanation: Explanation) -> str:
-    return describe_group(
-        group.labels, group.bonds, group.bond, explanation.schema,
-    )  # fmt: skip

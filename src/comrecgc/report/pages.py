@@ -19,9 +19,9 @@ from markupsafe import Markup
 import comrecgc
 from comrecgc.data import PLANTED
 from comrecgc.drawing import STYLE
-from comrecgc.evidence import Answer, ControlEvidence, Evidence, ModelSummary, RecourseEvidence
+from comrecgc.evidence import Answer, Evidence
 from comrecgc.explanation import NUMBERS, Explanation
-from comrecgc.report.comparison import ComparedRecourse, Comparison, Standing, standing_words
+from comrecgc.report.comparison import Comparison, Standing, standing_words
 from comrecgc.report.explorer import loaded_chooser, packed_table
 from comrecgc.report.views import (
     agreement,
@@ -124,10 +124,10 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         notes=explanation.notes,
         verbs=VERBS,
         placeholder=f"{'nitro, ' if explanation.schema.is_molecular else ''}{'add' if is_rules else 'relabel'}, 212",
-        recourses=[view.row for view in recourses],
+        recourses=[row for row, _ in recourses],
         has_validity=any(recourse.share_valid is not None for recourse in explanation.recourses),
         has_short_names=not explanation.schema.is_molecular and len(explanation.schema.label_names) > 1,
-        uncovered=[view.group for view in uncovered],
+        uncovered=[group for group, _ in uncovered],
         tables=_tables(explanation),
         evidence=_evidence_section(evidence),
         num_rules=0 if chooser is None else len(chooser.mined.table),
@@ -137,8 +137,8 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
                 "noun": "rule" if is_rules else "recourse",
                 "curve": [round(share, 6) for share in explanation.coverage_curve],
                 "extent": covered_extent(explanation),
-                "recourses": [view.data for view in recourses],
-                "uncovered": [view.cards for view in uncovered],
+                "recourses": [data for _, data in recourses],
+                "uncovered": [cards for _, cards in uncovered],
             }
         ),
     )
@@ -246,17 +246,13 @@ def _evidence_section(evidence: Evidence | None) -> Markup:
         sentence=evidence.sentence,
         standing={True: "stands", False: "falls", None: ""}[evidence.better_than_ignorance],
         glance=_glance(evidence),
-        models=[
-            _summary(row)
-            for row in (*evidence.models, *evidence.architectures)
-            if row.models > 1 or row in evidence.models
-        ],
+        models=[row for row in (*evidence.models, *evidence.architectures) if row.models > 1 or row in evidence.models],
         noun="rule" if evidence.recourse == "rules" else "recourse",
-        rows=[_verdict_row(recourse) for recourse in evidence.recourses[:_SHOWN]],
+        rows=[{"it": it, "models": [_model(answer) for answer in it.answers]} for it in evidence.recourses[:_SHOWN]],
         num_hidden=max(0, len(evidence.recourses) - _SHOWN),
-        columns=list(_COLUMNS.values()),
-        controls=[_control(control) for control in evidence.controls],
-        has_controls=len(evidence.controls) > 1,
+        columns=_COLUMNS,
+        controls=evidence.controls,
+        meanings=_MEANINGS,
         notes=evidence.notes,
     )
     return Markup(html)  # autoescaped above
@@ -293,26 +289,6 @@ def _glance(evidence: Evidence) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
-def _summary(model: ModelSummary) -> dict[str, str | int]:
-    return {
-        "name": model.name if model.models == 1 else f"all {model.models} {model.name}",
-        "chosen_with": "yes" if model.chosen_with else "no",
-        "works": f"{model.works} of {model.asked}",
-        "rejects": model.rejects,
-        "turned": f"{model.turned / model.rejects:.0%}" if model.rejects else "–",
-    }
-
-
-def _verdict_row(recourse: RecourseEvidence) -> dict[str, Any]:
-    return {
-        "summary": recourse.summary,
-        "level": recourse.verdict.level,
-        "shortcut": recourse.verdict.shortcut,
-        "findings": recourse.verdict.findings,
-        "models": [_model(answer) for answer in recourse.answers],
-    }
-
-
 def _model(answer: Answer) -> dict[str, str]:
     state = {True: "works", False: "fails", None: "unsure"}[answer.works]
     turned = f"{answer.turned} of {answer.rejects} inputs it rejects too are turned"
@@ -320,74 +296,28 @@ def _model(answer: Answer) -> dict[str, str]:
     return {"state": state, "title": f"{answer.member}: {turned}{chosen}"}
 
 
-def _control(control: ControlEvidence) -> dict[str, Any]:
-    figures = control.figures
-    shares = [figures.get(name) for name in _COLUMNS]
-    said, against = figures.get("pairs_as_said"), figures.get("pairs_against")
-    levels = [figures.get(level) for level in ("strong", "mixed", "weak")]
-    return {
-        "name": control.name,
-        "meaning": _MEANINGS.get(control.name, ""),
-        "cells": ["–" if share is None else f"{share:.1%}" for share in shares],
-        "pairs": "–"
-        if said is None or against is None
-        else f"{said} of {said + against}"
-        if said + against
-        else "none",
-        "levels": "–" if None in levels else " / ".join(str(level) for level in levels),
-    }
-
-
 def render_comparison(comparison: Comparison) -> str:
     """A comparison as HTML: one file, no network, no script."""
-    names = comparison.names
-    first = comparison.runs[0].explanation
-    whole = [one for one in comparison.recourses if all(one.holds)]
-    groups = [
-        {
-            "name": f"Hold for {'both' if len(names) == 2 else 'all'}",
-            "rows": [_compared_row(comparison, one) for one in whole],
-        }
-    ]
-    verdicts = dict.fromkeys(one.verdict(names).partition(";")[0] for one in comparison.recourses if not all(one.holds))
-    groups += [
-        {
-            "name": f"{verdict[:1].upper()}{verdict[1:]}",
-            "rows": [
-                _compared_row(comparison, one)
-                for one in comparison.recourses
-                if not all(one.holds) and one.verdict(names).partition(";")[0] == verdict
-            ],
-        }
-        for verdict in verdicts
-    ]
+    names, first = comparison.names, comparison.runs[0].explanation
+    for_all = f"Hold for {'both' if len(names) == 2 else 'all'}"
+    groups: dict[str, list[dict[str, Any]]] = {for_all: []}
+    for one in comparison.recourses:
+        verdict = one.verdict(names).partition(";")[0]
+        name = for_all if all(one.holds) else f"{verdict[:1].upper()}{verdict[1:]}"
+        picture, cells = rule_picture(first, one.recourse), [_cell(standing) for standing in one.standings]
+        groups.setdefault(name, []).append({"summary": one.recourse.summary, "picture": picture, "cells": cells})
     return _render(
         "comparison.html",
         names=names,
         dataset=first.schema.dataset,
         thing=thing_of(first),
-        runs=[
-            {
-                "name": run.name, "coverage": f"{it.coverage:.1%}", "num_inputs": len(it.inputs), "num": len(it.recourses),
-                "kind": it.recourse, "changes": it.changes,
-            }
-            for run in comparison.runs
-            for it in (run.explanation,)
-        ],
+        runs=comparison.runs,
         sentences=comparison.sentences(),
-        num_all=len(whole),
+        num_all=len(groups[for_all]),
         noun="rules" if all(run.explanation.recourse == "rules" for run in comparison.runs) else "recourses",
         recourses=comparison.recourses,
         groups=groups,
-    )  # fmt: skip
-
-
-def _compared_row(comparison: Comparison, one: ComparedRecourse) -> dict[str, Any]:
-    return {
-        "summary": one.recourse.summary,
-        "picture": rule_picture(comparison.runs[0].explanation, one.recourse),
-        "cells": [_cell(standing) for standing in one.standings],
-    }
+    )
 
 
 def _cell(standing: Standing) -> dict[str, Any]:

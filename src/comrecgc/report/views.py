@@ -6,14 +6,15 @@ import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from comrecgc.cover import Reason
-from comrecgc.drawing import Pen, Picture, draw_rule
+from comrecgc.drawing import Pen, draw_rule
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, effect_words, position_words
+from comrecgc.explanation import interval_in as _interval
+from comrecgc.explanation import number_in as _number
 from comrecgc.graphs import Change, Rule
 from comrecgc.wording import describe_path, edit_pattern, representatives
 
@@ -41,14 +42,8 @@ REASONS = {
         "Other rules would cover them",
         "Rules that turn these graphs are known, but the rules chosen cover more. Ask for more rules to include them.",
     ),
-    Reason.OUT_OF_TIME: (
-        "Time was up before a rule was found",
-        "A larger time budget may find one.",
-    ),
-    Reason.NOWHERE: (
-        "No rule can be carried out",
-        "None of these graphs has a place that a rule changes.",
-    ),
+    Reason.OUT_OF_TIME: ("Time was up before a rule was found", "A larger time budget may find one."),
+    Reason.NOWHERE: ("No rule can be carried out", "None of these graphs has a place that a rule changes."),
     Reason.TOO_FAR: (
         "A rule can be carried out, but changes too much",
         "These graphs are so small that the change is a larger share of them than theta allows.",
@@ -118,10 +113,8 @@ def badges(recourse: CommonRecourse) -> list[tuple[str, str]]:
 def place_share(known: Mapping[str, Any]) -> float | None:
     """Share of its places where a rule works; None where that is not known."""
     places = known.get("places")
-    numbers = [
-        _number(places, name) if isinstance(places, Mapping) else None for name in ("accepted", "places", "inputs")
-    ]
-    accepted, total, inputs = numbers
+    found = places if isinstance(places, Mapping) else {}
+    accepted, total, inputs = (_number(found, name) for name in ("accepted", "places", "inputs"))
     return None if accepted is None or inputs is None or not total else accepted / total
 
 
@@ -218,14 +211,9 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
         hint = f"of the rejected {things}: most of a panel of other networks accept the result too"
         shown.append(("confirmed", "Panel agrees", f"{confirmed:.1%}", hint))
     if (cost := _number(metrics, "mean_cost")) is not None:
-        shown.append(
-            (
-                "cost",
-                "Edits of a rule",
-                f"{cost:.1f}",
-                f"{'atoms and bonds' if explanation.schema.is_molecular else 'nodes and edges'} that come, go or change, on average",
-            )
-        )
+        elements = "atoms and bonds" if explanation.schema.is_molecular else "nodes and edges"
+        hint = f"{elements} that come, go or change, on average"
+        shown.append(("cost", "Edits of a rule", f"{cost:.1f}", hint))
     if facts.model_accuracy is not None:
         shown.append(("accuracy", "Model accuracy", f"{facts.model_accuracy:.1%}", "on the whole dataset"))
     return shown
@@ -236,10 +224,8 @@ def rule_warnings(explanation: Explanation) -> list[str]:
     confirmed = _number(explanation.metrics, "confirmed_coverage")
     if confirmed is None or confirmed >= explanation.coverage / 2:
         return []
-    words = (
-        "Fewer than half of these results convince most of the panel of other models: many of the rules may tell more"
-    )
-    return [f"{words} about this model than about the data."]
+    words = "Fewer than half of these results convince most of the panel of other models"
+    return [f"{words}: many of the rules may tell more about this model than about the data."]
 
 
 def frontier(explanation: Explanation) -> list[dict[str, Any]]:
@@ -298,9 +284,8 @@ def rule_facts(
     facts = []
     if row["works"] != "–":
         interval = f"; with 95% confidence {row['interval']}" if row["interval"] else ""
-        facts.append(
-            ("Works for", f"{row['works']} {things} that it can be carried out on ({row['success']}{interval})")
-        )
+        words = f"{row['works']} {things} that it can be carried out on ({row['success']}{interval})"
+        facts.append(("Works for", words))
     if row["unseen"] != "–":
         facts.append((f"On unseen {things}", f"{row['unseen']}, mean of five splits"))
     facts += trust_facts(recourse, things, class_names)
@@ -309,12 +294,8 @@ def rule_facts(
         counted = f"{count:.0f} of {known['accepted']:.0f} results" if count is not None else "of the results shown"
         facts.append(("Panel", f"{row['confirmed']}: most of the panel accept {counted} too"))
     if (usual := _number(known, "random_success")) is not None and (success := _number(known, "success")) is not None:
-        facts.append(
-            (
-                "Random changes",
-                f"{usual:.0%} of all changes of the same kind work on these {things}{_times(success, usual)}",
-            )
-        )
+        words = f"{usual:.0%} of all changes of the same kind work on these {things}{_times(success, usual)}"
+        facts.append(("Random changes", words))
     if (rise := _number(known, "median_rise")) is not None:
         facts.append(("Probability", f"rises by {100 * rise:.0f} points where it works (median)"))
     if recourse.share_valid is not None:
@@ -375,19 +356,6 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
 
 
-def _interval(known: Mapping[str, Any], name: str = "interval") -> tuple[float, float] | None:
-    found = known.get(name)
-    if isinstance(found, list) and len(found) == 2 and all(isinstance(end, int | float) for end in found):
-        return float(found[0]), float(found[1])
-    return None
-
-
-def _number(values: Mapping[str, Any], name: str) -> float | None:
-    """A figure, if it is there and is one: files may hold anything."""
-    value = values.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
 # What a page shows of all recourses.
 
 
@@ -408,57 +376,38 @@ _ADVICE = {
 _REASONS = {reason: (reason.value.capitalize(), advice) for reason, advice in _ADVICE.items()}
 
 
-@dataclass(frozen=True)
-class RecourseView:
-    """A recourse on the page: its row in the table, and what the page's script needs to open it."""
-
-    row: dict[str, Any]
-    data: dict[str, Any]
+Values = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class UncoveredView:
-    """The inputs not covered for one reason: the group on the page, and the drawings in it."""
-
-    group: dict[str, Any]
-    cards: list[dict[str, str]]
-
-
-def recourse_views(explanation: Explanation) -> list[RecourseView]:
-    """Every recourse, in order of selection."""
-    pen = _pen(explanation)
+def recourse_views(explanation: Explanation) -> list[tuple[Values, Values]]:
+    """Every recourse, in order of selection: its row in the table, and what the page's script needs to open it."""
+    pen, scale = Pen(explanation.schema), _MapScale(explanation)
     largest = max((recourse.gain for recourse in explanation.recourses), default=1) or 1
-    scale = _MapScale(explanation)
-    return [
-        RecourseView(
-            row={
-                "summary": recourse.summary,
-                "gain": recourse.gain,
-                "bar": round(100 * recourse.gain / largest, 1),
-                "coverage": f"{coverage:.1%}",
-                "norm": "–" if recourse.norm is None else f"{recourse.norm:.3g}",
-                "edits": "–" if recourse.median_edits is None else f"{recourse.median_edits:g}",
-                "valid": "–" if recourse.share_valid is None else f"{recourse.share_valid:.0%}",
-                **(rule_cells(explanation, recourse) if recourse.rule else {}),
-            },
-            data=_rule_data(explanation, recourse, pen)
-            if recourse.rule
-            else _recourse_data(explanation, recourse, pen, scale),
-        )
-        for recourse, coverage in zip(explanation.recourses, explanation.coverage_curve, strict=True)
-    ]
+    views = []
+    for recourse, coverage in zip(explanation.recourses, explanation.coverage_curve, strict=True):
+        row = {
+            "summary": recourse.summary,
+            "gain": recourse.gain,
+            "bar": round(100 * recourse.gain / largest, 1),
+            "coverage": f"{coverage:.1%}",
+            "norm": "–" if recourse.norm is None else f"{recourse.norm:.3g}",
+            "edits": "–" if recourse.median_edits is None else f"{recourse.median_edits:g}",
+            "valid": _percent(recourse.share_valid),
+        }
+        if recourse.rule:
+            views.append((row | rule_cells(explanation, recourse), _rule_data(explanation, recourse, pen)))
+        else:
+            views.append((row, _recourse_data(explanation, recourse, pen, scale)))
+    return views
 
 
 def _recourse_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen, scale: _MapScale) -> dict[str, Any]:
+    graphs = [explanation.inputs[member.input].graph for member in recourse.covered]
     patterns = [
-        edit_pattern(
-            explanation.inputs[member.input].graph,
-            member.edits,
-            explanation.schema,
-        )
-        for member in recourse.covered
+        edit_pattern(graph, member.edits, explanation.schema)
+        for graph, member in zip(graphs, recourse.covered, strict=True)
     ]
-    sizes = [explanation.inputs[member.input].graph.size for member in recourse.covered]
+    sizes = [graph.size for graph in graphs]
     chosen = representatives([pattern.text for pattern in patterns], sizes, _EXAMPLES)
     return {
         "summary": recourse.summary,
@@ -477,12 +426,8 @@ def rule_picture(explanation: Explanation, recourse: CommonRecourse) -> Markup |
     """A rule before and after, as SVG; None for a vector."""
     if recourse.rule is None:
         return None
-    picture = draw_rule(
-        recourse.rule,
-        explanation.schema,
-        title=f"Before and after: {recourse.summary}",
-    )
-    return Markup(picture)  # names in it are escaped
+    title = f"Before and after: {recourse.summary}"
+    return Markup(draw_rule(recourse.rule, explanation.schema, title=title))  # names in it are escaped
 
 
 def rule_cells(explanation: Explanation, recourse: CommonRecourse) -> dict[str, Any]:
@@ -522,11 +467,9 @@ def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> 
 def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: Pen) -> dict[str, Any]:
     graph = explanation.inputs[member.input].graph
     title = f"Input {member.input}"
-    picture: Picture = (
-        pen.draw_change(Change.between(graph, member.counterfactual), title)
-        if member.site  # of a rule, whose counterfactual has edge labels too
-        else pen.draw(graph, member.edits, title)
-    )
+    # The counterfactual of a rule has edge labels too.
+    change = Change.between(graph, member.counterfactual) if member.site else Change.along(graph, member.edits)
+    picture = pen.draw_change(change, title)
     edits = f"{member.num_edits} edit" + ("" if member.num_edits == 1 else "s")
     words = (
         f"{input_words(explanation, member.input)}: {_probability(explanation, member.input)} → {1 - member.probability:.0%}, "
@@ -555,60 +498,50 @@ def input_words(explanation: Explanation, index: int) -> str:
     return f"Input {index} ({clipped(name)})" if name else f"Input {index}"
 
 
-def uncovered_views(explanation: Explanation) -> list[UncoveredView]:
-    """The inputs not covered, by reason; the smallest of each are drawn."""
-    pen = _pen(explanation)
+def uncovered_views(explanation: Explanation) -> list[tuple[Values, list[Values]]]:
+    """The inputs not covered, by reason: the group on the page, and the drawings in it, of the smallest."""
+    pen = Pen(explanation.schema)
     words = REASONS if explanation.recourse == "rules" else _REASONS
     views = []
     for reason in Reason:
         indices = [entry.input for entry in explanation.uncovered if entry.reason == reason]
         if indices:
             name, advice = words.get(reason, (reason.value.capitalize(), ""))
-            group = {
-                "reason": name,
-                "advice": advice,
-                "num": len(indices),
-                "indices": ", ".join(map(str, indices)),
-            }
+            group = {"reason": name, "advice": advice, "num": len(indices), "indices": ", ".join(map(str, indices))}
             smallest = sorted(indices, key=lambda index: (explanation.inputs[index].graph.size, index))
-            cards = [_card(explanation, index, pen) for index in smallest[:_DRAWN_UNCOVERED]]
-            views.append(UncoveredView(group, cards))
+            cards = [
+                {
+                    "svg": pen.draw(explanation.inputs[index].graph, (), f"Input {index}").before,
+                    "words": f"{input_words(explanation, index)}, {_probability(explanation, index)}",
+                }
+                for index in smallest[:_DRAWN_UNCOVERED]
+            ]
+            views.append((group, cards))
     return views
 
 
-def _card(explanation: Explanation, index: int, pen: Pen) -> dict[str, str]:
-    rejected = explanation.inputs[index]
-    words = f"{input_words(explanation, index)}, {_probability(explanation, index)}"
-    return {"svg": pen.draw(rejected.graph, (), f"Input {index}").before, "words": words}
-
-
-def figures(explanation: Explanation) -> list[dict[str, str]]:
-    """The headline figures."""
+def figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
+    """The headline figures: what the page's script calls the figure, name, value and what it means."""
     if explanation.recourse == "rules":
-        return [_figure(name, value, hint, id_) for id_, name, value, hint in rule_figures(explanation)]
+        return rule_figures(explanation)
     metrics, facts = explanation.metrics, explanation.facts
-    shown = [_figure("Covered", f"{explanation.coverage:.1%}", f"of {len(explanation.inputs)} rejected graphs")]
-    if metrics.get("directional_coverage") is not None:
-        share = f"{metrics['directional_coverage']:.1%}"
-        shown.append(_figure("Directional", share, "covered by recourses that exclude “change nothing”"))
-    if metrics.get("trivial_coverage") is not None:
-        shown.append(_figure("Trivial", f"{metrics['trivial_coverage']:.1%}", "covered by “change nothing” alone"))
+    shown = [("", "Covered", f"{explanation.coverage:.1%}", f"of {len(explanation.inputs)} rejected graphs")]
+    if (share := metrics.get("directional_coverage")) is not None:
+        shown.append(("", "Directional", f"{share:.1%}", "covered by recourses that exclude “change nothing”"))
+    if (share := metrics.get("trivial_coverage")) is not None:
+        shown.append(("", "Trivial", f"{share:.1%}", "covered by “change nothing” alone"))
     edits = [member.num_edits for recourse in explanation.recourses for member in recourse.covered]
     if edits:
-        shown.append(_figure("Edits", f"{statistics.median(edits):g}", "true edit count, median over covered graphs"))
-    if metrics.get("cost") is not None:
-        shown.append(_figure("Cost", f"{metrics['cost']:.3g}", "smallest length that covers each input, summed"))
+        shown.append(("", "Edits", f"{statistics.median(edits):g}", "true edit count, median over covered graphs"))
+    if (cost := metrics.get("cost")) is not None:
+        shown.append(("", "Cost", f"{cost:.3g}", "smallest length that covers each input, summed"))
     if facts.model_accuracy is not None:
-        shown.append(_figure("Model accuracy", f"{facts.model_accuracy:.1%}", "on the whole dataset"))
+        shown.append(("", "Model accuracy", f"{facts.model_accuracy:.1%}", "on the whole dataset"))
     return shown
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _figure(name: str, value: str, hint: str, id_: str = "") -> dict[str, str]:
-    return {"id": id_, "name": name, "value": value, "hint": hint}
 
 
 def covered_extent(explanation: Explanation) -> list[int]:
@@ -630,10 +563,6 @@ class _MapScale:
     def __call__(self, member: CoveredInput) -> list[int]:
         x, y = member.position
         return [round((x - self._left) * self._factor), round((self._top - y) * self._factor)]
-
-
-def _pen(explanation: Explanation) -> Pen:
-    return Pen(explanation.schema)
 
 
 def clipped(name: str) -> str:

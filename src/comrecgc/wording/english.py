@@ -59,6 +59,14 @@ def join_words(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def join_ends(nouns: Sequence[str], contexts: Sequence[str], two: str) -> str:
+    """The ends of an edge, each with its surroundings: "a helix (beside a sheet) and a turn", or `two` of them where both are alike."""
+    if nouns[0] == nouns[1] and contexts[0] == contexts[1]:
+        return f"{two} (each {contexts[0]})" if contexts[0] else two
+    texts = [with_article(noun) + (f" ({text})" if text else "") for noun, text in zip(nouns, contexts, strict=True)]
+    return f"{texts[0]} and {texts[1]}"
+
+
 def count_nouns(nouns: Iterable[str]) -> str:
     """Nouns counted and joined, the most frequent last: "a sheet and two helices"."""
     counts = sorted(Counter(nouns).items(), key=lambda item: (item[1], item[0]))
@@ -87,14 +95,7 @@ _VERBS_NOT_REPEATED = ("attach", "remove", "relabel")
 
 
 class Step(NamedTuple):
-    """One step of a rule: "attach –F to a carbon" is `Step("attach", "–F", "to", "a carbon")`.
-
-    Args:
-        verb: What is done.
-        what: Its object.
-        preposition: Between the object and the place.
-        place: Where; may be empty.
-    """
+    """One step of a rule: "attach –F to a carbon" is `Step("attach", "–F", "to", "a carbon")`."""
 
     verb: str
     what: str
@@ -107,11 +108,7 @@ class Step(NamedTuple):
 
 
 def sentence(clauses: Sequence[Sequence[Step]]) -> str:
-    """One sentence from the steps taken in each part of a rule, equal parts counted.
-
-    Args:
-        clauses: The steps of each part; places of different parts are different nodes.
-    """
+    """One sentence from the steps taken in each part of a rule, equal parts counted; places of different parts are different nodes."""
     distinct = [list(clause) for clause in dict.fromkeys(map(tuple, clauses))]
     counts = [sum(list(clause) == other for clause in clauses) for other in distinct]
     phrases = [_phrase(clause, count) for clause, count in zip(distinct, counts, strict=True)]

@@ -12,12 +12,13 @@ from functools import cached_property
 
 from comrecgc.graphs import ordered_edge
 from comrecgc.molecules import BOND_NAMES, BOND_SIGNS, element_of, hill_formula, read_atom, times
-from comrecgc.wording.difference import ChangedMolecule, Exchange, Pair
-from comrecgc.wording.english import Step, join_words, plural, sentence, several, with_article
-from comrecgc.wording.functional_groups import (
+from comrecgc.wording.difference import (
     WHOLE,
+    ChangedMolecule,
+    Exchange,
     Families,
     FunctionalGroups,
+    Pair,
     Wordiness,
     add_note,
     element_word,
@@ -25,6 +26,7 @@ from comrecgc.wording.functional_groups import (
     symbol_of,
     write_groups,
 )
+from comrecgc.wording.english import Step, join_ends, join_words, plural, sentence, several, with_article
 
 # Atoms of a rule in words, with what surrounds them: "a carbon", "a CH2 bound to N", "an aromatic CH next to N".
 
@@ -34,11 +36,7 @@ _AROMATIC = "aromatic"
 
 
 class AtomWords:
-    """Phrases for the atoms of a rule.
-
-    Args:
-        changed: The rule.
-    """
+    """Phrases for the atoms of a rule."""
 
     def __init__(self, changed: ChangedMolecule) -> None:
         self._d = changed
@@ -50,14 +48,8 @@ class AtomWords:
     def ends(self, pair: Pair, wordiness: Wordiness) -> str:
         """Two atoms: "a CH (bound to C) and a CH2 (bound to N)"."""
         nouns = [self._bare_noun(node, wordiness) for node in pair]
-        contexts = [self.context(node, wordiness).strip() for node in pair]
-        if nouns[0] == nouns[1] and contexts[0] == contexts[1]:
-            two = f"two {plural(nouns[0])}" if nouns[0][-1].islower() else f"two {nouns[0]}"
-            return f"{two} (each {contexts[0]})" if contexts[0] else two
-        texts = [
-            with_article(noun) + (f" ({text})" if text else "") for noun, text in zip(nouns, contexts, strict=True)
-        ]
-        return f"{texts[0]} and {texts[1]}"
+        two = f"two {plural(nouns[0])}" if nouns[0][-1].islower() else f"two {nouns[0]}"
+        return join_ends(nouns, [self.context(node, wordiness).strip() for node in pair], two)
 
     def formula(self, node: int) -> str:
         """The atom with its hydrogens, if the rule shows them: "CH2"; else empty."""
@@ -188,11 +180,7 @@ _EXCHANGES = {
 
 
 class MoleculeSentences:
-    """Sentences on a rule for molecules.
-
-    Args:
-        changed: The rule.
-    """
+    """Sentences on a rule for molecules."""
 
     def __init__(self, changed: ChangedMolecule) -> None:
         self._d = changed
@@ -303,11 +291,8 @@ class MoleculeSentences:
         if anchor in named or not exchange.hydrogens:
             return None  # hydrogens follow
         hydrogens = "H" if abs(exchange.hydrogens) == 1 else f"{abs(exchange.hydrogens)} H"
-        return (
-            Step("attach", hydrogens, "to", place)
-            if exchange.hydrogens > 0
-            else Step("remove", hydrogens, "from", place)
-        )
+        verb, preposition = ("attach", "to") if exchange.hydrogens > 0 else ("remove", "from")
+        return Step(verb, hydrogens, preposition, place)
 
     def _place(
         self, anchor: int, exchange: Exchange, named: Sequence[int], wordiness: Wordiness

@@ -7,18 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from comrecgc.graphs import (
-    Change,
-    EdgeIds,
-    Edit,
-    Graph,
-    Schema,
-    components,
-    edges_by_id,
-    labels_by_id,
-)
+from comrecgc.graphs import Change, EdgeIds, Edit, Graph, Schema, components, edges_by_id, labels_by_id
 from comrecgc.molecules import Molecule
-from comrecgc.wording.english import shorten, with_article
+from comrecgc.wording.english import join_words, shorten, with_article
 
 # The edits of one graph in words: a step for each connected piece of their net change.
 
@@ -29,12 +20,7 @@ _LARGEST_NAMED_RING = 8
 
 @dataclass(frozen=True)
 class EditPattern:
-    """The edits of one member in words.
-
-    Args:
-        steps: Each step with its context: "remove O (hydroxyl) from an aromatic C".
-        plain_steps: The same without context: "remove O (hydroxyl)".
-    """
+    """The edits of one member in words: each step with its context, "remove O (hydroxyl) from an aromatic C", and without, "remove O (hydroxyl)"."""
 
     steps: tuple[str, ...]
     plain_steps: tuple[str, ...]
@@ -48,11 +34,7 @@ class EditPattern:
         return _count_steps(self.plain_steps)
 
 
-def edit_pattern(
-    graph: Graph,
-    path: Sequence[Edit],
-    schema: Schema,
-) -> EditPattern:
+def edit_pattern(graph: Graph, path: Sequence[Edit], schema: Schema) -> EditPattern:
     """The steps of the net change of a path, in words."""
     change = Change.along(graph, path)
     names = [shorten(name) for name in schema.label_names] if len(schema.label_names) > 1 else ["node"]
@@ -77,10 +59,8 @@ def _fragments(
     at: dict[frozenset[int], set[int]] = {}
     for part in components(nodes, side.neighbours):
         anchors = frozenset(other for node in part for other in side.neighbours[node] if other not in nodes)
-        key = (
-            anchors if len(anchors) == 1 else anchors | part
-        )  # only fragments on a single shared atom are put together
-        at.setdefault(key, set()).update(part)
+        # Only fragments on a single shared atom are put together.
+        at.setdefault(anchors if len(anchors) == 1 else anchors | part, set()).update(part)
     steps = []
     for key, fragment in at.items():
         tied = sorted(key - fragment)
@@ -106,13 +86,8 @@ def _relabels(change: Change, before: Molecule, after: Molecule) -> list[tuple[s
     steps = []
     for node in change.relabelled:
         old, new = (next((it.name for it in side.groups if node in it.atoms), "") for side in (before, after))
-        made = f", making {with_article(new)}" if new not in (old, "") else ""
-        steps.append(
-            (
-                f"relabel {_noun(node, before)} to {after.atoms[node]}{made}",
-                f"relabel {before.atoms[node]} to {after.atoms[node]}",
-            )
-        )
+        made, to = f", making {with_article(new)}" if new not in (old, "") else "", after.atoms[node]
+        steps.append((f"relabel {_noun(node, before)} to {to}{made}", f"relabel {before.atoms[node]} to {to}"))
     return sorted(steps)
 
 
@@ -175,8 +150,7 @@ def _ends(one: str, other: str) -> str:
 def _formula(names: Iterable[str]) -> str:
     """Counted names, carbon first as in chemistry: "C, N and 2 O"."""
     counts = sorted(Counter(names).items(), key=lambda item: (item[0] != "C", item[0]))
-    terms = [name if count == 1 else f"{count} {name}" for name, count in counts]
-    return terms[0] if len(terms) == 1 else f"{', '.join(terms[:-1])} and {terms[-1]}"
+    return join_words([name if count == 1 else f"{count} {name}" for name, count in counts])
 
 
 def _count_steps(steps: Sequence[str]) -> str:
@@ -206,10 +180,7 @@ class Words:
     description: str
 
 
-def describe_recourse(
-    members: Sequence[Member],
-    schema: Schema,
-) -> Words:
+def describe_recourse(members: Sequence[Member], schema: Schema) -> Words:
     """Describe what the members of a recourse have in common.
 
     Args:
@@ -263,11 +234,7 @@ def _description(patterns: Sequence[EditPattern], lengths: Sequence[int]) -> str
         f"Edits: {fewest}." if fewest == most else f"Edits: {fewest} to {most}, median {statistics.median(lengths):g}."
     )
     if len(counts) == 1:
-        return (
-            f"All {total} graphs: {patterns[0].text}. {edits}"
-            if total > 1
-            else f"One graph: {patterns[0].text}. {edits}"
-        )
+        return f"{f'All {total} graphs' if total > 1 else 'One graph'}: {patterns[0].text}. {edits}"
     if max(counts.values()) < _SHARED * total:
         steps = Counter(step for pattern in patterns for step in set(pattern.plain_steps))
         return f"{len(counts)} patterns in {total} graphs, by single steps: {_shares(steps, total)}. {edits}"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from comrecgc.graphs import Graph, Rule, Schema, Site, neighbours_by_id, ordered_edge, write_pattern
 from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_of
-from comrecgc.wording.difference import ChangedMolecule, Difference, Pair
+from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, Wordiness
 from comrecgc.wording.english import (
     Step,
     count_nouns,
     edge_of,
+    join_ends,
     join_words,
     noun_of,
     number,
@@ -22,7 +23,6 @@ from comrecgc.wording.english import (
     shorten,
     with_article,
 )
-from comrecgc.wording.functional_groups import Wordiness
 from comrecgc.wording.molecules import MoleculeSentences
 from comrecgc.wording.recourses import Words
 
@@ -33,24 +33,6 @@ _FURTHER = " Their neighbours must be bound as drawn, too."
 _ANYWHERE = ", whatever surrounds it"
 _MOST_STEPS = 3  # beyond this a swap of groups is described as a whole
 _SUMMARIES: tuple[Wordiness, ...] = ("long", "middle", "short")
-
-
-class Sentences(Protocol):
-    """What a rule does, in words."""
-
-    @property
-    def conditions(self) -> str:
-        """Conditions that the sentence does not name."""
-
-    @property
-    def surroundings(self) -> list[str]:
-        """One clause on the neighbours of each changed node, if the rule shows them all."""
-
-    def text(self, wordiness: Wordiness) -> str:
-        """The rule in one sentence."""
-
-    def tells_all(self, text: str) -> bool:
-        """Whether a sentence describes all surroundings that the rule shows."""
 
 
 class RuleAt(NamedTuple):
@@ -66,12 +48,7 @@ class RuleAt(NamedTuple):
     places: Sequence[tuple[Graph, Site]] = ()
 
 
-def describe_rules(
-    rules: Sequence[RuleAt],
-    schema: Schema,
-    *,
-    taken: Collection[str] = (),
-) -> list[Words]:
+def describe_rules(rules: Sequence[RuleAt], schema: Schema, *, taken: Collection[str] = ()) -> list[Words]:
     """Describe rules: a line each that says what to do, no two alike, and a few sentences that add where, what stays and the cost.
 
     Args:
@@ -80,7 +57,7 @@ def describe_rules(
         taken: Lines that other rules already have.
     """
     names, kinds = _nouns(schema), schema.edge_label_names
-    found: list[Sentences] = [
+    found: list[MoleculeSentences | GraphSentences] = [
         MoleculeSentences(ChangedMolecule(rule, names, kinds, places))
         if schema.is_molecular
         else GraphSentences(Difference(rule, names, kinds))
@@ -102,7 +79,7 @@ def _nouns(schema: Schema) -> list[str]:
     return [shorten(name) if schema.is_molecular else noun_of(name) for name in schema.label_names]
 
 
-def _summary(sentences: Sentences, rule: Rule) -> str:
+def _summary(sentences: MoleculeSentences | GraphSentences, rule: Rule) -> str:
     """The rule on one line, with as much of its surroundings as fits."""
     for wordiness in _SUMMARIES:
         summary = sentences.text(wordiness)
@@ -112,11 +89,12 @@ def _summary(sentences: Sentences, rule: Rule) -> str:
     return f"{summary[: LONGEST_SUMMARY - len(where) - 1].rstrip(' ,–(')}…{where}"
 
 
-def _named(summary: str, sentences: Sentences, at: RuleAt) -> str:
+def _named(summary: str, sentences: MoleculeSentences | GraphSentences, at: RuleAt) -> str:
     """The line with what chemists call the change before it, or the ring that it opens or closes behind it, if there is room."""
-    name = sentences.transformation if isinstance(sentences, MoleculeSentences) else ""
-    motif = "" if isinstance(sentences, MoleculeSentences) else _motif(at)
-    whole = f"{name}: {summary}" if name else summary + motif
+    if isinstance(sentences, MoleculeSentences):
+        whole = f"{sentences.transformation}: {summary}" if sentences.transformation else summary
+    else:
+        whole = summary + _motif(at)
     return whole if len(whole) <= LONGEST_SUMMARY else summary
 
 
@@ -177,23 +155,17 @@ def _ring_size(graph: Graph, start: int, goal: int) -> int:
     return distance[goal] + 1 if goal in distance else 0
 
 
-def _description(sentences: Sentences, rule: Rule) -> str:
+def _description(sentences: MoleculeSentences | GraphSentences, rule: Rule) -> str:
     full = sentences.text("full")
     further = _FURTHER if rule.radius > 1 else ""
-    return f"{full[:1].upper()}{full[1:]}. {sentences.conditions}{further} {_cost(rule)}"
+    cost = f"Everything else stays as it is. Cost: {rule.cost} (nodes and edges added, removed or relabelled)."
+    return f"{full[:1].upper()}{full[1:]}. {sentences.conditions}{further} {cost}"
 
 
 def make_distinct(
     summaries: Sequence[str], surroundings: Sequence[Sequence[str]], written: Sequence[str], taken: Collection[str] = ()
 ) -> list[str]:
-    """Make the lines of rules distinct: equal ones get the surroundings in which they differ, or else the whole rule as a formula.
-
-    Args:
-        summaries: Line of each rule.
-        surroundings: For each rule, clauses on the neighbours of its changed nodes.
-        written: Each rule as a formula.
-        taken: Lines that other rules have.
-    """
+    """Make the lines of rules distinct, also from those that are taken: equal ones get the surroundings in which they differ, or else the rule as a formula."""
     found = list(summaries)
     for same in _repeated(found, taken):
         shared = set.intersection(*(set(surroundings[k]) for k in same)) if len(same) > 1 else set()
@@ -230,12 +202,7 @@ def _repeated(lines: Sequence[str], taken: Collection[str]) -> list[list[int]]:
     return [same for line, same in places.items() if len(same) > 1 or line in taken]
 
 
-def describe_group(
-    labels: Sequence[int],
-    bonds: Mapping[Pair, int],
-    bond: int,
-    schema: Schema,
-) -> str:
+def describe_group(labels: Sequence[int], bonds: Mapping[Pair, int], bond: int, schema: Schema) -> str:
     """Name of a group that hangs on one node: "nitro (–NO2)", "–CH2–Br", "chain helix–sheet".
 
     Args:
@@ -256,11 +223,7 @@ def describe_group(
 
 
 class GraphSentences:
-    """Sentences on a rule for graphs with any labels.
-
-    Args:
-        difference: The rule.
-    """
+    """Sentences on a rule for graphs with any labels."""
 
     def __init__(self, difference: Difference) -> None:
         self._d = difference
@@ -363,12 +326,7 @@ class GraphSentences:
     def _ends(self, pair: Pair, *, context: bool) -> str:
         nouns = [self._d.old[node] for node in pair]
         contexts = [self._around(node, context=context).strip() for node in pair]
-        if nouns[0] == nouns[1] and contexts[0] == contexts[1]:
-            return several(nouns[0], 2) + (f" (each {contexts[0]})" if contexts[0] else "")
-        texts = [
-            with_article(noun) + (f" ({text})" if text else "") for noun, text in zip(nouns, contexts, strict=True)
-        ]
-        return f"{texts[0]} and {texts[1]}"
+        return join_ends(nouns, contexts, several(nouns[0], 2))
 
     def _anchors(self, anchors: Sequence[int], *, context: bool) -> str:
         nouns = [self._noun(node, context=context) for node in anchors]
@@ -422,7 +380,3 @@ def _count_groups(groups: Sequence[str]) -> str:
         is_shape = head in ("chain", "ring", "clique", "group") and bool(rest)
         texts.append(f"{number(count)} {plural(head)} {rest}" if count > 1 and is_shape else several(group, count))
     return join_words(texts)
-
-
-def _cost(rule: Rule) -> str:
-    return f"Everything else stays as it is. Cost: {rule.cost} (nodes and edges added, removed or relabelled)."
