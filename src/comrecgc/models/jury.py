@@ -323,7 +323,8 @@ def train_members(
         if deadline is not None and time.monotonic() > deadline:
             return "There is no jury: there was no time to train it."
         models = train_copies(kind, tables[kind.radius], targets, folds, seed + place, jobs)
-        unseen = answer_by_fold(models, tables[kind.radius], folds)
+        with threadpool_limits(1):
+            unseen = answer_by_fold(models, tables[kind.radius], folds)
         members.append(Juror(name=kind.name, counts=counts[kind.radius], models=models, unseen=unseen, skill=skill(unseen)))  # fmt: skip
         if progress is not None:
             progress("training the jury", len(members), len(together), f"{kind.name}: {members[-1].skill:.2f}")
@@ -344,7 +345,8 @@ def train_copies(
 
     def train(fold: int) -> Any:
         rows = folds != fold
-        return kind.make(seed).fit(table[rows], accepted[rows])
+        with threadpool_limits(1, user_api="openmp"):  # whose limit is that of the thread which sets it
+            return kind.make(seed).fit(table[rows], accepted[rows])
 
     with threadpool_limits(1), ThreadPoolExecutor(max(1, jobs)) as pool:
         return tuple(pool.map(train, range(NUM_FOLDS)))
