@@ -2,7 +2,7 @@
 
 Tables of MoleculeACE with their split. Pairs of molecules that differ by one change are found in the whole table; rules are those of pairs in `train` alone, the 100
 that together describe the most of them. On pairs with one molecule in `test`: how many are described, how often the direction is right, and how well the size is ranked
-(Spearman), for the rules, for the jury and a network alone, and for always the mean of `train`; and how often a rise of 0.5 came true where it was expected. `--write-smiles FOLDER` writes what `benchmarks/mmpdb_numbers.py` reads; `--mmpdb
+(Spearman), for the rules, for the jury and a network alone, for what is unusual about a molecule's own measurement alone, and for always the mean of `train`; and how often a rise of 0.5 came true where it was expected. `--write-smiles FOLDER` writes what `benchmarks/mmpdb_numbers.py` reads; `--mmpdb
 FOLDER` has what it wrote. Cliffs are pairs of molecules that MoleculeACE marks, one unit or more apart.
 """
 
@@ -165,6 +165,8 @@ def measure(table: Table, mmpdb: Path | None) -> list[dict[str, Any]]:
         "pairs alone": alone,
         "pairs and jury": expected,
         "pairs, jury and its own measurement": expected - model.return_share * surprise,
+        "jury and its own measurement": model.weight * predicted - model.return_share * surprise,
+        "its own measurement alone": -surprise,
         "jury alone": predicted,
         "network alone": network[rest.second] - network[rest.first],
         "always the mean": values[~test].mean() - values[rest.first],
@@ -172,12 +174,12 @@ def measure(table: Table, mmpdb: Path | None) -> list[dict[str, Any]]:
     truth = values[rest.second] - values[rest.first]
     pair = np.minimum(rest.first, rest.second) * len(values) + np.maximum(rest.first, rest.second)
     cliff = table.cliff[rest.first] & table.cliff[rest.second] & (np.abs(truth) >= 1)
-    keys = train.rules(0)
+    keys = train.rules(None)
     both = np.minimum(train.first, train.second) * len(values) + np.maximum(train.first, train.second)
-    best = best_rules(np.minimum(keys, train.swapped().rules(0)), both, NUM_RULES)
-    mine, total = np.minimum(rest.rules(0), rest.swapped().rules(0)), len(np.unique(pair))
-    found, theirs = [], None if mmpdb is None else Mmpdb(mmpdb, table)
-    for label, described in (("100", np.isin(mine, list(best))), ("all", np.isin(rest.rules(0), keys))):
+    best = best_rules(np.minimum(keys, train.swapped().rules(None)), both, NUM_RULES)
+    mine, total = np.minimum(rest.rules(None), rest.swapped().rules(None)), len(np.unique(pair))
+    found, theirs = [], None if mmpdb is None else Mmpdb(mmpdb, table, graphs)
+    for label, described in (("100", np.isin(mine, list(best))), ("all", np.isin(rest.rules(None), keys))):
         one = first_of_each(pair, described, variance)
         shown = {label: one}
         if theirs is not None:
@@ -210,9 +212,9 @@ def print_calibration(name: str, likely: Floats, came_true: npt.NDArray[np.bool_
 
 def effects_of(rest: Pairs, train: Pairs, graphs: MeasuredGraphs, model: EffectModel) -> tuple[Floats, Floats]:
     """Effect of the rule of each pair from pairs in `train`, and the variance that is left, `[P]` each."""
-    keys, order = train.rules(0), np.argsort(train.rules(0), kind="stable")
+    keys, order = train.rules(None), np.argsort(train.rules(None), kind="stable")
     added, variance = np.zeros(len(rest)), np.full(len(rest), model.strength)
-    mine = rest.rules(0)
+    mine = rest.rules(None)
     rules, of = np.unique(mine, return_inverse=True)
     low, high = (np.searchsorted(keys[order], rules, side) for side in ("left", "right"))
     for k in np.flatnonzero(high > low).tolist():
@@ -282,9 +284,9 @@ def figures(said: Floats, truth: Floats, cliff: npt.NDArray[np.bool_]) -> dict[s
 
 
 class Mmpdb:
-    """The same of mmpdb's transformations, whose statistics are those of pairs in train."""
+    """The same of mmpdb's transformations, whose statistics are those of pairs in train; and with the molecule's own measurement, weighed by pairs in train too."""
 
-    def __init__(self, path: Path, table: Table) -> None:
+    def __init__(self, path: Path, table: Table, graphs: MeasuredGraphs) -> None:
         values, test = table.values, table.test
         with path.open(encoding="utf-8") as file:
             rows = np.array([[int(cell) for cell in row.values()] for row in csv.DictReader(file)])
@@ -293,7 +295,7 @@ class Mmpdb:
         seen, mixed = ~test[first] & ~test[second], test[first] != test[second]
         size = self.rule.max() + 1
         self.count = np.bincount(self.rule[seen], minlength=size)
-        mean = np.bincount(self.rule[seen], change[seen], minlength=size) / np.maximum(self.count, 1)
+        total = np.bincount(self.rule[seen], change[seen], minlength=size)
         pair = np.minimum(first, second) * len(values) + np.maximum(first, second)
         most = np.lexsort((np.arange(size), -self.count))[:NUM_RULES].tolist()
         self.chosen = {
@@ -301,10 +303,18 @@ class Mmpdb:
             "100 of most pairs": most,
             "all": np.flatnonzero(self.count),
         }
+        known = np.flatnonzero(seen & (self.count[self.rule] > 1))  # what the other pairs of a rule leave of each
+        rest = change[known] - (total[self.rule] - change)[known] / (self.count[self.rule[known]] - 1)
+        starts, ends = np.r_[first[known], second[known]], np.r_[second[known], first[known]]
+        _, surprise, unseen = graphs.changes(starts, ends)
+        surprise, left = surprise[unseen], np.r_[rest, -rest][unseen]
+        self.return_share = float(np.clip(-(surprise @ left) / (surprise @ surprise), 0, 1))
         away = np.where(test[second], 1.0, -1.0)[mixed]
         self.pair, self.rule = pair[mixed], self.rule[mixed]
-        self.truth, self.said = away * change[mixed], away * mean[self.rule]
+        self.truth, self.said = away * change[mixed], away * (total / np.maximum(self.count, 1))[self.rule]
         self.cliff = (table.cliff[first] & table.cliff[second])[mixed] & (np.abs(self.truth) >= 1)
+        start, end = (np.where(test[second], *each)[mixed] for each in ((first, second), (second, first)))
+        self.own = self.said - self.return_share * graphs.changes(start, end)[1]
 
     def described(self, label: str) -> Ints:
         """A row for every pair that some rules describe."""
@@ -317,12 +327,13 @@ class Mmpdb:
         shown = {label: rows} | ({"100 of most pairs": self.described("100 of most pairs")} if label == "100" else {})
         return [
             {
-                "method": "mmpdb",
+                "method": method,
                 "rules": name,
                 "pairs": len(np.unique(self.pair)),
-                **figures(self.said[some], self.truth[some], self.cliff[some]),
+                **figures(said[some], self.truth[some], self.cliff[some]),
             }
             for name, some in shown.items()
+            for method, said in (("mmpdb", self.said), ("mmpdb and its own measurement", self.own))
         ]
 
 

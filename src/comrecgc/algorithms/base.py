@@ -102,19 +102,12 @@ A_co = TypeVar("A_co", bound=Algorithm, covariant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Task(Generic[A_co]):
-    """What is asked of a run: an algorithm, and the limits that every algorithm has.
-
-    Args:
-        algorithm: Finds the recourses.
-        theta: `θ`, the largest normalised distance of a counterfactual.
-        num_recourses: `R`, recourses to find at most; None for what is usual of the algorithm.
-        random_state: Seed of everything random.
-    """
+    """What is asked of a run: an algorithm, and the limits that every algorithm has."""
 
     algorithm: A_co
-    theta: float = 0.1
-    num_recourses: int = None  # type: ignore[assignment]  # filled in when made
-    random_state: int = 0
+    theta: float = 0.1  # `θ`, the largest normalised distance of a counterfactual
+    num_recourses: int = None  # type: ignore[assignment]  # `R`, at most; by default what is usual of the algorithm
+    random_state: int = 0  # seed of everything random
 
     def __post_init__(self) -> None:
         if not isinstance(cast("object", self.algorithm), Algorithm):

@@ -66,9 +66,10 @@ class Pairs:
         back = vars(self.swapped())
         return Pairs(**{name: np.concatenate([value, back[name]]) for name, value in vars(self).items()})
 
-    def rules(self, radius: int) -> KeyArray:
-        """Key of the rule at a radius that each pair shows, `[P]`."""
-        return mixed_keys(mixed_keys(self.groups[:, 0]) + np.uint64(3) * self.groups[:, 1] + self.contexts[:, radius])
+    def rules(self, radius: int | None) -> KeyArray:
+        """Key of the rule at a radius that each pair shows, `[P]`; without a radius, of what goes and what comes, wherever it stands."""
+        context = np.uint64(0) if radius is None else self.contexts[:, radius]
+        return mixed_keys(mixed_keys(self.groups[:, 0]) + np.uint64(3) * self.groups[:, 1] + context)
 
 
 def find_pairs(graphs: Sequence[Graph], num_labels: int) -> Pairs:

@@ -123,7 +123,7 @@ def _canonical(incidence: Incidence, weights: npt.ArrayLike | None) -> tuple[csr
     return sets, values
 
 
-def _largest(gains: Weights, count: int) -> float:
+def _largest(gains: npt.NDArray[Any], count: int) -> float:
     """Sum of the `count` largest gains."""
     if count == 0:
         return 0.0
@@ -165,7 +165,7 @@ def packed_cover(
     known = np.ones(len(bits), bool)
     order, gained, covered = list[int](), list[int](), 0
     items = int(np.bitwise_count(np.bitwise_or.reduce(bits, axis=0)).sum()) if len(bits) else 0
-    bound = min(items, _largest_packed(gains, num_sets))
+    bound = min(items, _largest(gains, num_sets))
     for _ in range(min(num_sets, len(bits))):
         best = 0
         for part in _chunks(np.argsort(-gains, kind="stable")):
@@ -184,7 +184,7 @@ def packed_cover(
         left &= ~bits[chosen]
         known[:] = False
         gains[chosen], known[chosen] = 0, True
-        bound = min(bound, covered + _largest_packed(gains, num_sets))
+        bound = min(bound, covered + _largest(gains, num_sets))
     return Choice(order=np.array(order, np.int64), gains=np.array(gained, np.int64), bound=float(max(bound, covered)))
 
 
@@ -196,10 +196,6 @@ def _gains(bits: Bits, rows: npt.NDArray[np.int64], left: Bits) -> npt.NDArray[n
 
 def _chunks(rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
     return [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
-
-
-def _largest_packed(gains: npt.NDArray[np.int64], count: int) -> int:
-    return int(np.sort(gains)[len(gains) - min(count, len(gains)) :].sum())
 
 
 # Optimal choices and bounds by integer and linear programs.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from operator import add
-from typing import TYPE_CHECKING, Any, NewType, overload
+from typing import TYPE_CHECKING, Any, NewType, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from comrecgc.graphs import Graph, GraphBatch, LongArray, PackedGraphs, Schema, 
 from comrecgc.molecules import are_atoms, are_bonds
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from torch_geometric.data import Data
 
     from comrecgc.data.attributes import Attributes
@@ -186,11 +187,7 @@ class GraphDataset(Sequence[Graph]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NumberDataset(GraphDataset):
-    """Graphs with measured numbers.
-
-    Args:
-        measured: The numbers, and what is to become of them.
-    """
+    """Graphs with measured numbers, and what is to become of them."""
 
     measured: Numbers = Numbers()  # noqa: RUF009  # frozen
 
@@ -253,6 +250,7 @@ def merge_directions(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongA
 
 
 _SHOWN = 8
+_Reading = TypeVar("_Reading", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,6 +279,15 @@ class GraphReading:
         for name, count in self.bins.items():
             if count < 2:
                 raise InputError(f"bins must cut attribute {name!r} into at least 2 ranges (got {count})")
+
+
+def reading_with(reading: _Reading, options: Mapping[str, Any]) -> _Reading:
+    """A reading with some of its fields replaced."""
+    known = [each.name for each in fields(reading)]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise InputError(f"Options are {', '.join(known)} (got {unknown[0]!r})")
+    return replace(reading, **options)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -332,9 +339,9 @@ def choose_classes(
         raise InputError(f"accept and reject must be two classes (got {_plain(good)} for both)")
     titles = {value: names.get(value, f"class {_plain(value)}") for value in distinct}
     if good is None:
-        return _of(values != bad, (titles[bad], f"not {titles[bad]}"))
+        return all_classes(values != bad, (titles[bad], f"not {titles[bad]}"))
     if bad is None:
-        return _of(values == good, (f"not {titles[good]}", titles[good]))
+        return all_classes(values == good, (f"not {titles[good]}", titles[good]))
     kept = np.flatnonzero((values == good) | (values == bad))
     left_out = len(values) - len(kept)
     notes = (f"{left_out} graphs of other classes were left out.",) if left_out else ()
@@ -349,7 +356,7 @@ def choose_classes(
 def classes_by_threshold(values: npt.NDArray[Any], threshold: float, *, higher: bool, what: str) -> ChosenClasses:
     """Classes of graphs that have a number each: accepted from a threshold on, or below it."""
     low, high = f"{what} < {threshold:g}", f"{what} ≥ {threshold:g}"
-    chosen = _of((values >= threshold) == higher, (low, high) if higher else (high, low))
+    chosen = all_classes((values >= threshold) == higher, (low, high) if higher else (high, low))
     if len(np.unique(chosen.classes)) < 2:
         raise InputError(
             f"threshold must lie between the values of {what}, {values.min():g}…{values.max():g} (got {threshold:g})"
@@ -357,7 +364,8 @@ def classes_by_threshold(values: npt.NDArray[Any], threshold: float, *, higher: 
     return chosen
 
 
-def _of(accepted: npt.NDArray[np.bool_], names: tuple[str, str]) -> ChosenClasses:
+def all_classes(accepted: npt.NDArray[np.bool_], names: tuple[str, str]) -> ChosenClasses:
+    """Every graph, accepted or not."""
     return ChosenClasses(kept=np.arange(len(accepted)), classes=accepted.astype(np.int8), class_names=names)
 
 

@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,10 @@ from comrecgc.data.dataset import (
     ChosenClasses,
     GraphDataset,
     GraphReading,
+    all_classes,
     choose_classes,
     classes_by_threshold,
+    reading_with,
 )
 from comrecgc.data.planted import PLANTED, load_planted
 from comrecgc.data.pyg import from_pyg_file
@@ -130,14 +133,7 @@ def load_dataset(
         table = reading if isinstance(reading, TableReading) else None
         return from_smiles_table(path, need_classes=need_classes, reading=table)
     if path.is_dir() or suffix == ".zip":
-        return from_tu_folder(
-            path,
-            accept=how.accept,
-            reject=how.reject,
-            threshold=how.threshold,
-            bins=how.bins,
-            need_classes=need_classes,
-        )
+        return from_tu_folder(path, need_classes=need_classes, reading=how)
     if suffix in _PYG_FILES:
         return _from_pyg_file(path, how, need_classes=need_classes)
     raise InputError(_unknown(text))
@@ -195,29 +191,25 @@ def from_tu_folder(
     path: str | Path,
     *,
     name: str | None = None,
-    accept: int | str | None = None,
-    reject: int | str | None = None,
-    threshold: float | None = None,
-    bins: Mapping[str, int] | None = None,
     rare: int | None = None,
     need_classes: bool = True,
+    reading: GraphReading | None = None,
+    **options: Any,
 ) -> GraphDataset:
     """Load your own dataset in the TU format.
 
     Args:
         path: Folder or zip archive with `NAME_A.txt`, `NAME_graph_indicator.txt`, `NAME_graph_labels.txt` and,
             if there are any, `NAME_node_labels.txt`, `NAME_edge_labels.txt`, `NAME_node_attributes.txt`, and names of labels in
-            `NAME_label_readme.txt` or `README.txt`.
+            `NAME_label_readme.txt` or `README.txt`. Numbers to be classes are in `NAME_graph_attributes.txt`.
         name: Name of the dataset; the NAME of its files by default.
-        accept: The class that means accept, by its value or its name; the larger of two by default, and needed if there are more.
-        reject: The class that means reject; all others by default. With both, graphs of further classes are left out.
-        threshold: Turns the numbers in `NAME_graph_attributes.txt` into classes; those from here on are high.
-        bins: Number of ranges a node attribute is cut into, by its name or number; other attributes are left out.
         rare: Drop graphs with a node label that occurs at most this often in the whole dataset.
         need_classes: Whether there must be two classes; without, every class is 0.
+        reading: How to read it. Where accept and reject are given, graphs of further classes are left out.
+        **options: Fields of `GraphReading`, in place of it.
     """
-    reading = GraphReading(accept=accept, reject=reject, threshold=threshold, bins=bins or {})
-    data = read_tu(path, numbers=threshold is not None, attributes=bool(bins))
+    reading = reading_with(reading or GraphReading(), options)
+    data = read_tu(path, numbers=reading.threshold is not None, attributes=bool(reading.bins))
     meaning = TUMeaning(reject=None, class_names=None, rare=rare, source=str(path))
     return make_dataset(data, meaning, name=name or data.name, reading=reading, need_classes=need_classes)
 
@@ -256,20 +248,14 @@ def _classes(
     data: TUData, meaning: TUMeaning, reading: GraphReading, name: str, *, need_classes: bool
 ) -> ChosenClasses:
     if not need_classes:
-        indices = np.arange(len(data.targets))
-        return ChosenClasses(
-            kept=indices,
-            classes=np.zeros(len(indices), np.int8),
-            class_names=meaning.class_names or ("reject", "accept"),
-        )
+        return all_classes(np.zeros(len(data.targets), bool), meaning.class_names or ("reject", "accept"))
     if reading.threshold is not None:
         return classes_by_threshold(
             data.targets, reading.threshold, higher=reading.accept != "lower", what="the number"
         )
     if meaning.reject is not None and reading.accept is None and reading.reject is None:
         accepted = ~np.isin(data.targets, list(meaning.reject))
-        names = meaning.class_names or ("reject", "accept")
-        return ChosenClasses(kept=np.arange(len(accepted)), classes=accepted.astype(np.int8), class_names=names)
+        return all_classes(accepted, meaning.class_names or ("reject", "accept"))
     chosen = choose_classes(
         data.targets,
         accept=reading.accept,

@@ -7,7 +7,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.data.dataset import GraphDataset
+from comrecgc.data.dataset import GraphDataset, reading_with
 from comrecgc.data.goals import Goal, Numbers, read_number
 from comrecgc.data.tables import (
     HIGHER,
@@ -123,10 +123,7 @@ def from_smiles_table(
     Raises:
         InputError: If the file, a column or (unless skipped) rows cannot be used; all their lines are named.
     """
-    unknown = sorted(set(options) - set(TableReading.__dataclass_fields__))
-    if unknown:
-        raise InputError(f"Options are {', '.join(TableReading.__dataclass_fields__)} (got {unknown[0]!r})")
-    reading = replace(reading or TableReading(), **options)
+    reading = reading_with(reading or TableReading(), options)
     path = Path(path)
     blocks = read_table(path, _is_smiles)
     table = next(blocks, None)  # the first block decides which column is which

@@ -79,7 +79,6 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
         record: dict[str, Any] = dict.fromkeys(COLUMNS)
         record |= {"input": index, "name": it.name, "smiles": to_smiles(it.graph, names, it.stereo), "graph": None}
         record["reject_probability"] = round(it.reject_probability, 4)
-        record |= _facts(it.graph, names, "before")
         if numbers:
             record |= {
                 "value": numbers["measured"].get(str(index)),
@@ -93,7 +92,7 @@ def _records(explanation: Explanation) -> list[dict[str, Any]]:
                 "counterfactual": to_smiles(member.counterfactual, names, it.stereo),
                 "graph": member.counterfactual,
             }
-            record |= _facts(member.counterfactual, names, "after")
+            record |= _facts(it.graph, names, "before") | _facts(member.counterfactual, names, "after")
             if numbers:
                 record["predicted_after"] = number_after(numbers, index, member.probability)
                 record["expected_after"] = expected_after(numbers, index, recourse.statistics)

@@ -36,15 +36,6 @@ class Classifier(Protocol):
         ...
 
 
-@runtime_checkable
-class _OfOneClass(Protocol):
-    """A classifier of several classes of which only one is explained."""
-
-    def explained(self, batch: GraphBatch) -> BoolArray | None:
-        """Mask of the graphs to explain, `[B]`; None for all."""
-        ...
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Predictions:
     """Answers of a classifier on some graphs.
@@ -93,8 +84,9 @@ class Predictions:
 def predict(classifier: Classifier, graphs: GraphBatch | Iterable[Graph]) -> Predictions:
     """Apply the classifier to graphs; a classifier that always answers the same is valid and gives a `warning`."""
     batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
-    explained = classifier.explained(batch) if isinstance(classifier, _OfOneClass) else None
-    return Predictions(probability=classifier.accept_probability(batch), explained=explained)
+    explained = getattr(classifier, "explained", None)  # of several classes only one may be explained
+    probability = classifier.accept_probability(batch)
+    return Predictions(probability=probability, explained=None if explained is None else explained(batch))
 
 
 def check_labels(batch: GraphBatch, num_labels: int) -> None:
@@ -144,7 +136,16 @@ class ScoreReading:
         if threshold is None and accept is not None:
             raise InputError(f"accept is a class, or a side of a threshold (got {accept!r})")
         if threshold is not None:
-            return cls._of_numbers(scores, threshold, accept, target_class, source_class, return_type)
+            if not np.isfinite(threshold):
+                raise InputError(f"threshold must be a finite number (got {threshold})")
+            if accept not in (None, "higher", "lower"):
+                raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {accept!r})")
+            if scores.shape[1] != 1:
+                raise InputError(f"threshold is for models that answer one number per graph (got {scores.shape[1]})")
+            if target_class is not None or source_class is not None or return_type not in (None, "raw"):
+                raise InputError("threshold and a class must not both be given: a number has no classes (got both)")
+            spread = float(np.std(scores)) or 1.0
+            return cls(threshold=float(threshold), higher=accept != "lower", spread=spread)
         if decision is not None and decision not in DECISIONS:
             raise InputError(f"decision must be one of {', '.join(DECISIONS)} (got {decision!r})")
         target = check_target_class(scores.shape[1], target_class)
@@ -160,27 +161,6 @@ class ScoreReading:
         )
         reading.probability(scores)
         return reading
-
-    @classmethod
-    def _of_numbers(
-        cls,
-        scores: FloatArray,
-        threshold: float,
-        accept: str | None,
-        target_class: int | None,
-        source_class: int | None,
-        return_type: str | None,
-    ) -> ScoreReading:
-        if not np.isfinite(threshold):
-            raise InputError(f"threshold must be a finite number (got {threshold})")
-        if accept not in (None, "higher", "lower"):
-            raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {accept!r})")
-        if scores.shape[1] != 1:
-            raise InputError(f"threshold is for models that answer one number per graph (got {scores.shape[1]})")
-        if target_class is not None or source_class is not None or return_type not in (None, "raw"):
-            raise InputError("threshold and a class must not both be given: a number has no classes (got both)")
-        spread = float(np.std(scores)) or 1.0
-        return cls(threshold=float(threshold), higher=accept != "lower", spread=spread)
 
     def probability(self, scores: FloatArray) -> FloatArray:
         """Probability of accept, `[B]`."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -32,13 +31,11 @@ from comrecgc.run import (
     LocalEngine,
     Progress,
     check_alphabet,
-    check_output,
-    facts_path,
     load_checked,
     load_model,
     one_thread,
-    only_writer_of,
     save_weights,
+    writing_weights,
 )
 
 FloatArray = npt.NDArray[np.float32]
@@ -320,8 +317,6 @@ def train_embedder(
     if len(graphs) < 10:
         raise InputError(f"Training an embedder needs at least 10 graphs (got {len(graphs)})")
     out = None if out is None else Path(out)
-    if out is not None:
-        check_output(out)
     engine, report = engine or LocalEngine(jobs=training.jobs), progress or (lambda *_: None)
     started = time.monotonic()
     labelled_by, fitted_by, measured_by = (
@@ -341,7 +336,7 @@ def train_embedder(
             deadline=by,
         )
 
-    with nullcontext() if out is None else only_writer_of(out, facts_path(out)):
+    with writing_weights(out):
         groups = groups_of("train", train, training.generator(engine), labelled_by)
         cut_short = labelled_by is not None and time.monotonic() >= labelled_by
         with one_thread():

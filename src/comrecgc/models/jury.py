@@ -323,7 +323,8 @@ def train_members(
         if deadline is not None and time.monotonic() > deadline:
             return "There is no jury: there was no time to train it."
         models = train_copies(kind, tables[kind.radius], targets, folds, seed + place, jobs)
-        unseen = answer_by_fold(models, tables[kind.radius], folds)
+        with threadpool_limits(1):
+            unseen = answer_by_fold(models, tables[kind.radius], folds)
         members.append(Juror(name=kind.name, counts=counts[kind.radius], models=models, unseen=unseen, skill=skill(unseen)))  # fmt: skip
         if progress is not None:
             progress("training the jury", len(members), len(together), f"{kind.name}: {members[-1].skill:.2f}")
@@ -344,7 +345,8 @@ def train_copies(
 
     def train(fold: int) -> Any:
         rows = folds != fold
-        return kind.make(seed).fit(table[rows], accepted[rows])
+        with threadpool_limits(1, user_api="openmp"):  # whose limit is that of the thread which sets it
+            return kind.make(seed).fit(table[rows], accepted[rows])
 
     with threadpool_limits(1), ThreadPoolExecutor(max(1, jobs)) as pool:
         return tuple(pool.map(train, range(NUM_FOLDS)))
@@ -505,8 +507,7 @@ def mixed_keys(values: KeyArray) -> KeyArray:
     """The finaliser of SplitMix64: every bit of the result depends on every bit of the value."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: KeyArray = values ^ (values >> np.uint64(31))
-    return mixed
+    return np.asarray(values ^ (values >> np.uint64(31)))
 
 
 @numba.njit(cache=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from comrecgc.models import training_kernels
 from comrecgc.models.classifier import log_odds, predict
 from comrecgc.models.gradients import Backprop, ColouredGraphs, Float32Array, Targets, loss_of
 from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier, save_classifier
-from comrecgc.run import check_output, facts_path, only_writer_of
+from comrecgc.run import writing_weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,11 +204,8 @@ def train_classifier(
         progress: Called after every epoch.
         deadline: When to be done, in seconds of `time.monotonic`; the best epoch until then is kept, and at least one is run.
     """
-    out = None if out is None else Path(out)
-    if out is not None:
-        check_output(out)
-    started = time.monotonic()
-    with nullcontext() if out is None else only_writer_of(out, facts_path(out)):
+    started, out = time.monotonic(), None if out is None else Path(out)
+    with writing_weights(out):
         rng = np.random.default_rng(training.seed)
         split = split_dataset(dataset, rng)
         run = _start(dataset, training, split, rng)

@@ -6,7 +6,6 @@ from comrecgc.run.files import (
     FOLDER_LOCK,
     Arrays,
     check_alphabet,
-    check_output,
     check_pointers,
     check_same_facts,
     check_writable,
@@ -28,5 +27,6 @@ from comrecgc.run.files import (
     write_bytes,
     write_json,
     write_text,
+    writing_weights,
 )
 from comrecgc.terminal import Progress

@@ -312,6 +312,17 @@ def check_output(path: Path) -> None:
     check_writable(path.parent)
 
 
+@contextmanager
+def writing_weights(path: Path | None) -> Iterator[None]:
+    """While the block runs, no other process writes weights to the file, which must be one for weights; None is no file."""
+    if path is None:
+        yield
+        return
+    check_output(path)
+    with only_writer_of(path, facts_path(path)):
+        yield
+
+
 def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) -> None:
     """Write weights and the facts about them, each file whole or not at all; the weights come last.
 

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from comrecgc.algorithms.rules.mined import _best
 from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
+from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.algorithms.rules.table import permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary
 from comrecgc.data import GraphDataset
@@ -363,3 +365,72 @@ def test_shown_results_of_archives_gain_no_alerts() -> None:
     assert not gained(safe)
     assert "catechol" in gained(loose)
     assert safe.coverage > 0.3
+
+
+def test_a_table_for_numbers_keeps_the_rules_that_are_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    always, jury = Always(1.0, dataset().num_labels), OddJury()
+    some = ChangeScorer(inputs=dataset().graphs[:6], vocabulary=scorer().vocabulary)
+    oracle = Oracle(classifier=always, jury=jury, folds=np.zeros(6, np.int64), starts=np.zeros(6))  # type: ignore[arg-type]
+    singles = some.changes(oracle)
+    whole = tabulate(singles, (), some, np.zeros(6), oracle=oracle, most_rules=60)
+    hope = dict.fromkeys(whole.rules.key.tolist(), 0.0)
+    for rule, truth in zip(whole.entries.rule.tolist(), whole.entries.truth.tolist(), strict=True):
+        hope[int(whole.rules.key[rule])] += max(truth - 45, 0)
+    monkeypatch.setattr("comrecgc.algorithms.rules.table.MOST_EXPECTED", 9)
+    few = tabulate(singles, (), some, np.zeros(6), oracle=replace(oracle, least_truth=50), most_rules=60)
+    kept = few.rules.key.tolist()
+    assert len(kept) == 9 < len(whole)
+    assert min(hope[key] for key in kept) >= max(value for key, value in hope.items() if key not in kept)
+
+
+class EvenAtoms:
+    """Permits changes at atoms of even number, and remembers how many it looked at."""
+
+    looks = 0
+
+    def allowed(self, _: object, inputs: np.ndarray, changes: np.ndarray, **__: object) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        self.looks += len(inputs)
+        return changes[:, 0, 1] % 2 == 0, np.zeros(0, np.int32)
+
+
+def test_places_are_looked_at_in_the_order_of_their_odds() -> None:
+    some, looked = ChangeScorer(inputs=dataset().graphs[:6], vocabulary=scorer().vocabulary), EvenAtoms()
+    always = Oracle(classifier=Always(1.0, dataset().num_labels))
+    table = tabulate(some.changes(always), (), some, np.zeros(6), oracle=always, most_rules=40)
+    mined, oracle, sites_there = SimpleNamespace(scorer=some, table=table), replace(always, permission=looked), 0  # type: ignore[arg-type]
+    for record in read_rules(table, some, np.flatnonzero(table.rules.radius == 1).tolist()):
+        inputs, sites = PatternMatcher(some.inputs).sites(record.rule, np.ones(6, bool), 100)
+        changes, goal = record.changes_at(sites), np.random.default_rng(0).uniform(1, 2, len(inputs))
+        found = _best(mined, record, inputs, changes, goal, goal, oracle, None)  # type: ignore[arg-type]
+        even = changes[:, 0, 1] % 2 == 0
+        wanted = {place: goal[(inputs == place) & even].max() for place in np.unique(inputs[even]).tolist()}
+        assert {place: margin for place, _, margin in found or ()} == wanted
+        sites_there += len(inputs)
+    assert 0 < looked.looks < sites_there
+
+
+def test_results_of_a_change_in_the_same_surroundings_are_taken_to_be_alike() -> None:
+    data = dataset_of(
+        [f"Nc1ccc(C(=O)N2CC{ring}CC2)cc1-c1ccc({end})cc1" for ring in ("C", "O", "S", "N(C)") for end in "OFC"]
+    )
+    ladder = ladder_of(data.graphs, data.label_names, data.edge_label_names)
+    some = ChangeScorer(inputs=data.graphs, vocabulary=Vocabulary.of(data, rung=Rung.PLAUSIBLE, theta=0.2, ladder=ladder))  # fmt: skip
+    assert isinstance(ladder.chemistry, MolecularChemistry)
+    looked, always = MolecularPermission(chemistry=ladder.chemistry), Oracle(classifier=Always(1.0, data.num_labels))
+    singles, num_looks = some.changes(always), []
+
+    def permits(*rows: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        num_looks.append(len(rows[1]))
+        return looked.allowed(*rows, **options)
+
+    def hopeful(_: object, inputs: np.ndarray, __: np.ndarray) -> np.ndarray:
+        return np.full(len(inputs), 90, np.int8)
+
+    exact, _, _ = permitted_rows(singles, (), some, permits=permits, most_rules=100)
+    all_looks = sum(num_looks)
+    num_looks.clear()
+    quick, _, _ = permitted_rows(singles, (), some, permits=permits, most_rules=100, truth=hopeful)
+    assert 0 < sum(num_looks) < all_looks / 2
+    wanted, got = (tabulate(it, (), some, np.zeros(len(data)), oracle=always, most_rules=100) for it in (exact, quick))
+    assert wanted.rules.key.tolist() == got.rules.key.tolist()
+    assert np.array_equal(wanted.entries.change, got.entries.change)

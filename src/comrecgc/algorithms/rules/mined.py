@@ -28,7 +28,7 @@ from comrecgc.algorithms.rules.reading import (
     read_rules,
     rule_isomorphism,
 )
-from comrecgc.algorithms.rules.table import Entries, RuleTable, permitted_rows, tabulate
+from comrecgc.algorithms.rules.table import SHOWN_TRUTH, Entries, RuleTable, permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
@@ -154,14 +154,15 @@ def mine_rules(
     singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, permit=False)
     chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     definite, total, late = None if chemistry is None else chemistry.aromatic, len(rejects), np.zeros(0, np.int32)
-    permit: dict[str, Any] = {"permits": oracle.permits, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress}  # fmt: skip
+    permit: dict[str, Any] = {"permits": oracle.permits, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress,
+                              "truth": oracle.truth if oracle.least_truth else None}  # fmt: skip
     if oracle.permission is not None:
         some_time = None if deadline is None else max(deadline, time.monotonic() + _LEAST_SECONDS)
         singles, _, late = permitted_rows(singles, (), scorer, **permit | {"deadline": some_time})
     if 0 < len(late) < total:
         tried = np.setdiff1d(np.arange(total), late)
         rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)
-        permit["permits"] = oracle.permits
+        permit |= {"permits": oracle.permits, "truth": oracle.truth if oracle.least_truth else None}
         scorer, base, counting = replace(scorer, inputs=rejects.graphs), base[tried], counting[tried]
     most_changes = most_changes_of(task.algorithm, singles, chemistry)
     composites, complete = CompositeSearch(
@@ -255,7 +256,7 @@ def oracle_of(
         classifier=classifier, panel=panel, confirm=confirm, needed=len(panel) if unanimous else None,
         permission=permission_of(task.algorithm, plausibility.ladder, chosen=chosen),
         jury=jury, folds=None if jury is None else jury.folds[rejects.indices], starts=_starts(jury, rejects),
-        least_truth=_SHOWN_TRUTH if isinstance(jury, NumberJury) and task.algorithm.wishes().min_truth else 0,
+        least_truth=SHOWN_TRUTH if isinstance(jury, NumberJury) and task.algorithm.wishes().min_truth else 0,
     )  # fmt: skip
 
 
@@ -321,9 +322,6 @@ MOST_SITES = 50_000
 """Sites of a rule in one input that are tried."""
 
 _INPUTS_AT_ONCE = 128
-_SHOWN_TRUTH = (
-    50  # percent that the jury must give a result in numbers for rdkit to look at it; the others are not shown
-)
 _FEW_PLACES, _FAR_MORE, _DECIDES = 8, 0.25, 3.3  # places at a position; more share that works there; standard errors
 _PLACED_INPUTS, _PLACED_SITES = 100, 200  # inputs in which the places of a rule are counted, and most places of one
 
@@ -418,10 +416,10 @@ def _count(
         shown += float(sizes[inputs].sum()) if oracle.sees_graphs else 0.0
         if shown > most_nodes or (deadline is not None and time.monotonic() > deadline):
             return None
-        margin, goal, late = oracle.judge(scorer, inputs, changes, deadline=deadline)
-        if np.isin(inputs, late).any():
+        margin, goal, _ = oracle.judge(scorer, inputs, changes, permit=False)
+        best = _best(mined, record, inputs, changes, margin, goal, oracle, deadline)
+        if best is None:
             return None
-        best = _best(mined, record, inputs, changes, margin, goal)
         impossible = np.isnan(margin) & ~np.isin(inputs, [place for place, _, _ in best])
         is_exact &= not _turns_where_parts_touch(mined, record.rule, inputs[impossible], sites[impossible], oracle)
         found += best
@@ -488,25 +486,35 @@ def _sizes_together(mined: MinedRules, rule: Rule) -> IntArray:
 
 
 def _best(
-    mined: MinedRules,
-    record: MinedRule,
-    inputs: IntArray,
-    changes: IntArray,
-    margin: npt.NDArray[np.float64],
-    goal: npt.NDArray[np.float64],
-) -> list[tuple[int, IntArray, float]]:
-    """The best accepted changes of every input that carry out this very rule.
+    mined: MinedRules, record: MinedRule, inputs: IntArray, changes: IntArray, margin: npt.NDArray[np.float64], goal: npt.NDArray[np.float64],
+    oracle: Oracle, deadline: float | None,
+) -> list[tuple[int, IntArray, float]] | None:  # fmt: skip
+    """The best accepted and permitted changes of every input that carry out this very rule; None if there is no time to look at them.
 
-    Hydrogens that follow may be more or fewer at other sites, which is another rule.
+    Hydrogens that follow may be more or fewer at other sites, which is another rule. Results are looked at in the order of their odds, until one is permitted.
     """
     accepted = np.flatnonzero(goal > ACCEPTED)
     order = accepted[np.lexsort((accepted, -goal[accepted], inputs[accepted]))]
+    waiting: dict[int, list[int]] = {}
+    for k in reversed(order.tolist()):
+        waiting.setdefault(int(inputs[k]), []).append(k)
     found: dict[int, tuple[int, IntArray, float]] = {}
-    for k in order.tolist():
-        place = int(inputs[k])
-        if place not in found and _carries_out(mined, record, place, changes[k]):
-            found[place] = (place, changes[k], float(margin[k]))
-    return list(found.values())
+    while waiting:
+        tried = []
+        for place, left in list(waiting.items()):
+            while left and not _carries_out(mined, record, place, changes[left[-1]]):
+                left.pop()
+            tried += [left.pop()] if left else []
+        waiting = {place: left for place, left in waiting.items() if left}
+        asked, permitted, late = np.sort(np.array(tried, np.int64)), np.ones(len(tried), bool), np.zeros(0, np.int32)
+        if oracle.permission is not None and tried:
+            permitted, late = oracle.permits(mined.scorer, inputs[asked], changes[asked], deadline=deadline)
+        if np.isin(inputs[asked], late).any():
+            return None
+        for k in asked[permitted].tolist():
+            found[int(inputs[k])] = (int(inputs[k]), changes[k], float(margin[k]))
+            waiting.pop(int(inputs[k]), None)
+    return [found[place] for place in sorted(found)]
 
 
 def _carries_out(mined: MinedRules, record: MinedRule, place: int, change: IntArray) -> bool:

@@ -132,6 +132,11 @@ class ChangeScorer:
     def _arrays(self) -> list[Any]:
         return [arrays_of(graph) for graph in self.inputs]
 
+    @cached_property
+    def holders(self) -> dict[int, npt.NDArray[np.uint8]]:
+        """Inputs that hold what a change finds, eight to a byte, by its key, as far as that was asked."""
+        return {}
+
     def changes(
         self,
         oracle: Oracle,

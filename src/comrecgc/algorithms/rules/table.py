@@ -34,6 +34,14 @@ WIDE = 2
 """Radius that only rules of one change have."""
 _SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
 _FOR_SUCCESS = 1 / 6  # each in this share of the table
+MOST_EXPECTED = 400
+"""Rules that a table for numbers keeps of those: the ones whose results are expected to come true the most."""
+SHOWN_TRUTH = 50
+"""Percent that the jury must give a result in numbers for rdkit to look at it; the others are not shown."""
+_SPARE = 80  # more that are looked at
+_ALIKE = (
+    2  # results of a change in the same surroundings that are looked at before all others are taken to be like them
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -260,8 +268,14 @@ def tabulate(
             knows what to do with it. None where every rule may come without surroundings.
         progress: Called as the jury is asked.
     """
-    rows, key, start, accepted, kept, applicable = _usual_rules(
-        singles, composites, scorer, len(base), most_rules, least_inputs, definite
+    rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite, best=True)
+    key, start, accepted, kept, applicable = _usual_rules(
+        rows,
+        singles,
+        scorer,
+        most_rules,
+        least_inputs,
+        _expectation(oracle.truth if oracle.least_truth else None, singles, scorer),
     )
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
@@ -305,25 +319,44 @@ def tabulate(
 
 
 def _usual_rules(
+    rows: RuleRows,
     singles: Changes,
-    composites: Sequence[ChangeRows],
     scorer: ChangeScorer,
-    num_inputs: int,
     most_rules: int,
     least_inputs: int,
-    definite: npt.NDArray[np.bool_] | None,
+    expected: Callable[[RuleRows], npt.NDArray[np.float64]] | None,
+    spare: int = 0,
 ) -> tuple[
-    RuleRows, npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]
-]:  # fmt: skip
-    """The accepted rows; the keys of all rules, where each begins, how many inputs it turns; which the table keeps, and the inputs that hold what these find."""
-    rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
+    npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]
+]:
+    """The keys of all rules, where each begins, how many inputs it turns; which the table keeps, and the inputs that hold what these find."""
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     common = np.lexsort((key, -accepted))[:_LOOKED_AT]
     common = np.sort(common[accepted[common] >= least_inputs])
-    applicable = _applicable(rows.take(start[common]), singles, scorer, num_inputs)
+    applicable = _applicable(rows.take(start[common]), singles, scorer)
     success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
     worth = _kept(key[common], accepted[common], success, most_rules)
-    return rows, key, start, accepted, common[worth], applicable[worth]
+    if expected is not None:
+        held = rows.take(np.flatnonzero(np.isin(rows.key, key[common[worth]])))
+        total = np.bincount(np.searchsorted(key[common[worth]], held.key), expected(held), minlength=len(worth))
+        worth = worth[np.sort(np.argsort(-total, kind="stable")[: MOST_EXPECTED + spare])]
+    return key, start, accepted, common[worth], applicable[worth]
+
+
+def _expectation(
+    truth: Callable[..., npt.NDArray[np.int8]] | None, singles: Changes, scorer: ChangeScorer
+) -> Callable[[RuleRows], npt.NDArray[np.float64]] | None:
+    """What is expected of rows, each asked of the jury once; None where rules are not kept by that."""
+    if truth is None:
+        return None
+    known: dict[int, float] = {}
+
+    def expected(rows: RuleRows) -> npt.NDArray[np.float64]:
+        new = rows.take(np.flatnonzero([row not in known for row in rows.row.tolist()]))
+        known.update(zip(new.row.tolist(), truth(scorer, new.input, _changes(new, singles)).tolist(), strict=True))
+        return np.maximum(np.array([known[row] for row in rows.row.tolist()]) - SHOWN_TRUTH + 5.0, 0)
+
+    return expected
 
 
 def permitted_rows(
@@ -335,6 +368,7 @@ def permitted_rows(
     most_rules: int,
     least_inputs: int = 2,
     definite: npt.NDArray[np.bool_] | None = None,
+    truth: Callable[..., npt.NDArray[np.int8]] | None = None,
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Changes, list[ChangeRows], IntArray]:
@@ -342,7 +376,7 @@ def permitted_rows(
 
     Results are looked at one by one, which takes long. So only the best place of a rule in an input is, all others where that is refused, and
     only of rules that the table would keep; what takes the place of rules that lose too many is looked at in the next round. The table is the same as if
-    all were looked at.
+    all were looked at; for numbers, as if results of a change in the same surroundings were all like the first two.
 
     Args:
         singles: Single changes, scored.
@@ -352,6 +386,7 @@ def permitted_rows(
         most_rules: Rules that the table keeps.
         least_inputs: As in `tabulate`.
         definite: As in `tabulate`.
+        truth: What the jury expects of results, as `Oracle.truth`, where the table keeps rules by that.
         deadline: When to stop, as `time.monotonic()` counts. Of inputs that were looked at by then, a random sample, only the first place of a rule may count.
         progress: Called as work proceeds.
     """
@@ -361,32 +396,60 @@ def permitted_rows(
     part = np.concatenate([np.pad(it.part, [(0, 0), (0, MOST_CHANGES - it.part.shape[1])], constant_values=-1) for it in made])  # fmt: skip
     num_parts = (part >= 0).sum(axis=1)
     places = np.concatenate([each.key for each in made]) ^ (inputs.astype(np.uint64) + _ONE) * _SPREAD
-    seen, late, num_rounds, further = np.zeros(len(goal), bool), np.zeros(0, np.int32), 0, np.zeros(0, np.int64)
+    seen, late = np.zeros(len(goal), bool), np.zeros(0, np.int32)
+    left_out: IntArray | None = None  # inputs of which nothing was looked at
+    every = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
+    expected, wide = _expectation(truth, singles, scorer), np.zeros(len(goal), np.uint64)
+    if expected is not None:  # chosen rules are looked at again, so what is alike here need not be
+        wide[every.row[every.radius == WIDE]] = every.key[every.radius == WIDE]
     while True:
-        goals = np.split(goal, ends[:-1])
-        singles = replace(singles, goal=goals[0], margin=np.where(np.isnan(goals[0]), np.nan, singles.margin))
-        composites = [replace(each, goal=goals[k + 1]) for k, each in enumerate(composites)]
-        rows, key, _, _, kept, _ = _usual_rules(
-            singles, composites, scorer, len(scorer.inputs), most_rules, least_inputs, definite
-        )
-        asked = np.union1d(rows.row[np.isin(rows.key, key[kept])], further)
-        asked = asked[~seen[asked]]
+        rows = every.take(np.flatnonzero(goal[every.row] > ACCEPTED)).best()
+        for spare in (0, _SPARE) if expected else (0,):  # what soon takes the place of others is looked at with them
+            key, _, _, kept, _ = _usual_rules(rows, singles, scorer, most_rules, least_inputs, expected, spare)
+            asked = np.unique(rows.row[np.isin(rows.key, key[kept])])
+            asked = asked[~seen[asked]]
+            if not len(asked):
+                break
         if len(late) or not len(asked):
-            return singles, composites, late if num_rounds == 1 else late[:0]
-        for num in np.unique(num_parts[asked]).tolist():
-            some = asked[num_parts[asked] == num]
-            allowed, untried = permits(
-                scorer, inputs[some], singles.change[part[some, :num], 0], deadline=deadline, progress=progress
-            )
-            goal[some[~allowed]] = np.nan
-            late = np.union1d(late, untried).astype(np.int32)
-        seen[asked] = True
-        num_rounds += 1
-        further = np.flatnonzero((goal > ACCEPTED) & ~seen)
-        further = further[np.isin(places[further], places[asked[np.isnan(goal[asked])]])]
+            goals = np.split(goal, ends[:-1])
+            singles = replace(singles, goal=goals[0], margin=np.where(np.isnan(goals[0]), np.nan, singles.margin))
+            composites = [replace(each, goal=goals[k + 1]) for k, each in enumerate(composites)]
+            return singles, composites, late[:0] if left_out is None else left_out
+        while len(asked) and not len(late):
+            alike = wide[asked]
+            if truth is not None:  # what is not expected is not looked at
+                change = np.where((part[asked] >= 0)[:, :, None], singles.change[part[asked], 0], -1)
+                alike ^= (truth(scorer, inputs[asked], change) >= SHOWN_TRUTH).astype(np.uint64)
+            first, of = _first_of_alike(alike)
+            for num in np.unique(num_parts[asked]).tolist():
+                some = asked[first & (num_parts[asked] == num)]
+                allowed, untried = permits(
+                    scorer, inputs[some], singles.change[part[some, :num], 0], deadline=deadline, progress=progress
+                )
+                goal[some[~allowed]] = np.nan
+                seen[some] = True
+                late = np.union1d(late, untried).astype(np.int32)
+            left_out = late if left_out is None else left_out
+            bad, looked = (np.bincount(of, each) for each in (np.isnan(goal[asked]), first))
+            same = ~first & ((bad == 0) | (bad == looked))[of] & (not len(late))
+            goal[asked[same & (bad > 0)[of]]] = np.nan
+            seen[asked[same]] = True
+            refused = places[asked[np.isnan(goal[asked])]]
+            left = np.flatnonzero((goal > ACCEPTED) & ~seen)
+            asked = np.union1d(asked[~seen[asked]], left[np.isin(places[left], refused)])
         if len(late):  # what takes the place of what was refused was not looked at
             singles = replace(singles, num_untried=singles.num_untried + int((goal[~seen] > ACCEPTED).sum()))
             goal[~seen] = np.nan
+
+
+def _first_of_alike(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """The first two rows of each key, all of key 0, and a number for rows that are alike, `[V]` each."""
+    order = np.argsort(keys, kind="stable")
+    new = np.r_[True, np.diff(keys[order]) != 0][: len(keys)] | (keys[order] == 0)
+    rank = np.arange(len(keys)) - np.maximum.accumulate(np.where(new, np.arange(len(keys)), 0))
+    first, of = np.empty(len(keys), bool), np.empty(len(keys), np.int64)
+    first[order], of[order] = rank < _ALIKE, np.cumsum(new) - 1
+    return first, of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -404,17 +467,25 @@ class RuleRows(ChangeRows):
     radius: npt.NDArray[np.int8]
     row: npt.NDArray[np.int64]
 
+    def ordered(self) -> RuleRows:
+        """The rows of one rule and input after the other, the best first."""
+        return self.take(np.lexsort((np.arange(len(self.key)), -self.goal, self.input, self.key)))
+
+    @property
+    def first(self) -> npt.NDArray[np.bool_]:
+        """Which rows, in their order, are the best of a rule and an input, `[V]`."""
+        first: npt.NDArray[np.bool_] = np.r_[True, (np.diff(self.key) != 0) | (np.diff(self.input) != 0)]
+        return first[: len(self.key)]
+
     def best(self) -> RuleRows:
-        """The best row of every rule and input, in their order."""
-        order = np.lexsort((np.arange(len(self.key)), -self.goal, self.input, self.key))
-        key, input_ = self.key[order], self.input[order]
-        first = np.r_[True, (key[1:] != key[:-1]) | (input_[1:] != input_[:-1])] if len(key) else np.zeros(0, bool)
-        return self.take(order[first])
+        """The best row of every rule and input, of rows in their order."""
+        return self.take(np.flatnonzero(self.first))
 
     def turning(self, least: int) -> RuleRows:
-        """The rows, one for every rule and input, of rules that turn at least so many inputs."""
-        keys, of, count = np.unique(self.key, return_inverse=True, return_counts=True)
-        return self.take(np.flatnonzero((count >= least)[of] & (keys > 0)[of]))
+        """The rows, in their order, of rules that turn at least so many inputs."""
+        keys, of = np.unique(self.key, return_inverse=True)
+        enough = (np.bincount(of, self.first, minlength=len(keys)) >= least) & (keys > 0)
+        return self.take(np.flatnonzero(enough[of]))
 
 
 def accepted_rows(
@@ -424,8 +495,9 @@ def accepted_rows(
     least_inputs: int,
     *,
     definite: npt.NDArray[np.bool_] | None,
+    best: bool = False,
 ) -> RuleRows:
-    """The best accepted row of every rule and input, in their order; one part after the other, so that few are held at once."""
+    """The accepted rows of every rule and input, in their order; those of wide rules that turn enough inputs. Only the best of each are fewer to hold at once."""
     parts, first = [], 0
     for made in (ChangeRows.of(singles), *composites):
         where = np.flatnonzero(made.goal > ACCEPTED)
@@ -437,7 +509,7 @@ def accepted_rows(
                 change = singles.change[rows.part, 0]
                 enough = np.flatnonzero(_say_enough(rows.input, change, radius, scorer, definite))
                 rows, row = rows.take(enough), row[enough]
-            best = RuleRows(
+            found = RuleRows(
                 key=rows.keys(radius, singles, scorer),
                 general=rows.key,
                 radius=np.full(len(rows), radius, np.int8),
@@ -446,9 +518,11 @@ def accepted_rows(
                 margin=rows.margin,
                 goal=rows.goal,
                 row=row,
-            ).best()
-            parts.append(best.turning(least_inputs) if radius == WIDE else best)  # since there are so many
-    return RuleRows.concatenate(parts).best()
+            ).ordered()
+            found = found.best() if best else found
+            parts.append(found.turning(least_inputs) if radius == WIDE else found)  # since there are so many
+    found = RuleRows.concatenate(parts).ordered()
+    return found.best() if best else found
 
 
 def _changes(rows: ChangeRows, singles: Changes) -> IntArray:
@@ -490,7 +564,7 @@ def _kept(
     return np.sort(np.concatenate([kept, rest[: most - len(kept)]]))
 
 
-def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer, num_inputs: int) -> npt.NDArray[np.uint8]:
+def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer) -> npt.NDArray[np.uint8]:
     """Inputs that hold what each rule finds, packed; for composite rules, what each of its changes finds."""
     found = singles.found[rules.part, np.minimum(rules.radius, 1)[:, None]]
     found[rules.part < 0] = 0
@@ -498,11 +572,11 @@ def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer, num_inp
     wider = np.unique(found[wide, 0])
     change = singles.change[rules.part[wide, 0], 0]
     found[wide, 0] = scorer.widened_keys(rules.input[wide], change, found[wide, 0])
-    return holding(found, wider, scorer, num_inputs)
+    return holding(found, wider, scorer)
 
 
 def holding(
-    found: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64], scorer: ChangeScorer, num_inputs: int
+    found: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64], scorer: ChangeScorer
 ) -> npt.NDArray[np.uint8]:
     """Inputs that hold all of up to three things, `[K, N]`, packed.
 
@@ -510,11 +584,13 @@ def holding(
         found: Keys of what changes find, `[K, 3]`; 0 where there are fewer.
         wider: Keys at radius 1, increasing, that keys at radius 2 among them refine.
         scorer: Knows the inputs.
-        num_inputs: How many there are.
     """
-    wanted = np.unique(found[found > 0])
-    holds = packed(*scorer.finds(wanted, wider), (len(wanted), num_inputs))
-    result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else np.zeros((0, holds.shape[1]), np.uint8)
+    wanted, known = np.unique(found[found > 0]), scorer.holders
+    new = np.array([key for key in wanted.tolist() if key not in known], np.uint64)
+    if len(new):  # rounds of looking at results ask for nearly the same
+        known.update(zip(new.tolist(), packed(*scorer.finds(new, wider), (len(new), len(scorer.inputs))), strict=True))
+    holds = np.array([known[key] for key in wanted.tolist()], np.uint8).reshape(-1, -(-len(scorer.inputs) // 8))
+    result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else holds
     for k in range(1, MOST_CHANGES):
         has = found[:, k] > 0
         result[has] &= holds[np.searchsorted(wanted, found[has, k])]

@@ -128,11 +128,15 @@ class Searcher:
         chunk = _chunk(state)
         known = [state.inputs[task.input] for task in chunk]
         num_before = sum(len(one.found) for one in known)
-        num_done = len(chunk)
+        num_done = 0
         if state.centres is None:
-            self._sweep(known, state.seed, chunk[0].input)
-        else:
-            num_done = self._pursue_all(state, chunk, state.centres)
+            scored = self._score([one.graph for one in known], state.seed, 0, chunk[0].input)
+            for one, neighbourhood in zip(known, scored, strict=True):
+                self._take(one, (), neighbourhood, None, None)
+            num_done = len(chunk)
+        while num_done < len(chunk) and state.centres is not None and not self._late():
+            self._pursue(state, chunk[num_done], state.centres)
+            num_done += 1
         num_found = state.num_found + sum(len(one.found) for one in known) - num_before
         return replace(state, done=state.done + num_done, num_found=num_found)
 
@@ -174,20 +178,6 @@ class Searcher:
                 budget = int(np.clip(share, 1, self.config.most_expansions))
                 plan += [Task(i, budget, num_aims) for i in np.flatnonzero(wanted).tolist()]
         return plan
-
-    def _sweep(self, known: Sequence[InputState], seed: int, first: int) -> None:
-        """All neighbours of some inputs, the first of them being that of index `first`."""
-        scored = self._score([one.graph for one in known], seed, 0, first)
-        for one, neighbourhood in zip(known, scored, strict=True):
-            self._take(one, (), neighbourhood, None, None)
-
-    def _pursue_all(self, state: SearchState, chunk: Sequence[Task], centres: FloatArray) -> int:
-        """Work on one input after the other until time is up; how many were worked on."""
-        for place, task in enumerate(chunk):
-            if self._late():
-                return place
-            self._pursue(state, task, centres)
-        return len(chunk)
 
     def _pursue(self, state: SearchState, task: Task, centres: FloatArray) -> None:
         """Expand an input and then the graphs around it that lie nearest to the centres aimed at."""
@@ -308,8 +298,7 @@ def choose_frontier(known: InputState, aims: FloatArray, budget: int) -> npt.NDA
 def squared_distances(vectors: FloatArray, centres: FloatArray) -> FloatArray:
     """Squared distance of every vector to every centre, `[n, R]`."""
     squares = np.einsum("nd,nd->n", vectors, vectors)[:, None] + np.einsum("nd,nd->n", centres, centres)
-    distances: FloatArray = squares - 2 * (vectors @ centres.T)
-    return distances
+    return np.asarray(squares - 2 * (vectors @ centres.T))
 
 
 def drawn(keys: KeyArray, most: int) -> npt.NDArray[np.intp]:

@@ -168,17 +168,8 @@ class SearchState:
 
     def path(self, candidate: int) -> EditPath:
         """Edits from its input to a candidate of `pairs`."""
-        known, place = self._place(candidate)
-        return known.found.paths[place]
-
-    def probability(self, candidate: int) -> float:
-        """Probability of accept of a candidate of `pairs`."""
-        known, place = self._place(candidate)
-        return float(known.found.probabilities[place])
-
-    def _place(self, candidate: int) -> tuple[InputState, int]:
         owner = int(np.searchsorted(self._ends, candidate, side="right")) - 1
-        return self.inputs[owner], candidate - int(self._ends[owner])
+        return self.inputs[owner].found.paths[candidate - int(self._ends[owner])]
 
     @cached_property
     def _ends(self) -> LongArray:
