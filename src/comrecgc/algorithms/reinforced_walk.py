@@ -116,8 +116,7 @@ class ReinforcedWalk(ABC, Generic[State]):
 def teleport_distribution(starts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """`p(G) ∝ exp(−t(G))` over the inputs (COMRECGC, equation 3)."""
     weights = np.exp(-(starts - starts.min()).astype(np.float64))
-    result: npt.NDArray[np.float64] = weights / weights.sum()
-    return result
+    return np.asarray(weights / weights.sum())
 
 
 def draw(weights: npt.NDArray[np.floating], rng: np.random.Generator) -> int:

@@ -121,8 +121,7 @@ class _Problem:
     def useful(self, known: FloatArray) -> FloatArray:
         """The known centres that cover something new, most useful first, long enough and not too many."""
         known = lengthen(known, self.least_norm)
-        useful: FloatArray = known[greedy_cover(self.covers(known), self.config.num_recourses).order]
-        return useful
+        return np.asarray(known[greedy_cover(self.covers(known), self.config.num_recourses).order])
 
     def improved(self, centres: FloatArray) -> FloatArray:
         """The centres after all rounds of exchange."""
@@ -158,8 +157,7 @@ class _Problem:
             )
             covered |= covers[c]
         # A centre that moved may hold what a later one was to be the first to cover.
-        ordered: FloatArray = shorter[greedy_cover(self.covers(shorter), len(shorter)).order]
-        return ordered
+        return np.asarray(shorter[greedy_cover(self.covers(shorter), len(shorter)).order])
 
     def best_centre(self, wanted: BoolArray, also: FloatArray | None = None) -> tuple[FloatArray, int]:
         """The centre found to cover the most wanted inputs, and how many."""
@@ -209,8 +207,7 @@ def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.rando
 
 def _gains(sets: BitArray, covered: BitArray) -> npt.NDArray[np.int64]:
     """How many inputs each set has that are not covered, `[m]`."""
-    gains: npt.NDArray[np.int64] = np.bitwise_count(sets & ~covered).sum(axis=1, dtype=np.int64)
-    return gains
+    return np.asarray(np.bitwise_count(sets & ~covered).sum(axis=1, dtype=np.int64))
 
 
 def covered_inputs(
@@ -298,5 +295,4 @@ def shorten(
     norms = np.einsum("nd,nd->n", vectors[inside], vectors[inside])
     by_owner = inside[np.lexsort((norms, owners[inside]))]
     _, first = np.unique(owners[by_owner], return_index=True)
-    shorter: FloatArray = vector_kernels.shorten(centre, vectors[by_owner[first]], delta, np.float32(least_norm))
-    return shorter
+    return np.asarray(vector_kernels.shorten(centre, vectors[by_owner[first]], delta, np.float32(least_norm)))

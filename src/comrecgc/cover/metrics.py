@@ -116,13 +116,12 @@ class Cost:
 
 def coverage(cover: Cover) -> float:
     """Share of inputs covered by some recourse."""
-    return _share(cover.first >= 0)
+    return float((cover.first >= 0).mean()) if cover.num_inputs else 0.0
 
 
 def lengths(cover: Cover) -> npt.NDArray[np.float64]:
     """`‖r‖` of each recourse, `[R]`."""
-    norms: npt.NDArray[np.float64] = np.linalg.norm(cover.centres.astype(np.float64), axis=1)
-    return norms
+    return np.asarray(np.linalg.norm(cover.centres.astype(np.float64), axis=1))
 
 
 def total_length(cover: Cover) -> float:
@@ -154,19 +153,9 @@ def trivial_coverage(pairs: RecoursePairs, delta: float) -> float:
 
 def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = None) -> list[Reason | None]:
     """The reason for each input, `[num_inputs]`; None for those that are covered. `further`: what a larger budget would choose."""
-    has_pair = np.bincount(pairs.inputs, minlength=pairs.num_inputs) > 0
-    later = np.zeros_like(has_pair) if further is None else further.first >= 0
-    return [
-        None if covered else _reason(found, soon)
-        for covered, found, soon in zip((cover.first >= 0).tolist(), has_pair.tolist(), later.tolist(), strict=True)
-    ]
-
-
-def _reason(has_counterfactual: bool, is_covered_later: bool) -> Reason:
-    if not has_counterfactual:
-        return Reason.NO_COUNTERFACTUAL
-    return Reason.BUDGET_EXHAUSTED if is_covered_later else Reason.NO_RECOURSE_NEAR
-
-
-def _share(flags: BoolArray) -> float:
-    return float(flags.mean()) if len(flags) else 0.0
+    reasons = np.full(pairs.num_inputs, Reason.NO_RECOURSE_NEAR, dtype=object)
+    if further is not None:
+        reasons[further.first >= 0] = Reason.BUDGET_EXHAUSTED
+    reasons[np.bincount(pairs.inputs, minlength=pairs.num_inputs) == 0] = Reason.NO_COUNTERFACTUAL
+    reasons[cover.first >= 0] = None
+    return list(reasons)

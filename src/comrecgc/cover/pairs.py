@@ -21,16 +21,14 @@ def recourse_vectors(
 ) -> npt.NDArray[Any]:
     """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)` in the precision of the embeddings: origins, their sizes, ends, their sizes; arguments broadcast."""
     steps = ends - origins
-    vectors: npt.NDArray[Any] = steps / np.add(sizes, other_sizes, dtype=steps.dtype)[..., None]
-    return vectors
+    return np.asarray(steps / np.add(sizes, other_sizes, dtype=steps.dtype)[..., None])
 
 
 def normalised_distances(
     origins: npt.NDArray[Any], sizes: npt.ArrayLike, ends: npt.NDArray[Any], other_sizes: npt.ArrayLike
 ) -> npt.NDArray[np.float64]:
     """`d(G,H) = ‖z(H)−z(G)‖ / (|G|+|H|)`, the length of `r(G,H)`; arguments as of `recourse_vectors`."""
-    distances: npt.NDArray[np.float64] = np.linalg.norm(ends - origins, axis=-1) / np.add(sizes, other_sizes)
-    return distances
+    return np.asarray(np.linalg.norm(ends - origins, axis=-1) / np.add(sizes, other_sizes))
 
 
 def product_slack(width: int) -> float:

@@ -433,17 +433,13 @@ def reading_archive(where: str) -> Iterator[None]:
 
 def open_files(path: Path) -> FileSet:
     """The files directly in a folder, or all members of a zip archive that is neither damaged, encrypted, too large nor unsafe."""
-    try:
+    with reading_archive(f"{path} as a folder or zip archive"):
         if path.is_dir():
             return FileSet(path=path, members={f.name: f.name for f in path.iterdir() if f.is_file()}, zipped=False)
         if not path.is_file():
             raise InputError(f"{path} must be an existing folder or zip archive")
         with zipfile.ZipFile(path) as archive:
             members = [member for member in archive.infolist() if not member.filename.endswith("/")]
-    except InputError:
-        raise
-    except _DAMAGED as error:
-        raise InputError(f"Cannot read {path} as a folder or zip archive: {_one_line(error)}") from error
     _check_size(path, members)
     return FileSet(path=path, members=_by_plain_name(path, members), zipped=True)
 

@@ -389,8 +389,7 @@ def graph_key(graph: Graph) -> int:
 
 def batch_keys(batch: GraphBatch) -> KeyArray:
     """The key of every graph of a batch, `[B]`."""
-    keys: KeyArray = graph_kernels.graph_keys(batch.labels, batch.edges, batch.node_ptr, batch.edge_ptr)
-    return keys
+    return np.asarray(graph_kernels.graph_keys(batch.labels, batch.edges, batch.node_ptr, batch.edge_ptr))
 
 
 def fingerprint(graphs: Iterable[Graph]) -> str:

@@ -81,8 +81,7 @@ class EditTable:
         return EditTable(self.kind[chosen], self.first[chosen], self.second[chosen], self.ids)
 
     def of_kind(self, kind: EditKind) -> BoolArray:
-        mask: BoolArray = self.kind == kind
-        return mask
+        return np.asarray(self.kind == kind)
 
     def size_changes(self) -> IntArray:
         """How much each edit changes `|G|`, the number of elements, `[N]`."""
@@ -493,8 +492,7 @@ class StayNear:
     max_cost: int
 
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
-        within: BoolArray = self.costs(graph, table) <= self.max_cost
-        return within
+        return np.asarray(self.costs(graph, table) <= self.max_cost)
 
     def costs(self, graph: Graph, table: EditTable) -> LongArray:
         """Elements in which `graph` after each edit differs from `start`, `[N]`."""
@@ -509,8 +507,7 @@ class StayNear:
         joined[start.edges[:, 0], start.edges[:, 1]] = joined[start.edges[:, 1], start.edges[:, 0]] = True
 
         def was_edge(first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> BoolArray:
-            known: BoolArray = joined[place[first], place[second]] & was_there[first] & was_there[second]
-            return known
+            return np.asarray(joined[place[first], place[second]] & was_there[first] & was_there[second])
 
         same = int(was_there.sum()) + int(was_edge(*graph.edges.T).sum())
         cost = int(differs.sum()) + graph.size + start.size - 2 * same
@@ -522,5 +519,4 @@ class StayNear:
         label_differs = (table.second != start.labels[place[node]]).astype(np.int64) - np.append(differs, 0)[node]
         labels = np.where(node == n, 1, np.where((node >= 0) & was_there[node], label_differs, 0))
         removed = np.where(gone >= 0, np.where(was_there[gone], 1, -1) - np.append(differs, 0)[gone], 0)
-        result: LongArray = cost + edges + labels + removed
-        return result
+        return np.asarray(cost + edges + labels + removed)

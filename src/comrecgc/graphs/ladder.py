@@ -37,8 +37,7 @@ MIN_SEEN = 5
 def surroundings(batch: GraphBatch, *, edge_labels: bool = True) -> KeyArray:
     """Hash of the surroundings of every node, `[N]`: equal exactly where they are equal, up to 64-bit chance."""
     labels = batch.edge_labels if edge_labels else None
-    hashes: KeyArray = graph_kernels.hashes(batch.labels, batch.edges, _or_zero(labels, len(batch.edges)))
-    return hashes
+    return np.asarray(graph_kernels.hashes(batch.labels, batch.edges, _or_zero(labels, len(batch.edges))))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -292,8 +291,7 @@ class Plausible:
 def touched_nodes(familiarity: Familiarity, changed: ChangedGraphs) -> BoolArray:
     """Nodes of `changed.after` that are new or have other surroundings than before, `[N]`."""
     before = np.append(familiarity.hashes(changed.before), np.uint64(0))
-    touched: BoolArray = (changed.origin < 0) | (before[changed.origin] != familiarity.hashes(changed.after))
-    return touched
+    return np.asarray((changed.origin < 0) | (before[changed.origin] != familiarity.hashes(changed.after)))
 
 
 def num_components(batch: GraphBatch) -> LongArray:
@@ -311,5 +309,4 @@ def num_components(batch: GraphBatch) -> LongArray:
 
 def graphs_with(batch: GraphBatch, nodes: BoolArray) -> BoolArray:
     """Mask of the graphs that have a marked node, `[B]`."""
-    mask: BoolArray = np.bincount(batch.graph_of_node()[nodes], minlength=len(batch)) > 0
-    return mask
+    return np.asarray(np.bincount(batch.graph_of_node()[nodes], minlength=len(batch)) > 0)

@@ -1,4 +1,4 @@
-"""Whether graphs hold what rules find: the search of `graphs.sites.find_sites`, for many rules and graphs at once.
+"""Whether graphs hold what rules find: the search of `graphs.rewriting.find_sites`, for many rules and graphs at once.
 
 Nodes of a pattern come in the order in which they are placed, so that everything said of a node speaks of earlier ones.
 """

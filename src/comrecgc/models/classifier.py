@@ -36,15 +36,6 @@ class Classifier(Protocol):
         ...
 
 
-@runtime_checkable
-class _OfOneClass(Protocol):
-    """A classifier of several classes of which only one is explained."""
-
-    def explained(self, batch: GraphBatch) -> BoolArray | None:
-        """Mask of the graphs to explain, `[B]`; None for all."""
-        ...
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Predictions:
     """Answers of a classifier on some graphs.
@@ -93,8 +84,9 @@ class Predictions:
 def predict(classifier: Classifier, graphs: GraphBatch | Iterable[Graph]) -> Predictions:
     """Apply the classifier to graphs; a classifier that always answers the same is valid and gives a `warning`."""
     batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
-    explained = classifier.explained(batch) if isinstance(classifier, _OfOneClass) else None
-    return Predictions(probability=classifier.accept_probability(batch), explained=explained)
+    explained = getattr(classifier, "explained", None)  # of several classes only one may be explained
+    probability = classifier.accept_probability(batch)
+    return Predictions(probability=probability, explained=None if explained is None else explained(batch))
 
 
 def check_labels(batch: GraphBatch, num_labels: int) -> None:

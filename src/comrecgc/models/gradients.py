@@ -324,8 +324,7 @@ class _NormRelu:
     def evaluate(self, x: Float32Array) -> Float32Array:
         scale = self.block.values["weight"] / np.sqrt(self.running_var + self.eps)
         shift = self.block.values["bias"] + (self.bias_before - self.running_mean) * scale
-        out: Float32Array = np.maximum(x * scale + shift, 0)
-        return out
+        return np.asarray(np.maximum(x * scale + shift, 0))
 
 
 def _weights_of_degree(model: GraphClassifier, max_degree: int) -> list[Float32Array]:

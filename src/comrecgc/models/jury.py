@@ -507,8 +507,7 @@ def mixed_keys(values: KeyArray) -> KeyArray:
     """The finaliser of SplitMix64: every bit of the result depends on every bit of the value."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: KeyArray = values ^ (values >> np.uint64(31))
-    return mixed
+    return np.asarray(values ^ (values >> np.uint64(31)))
 
 
 @numba.njit(cache=True)

@@ -345,14 +345,12 @@ class GraphClassifier(torch.nn.Module):
             parts = [self._margin(part) for part in batch.chunks(CHUNK_NODES)]
         margin = np.concatenate([np.zeros(0), *parts])
         # In double precision p > 0.5 holds exactly when the accept logit is the larger one.
-        probability: FloatArray = np.exp(-np.logaddexp(0, -margin))
-        return probability
+        return np.asarray(np.exp(-np.logaddexp(0, -margin)))
 
     def _margin(self, batch: GraphBatch) -> FloatArray:
         graphs = GraphTensors.from_batch(batch, self.device)
         logits = self.logits(self.features[graphs.labels], graphs).double().cpu().numpy()
-        margin: FloatArray = logits[:, 1] - logits[:, 0]
-        return margin
+        return np.asarray(logits[:, 1] - logits[:, 0])
 
 
 @contextmanager

@@ -125,8 +125,7 @@ class Panel:
 
     def confirms(self, batch: GraphBatch) -> BoolArray:
         """Whether most members accept each graph, `[B]`."""
-        confirmed: BoolArray = self.votes(batch) >= self.majority
-        return confirmed
+        return np.asarray(self.votes(batch) >= self.majority)
 
 
 def load_panel(

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import comrecgc
@@ -23,31 +23,6 @@ if TYPE_CHECKING:
 Shared = TypeVar("Shared")
 Block = TypeVar("Block")
 Result = TypeVar("Result")
-
-
-class Engine(Protocol):
-    """Does work block after block."""
-
-    def map(
-        self,
-        function: Callable[[Shared, Block], Result],
-        shared: Shared,
-        blocks: Iterable[Block],
-        *,
-        processes: bool = False,
-    ) -> Iterator[Result]:
-        """What `function(shared, block)` returns for every block, in their order.
-
-        Blocks are asked for as they are needed, so that few are held at once.
-
-        Args:
-            function: The work, without side effects: it may be repeated.
-            shared: What all blocks need; it travels once.
-            blocks: What each needs besides.
-            processes: Whether a block must have a process to itself while it is worked on: because it runs in the interpreter, or
-                uses what threads share, such as random numbers of torch.
-        """
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +39,11 @@ class LocalEngine:
         *,
         processes: bool = False,
     ) -> Iterator[Result]:
-        """Results in the order of blocks."""
+        """What `function(shared, block)` returns for every block, in their order, asked for as they are needed.
+
+        The function has no side effects, as it may be repeated; `shared` travels once. `processes`: a block must have a process to itself
+        while it is worked on, because it runs in the interpreter, or uses what threads share, such as random numbers of torch.
+        """
         if not processes:
             with ThreadPoolExecutor(self.jobs) as pool:
                 yield from in_order(
@@ -166,7 +145,7 @@ class ClusterEngine:
         *,
         processes: bool = False,
     ) -> Iterator[Result]:
-        """Results in the order of blocks."""
+        """As that of `LocalEngine`."""
         from distributed.client import FutureCancelledError
         from distributed.comm import CommClosedError
 
@@ -197,6 +176,10 @@ class ClusterEngine:
                     raise
                 if not self.client.nthreads():
                     raise InputError(f"The cluster has no workers any more: {_RESUME}") from None
+
+
+Engine = LocalEngine | ClusterEngine
+"""Does work block after block."""
 
 
 def _version() -> str:

@@ -169,8 +169,7 @@ class CFF(OwnMasks):
             loss = self.loss(block.graphs, mask_of(parameters)).sum()
             (parameters.grad,) = torch.autograd.grad(loss, parameters)
             adam.step()
-        removed: BoolArray = (mask_of(parameters) > _THRESHOLD).numpy()
-        return removed
+        return np.asarray((mask_of(parameters) > _THRESHOLD).numpy())
 
     def loss(self, graphs: WeightedGraphs, mask: Tensor) -> Tensor:
         """Loss of each rejected graph, `[B]`: mask over both directions of its edges, plus the hinges.
@@ -244,8 +243,7 @@ class CFGNNExplainer(OwnMasks):
             gradient = self._gradient(graphs, parameters, flipped, graph_of)
             velocity = self.momentum * velocity + gradient
             parameters = parameters - self.learning_rate * (gradient + self.momentum * velocity)
-        removed_edges: BoolArray = best.numpy()
-        return removed_edges
+        return np.asarray(best.numpy())
 
     def _gradient(self, graphs: WeightedGraphs, parameters: Tensor, flipped: Tensor, graph_of: Tensor) -> Tensor:
         """Gradient of the loss, clipped graph by graph; 0 for graphs that are flipped, `[M]`."""

@@ -210,8 +210,7 @@ class GcfWalker(CountingWalk[GcfState]):
         worth = self.walk.alpha + (1 - self.walk.alpha) * (state.counts == int(counted))
         sums = np.concatenate([np.zeros(1), np.cumsum(worth[np.concatenate([np.zeros(0, np.int32), *covers])])])
         ends = pointers([len(each) for each in covers])
-        result: Weights = (sums[ends[1:]] - sums[ends[:-1]]) / len(self.inputs)
-        return result
+        return np.asarray((sums[ends[1:]] - sums[ends[:-1]]) / len(self.inputs))
 
     def options(self, state: GcfState) -> tuple[Hood, list[int], Weights]:
         """The neighbourhood, keys of all options, the graph itself first, and probability times frequency of each, `[N+1]`."""
@@ -325,8 +324,7 @@ class GcfWalker(CountingWalk[GcfState]):
         points = embeddings.astype(np.float64)
         squares = np.square(points).sum(axis=1)[:, None] + self.squares[inputs] - 2 * points @ self.embeddings[inputs].T
         reach = self.walk.walk_theta * (np.asarray(sizes, dtype=np.float64)[:, None] + self.sizes[inputs])
-        result: npt.NDArray[np.float64] = np.sqrt(np.maximum(squares, 0)) - reach
-        return result
+        return np.asarray(np.sqrt(np.maximum(squares, 0)) - reach)
 
     def _visit(self, state: GcfState, visited: Visited) -> None:
         """Count a visit, and keep `n(G)` true to the first entries of the table."""

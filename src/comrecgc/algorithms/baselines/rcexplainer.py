@@ -256,8 +256,7 @@ def removed_until_accepted(classifier: Classifier, block: Block, mask: Tensor) -
         ranks = np.concatenate([rank[batch.edge_ptr[graph] : batch.edge_ptr[graph + 1]] for graph in going])
         accepted = classifier.accept_probability(without_edges(part, ranks < count)) > 0.5
         needed[going[accepted]] = count
-    removed: BoolArray = rank < needed[graph_of]
-    return removed
+    return np.asarray(rank < needed[graph_of])
 
 
 def _decode(arrays: Arrays) -> EdgeScorer:

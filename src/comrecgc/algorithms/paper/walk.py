@@ -143,8 +143,7 @@ class Walker(ReinforcedWalk[MultiHeadState]):
         """Which recourses lead to graphs within the distance limit, `[N]`."""
         if self.walk.max_distance is None:
             return np.ones(len(recourses), dtype=bool)
-        result: BoolArray = np.linalg.norm(recourses, axis=1) <= self.walk.max_distance
-        return result
+        return np.asarray(np.linalg.norm(recourses, axis=1) <= self.walk.max_distance)
 
     def _move_followers(self, state: MultiHeadState, lead: int) -> None:
         """Each follower takes the neighbour, or stays, whose recourse is nearest to the lead's after its move."""

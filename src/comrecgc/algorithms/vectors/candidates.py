@@ -270,5 +270,4 @@ def _long_enough(task: VectorTask, centres: FloatArray) -> FloatArray:
     """Without the centres within Δ of "change nothing" where directions are asked for."""
     if not task.directional:
         return centres
-    longer: FloatArray = centres[np.linalg.norm(centres.astype(np.float64), axis=1) > task.delta]
-    return longer
+    return np.asarray(centres[np.linalg.norm(centres.astype(np.float64), axis=1) > task.delta])

@@ -298,8 +298,7 @@ def choose_frontier(known: InputState, aims: FloatArray, budget: int) -> npt.NDA
 def squared_distances(vectors: FloatArray, centres: FloatArray) -> FloatArray:
     """Squared distance of every vector to every centre, `[n, R]`."""
     squares = np.einsum("nd,nd->n", vectors, vectors)[:, None] + np.einsum("nd,nd->n", centres, centres)
-    distances: FloatArray = squares - 2 * (vectors @ centres.T)
-    return distances
+    return np.asarray(squares - 2 * (vectors @ centres.T))
 
 
 def drawn(keys: KeyArray, most: int) -> npt.NDArray[np.intp]:
