@@ -242,14 +242,9 @@ def summary(name: str, **options: float) -> Method:
     )  # fmt: skip
 
 
-def vectors(*, delta: float = 0.02, problem: str = "fcr", theta: float | None = None) -> Method:
+def vectors(*, problem: str = "fcr") -> Method:
     """Our search for vectors, any change."""
-    return Method(
-        name=f"vectors {problem} delta {delta:g}",
-        algorithm="vectors",
-        options={"changes": "any", "delta": delta, "problem": problem},
-        theta=theta,
-    )  # fmt: skip
+    return Method(name=f"vectors {problem}", algorithm="vectors", options={"changes": "any", "problem": problem})
 
 
 def rules(changes: str, *, theta: float | None = None) -> Method:

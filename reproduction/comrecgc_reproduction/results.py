@@ -71,7 +71,7 @@ SCALES = {
     ),
     "full": Scale(
         name="full", most_graphs=None, num_steps=50_000, moving_steps=10_000, num_seeds=3, epochs=1000, effort=1.0,
-        search_seconds=120.0,
+        search_seconds=None,
     ),
 }  # fmt: skip
 

@@ -158,7 +158,7 @@ def reproduce(
         for experiment in EXPERIMENTS.values():
             out.print(str(experiment), markup=False, highlight=False, soft_wrap=True)
         out.print(
-            f"{ALL:10} every one; tables share what they need (quick 19 min, full 21 h a seed)",
+            f"{ALL:10} every one; tables share what they need (quick 19 min, full 10 h a seed)",
             markup=False, highlight=False, soft_wrap=True,
         )  # fmt: skip
         return
