@@ -9,6 +9,7 @@ worth on unseen graphs.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -348,8 +349,12 @@ def train_copies(
         with threadpool_limits(1, user_api="openmp"):  # whose limit is that of the thread which sets it
             return kind.make(seed).fit(table[rows], accepted[rows])
 
-    with threadpool_limits(1), ThreadPoolExecutor(max(1, jobs)) as pool:
-        return tuple(pool.map(train, range(NUM_FOLDS)))
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # threads share the filters: what scikit-learn silences in one, it would utter in another
+        with ThreadPoolExecutor(max(1, jobs)) as pool:
+            return tuple(pool.map(train, range(NUM_FOLDS)))
 
 
 def stratified_folds(accepted: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Mining: every change of every input within θ and on its rung, each scored once.
 
-A change is four numbers (`kernels.changing`); several made together are a row of them. Inputs are worked on by threads, block after
+A change is four numbers (`scoring.change_kernels`); several made together are a row of them. Inputs are worked on by threads, block after
 block; what is found does not depend on how many there are.
 """
 
