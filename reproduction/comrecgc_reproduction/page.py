@@ -307,7 +307,9 @@ def _expected(name: str) -> float:
     row = next((row for key, row in _MINUTES.items() if name.startswith(key)), (5,) * 5)
     # A cell that shares a search takes its clusters alone.
     is_walk = name.startswith(("published", "moving", "gcf"))
-    shares_search = (is_walk and " fc " in name) or (name.startswith("published") and "delta 0.02 theta 0.1" not in name)
+    shares_search = (is_walk and " fc " in name) or (
+        name.startswith("published") and "delta 0.02 theta 0.1" not in name
+    )
     if (
         name.startswith("published")
         and " mutagenicity " in name
