@@ -80,9 +80,11 @@ def main() -> None:
             )
     if given.out is not None:
         with given.out.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS)
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows(
+                {name: round(it, 4) if isinstance(it, float) else it for name, it in row.items()} for row in rows
+            )
 
 
 def known_property(path: Path, name: str, size: int) -> None:

@@ -25,6 +25,7 @@ from comrecgc.report.views import (
     rule_figures,
     rule_kinds,
     rung_sentence,
+    with_subscripts,
 )
 from tests.explanations import (
     DOUBLE_BOND_TO_SINGLE,
@@ -273,3 +274,8 @@ def test_properties_are_told_where_they_are_known() -> None:
         "150 lose a structural alert"
     )
     assert property_words({}) == property_words({"properties": {"num": "x"}}) == ""
+
+
+def test_figures_of_formulas_are_below_and_those_of_smiles_are_not() -> None:
+    assert with_subscripts("attach –C1CCC(N)CC1 to –C(CH3)3") == "attach –C1CCC(N)CC1 to –C(CH<sub>3</sub>)<sub>3</sub>"
+    assert with_subscripts("decyl (–C10H21) by –n1cnnn1") == "decyl (–C<sub>10</sub>H<sub>21</sub>) by –n1cnnn1"

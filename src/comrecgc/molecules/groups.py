@@ -380,6 +380,9 @@ RING_NAMES = {
     "c1ccccn1": "2-pyridyl", "c1cccnc1": "3-pyridyl", "c1ccncc1": "4-pyridyl", "Cc1ccccc1": "benzyl", "C(=O)c1ccccc1": "benzoyl",
     "N1CCCC1": "pyrrolidin-1-yl", "N1CCCCC1": "piperidin-1-yl", "N1CCOCC1": "morpholin-4-yl", "N1CCNCC1": "piperazin-1-yl",
     "N1CCN(C)CC1": "4-methylpiperazin-1-yl", "C1CCCCN1": "piperidin-2-yl", "CN1CCCC1": "pyrrolidin-1-ylmethyl",
+    "N1CCC(F)(F)CC1": "4,4-difluoropiperidin-1-yl", "C1CCC(N)CC1": "4-aminocyclohexyl", "C1CCC1": "cyclobutyl", "CC1CCC1": "cyclobutylmethyl",
+    "n1cnnn1": "tetrazol-1-yl", "n1cncn1": "1,2,4-triazol-1-yl", "n1ccnn1": "1,2,3-triazol-1-yl", "n1ccnc1": "imidazol-1-yl", "n1cccn1": "pyrazol-1-yl",
+    "c1cc(Cl)cc(Cl)c1": "3,5-dichlorophenyl", "c1ccc(Cl)cc1Cl": "2,4-dichlorophenyl", "c1ccc(Cl)c(Cl)c1": "3,4-dichlorophenyl",
 }  # fmt: skip
 """Names of groups with a ring, by their SMILES from the atom that hangs on the rest."""
 

@@ -419,11 +419,17 @@ def rule_picture(explanation: Explanation, recourse: CommonRecourse) -> Markup |
     return Markup(draw_rule(recourse.rule, explanation.schema, title=title))  # names in it are escaped
 
 
+def with_subscripts(words: str) -> str:
+    """Words whose formulas have their figures below; a SMILES, which closes a ring with 1 as no formula counts atoms, stays as it is."""
+    formula, below = re.compile(r"(?:\s|^)(?!\S*[A-Za-z]1(?!\d))\S+"), re.compile(r"([A-Z][a-z]?|\))(\d+)")
+    return formula.sub(lambda word: below.sub(r"\1<sub>\2</sub>", word[0]), words)
+
+
 def rule_cells(explanation: Explanation, recourse: CommonRecourse) -> dict[str, Any]:
     """What the row of a rule shows; formulas in its words have their subscripts."""
     words = escape(recourse.summary)
     if explanation.schema.is_molecular:
-        words = Markup(re.sub(r"([A-Z][a-z]?|\))(\d+)", r"\1<sub>\2</sub>", str(words)))  # escaped before
+        words = Markup(with_subscripts(str(words)))  # escaped before
     return {
         "words": words,
         "picture": rule_picture(explanation, recourse),

@@ -28,7 +28,7 @@ const setFigure = (name, value, hint) => {
 function showFigures() {
   const num = choice.rules.length;
   const share = choice.covered / Math.max(table.N, 1);
-  byId("title-rules").textContent = `${counted(num, "rule")} flip${num === 1 ? "s" : ""}`;
+  byId("title-rules").textContent = `${counted(num, "rule")} ${byId("title-rules").dataset.verb}${num === 1 ? "s" : ""}`;
   byId("title-count").textContent = grouped(choice.covered);
   setFigure("covered", percent(share));
   const first = firstEntries().filter((at) => at >= 0);
