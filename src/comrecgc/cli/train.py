@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,6 +26,7 @@ from comrecgc.terminal import bars, out
 
 train = typer.Typer(help="Train what an explanation needs: a classifier to explain, an embedder to measure with.")
 app.add_typer(train, name="train", no_args_is_help=True)
+_saved_as = partial(typer.Option, "--out", help="A .safetensors file; its facts go beside it.")
 
 
 @train.command("classifier", cls=Command)
@@ -34,12 +36,7 @@ def train_classifier_command(
     dataset: Dataset,
     reading: dict[str, Any],
     model: Annotated[Literal["gcn", "gat", "sage", "gin"], typer.Option(help="Architecture.")] = "gcn",
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="A .safetensors file; its facts go beside it.", show_default="DATASET-MODEL.safetensors"
-        ),
-    ] = None,
+    output: Annotated[Path | None, _saved_as(show_default="DATASET-MODEL.safetensors")] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Most epochs.")] = 1000,
     patience: Annotated[
         int, typer.Option(min=0, help="Stop after so many epochs without progress; 0 never does.")
@@ -74,12 +71,7 @@ def train_classifier_command(
 def train_embedder_command(
     dataset: Dataset,
     reading: dict[str, Any],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="A .safetensors file; its facts go beside it.", show_default="DATASET-greed.safetensors"
-        ),
-    ] = None,
+    output: Annotated[Path | None, _saved_as(show_default="DATASET-greed.safetensors")] = None,
     effort: Annotated[
         float, typer.Option(min=0.001, help="1 takes minutes; less is quicker, more is more exact.")
     ] = 1.0,

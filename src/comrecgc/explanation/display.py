@@ -98,10 +98,9 @@ def plot_change(member: CoveredInput, scene: Explanation, title: str = "") -> Fi
         axes.margins(0.1)
         axes.axis("off")
     left.invert_yaxis()  # the right-hand side shares the axis
-    left.set_title(f"input {member.input}, {scene.schema.class_names[0]}", parse_math=False)
-    right.set_title(
-        f"{scene.schema.class_names[1]} {member.probability:.0%}, {member.num_edits} edits", parse_math=False
-    )
+    reject, accept = scene.schema.class_names
+    left.set_title(f"input {member.input}, {reject}", parse_math=False)
+    right.set_title(f"{accept} {member.probability:.0%}, {member.num_edits} edits", parse_math=False)
     figure.suptitle(title, parse_math=False)
     return figure
 

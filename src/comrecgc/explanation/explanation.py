@@ -56,9 +56,8 @@ class Uncovered:
 
     def __post_init__(self) -> None:
         if self.reason not in list(Reason):
-            raise InputError(
-                f"reason must be one of {', '.join(repr(reason.value) for reason in Reason)} (got {self.reason!r})"
-            )
+            known = ", ".join(repr(reason.value) for reason in Reason)
+            raise InputError(f"reason must be one of {known} (got {self.reason!r})")
         _set(self, input=int(self.input), reason=Reason(self.reason))
 
 

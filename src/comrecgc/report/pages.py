@@ -201,7 +201,7 @@ def _rows(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
     return rows
 
 
-def _value(value: object) -> str:
+def _value(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -210,11 +210,8 @@ def _value(value: object) -> str:
         return f"{value:.6g}"
     if isinstance(value, Mapping):
         return str(value.get("path", "…"))  # of a file
-    text = (
-        ", ".join(_value(item) for item in value)
-        if isinstance(value, Sequence) and not isinstance(value, str)
-        else str(value)
-    )
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    text = ", ".join(_value(item) for item in value) if is_list else str(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 

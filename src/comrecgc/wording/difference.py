@@ -145,7 +145,7 @@ class ChangedMolecule(Difference):
         super().__init__(rule, label_names, edge_label_names)
         self._label_names, self._edge_label_names = label_names, edge_label_names
         self.num_places = len(places)
-        self.sites = places[:MOST_PLACES]
+        self.sites, self.many = places[:MOST_PLACES], len(places) > MOST_PLACES
         bonds = {*self.old_bonds.values(), *self.new_bonds.values()}
         self.bonds_known = bool(bonds) and bonds <= set(BOND_NAMES)
         self.typed = are_types(label_names)
@@ -159,11 +159,6 @@ class ChangedMolecule(Difference):
             (Molecule(graph, names, kinds), {node: int(graph.ids[place]) for node, place in enumerate(site)})
             for graph, site in self.sites
         ]
-
-    @property
-    def many(self) -> bool:
-        """Whether there are more molecules than are inspected."""
-        return self.num_places > len(self.sites)
 
     def shows(self, node: int) -> bool:
         """Whether the context of the rule shows all neighbours of an atom."""

@@ -311,12 +311,8 @@ class MoleculeSentences:
         group = self._groups.between(anchor, exchange.nodes) if exchange.lost else ""
         if group:
             return f"{noun} ({group})", "", False
-        note = self._family_note(anchor, wordiness)
+        note = "" if wordiness == "short" else self._families.note(anchor)
         return noun + (note or (self._groups.at_all_places if exchange.lost else "")), "", False
-
-    def _family_note(self, node: int, wordiness: Wordiness) -> str:
-        """Family of compounds of a kept atom: " (mostly amides)"."""
-        return "" if wordiness == "short" else self._families.note(node)
 
     def _relabel_step(self, node: int, wordiness: Wordiness) -> Step:
         d = self._d
@@ -328,7 +324,7 @@ class MoleculeSentences:
         if is_aromatic(d.old[node]) != is_aromatic(d.new[node]):
             new = ("aromatic " if is_aromatic(d.new[node]) else "aliphatic ") + new
         motif = self._groups.group_containing({node})
-        within = self._atoms.context(node, wordiness) + self._family_note(node, wordiness) or self._groups.at_all_places
+        within = self._atoms.context(node, wordiness) + self._families.note(node) or self._groups.at_all_places
         what = f"{with_article(self._atoms.adjective(node) + noun)}{within}"
         if wordiness == "short":
             what = with_article(noun)
