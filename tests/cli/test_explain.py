@@ -209,7 +209,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(
     original = DirectedSearch.run
 
     def interrupted(self: DirectedSearch, *args: object, **kw: object) -> object:
-        def stop(_: object) -> None:
+        def stop(*_: object) -> None:
             raise KeyboardInterrupt
 
         return original(self, *args, **(kw | {"progress": stop}))  # type: ignore[arg-type]

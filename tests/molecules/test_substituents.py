@@ -24,7 +24,8 @@ from comrecgc.molecules.smiles import parse_smiles
         ("CCCCl", "–CH2–CH2Cl", None),
         ("CC(O)C(F)F", "–CH(OH)–CHF2", None),
         ("CCCC(=O)O", "–CH2–CH2–COOH", None),
-        ("Cn1cccn1", "–n1cccn1", None),
+        ("Cn1cccn1", "–C3H3N2", "pyrazol-1-yl"),
+        ("CC1CSCS1", "–C1CSCS1", None),
     ],
 )
 def test_what_hangs_on_the_first_atom(smiles: str, formula: str, name: str | None) -> None:
