@@ -244,7 +244,8 @@ def summary(name: str, **options: float) -> Method:
 
 def vectors(*, problem: str = "fcr") -> Method:
     """Our search for vectors, any change."""
-    return Method(name=f"vectors {problem}", algorithm="vectors", options={"changes": "any", "problem": problem})
+    options = {"changes": "any", "delta": 0.02, "problem": problem}
+    return Method(name=f"vectors {problem}", algorithm="vectors", options=options)
 
 
 def rules(changes: str, *, theta: float | None = None) -> Method:
