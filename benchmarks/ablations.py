@@ -24,12 +24,7 @@ from torch import Tensor, from_numpy
 
 from comrecgc.data import GraphDataset, load_dataset
 from comrecgc.graphs import GraphBatch
-from comrecgc.models import (
-    GraphClassifier,
-    PanelTraining,
-    split_dataset,
-    train_classifier,
-)
+from comrecgc.models import GraphClassifier, PanelTraining, split_dataset, train_classifier
 from comrecgc.models.gradients import ColouredGraphs, Round, StateBatch
 from comrecgc.models.training import Split
 from training import SETTINGS, our_epoch, plain_epoch, timed

@@ -40,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load(
-    arguments: argparse.Namespace,
-    without: Callable[[GraphDataset], tuple[GraphClassifier, Greed]] | None = None,
+    arguments: argparse.Namespace, without: Callable[[GraphDataset], tuple[GraphClassifier, Greed]] | None = None
 ) -> Subject:
     """What the arguments say; without checkpoints the models are made by `without`, or are not trained at all."""
     dataset = load_dataset(arguments.dataset, root=arguments.data_root)

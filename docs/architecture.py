@@ -19,11 +19,7 @@ STATIONS = [
     ("models", "one forward pass; not accepted, so the graph is an input; a panel is trained", "Rejects, Panel"),
     ("graphs, molecules", "which surroundings and groups occur in the data", "Ladder, Vocabulary"),
     ("algorithms/rules: mining", "every change at every site, on its rung and within θ, scored once", "Changes"),
-    (
-        "algorithms/rules: composition",
-        "two or three changes together, where single ones raise the score",
-        "ChangeRows",
-    ),
+    ("algorithms/rules: composition", "two or three changes together, where single ones raise the score", "ChangeRows"),
     ("algorithms/rules: table", "one row per rule: which inputs have a site, which it covers, who agrees", "RuleTable"),
     ("algorithms/rules: choice, cover", "at most R rules that cover the most inputs, with a bound", "RuleChoice"),
     ("explanation, wording", "a plain forward pass checks every claim; the rule gets its words", "Explanation"),

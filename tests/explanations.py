@@ -71,8 +71,7 @@ def explain(
             for index, path in group
         ]
         words = describe_recourse(
-            [(dataset.graphs[index], path) for index, path in (group if in_words else group[:1])],
-            dataset.schema,
+            [(dataset.graphs[index], path) for index, path in (group if in_words else group[:1])], dataset.schema
         )
         recourses.append(
             CommonRecourse(

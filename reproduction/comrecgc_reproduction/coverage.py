@@ -48,10 +48,7 @@ def fc_table(runner: Runner) -> Table:
         ("COMRECGC, heads that advance", moving_walk(problem="fc"), None),
     )
     rows = [runner.row(name, PAPERS, method, BOTH, printed) for name, method, printed in lines]
-    rows += [
-        runner.row("our vectors, any change", OURS, vectors(problem="fc"), BOTH),
-        *_our_rules(runner, BOTH),
-    ]
+    rows += [runner.row("our vectors, any change", OURS, vectors(problem="fc"), BOTH), *_our_rules(runner, BOTH)]
     note = "A rule gives each input one counterfactual of its own, so rules keep within T = |𝔾| as they are."
     return _table(runner, "fc", "Table 4", "Finding counterfactuals (FC), R = 100", rows, notes=(note,))
 
@@ -70,13 +67,7 @@ def ten_table(runner: Runner) -> Table:
     rows += _ours(runner, (first_ten,))
     note = "Graphs at θ = 0.1 on every dataset; recourses at 0.1, on Proteins 0.15."
     return _table(
-        runner,
-        "ten",
-        "Table 5",
-        "Ten explanations: common recourses against graphs",
-        rows,
-        both=False,
-        notes=(note,),
+        runner, "ten", "Table 5", "Ten explanations: common recourses against graphs", rows, both=False, notes=(note,)
     )
 
 

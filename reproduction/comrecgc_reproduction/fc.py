@@ -119,11 +119,7 @@ class RandomisedGreedy:
 
 
 def exact_counterfactuals(
-    triples: npt.NDArray[np.integer[Any]],
-    num_recourses: int,
-    num_counterfactuals: int,
-    *,
-    max_nodes: int = MAX_NODES,
+    triples: npt.NDArray[np.integer[Any]], num_recourses: int, num_counterfactuals: int, *, max_nodes: int = MAX_NODES
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
     """FC solved to optimality: at most `T` counterfactuals and `R` recourses that together cover the most inputs.
 

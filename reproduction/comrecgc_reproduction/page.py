@@ -97,10 +97,7 @@ def write_page(runner: Runner, experiments: Sequence[Experiment]) -> Path:
 
 
 def _verdicts(
-    runner: Runner,
-    experiments: Sequence[Experiment],
-    tables: dict[str, Table],
-    minutes: dict[str, tuple[float, int]],
+    runner: Runner, experiments: Sequence[Experiment], tables: dict[str, Table], minutes: dict[str, tuple[float, int]]
 ) -> str:
     total = sum(spent for spent, _ in minutes.values()) / 60
     lines = [

@@ -184,11 +184,7 @@ def test_the_graph_that_breaks_a_rule_is_named(changes: dict[str, Any], message:
         (3, {}, "a PyG dataset or a list"),
         ([data(), HeteroData()], {}, r"Graph 1 must be one torch_geometric\.data\.Data"),
         ([Batch.from_data_list([data(), data()])], {}, "Graph 0 must be one .*"),
-        (
-            [data(y=0), data(y=1), data(y=2)],
-            {},
-            "y has 3 classes",
-        ),
+        ([data(y=0), data(y=1), data(y=2)], {}, "y has 3 classes"),
         ([data(y=5)], {}, "y must have two classes"),
         ([data()], {"accept": 2}, "accept must be one"),
         ([data()], {"classes": [0, 1]}, "classes must be one integer per graph"),

@@ -76,11 +76,7 @@ def test_a_parquet_file_is_a_table(tmp_path: Path, large: bool, request: pytest.
 @pytest.mark.usefixtures("in_blocks")
 @pytest.mark.parametrize(
     ("line", "text", "message"),
-    [
-        (9, "C1CC,x,1", r"mine.csv line 10: .*"),
-        (9, "CCC,x,7", "mine.csv line 10"),
-        (9, "CCC,x", "mine.csv line 10"),
-    ],
+    [(9, "C1CC,x,1", r"mine.csv line 10: .*"), (9, "CCC,x,7", "mine.csv line 10"), (9, "CCC,x", "mine.csv line 10")],
 )
 def test_a_bad_row_is_named(tmp_path: Path, line: int, text: str, message: str) -> None:
     path = written(tmp_path / "mine.csv")

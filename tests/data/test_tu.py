@@ -93,10 +93,7 @@ def test_repeated_and_one_way_edges_are_repaired_and_noted(write_tu: WriteTU) ->
         ({"edge_labels": "0\n0\n1\n"}, r"edge_labels\.txt must have one line per"),
         ({"edge_labels": "0\n1\n1\n1\n"}, r"edge_labels\.txt line 2"),
         ({"graph_indicator": "1\n1\n2\n1\n"}, r"graph_indicator\.txt line 4: .* never decrease"),
-        (
-            {"graph_indicator": "1\n1\n1\n3\n"},
-            r"graph_indicator\.txt line 4",
-        ),
+        ({"graph_indicator": "1\n1\n1\n3\n"}, r"graph_indicator\.txt line 4"),
         ({"graph_indicator": "2\n2\n2\n3\n"}, "line 1: every graph needs a node"),
         ({"graph_indicator": "0\n0\n0\n1\n"}, "line 1: graph numbers must start"),
         ({"A": "1, 2\n2, 5\n", "edge_labels": None}, r"_A\.txt line 2"),

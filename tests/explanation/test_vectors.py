@@ -96,9 +96,7 @@ def test_an_input_whose_edits_fail_goes_to_the_next_recourse() -> None:
     verified = verify(candidates, candidates.pairs, centres, REJECTS, MODELS, limits(0.2, 0.05), keep_all=True)
     assert verified.cover.first.tolist() == [0]
     broken = Candidates(
-        pairs=candidates.pairs,
-        graph=candidates.graph,
-        path=lambda i, j: STILL_BAD if j == 0 else candidates.path(i, j),
+        pairs=candidates.pairs, graph=candidates.graph, path=lambda i, j: STILL_BAD if j == 0 else candidates.path(i, j)
     )
     kept, (entry,) = first_counterfactuals(verified, broken, REJECTS, MODELS, limits(0.2, 0.05))
     assert entry.member.edits == TO_B

@@ -15,11 +15,7 @@ from tests.models.ged_oracle import exact_distance, isomorphic, tiny_pairs
 def test_toy_answer() -> None:
     source, target = Graph([0, 0, 1], [(0, 1), (1, 2)]), Graph([0, 2, 3], [(0, 1), (0, 2)])
     path = edit_path(source, target, [0, 1, -1])
-    assert path == (
-        Edit(EditKind.RELABEL, 1, 2),
-        Edit(EditKind.REMOVE_NODE, 2),
-        Edit(EditKind.ADD_NODE, 0, 3),
-    )
+    assert path == (Edit(EditKind.RELABEL, 1, 2), Edit(EditKind.REMOVE_NODE, 2), Edit(EditKind.ADD_NODE, 0, 3))
     assert path_costs(path_graphs(source, path)) == [0, 1, 3, 5]
 
 

@@ -149,11 +149,7 @@ def test_the_command_writes_page_and_tables(tmp_path: Path) -> None:
     )
     assert result.exit_code == 0, result.output
     assert "both reject" in result.output
-    assert {file.name for file in (tmp_path / "c").iterdir()} == {
-        "comparison.html",
-        "comparison.md",
-        "comparison.csv",
-    }
+    assert {file.name for file in (tmp_path / "c").iterdir()} == {"comparison.html", "comparison.md", "comparison.csv"}
     runs = [comrecgc.open_run(tmp_path / name).explanation for name in ("a", "b")]
     assert chooser_of(runs[0]) is not None
     assert comrecgc.compare(*runs, names=["a", "b"]).to_csv() == (tmp_path / "c" / "comparison.csv").read_text()

@@ -27,12 +27,7 @@ from comrecgc.report.views import (
     rung_sentence,
     with_subscripts,
 )
-from tests.explanations import (
-    DOUBLE_BOND_TO_SINGLE,
-    explain_by_rules,
-    planted_rules,
-    tiny_dataset,
-)
+from tests.explanations import DOUBLE_BOND_TO_SINGLE, explain_by_rules, planted_rules, tiny_dataset
 from tests.report.test_pages import HOSTILE, Page, embedded
 
 # Relabels the only N of the tiny dataset.

@@ -10,13 +10,7 @@ import pytest
 from comrecgc.cover import RecourseClustering, nearest_counterfactuals
 from comrecgc.errors import InputError
 from comrecgc_reproduction.fc import RandomisedGreedy, best_coverage, exact_counterfactuals, recourse_triples
-from tests.cover.instances import (
-    NOT_PSEUDO_MODULAR,
-    WORKED_EXAMPLE,
-    brute_coverage,
-    random_pairs,
-    random_triples,
-)
+from tests.cover.instances import NOT_PSEUDO_MODULAR, WORKED_EXAMPLE, brute_coverage, random_pairs, random_triples
 
 
 def test_worked_example_of_the_paper() -> None:

@@ -12,13 +12,7 @@ from comrecgc.graphs import Graph, GraphBatch, edited_batch
 from comrecgc.models import ARCHITECTURES, load_classifier, load_embedder
 from comrecgc.scoring import NeighbourhoodScorer
 from tests.graphs.strategies import random_graph
-from tests.scoring.plain import (
-    assert_close,
-    plain_embedding,
-    plain_probability,
-    random_classifier,
-    random_greed,
-)
+from tests.scoring.plain import assert_close, plain_embedding, plain_probability, random_classifier, random_greed
 
 NUM_LABELS = 4
 

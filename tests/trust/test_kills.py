@@ -23,11 +23,7 @@ def test_killed_and_resumed_runs_end_like_uninterrupted_ones() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     rows = re.findall(r"^(.+?) +[\d.]+ s +\d+ \| +(\d+) +(\d+) +\d+ \| (\d+) of (\d+)", done.stdout, re.MULTILINE)
-    assert [row[0] for row in rows] == [
-        "explain",
-        "explain --algorithm vectors",
-        "explain --algorithm paper",
-    ]
+    assert [row[0] for row in rows] == ["explain", "explain --algorithm vectors", "explain --algorithm paper"]
     for name, by_clock, in_a_write, same, trials in rows:
         assert same == trials != "0", name
         assert int(by_clock) + int(in_a_write) >= 1, name

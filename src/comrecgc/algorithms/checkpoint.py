@@ -40,11 +40,7 @@ class Checkpoint:
     _saved: float = field(default_factory=time.monotonic)
 
     def load(
-        self,
-        kinds: Mapping[str, str],
-        decode: Callable[[Arrays], State],
-        *,
-        optional: Mapping[str, str] | None = None,
+        self, kinds: Mapping[str, str], decode: Callable[[Arrays], State], *, optional: Mapping[str, str] | None = None
     ) -> State | None:
         """The search that the file holds, made by `decode`; None where there is nothing to resume. Kinds are as of `load_arrays`.
 

@@ -346,10 +346,7 @@ def choose_classes(
     left_out = len(values) - len(kept)
     notes = (f"{left_out} graphs of other classes were left out.",) if left_out else ()
     return ChosenClasses(
-        kept=kept,
-        classes=(values[kept] == good).astype(np.int8),
-        class_names=(titles[bad], titles[good]),
-        notes=notes,
+        kept=kept, classes=(values[kept] == good).astype(np.int8), class_names=(titles[bad], titles[good]), notes=notes
     )
 
 

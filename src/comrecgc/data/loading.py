@@ -72,10 +72,7 @@ _MEANINGS = {
     "aids": TUMeaning(reject={1}, class_names=("inactive", "active"), rare=_RARE),
     "mutagenicity": TUMeaning(reject={0}, class_names=("mutagen", "nonmutagen"), rare=_RARE),
     "nci1": TUMeaning(
-        reject={1},
-        class_names=("active", "inactive"),
-        label_names=dict(enumerate(_NCI1_ELEMENTS, start=1)),
-        rare=_RARE,
+        reject={1}, class_names=("active", "inactive"), label_names=dict(enumerate(_NCI1_ELEMENTS, start=1)), rare=_RARE
     ),
     "proteins": TUMeaning(
         reject={2}, class_names=("non-enzyme", "enzyme"), label_names={0: "helix", 1: "sheet", 2: "turn"}

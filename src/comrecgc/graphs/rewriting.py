@@ -417,13 +417,7 @@ def write_pattern(pattern: Pattern, nodes: Sequence[str], edges: Sequence[str]) 
     return parts[0] if len(parts) == 1 else f"({'.'.join(parts)})"
 
 
-def _write_part(
-    start: int,
-    pattern: Pattern,
-    nodes: Sequence[str],
-    signs: Mapping[Edge, str],
-    seen: set[int],
-) -> str:
+def _write_part(start: int, pattern: Pattern, nodes: Sequence[str], signs: Mapping[Edge, str], seen: set[int]) -> str:
     """A connected part: a spanning tree in brackets, the other edges as ring closures."""
     below: dict[int, list[int]] = {}
     tree = set()

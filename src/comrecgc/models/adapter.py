@@ -17,14 +17,7 @@ import torch
 from comrecgc.data import Attributes, GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, to_data
-from comrecgc.models.classifier import (
-    RETURN_TYPES,
-    Classifier,
-    FloatArray,
-    ScoreReading,
-    as_scores,
-    check_labels,
-)
+from comrecgc.models.classifier import RETURN_TYPES, Classifier, FloatArray, ScoreReading, as_scores, check_labels
 from comrecgc.models.networks import GraphClassifier, evaluation_mode
 
 if TYPE_CHECKING:

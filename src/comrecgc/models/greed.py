@@ -389,13 +389,7 @@ def held_out_errors(model: Greed, groups: LabelledGroups) -> dict[str, dict[str,
 class _Fit:
     """The optimisation."""
 
-    def __init__(
-        self,
-        training: EmbedderTraining,
-        num_labels: int,
-        groups: LabelledGroups,
-        progress: Progress,
-    ) -> None:
+    def __init__(self, training: EmbedderTraining, num_labels: int, groups: LabelledGroups, progress: Progress) -> None:
         self.training = training
         self.groups = groups
         self.progress = progress

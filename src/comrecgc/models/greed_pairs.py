@@ -226,10 +226,7 @@ def _until(items: Iterable[_Item], deadline: float | None, *, least: int = 1) ->
 
 
 def _pack(
-    members: list[list[Graph]],
-    kinds: list[int],
-    pairs: list[list[tuple[int, int]]],
-    distances: Sequence[Sequence[int]],
+    members: list[list[Graph]], kinds: list[int], pairs: list[list[tuple[int, int]]], distances: Sequence[Sequence[int]]
 ) -> LabelledGroups:
     group_ptr = pointers([len(group) for group in members])
     shifted = [

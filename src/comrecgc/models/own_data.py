@@ -81,10 +81,7 @@ def _otherwise(classifier: AdaptedClassifier, own: Attributes, batch: GraphBatch
     try:
         theirs = _ask(classifier, [own.original(source) for source in sources])
     except InputError as error:
-        return (
-            f"The model fails on your graphs as they are, so answers were not compared ({error})",
-            False,
-        )
+        return (f"The model fails on your graphs as they are, so answers were not compared ({error})", False)
     differs = np.flatnonzero(np.abs(theirs - held) > _ROUNDING)
     if not len(differs):
         return "", False

@@ -93,14 +93,7 @@ def test_what_a_graph_covers_and_its_path_are_true() -> None:
         assert each.graph == apply_path(SUBJECT.inputs[each.start], each.path)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"alpha": 0.0},
-        {"alpha": 1.0},
-        {"walk_theta": 0.2},
-    ],
-)
+@pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": 1.0}, {"walk_theta": 0.2}])
 def test_options_matter(options: dict[str, object]) -> None:
     plain = WALK.run(SUBJECT, np.random.default_rng(0))
     other = replace(WALK, **options).run(SUBJECT, np.random.default_rng(0))  # type: ignore[arg-type]

@@ -25,11 +25,7 @@ def counted(mined: Mined, size: int) -> list[Census]:
     index, oracle = RuleIndex.of(mined.table, mined.scorer), Oracle(classifier=mined.model)
     return [
         count_rules(
-            index,
-            mined.inputs[start : start + size],
-            mined.base[start : start + size],
-            mined.scorer.vocabulary,
-            oracle,
+            index, mined.inputs[start : start + size], mined.base[start : start + size], mined.scorer.vocabulary, oracle
         )
         for start in range(0, len(mined.inputs), size)
     ]

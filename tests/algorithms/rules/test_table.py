@@ -149,12 +149,7 @@ def test_incidence_and_entries_say_the_same(mined: Mined) -> None:
 
 def test_fewer_rules_keep_those_that_turn_most_and_some_that_seldom_fail(mined: Mined) -> None:
     few = tabulate(
-        mined.singles,
-        mined.composites,
-        mined.scorer,
-        mined.base,
-        oracle=Oracle(classifier=mined.model),
-        most_rules=10,
+        mined.singles, mined.composites, mined.scorer, mined.base, oracle=Oracle(classifier=mined.model), most_rules=10
     )
     every = np.sort(mined.table.num_accepted)[::-1]
     order = np.argsort(-few.num_accepted, kind="stable")

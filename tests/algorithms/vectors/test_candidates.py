@@ -10,12 +10,7 @@ import pytest
 
 from comrecgc.algorithms.base import Task, VectorTask
 from comrecgc.algorithms.paper.algorithm import max_walk_cost
-from comrecgc.algorithms.vectors.candidates import (
-    Vectors,
-    ball_cover,
-    mapped_path,
-    shorter_path,
-)
+from comrecgc.algorithms.vectors.candidates import Vectors, ball_cover, mapped_path, shorter_path
 from comrecgc.cover import few_counterfactuals, with_counterfactuals
 from comrecgc.graphs import Edit, EditKind, EditPath, Graph, GraphBatch, apply_path
 from comrecgc.graphs.edits import AllowKinds

@@ -54,11 +54,7 @@ Remove = Callable[[Block], BoolArray | None]
 
 
 def explain_by_masks(
-    baseline: Baseline,
-    subject: Subject,
-    remove: Remove,
-    rng: np.random.Generator,
-    context: RunContext = UNLIMITED,
+    baseline: Baseline, subject: Subject, remove: Remove, rng: np.random.Generator, context: RunContext = UNLIMITED
 ) -> Counterfactuals:
     """One counterfactual for each input that loses the edges that `remove` names and is then accepted.
 

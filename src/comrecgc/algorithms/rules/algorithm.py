@@ -58,9 +58,7 @@ class Rules(Algorithm):
     forbid: tuple[str, ...] = option((), "SMARTS of what no result may have.", panel="Molecules")
     only: tuple[str, ...] = option((), "SMARTS of where molecules may change.", panel="Molecules")
     allow_alerts: bool = option(
-        False,
-        "Allow changes of molecules that bring structural alerts (Brenk) or fall apart.",
-        panel="Molecules",
+        False, "Allow changes of molecules that bring structural alerts (Brenk) or fall apart.", panel="Molecules"
     )
     keep_druglike: bool = option(
         False,

@@ -13,16 +13,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.checkpoint import model_facts
 from comrecgc.cover import FloatArray, RecoursePairs, recourse_vectors
-from comrecgc.graphs import (
-    BoolArray,
-    EditPath,
-    Graph,
-    KeyArray,
-    LongArray,
-    path_arrays,
-    pointers,
-    read_paths,
-)
+from comrecgc.graphs import BoolArray, EditPath, Graph, KeyArray, LongArray, path_arrays, pointers, read_paths
 from comrecgc.run import Arrays, check_pointers, require
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
 
