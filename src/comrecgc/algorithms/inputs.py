@@ -12,7 +12,7 @@ import numpy.typing as npt
 from comrecgc.cover import FloatArray
 from comrecgc.data import DatasetIndex, GraphDataset, Numbers, from_pyg
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, GraphBatch
+from comrecgc.graphs import Graph, GraphBatch, IntArray, LongArray
 from comrecgc.models import Classifier, Embedder, Panel, Predictions
 
 Graphs = GraphDataset | Iterable[Any]
@@ -29,9 +29,9 @@ class Scores:
 
     probability: npt.NDArray[np.float64]  # probability of accept, `[n]`
     embedding: FloatArray  # `z`, `[n, d]`; no columns without an embedder
-    sizes: npt.NDArray[np.int32]  # `|G|`, `[n]`
+    sizes: IntArray  # `|G|`, `[n]`
 
-    def __getitem__(self, rows: npt.NDArray[np.int64]) -> Scores:
+    def __getitem__(self, rows: LongArray) -> Scores:
         return Scores(self.probability[rows], self.embedding[rows], self.sizes[rows])
 
 
@@ -55,7 +55,7 @@ class ModelPair:
         return np.asarray(self.embedder.embed(batch), dtype=np.float32)
 
 
-def sizes_of(batch: GraphBatch) -> npt.NDArray[np.int32]:
+def sizes_of(batch: GraphBatch) -> IntArray:
     """`|G|` of every graph, `[n]`."""
     return (batch.node_counts() + batch.edge_counts()).astype(np.int32)
 
@@ -65,7 +65,7 @@ class Rejects:
     """The graphs that the classifier rejects: the inputs of a run."""
 
     dataset: GraphDataset  # the dataset they come from
-    indices: npt.NDArray[np.int64]  # index in it of each, `[n]`
+    indices: LongArray  # index in it of each, `[n]`
     graphs: Sequence[Graph]  # the graphs, with fresh ids
     scores: Scores  # what a plain pass says of them; the embedding has no columns until `embedded`
     names: tuple[str, ...] = ()  # what the data calls each; empty if it does not
@@ -98,7 +98,7 @@ class Rejects:
         batch = GraphBatch.from_graphs(self.graphs)
         return self.take(np.flatnonzero(panel.votes(batch) == 0) if self else np.zeros(0, np.int64))
 
-    def take(self, places: npt.NDArray[np.int64]) -> Rejects:
+    def take(self, places: LongArray) -> Rejects:
         """Some of them, by their places."""
         graphs = [self.graphs[i] for i in places.tolist()]
         names, stereo = (tuple(of[i] for i in places.tolist()) if of else () for of in (self.names, self.stereo))
@@ -199,7 +199,7 @@ def _over_edge_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDat
     return replace(dataset, graphs=tuple(graphs), edge_label_names=known.edge_label_names, edge_features=ours)
 
 
-def _places(rows: npt.NDArray[np.float32], known: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
+def _places(rows: npt.NDArray[np.float32], known: npt.NDArray[np.float32]) -> IntArray:
     """Where each row stands among known ones, -1 for nowhere."""
     place = {row.tobytes(): label for label, row in enumerate(known)}
     return np.array([place.get(row.tobytes(), -1) for row in rows], dtype=np.int32)
@@ -219,7 +219,7 @@ def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> Graph
     return replace(dataset, graphs=_relabelled(dataset, labels), label_names=names, features=one_hot)
 
 
-def _relabelled(dataset: GraphDataset, labels: npt.NDArray[np.int32]) -> tuple[Graph, ...]:
+def _relabelled(dataset: GraphDataset, labels: IntArray) -> tuple[Graph, ...]:
     return tuple(
         Graph(labels[graph.labels], graph.edges, graph.edge_labels).of_source(graph.source) for graph in dataset.graphs
     )

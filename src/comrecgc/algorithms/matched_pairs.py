@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import (
     Graph,
     GraphBatch,
+    KeyArray,
+    LongArray,
     NeighbourIndex,
     Pattern,
     Rule,
@@ -90,7 +91,7 @@ class LabelledGraphs:
     dataset: GraphDataset  # the data
 
     @cached_property
-    def keys(self) -> npt.NDArray[np.uint64]:
+    def keys(self) -> KeyArray:
         """Key of every graph, bonds included, `[len(dataset)]`."""
         return bonded_keys(self.dataset.graphs, self.dataset.num_labels)
 
@@ -108,7 +109,7 @@ class LabelledGraphs:
         return {key: place for place, key in reversed(list(enumerate(self.keys.tolist())))}
 
     @cached_property
-    def compositions(self) -> npt.NDArray[np.int64]:
+    def compositions(self) -> LongArray:
         """How many nodes of each label, and edges, every graph has, `[len(dataset), L + 1]`."""
         batch, num = GraphBatch.from_graphs(self.dataset.graphs), self.dataset.num_labels
         cells = batch.graph_of_node() * num + batch.labels
@@ -154,7 +155,7 @@ class LabelledGraphs:
         return 0, int(goal.surplus(before, after)[0] >= 0)
 
 
-def bonded_keys(graphs: Sequence[Graph], num_labels: int) -> npt.NDArray[np.uint64]:
+def bonded_keys(graphs: Sequence[Graph], num_labels: int) -> KeyArray:
     """Keys of graphs that tell edge labels apart: every edge becomes a node between its ends, labelled after the alphabet."""
     batch = GraphBatch.from_graphs(graphs)
     if batch.edge_labels is None:

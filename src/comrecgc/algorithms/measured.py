@@ -13,13 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data import GraphDataset
-from comrecgc.graphs import Graph, GraphBatch, KeyArray
+from comrecgc.graphs import BoolArray, Graph, GraphBatch, KeyArray, LongArray
 from comrecgc.models import EffectModel, Likeness, MeasuredGraphs, NumberJury, mixed_keys, node_colours
 
-IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Cut = tuple[int, int, int, Mask | None]
+Cut = tuple[int, int, int, BoolArray | None]
 """A place of a graph: the graph, the node that stays, the node that goes (-1 for none, the same where a node is relabelled), and the group that goes."""
 
 LARGEST_GROUP = 12
@@ -36,24 +34,17 @@ _NOTHING = np.uint64(0x9E3779B97F4A7C15)  # key of no group: a hydrogen, where t
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pairs:
-    """Pairs of graphs that differ by one change; a pair may be here several times, with a smaller and a larger group.
+    """Pairs of graphs that differ by one change; a pair may be here several times, with a smaller and a larger group."""
 
-    Args:
-        first: The graph before, by its place, `[P]`.
-        second: The graph after, `[P]`.
-        groups: Key of what goes and of what comes, `[P, 2]`; of each pair the smaller key goes.
-        contexts: Key of the surroundings at each radius of `RADII`, `[P, 4]`.
-    """
-
-    first: IntArray
-    second: IntArray
-    groups: KeyArray
-    contexts: KeyArray
+    first: LongArray  # the graph before, by its place, `[P]`
+    second: LongArray  # the graph after, `[P]`
+    groups: KeyArray  # key of what goes and of what comes, `[P, 2]`; of each pair the smaller key goes
+    contexts: KeyArray  # key of the surroundings at each radius of `RADII`, `[P, 4]`
 
     def __len__(self) -> int:
         return len(self.first)
 
-    def take(self, rows: IntArray | Mask) -> Pairs:
+    def take(self, rows: LongArray | BoolArray) -> Pairs:
         """Some of the pairs."""
         return Pairs(**{name: value[rows] for name, value in vars(self).items()})
 
@@ -73,12 +64,7 @@ class Pairs:
 
 
 def find_pairs(graphs: Sequence[Graph], num_labels: int) -> Pairs:
-    """All pairs of some graphs that differ by one change.
-
-    Args:
-        graphs: The graphs, each once.
-        num_labels: Size of the alphabet.
-    """
+    """All pairs of some graphs that differ by one change."""
     cuts = [cut for place, graph in enumerate(graphs) for cut in _cuts(place, graph)]
     place, kept, gone = (np.array([cut[k] for cut in cuts], np.int64) for k in range(3))
     rest, contexts = np.zeros(len(cuts), np.uint64), np.zeros((len(cuts), len(RADII)), np.uint64)
@@ -121,7 +107,7 @@ def _cuts(place: int, graph: Graph) -> list[Cut]:
 
 def _coloured(
     cuts: Sequence[Cut], graphs: Sequence[Graph], num_labels: int, *, inside: bool = False
-) -> tuple[Sequence[KeyArray], IntArray, IntArray]:
+) -> tuple[Sequence[KeyArray], LongArray, LongArray]:
     """Hashes of the nodes of what is left of each graph, its place marked, or of the groups that go, the mark being the edge that they hang on; where the
     marked node of each and its first node are."""
     labels, edges, bonds, sizes, roots = [], [], [], [0], []
@@ -149,7 +135,7 @@ def _coloured(
     return node_colours(batch, LARGEST_GROUP if inside else _ROUNDS), np.array(roots), node_ptr[:-1]
 
 
-def _matched(place: IntArray, rest: KeyArray, contexts: KeyArray, group: KeyArray) -> Pairs:
+def _matched(place: LongArray, rest: KeyArray, contexts: KeyArray, group: KeyArray) -> Pairs:
     """Pairs of places with the same remainder and different groups."""
     order = np.lexsort((place, group, rest))
     starts = np.flatnonzero(rest[order][1:] != rest[order][:-1]) + 1
@@ -181,12 +167,7 @@ _LEVELS = np.linspace(0.0025, 0.9975, 200)
 
 
 def calibrated(jury: NumberJury, dataset: GraphDataset) -> tuple[NumberJury, str]:
-    """The jury with what measured pairs say about its estimates; and a sentence on it.
-
-    Args:
-        jury: The jury.
-        dataset: What it was trained on.
-    """
+    """The jury with what measured pairs say about its estimates; and a sentence on it."""
     assert dataset.values is not None
     batch = GraphBatch.from_graphs(dataset.graphs)
     graphs = MeasuredGraphs(values=dataset.values, answers=jury.answers(batch), folds=jury.folds, likeness=Likeness(batch))  # fmt: skip
@@ -204,13 +185,7 @@ def calibrated(jury: NumberJury, dataset: GraphDataset) -> tuple[NumberJury, str
 
 
 def fit_effects(pairs: Pairs, graphs: MeasuredGraphs, radius: int = 1) -> EffectModel:
-    """How predictions and pairs are put together best, found by cross-fitting: pairs of other parts of the data say what becomes of a pair.
-
-    Args:
-        pairs: Measured pairs.
-        graphs: What was measured.
-        radius: Of the rules by which pairs are put together.
-    """
+    """How predictions and pairs are put together best, found by cross-fitting: pairs of other parts of the data say what becomes of a pair."""
     pairs = pairs.both_ways()
     predicted, surprise, unseen = graphs.changes(pairs.first, pairs.second)
     measured, slopes = graphs.values[pairs.second] - graphs.values[pairs.first], list[float]()
@@ -230,15 +205,7 @@ def fit_effects(pairs: Pairs, graphs: MeasuredGraphs, radius: int = 1) -> Effect
 def cross_fitted_errors(
     pairs: Pairs, rest: FloatArray, graphs: MeasuredGraphs, model: EffectModel, radius: int = 1
 ) -> dict[tuple[float, float], float]:
-    """Mean squared error of the effect of a rule in pairs whose graphs took no part, by the strength of effects and the share that unlike graphs have in common.
-
-    Args:
-        pairs: The pairs.
-        rest: What predictions leave of their changes, `[P]`.
-        graphs: What was measured.
-        model: Everything else.
-        radius: Of the rules.
-    """
+    """Mean squared error of the effect of a rule in pairs whose graphs took no part, by the strength of effects and the share that unlike graphs have in common."""
     key, between = pairs.rules(radius), graphs.likeness.between
     one, two = graphs.folds[pairs.first], graphs.folds[pairs.second]
     _, rule, count = np.unique(key, return_inverse=True, return_counts=True)

@@ -13,7 +13,7 @@ from comrecgc.cover import vector_kernels
 from comrecgc.cover.greedy import greedy_cover
 from comrecgc.cover.metrics import BitArray, from_bits, to_bits
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
-from comrecgc.graphs import BoolArray
+from comrecgc.graphs import BoolArray, LongArray
 
 Owners = npt.NDArray[np.int64]
 
@@ -184,7 +184,7 @@ class _Problem:
         return covered_inputs(centres, self.vectors, self.owners, self.num_inputs, self.delta)
 
 
-def _draw_seeds(owners: Owners, most: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _draw_seeds(owners: Owners, most: int, rng: np.random.Generator) -> LongArray:
     """At most `most` rows: half uniformly, for there are many where recourses are shared, half from all inputs alike."""
     if len(owners) <= most:
         return np.arange(len(owners))
@@ -192,7 +192,7 @@ def _draw_seeds(owners: Owners, most: int, rng: np.random.Generator) -> npt.NDAr
     return np.union1d(anywhere, spread_evenly(owners, most - most // 2, rng))
 
 
-def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.random.Generator) -> LongArray:
     """At most `most` rows, in order: of every owner as many as of any other, as far as it has them; owners do not fall, `[n]`."""
     if len(owners) <= most:
         return np.arange(len(owners))
@@ -205,7 +205,7 @@ def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.rando
     return np.sort(by_owner[np.lexsort((place[by_owner], ranks))[:most]])
 
 
-def _gains(sets: BitArray, covered: BitArray) -> npt.NDArray[np.int64]:
+def _gains(sets: BitArray, covered: BitArray) -> LongArray:
     """How many inputs each set has that are not covered, `[m]`."""
     return np.asarray(np.bitwise_count(sets & ~covered).sum(axis=1, dtype=np.int64))
 
@@ -250,7 +250,7 @@ def refine_centres(
     *,
     reach: float,
     least_norm: float = 0.0,
-) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+) -> tuple[FloatArray, LongArray]:
     """Let every start drift to where its ball holds the most wanted inputs; the best centre seen and how many it holds.
 
     Only vectors near the start are looked at, so a ball may hold more than is counted, never fewer. The radius shrinks from `reach` times

@@ -15,7 +15,7 @@ from comrecgc.cover.balls import bits_within
 from comrecgc.cover.greedy import greedy_cover, incidence_of, with_zero_gains
 from comrecgc.cover.metrics import Cover, cover_of, from_bits
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
-from comrecgc.graphs import BoolArray, IntArray
+from comrecgc.graphs import BoolArray, IntArray, LongArray
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -65,7 +65,7 @@ class RecourseClustering:
         chosen = centroids[greedy_cover(reached, self.num_recourses).order]
         return np.ascontiguousarray(chosen)
 
-    def _rows(self, num_pairs: int) -> slice | npt.NDArray[np.int64]:
+    def _rows(self, num_pairs: int) -> slice | LongArray:
         if num_pairs <= self.max_vectors:
             return slice(None)
         return np.sort(np.random.default_rng(self.seed).choice(num_pairs, self.max_vectors, replace=False))
@@ -77,9 +77,7 @@ def cluster_centroids(vectors: FloatArray, labels: Labels) -> FloatArray:
     return vector_kernels.means(vectors, labels, num_clusters)  # type: ignore[no-any-return]
 
 
-def _reached(
-    vectors: FloatArray, inputs: npt.NDArray[np.int32], centroids: FloatArray, delta: float, num_inputs: int
-) -> csr_array:
+def _reached(vectors: FloatArray, inputs: IntArray, centroids: FloatArray, delta: float, num_inputs: int) -> csr_array:
     """Inputs with a vector within Δ of each centroid, `[num_clusters, num_inputs]`."""
     from scipy.sparse import csr_array, vstack
 
@@ -116,9 +114,7 @@ def dbscan(vectors: FloatArray, eps: float, min_samples: int = 3, *, num_threads
     return labels
 
 
-def _neighbours(
-    vectors: FloatArray, eps: float, min_samples: int, num_threads: int
-) -> tuple[BoolArray, npt.NDArray[np.int32]]:
+def _neighbours(vectors: FloatArray, eps: float, min_samples: int, num_threads: int) -> tuple[BoolArray, IntArray]:
     """Which vectors are core, `[n]`, and the neighbours of those that are not, -1 beyond, `[n, min_samples]`."""
     cells = build_cells(vectors)
     found = np.full((len(vectors), min_samples), -1, dtype=np.int32)
@@ -272,7 +268,7 @@ class PublishedRecourses:
     """Chosen clusters."""
 
     centres: FloatArray  # their centroids, in order of choice, `[R, d]`
-    gains: npt.NDArray[np.int64]  # inputs that each adds to those before, `[R]`
+    gains: LongArray  # inputs that each adds to those before, `[R]`
     num_inputs: int  # how many inputs there are
 
     @property
@@ -378,7 +374,7 @@ def with_counterfactuals(pairs: RecoursePairs, candidates: npt.NDArray[np.intege
     return pairs.subset(kept[pairs.candidates])
 
 
-def few_counterfactuals(pairs: RecoursePairs, how: str, seed: int = 0) -> npt.NDArray[np.int64]:
+def few_counterfactuals(pairs: RecoursePairs, how: str, seed: int = 0) -> LongArray:
     """The counterfactuals that the FC rows of the paper's tables use, no more than there are inputs unless all are taken.
 
     `how`: "nearest" to some input, however far; "greedy", by the inputs within θ, going on at no gain; or "all". The seed decides which copy of a

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.graphs import LongArray
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -30,7 +32,7 @@ Weights = npt.NDArray[np.float64]
 class Choice:
     """Chosen sets, in the order of choice."""
 
-    order: npt.NDArray[np.int64]  # index of each chosen set, `[k]`
+    order: LongArray  # index of each chosen set, `[k]`
     gains: npt.NDArray[Any]  # weight of the items it adds, `[k]`, positive; whole numbers without weights
     bound: float  # no choice of as many sets as were allowed covers more than this
 
@@ -99,9 +101,7 @@ def incidence_of(sets: npt.NDArray[Any], items: npt.NDArray[Any], shape: tuple[i
     return csr_array((np.ones(len(sets), dtype=np.bool_), (sets, items)), shape=shape)
 
 
-def with_zero_gains(
-    choice: Choice, num_sets: int, available: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def with_zero_gains(choice: Choice, num_sets: int, available: int) -> tuple[LongArray, LongArray]:
     """Order and gains of a choice of at most `num_sets` sets that goes on at no gain, lowest index first, as the published codes do."""
     rest = np.setdiff1d(np.arange(available), choice.order)[: num_sets - len(choice.order)]
     order = np.concatenate([choice.order, rest]).astype(np.int64)
@@ -188,13 +188,13 @@ def packed_cover(
     return Choice(order=np.array(order, np.int64), gains=np.array(gained, np.int64), bound=float(max(bound, covered)))
 
 
-def _gains(bits: Bits, rows: npt.NDArray[np.int64], left: Bits) -> npt.NDArray[np.int64]:
+def _gains(bits: Bits, rows: LongArray, left: Bits) -> LongArray:
     """Items of some sets that are left."""
     parts = [np.bitwise_count(bits[part] & left).sum(axis=1, dtype=np.int64) for part in _chunks(rows)]
     return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
-def _chunks(rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+def _chunks(rows: LongArray) -> list[LongArray]:
     return [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
 
 
@@ -203,7 +203,7 @@ def _chunks(rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
 
 def exact_cover(
     incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, max_nodes: int = MAX_NODES
-) -> npt.NDArray[np.int64] | None:
+) -> LongArray | None:
     """At most `num_sets` sets that together cover the most, in increasing order; None if not proven within `max_nodes` or too large.
 
     Arguments are those of `greedy_cover`; equal sets are looked at once.
@@ -280,7 +280,7 @@ def _program(
     return matrix, np.append(np.zeros(reached), float(num_sets)), np.append(np.zeros(chosen), values)
 
 
-def _distinct(sets: csr_array) -> npt.NDArray[np.int64]:
+def _distinct(sets: csr_array) -> LongArray:
     """The first of all equal sets, in increasing order."""
     first: dict[Any, int] = {}
     for row in range(sets.shape[0]):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from comrecgc.cover import vector_kernels
 from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
-from comrecgc.graphs import BoolArray
+from comrecgc.graphs import BoolArray, LongArray
 
 BitArray = npt.NDArray[np.uint64]
 """Sets of inputs: input `j` is bit `j % 64` of word `j // 64`, `[m, words]`."""
@@ -23,7 +23,7 @@ class Cover:
     """Chosen recourses and the pair by which each covers an input."""
 
     centres: FloatArray  # the recourses `r`, in order of selection, `[R, d]`
-    pairs: npt.NDArray[np.int64]  # shortest pair within Δ of each centre, -1 for none, `[R, num_inputs]`
+    pairs: LongArray  # shortest pair within Δ of each centre, -1 for none, `[R, num_inputs]`
 
     def __len__(self) -> int:
         return len(self.centres)
@@ -38,7 +38,7 @@ class Cover:
         return self.pairs >= 0
 
     @property
-    def first(self) -> npt.NDArray[np.int64]:
+    def first(self) -> LongArray:
         """The first recourse that covers each input, -1 where none does, `[num_inputs]`."""
         covers = self.covers
         if not len(covers):
@@ -46,12 +46,12 @@ class Cover:
         return np.where(covers.any(axis=0), covers.argmax(axis=0), -1).astype(np.int64)
 
     @property
-    def gains(self) -> npt.NDArray[np.int64]:
+    def gains(self) -> LongArray:
         """How many inputs each recourse adds to those before it, `[R]`."""
         first = self.first
         return np.bincount(first[first >= 0], minlength=len(self)).astype(np.int64)
 
-    def select(self, order: npt.NDArray[np.int64] | slice | BoolArray) -> Cover:
+    def select(self, order: LongArray | slice | BoolArray) -> Cover:
         """The recourses at these indices, in this order."""
         return Cover(self.centres[order], self.pairs[order])
 

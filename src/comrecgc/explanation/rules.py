@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -113,9 +112,9 @@ class RuleChooser:
         That may change the choice; so rules are chosen and counted until nothing new is chosen.
         """
         mined, jury = self.mined, self.plausibility.jury
-        deadline = context.clock.search_deadline(len(mined.rejects))
+        context = context.until(context.clock.search_deadline(len(mined.rejects)))
         oracle = oracle_of(self.task, mined.rejects, classifier, self.plausibility, chosen=True)
-        most_nodes = most_nodes_of(oracle, mined.rejects, deadline)
+        most_nodes = most_nodes_of(oracle, mined.rejects, context.deadline)
         graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()
         if mined.table.has_jury and mined.rejects.dataset.goal is not None:
             worth = np.bincount(mined.table.entries.rule, self.wishes.worth(mined.table), minlength=len(mined.table))
@@ -126,13 +125,11 @@ class RuleChooser:
             if not rows:
                 break
             counted |= set(rows)
-            mined = count_rules_exactly(
-                mined, rows, oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
-            )
+            mined = count_rules_exactly(mined, rows, oracle, context, most_nodes=most_nodes)
             if mined.table.has_jury:
                 mined = weigh_pairs(mined, [row for row in rows if mined.table.num_accepted[row]], graphs, jury)
         found = replace(self, mined=mined.without_empty())
-        if deadline is not None and time.monotonic() > deadline:
+        if context.is_late:
             return found
         return replace(found, mined=count_places(found.mined, found.choice().rows, oracle))
 

@@ -1,6 +1,15 @@
 """How a run goes: context, clock, engine (threads, processes, dask); files written whole or not at all, without pickle."""
 
-from comrecgc.run.context import Clock, RunContext, available_cores, one_thread, peak_memory, reproducible, versions
+from comrecgc.run.context import (
+    UNLIMITED,
+    Clock,
+    RunContext,
+    available_cores,
+    one_thread,
+    peak_memory,
+    reproducible,
+    versions,
+)
 from comrecgc.run.engine import Engine, LocalEngine
 from comrecgc.run.files import (
     FOLDER_LOCK,

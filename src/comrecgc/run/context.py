@@ -9,11 +9,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -86,8 +87,7 @@ class RunContext:
 
     def keeping(self, clock: Clock) -> RunContext:
         """The same with a clock that runs already."""
-        self.__dict__["clock"] = clock
-        return self
+        return self._with(clock=clock)
 
     @cached_property
     def clock(self) -> Clock:
@@ -100,6 +100,29 @@ class RunContext:
         from comrecgc.run.engine import engine_of
 
         return engine_of(self.cluster, self.num_jobs)
+
+    @cached_property
+    def deadline(self) -> float | None:
+        """When the work at hand must stop, as `time.monotonic()` counts; None for no limit."""
+        return None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the work at hand must stop."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def until(self, deadline: float | None) -> RunContext:
+        """The same, clock included, for work that must stop by then."""
+        return self._with(deadline=deadline, clock=self.clock)
+
+    def telling(self, progress: Progress | None) -> RunContext:
+        """The same for work whose progress another function is told."""
+        return self._with(progress=progress, clock=self.clock)
+
+    def _with(self, **values: Any) -> RunContext:
+        changed = copy(self)
+        changed.__dict__.update(values)
+        return changed
 
     @property
     def num_jobs(self) -> int:
@@ -120,6 +143,10 @@ class RunContext:
         """Report that `done` of `total` of a stage is done."""
         if self.report is not None:
             self.report(stage, done, total, word)
+
+
+UNLIMITED = RunContext()
+"""No time limit, no progress, no checkpoint."""
 
 
 class Clock:

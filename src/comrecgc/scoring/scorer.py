@@ -23,6 +23,7 @@ from comrecgc.graphs import (
     Graph,
     GraphBatch,
     KeyArray,
+    LongArray,
     allowed_edits,
     batch_keys,
     edited_batch,
@@ -310,15 +311,15 @@ class EditMemory:
 
     def __init__(self, max_bytes: int = 512 << 20) -> None:
         self.max_bytes, self.held_bytes = max_bytes, 0
-        self._held: dict[tuple[Any, ...], tuple[npt.NDArray[np.bool_], FloatArray]] = {}
+        self._held: dict[tuple[Any, ...], tuple[BoolArray, FloatArray]] = {}
         self._owners: dict[int, object] = {}  # kept alive, so that no other object takes their id
 
     def scores(
-        self, scorer: NeighbourhoodScorer, of: str, graph: Graph, table: EditTable, numbers: npt.NDArray[np.int64]
+        self, scorer: NeighbourhoodScorer, of: str, graph: Graph, table: EditTable, numbers: LongArray
     ) -> FloatArray:
         """The "probability" or "embedding" of the graph after the edits at some places of the table, that of all its edits, `[N, …]`."""
 
-        def scored(places: npt.NDArray[np.int64]) -> FloatArray:
+        def scored(places: LongArray) -> FloatArray:
             hood = Neighbourhood(graph=graph, table=table.select(places), keys=places.astype(np.uint64))
             (hood,) = scorer.complete([hood], probability=of == "probability", embedding=of == "embedding")
             return np.asarray(getattr(hood, of), np.float32)

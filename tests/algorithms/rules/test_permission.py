@@ -38,6 +38,7 @@ from comrecgc.molecules import (
 )
 from comrecgc.molecules.atoms import atom_of
 from comrecgc.molecules.smiles import parse_smiles
+from comrecgc.run import RunContext
 from comrecgc.runs import open_run
 from comrecgc.scoring import change_kernels
 from tests.molecules.druglike import drug_like
@@ -139,7 +140,7 @@ def test_mining_keeps_what_is_permitted() -> None:
     some = ChangeScorer(inputs=dataset().graphs[:4], vocabulary=scorer().vocabulary)
     told: list[tuple[str, int, int, str]] = []
     every, permitted = (
-        some.changes(Oracle(classifier=always, permission=each), lambda *row: told.append(row))
+        some.changes(Oracle(classifier=always, permission=each), RunContext(progress=lambda *row: told.append(row)))
         for each in (None, permission(avoid_alerts=True))
     )
     assert [row[1:3] for row in told if row[0] == "checking molecules"] == [(1, 4), (2, 4), (3, 4), (4, 4)]
@@ -152,11 +153,12 @@ def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
     always = Always(1.0, dataset().num_labels)
     some = ChangeScorer(inputs=dataset().graphs[:4], vocabulary=scorer().vocabulary)
     singles, looked = some.changes(Oracle(classifier=always)), permission()
-    whole = permitted_rows(singles, (), some, permits=looked.allowed, most_rules=100, deadline=time.monotonic() + 1000)
-    assert whole[0].accepted.any()
-    none, _, late = permitted_rows(
-        singles, (), some, permits=looked.allowed, most_rules=100, deadline=time.monotonic() - 1
+    oracle, now = Oracle(classifier=always, permission=looked), time.monotonic()
+    (whole, _, _), (none, _, late) = (
+        permitted_rows(singles, (), some, oracle=oracle, most_rules=100, context=RunContext().until(now + seconds))
+        for seconds in (1000, -1)
     )
+    assert whole.accepted.any()
     assert not none.accepted.any()
     assert late.tolist() == [0, 1, 2, 3]
 
@@ -207,7 +209,7 @@ def test_the_table_is_as_if_all_results_were_looked_at() -> None:
         replace(it, goal=np.where(it.accepted, goal, np.nan), margin=np.where(it.accepted, goal, np.nan))
         for it in (every, eager)
     )
-    lazy, _, late = permitted_rows(every, (), some, permits=looked.allowed, most_rules=60)
+    lazy, _, late = permitted_rows(every, (), some, oracle=Oracle(classifier=always, permission=looked), most_rules=60)
     assert not len(late)
     wanted, got = (
         tabulate(it, (), some, np.zeros(12), oracle=Oracle(classifier=always), most_rules=60) for it in (eager, lazy)
@@ -388,7 +390,7 @@ class EvenAtoms:
 
     looks = 0
 
-    def allowed(self, _: object, inputs: np.ndarray, changes: np.ndarray, **__: object) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    def allowed(self, _: object, inputs: np.ndarray, changes: np.ndarray, _context: object = None) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         self.looks += len(inputs)
         return changes[:, 0, 1] % 2 == 0, np.zeros(0, np.int32)
 
@@ -401,7 +403,7 @@ def test_places_are_looked_at_in_the_order_of_their_odds() -> None:
     for record in read_rules(table, some, np.flatnonzero(table.rules.radius == 1).tolist()):
         inputs, sites = PatternMatcher(some.inputs).sites(record.rule, np.ones(6, bool), 100)
         changes, goal = record.changes_at(sites), np.random.default_rng(0).uniform(1, 2, len(inputs))
-        found = _best(mined, record, inputs, changes, goal, goal, oracle, None)  # type: ignore[arg-type]
+        found = _best(mined, record, inputs, changes, goal, goal, oracle, RunContext())  # type: ignore[arg-type]
         even = changes[:, 0, 1] % 2 == 0
         wanted = {place: goal[(inputs == place) & even].max() for place in np.unique(inputs[even]).tolist()}
         assert {place: margin for place, _, margin in found or ()} == wanted
@@ -416,20 +418,25 @@ def test_results_of_a_change_in_the_same_surroundings_are_taken_to_be_alike() ->
     ladder = ladder_of(data.graphs, data.label_names, data.edge_label_names)
     some = ChangeScorer(inputs=data.graphs, vocabulary=Vocabulary.of(data, rung=Rung.PLAUSIBLE, theta=0.2, ladder=ladder))  # fmt: skip
     assert isinstance(ladder.chemistry, MolecularChemistry)
-    looked, always = MolecularPermission(chemistry=ladder.chemistry), Oracle(classifier=Always(1.0, data.num_labels))
-    singles, num_looks = some.changes(always), []
+    always, num_looks = Oracle(classifier=Always(1.0, data.num_labels)), list[int]()
+    singles = some.changes(always)
 
-    def permits(*rows: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
-        num_looks.append(len(rows[1]))
-        return looked.allowed(*rows, **options)
+    class Counting(MolecularPermission):
+        def allowed(self, scorer: Any, inputs: Any, changes: Any, context: Any = None) -> Any:
+            num_looks.append(len(inputs))
+            return super().allowed(scorer, inputs, changes, context)
 
-    def hopeful(_: object, inputs: np.ndarray, __: np.ndarray) -> np.ndarray:
-        return np.full(len(inputs), 90, np.int8)
+    class Hopeful:
+        def truth(self, batch: GraphBatch, *_: object) -> np.ndarray:
+            return np.full(len(batch), 0.9)
 
-    exact, _, _ = permitted_rows(singles, (), some, permits=permits, most_rules=100)
+    looking = replace(always, permission=Counting(chemistry=ladder.chemistry))
+    exact, _, _ = permitted_rows(singles, (), some, oracle=looking, most_rules=100)
     all_looks = sum(num_looks)
     num_looks.clear()
-    quick, _, _ = permitted_rows(singles, (), some, permits=permits, most_rules=100, truth=hopeful)
+    jury: Any = Hopeful()
+    hopeful = replace(looking, jury=jury, folds=np.zeros(len(data), np.int64), least_truth=50, answers={})
+    quick, _, _ = permitted_rows(singles, (), some, oracle=hopeful, most_rules=100)
     assert 0 < sum(num_looks) < all_looks / 2
     wanted, got = (tabulate(it, (), some, np.zeros(len(data)), oracle=always, most_rules=100) for it in (exact, quick))
     assert wanted.rules.key.tolist() == got.rules.key.tolist()

@@ -168,12 +168,7 @@ class CFF(OwnMasks):
         return np.asarray((mask_of(parameters) > _THRESHOLD).numpy())
 
     def loss(self, graphs: WeightedGraphs, mask: Tensor) -> Tensor:
-        """Loss of each rejected graph, `[B]`: mask over both directions of its edges, plus the hinges.
-
-        Args:
-            graphs: The graphs, all rejected.
-            mask: `m` of each edge, `[M]`.
-        """
+        """Loss of each rejected graph, `[B]`: mask over both directions of its edges, plus the hinges."""
         batch = graphs.batch
         loss = 2 * torch.segment_reduce(mask, "sum", offsets=torch.from_numpy(batch.edge_ptr), initial=0.0)
         if self.factual > 0:

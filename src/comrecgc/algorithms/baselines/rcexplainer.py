@@ -124,15 +124,7 @@ class RCExplainer(Baseline):
         deadline: float | None = None,
         progress: Progress | None = None,
     ) -> EdgeScorer:
-        """The network of the lowest validation loss; 80% of the graphs are to train on, 10% to validate.
-
-        Args:
-            classifier: The classifier.
-            graphs: Graphs of both classes; those without edges teach nothing.
-            rng: Draws the first weights, the split, the order of the graphs and the masks.
-            deadline: When to stop, after one pass at least.
-            progress: Called after every pass.
-        """
+        """The network of the lowest validation loss; 80% of the graphs are to train on, 10% to validate."""
         known = _TrainingGraphs.of(classifier, [graph for graph in graphs if graph.num_edges])
         scorer = best = EdgeScorer.drawn(known.states.shape[1], rng, known.states.dtype)
         order = rng.permutation(len(known))
@@ -183,13 +175,7 @@ class RCExplainer(Baseline):
         return self.loss(weighted_graphs(classifier, batch), known.margins[chosen], mask).sum()
 
     def loss(self, graphs: WeightedGraphs, margins: Tensor, mask: Tensor) -> Tensor:
-        """Loss of each graph, `[B]`.
-
-        Args:
-            graphs: The graphs, every one with an edge.
-            margins: Log-odds of the whole graphs, `[B]`.
-            mask: `m` of each edge, `[M]`.
-        """
+        """Loss of each graph, `[B]`."""
         ptr = torch.from_numpy(graphs.batch.edge_ptr)
         loss = (1 - self.factual) * torch.sigmoid(margins * graphs.margin(1 - mask))
         if self.factual > 0:

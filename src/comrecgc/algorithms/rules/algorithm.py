@@ -92,16 +92,7 @@ class Rules(Algorithm):
         context: RunContext,
         population: FullDataset | None = None,
     ) -> MinedRules:
-        """Mine the rejects; the table is kept as soon as there is one.
-
-        Args:
-            task: What is asked.
-            classifier: The model.
-            rejects: The inputs.
-            plausibility: The ladder and the panel.
-            context: Time, progress and checkpoints.
-            population: All graphs, where the inputs are a sample of them.
-        """
+        """Mine the rejects; the table is kept as soon as there is one."""
         path = None if context.folder is None else context.folder / RULES
         if path is not None and context.resume and path.exists():
             mined = stored_rules(task, rejects, plausibility.ladder, path)

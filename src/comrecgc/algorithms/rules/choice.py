@@ -12,6 +12,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import Choice, exact_cover, greedy_cover, lp_bound, packed_cover
 from comrecgc.errors import InputError
+from comrecgc.graphs import BoolArray, LongArray
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.rules.population import Census
@@ -41,32 +42,20 @@ MOST_PARTS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class RuleFilter:
-    """Conditions that a rule must meet to be chosen.
+    """Conditions that a rule must meet to be chosen."""
 
-    Args:
-        min_success: Least share of the inputs a rule can be carried out on that it turns.
-        min_support: Fewest inputs that it turns.
-        max_cost: Most elements that it changes.
-        max_changes: Most changes.
-        radii: Radii its context may have.
-        forbidden_labels: Node labels that it must not add.
-        forbidden_groups: Groups, by their index in the table, that it must not attach.
-        forbidden_kinds: Kinds of change that it must not consist of.
-        protected_labels: Node labels that it must not remove or relabel.
-        confirmed: Count only results that most of the panel accept.
-        min_truth: Count only results that come true at least this likely, according to the jury, and prefer the likeliest; 0 counts all alike.
-    """
-
-    min_success: float = 0.0
-    min_support: int = 1
-    max_cost: int | None = None
-    max_changes: int = 3
-    radii: tuple[int, ...] = (0, 1, 2)
-    forbidden_labels: tuple[int, ...] = ()
-    forbidden_groups: tuple[int, ...] = ()
-    forbidden_kinds: tuple[str, ...] = ()
-    protected_labels: tuple[int, ...] = ()
-    confirmed: bool = False
+    min_success: float = 0.0  # least share of the inputs a rule can be carried out on that it turns
+    min_support: int = 1  # fewest inputs that it turns
+    max_cost: int | None = None  # most elements that it changes
+    max_changes: int = 3  # most changes
+    radii: tuple[int, ...] = (0, 1, 2)  # radii its context may have
+    forbidden_labels: tuple[int, ...] = ()  # node labels that it must not add
+    forbidden_groups: tuple[int, ...] = ()  # groups, by their index in the table, that it must not attach
+    forbidden_kinds: tuple[str, ...] = ()  # kinds of change that it must not consist of
+    protected_labels: tuple[int, ...] = ()  # node labels that it must not remove or relabel
+    confirmed: bool = False  # count only results that most of the panel accept
+    # Count only results that come true at least this likely, according to the jury, and prefer the likeliest; 0
+    # counts all alike
     min_truth: float = 0.0
 
     def __post_init__(self) -> None:
@@ -93,14 +82,14 @@ class RuleFilter:
         }
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
-    def counts(self, table: RuleTable) -> npt.NDArray[np.bool_]:
+    def counts(self, table: RuleTable) -> BoolArray:
         """Which entries of a table count, `[E]`; where no jury was asked, its estimate is not needed."""
         mask = table.confirmed.copy() if self.confirmed else np.ones(len(table.entries), bool)
         if self.min_truth and table.has_jury:
             mask &= table.entries.truth >= round(100 * self.min_truth)
         return mask
 
-    def worth(self, table: RuleTable) -> npt.NDArray[np.int64]:
+    def worth(self, table: RuleTable) -> LongArray:
         """What each entry is worth, `[E]`: 1, or for truth the likelihood that it comes true less that it does not, in tenths, less one for every further change
         that is made; 0 where it does not count."""
         counts = self.counts(table)
@@ -114,7 +103,7 @@ class RuleFilter:
         """The same with fewer changes."""
         return replace(self, max_changes=min(max_changes, self.max_changes))
 
-    def allowed(self, table: RuleTable, census: Census | None = None) -> npt.NDArray[np.bool_]:
+    def allowed(self, table: RuleTable, census: Census | None = None) -> BoolArray:
         """Which rules of a table may be chosen, `[K]`; success and support are those of a census, if one is given."""
         known = table if census is None else census
         mask = (known.success >= self.min_success) & (known.num_accepted >= self.min_support)
@@ -134,21 +123,13 @@ class RuleFilter:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleChoice:
-    """Chosen rules.
+    """Chosen rules."""
 
-    Args:
-        rules: Rows of the table, in the order of choice, `[R]`.
-        gains: Inputs that each adds, `[R]`.
-        bound: No choice of as many rules from the table turns more inputs.
-        bound_by: What says so: "optimum", "relaxation" or "greedy".
-        num_inputs: Inputs there are.
-    """
-
-    rules: npt.NDArray[np.int64]
-    gains: npt.NDArray[np.int64]
-    bound: int
-    bound_by: str
-    num_inputs: int
+    rules: LongArray  # rows of the table, in the order of choice, `[R]`
+    gains: LongArray  # inputs that each adds, `[R]`
+    bound: int  # no choice of as many rules from the table turns more inputs
+    bound_by: str  # what says so: "optimum", "relaxation" or "greedy"
+    num_inputs: int  # inputs there are
 
     @property
     def curve(self) -> npt.NDArray[np.float64]:
@@ -159,7 +140,7 @@ class RuleChoice:
     def coverage(self) -> float:
         return float(self.gains.sum()) / max(self.num_inputs, 1)
 
-    def of(self, rules: npt.NDArray[np.int64], table: RuleTable, wishes: RuleFilter) -> RuleChoice:
+    def of(self, rules: LongArray, table: RuleTable, wishes: RuleFilter) -> RuleChoice:
         """Other rules on the same inputs; the bound stays."""
         sets, left = table.incidence(wishes.counts(table)), np.ones(table.num_inputs, bool)
         gains = []
@@ -175,12 +156,6 @@ def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *
 
     Among rules that add nearly the same (`SLACK`): fewer changes, then results in the range of drugs, the higher success, the lower cost, the smaller radius, which says the same of more graphs. Where fewer rules are enough, a
     general one gives way to a few of the same changes that say where, if these turn all that it adds: "of a nitro group" and "of a nitrosamine".
-
-    Args:
-        table: The rules.
-        num_rules: `R`, rules to choose at most.
-        wishes: What they must be like.
-        bounded: Whether to look for the optimum, or a bound by linear programming; else greedy's own gains give one.
     """
     if num_rules < 1:
         raise InputError(f"num_recourses must be at least 1 (got {num_rules})")
@@ -215,20 +190,14 @@ def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *
     return replace(found, rules=found.rules[found.gains > 0], gains=found.gains[found.gains > 0])
 
 
-def by_trust(table: RuleTable, rules: npt.NDArray[np.int64], worth: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The rules whose results are the most likely to come true first.
-
-    Args:
-        table: The rules.
-        rules: Some of its rows.
-        worth: What each entry is worth, `[E]`.
-    """
+def by_trust(table: RuleTable, rules: LongArray, worth: LongArray) -> LongArray:
+    """The rules whose results are the most likely to come true first."""
     total = np.bincount(table.entries.rule, worth, minlength=len(table))
     count = np.bincount(table.entries.rule, worth > 0, minlength=len(table))
     return rules[np.argsort(-(total / (count + DOUBT))[rules], kind="stable")]
 
 
-def _layers(table: RuleTable, worth: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.int64]]:
+def _layers(table: RuleTable, worth: LongArray) -> tuple[Any, LongArray]:
     """The inputs of each rule in layers, `[K, N * layers]`, and the weight of a layer, `[layers]`.
 
     An entry of some worth has its input in every layer up to it. So what a choice covers, weighed, is the sum over all inputs of the best
@@ -247,8 +216,8 @@ def _layers(table: RuleTable, worth: npt.NDArray[np.int64]) -> tuple[Any, npt.ND
     return sets, np.diff(levels, prepend=0)
 
 
-def _greedy(table: RuleTable, layers: Any, weights: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], num_rules: int,
-            success: npt.NDArray[np.float64] | None = None, seen: npt.NDArray[np.bool_] | None = None, slack: float = SLACK) -> Choice:  # fmt: skip
+def _greedy(table: RuleTable, layers: Any, weights: LongArray, rows: LongArray, num_rules: int,
+            success: npt.NDArray[np.float64] | None = None, seen: BoolArray | None = None, slack: float = SLACK) -> Choice:  # fmt: skip
     """Greedy choice among some rules for what their results are worth, on the inputs that are seen."""
     success = table.success[rows] if success is None else success
     values = np.tile(weights.astype(np.float64), table.num_inputs)
@@ -259,9 +228,7 @@ def _greedy(table: RuleTable, layers: Any, weights: npt.NDArray[np.int64], rows:
     )
 
 
-def _spelt_out(
-    table: RuleTable, rows: npt.NDArray[np.int64], sets: Any, order: npt.NDArray[np.int64], num_rules: int
-) -> npt.NDArray[np.int64]:
+def _spelt_out(table: RuleTable, rows: LongArray, sets: Any, order: LongArray, num_rules: int) -> LongArray:
     """Chosen rules, general ones replaced by specific ones where there is room for these; places among the allowed `rows`."""
     general, success = table.rules.general_row[rows], table.success[rows]
     left, room, result = np.ones(table.num_inputs, bool), num_rules - len(order), []
@@ -285,14 +252,7 @@ def _spelt_out(
 
 
 def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: RuleFilter | None = None) -> RuleChoice:
-    """Choose rules greedily for inputs that a census counted.
-
-    Args:
-        table: The rules.
-        census: The inputs that each turns.
-        num_rules: `R`, rules to choose at most.
-        wishes: What they must be like.
-    """
+    """Choose rules greedily for inputs that a census counted."""
     wishes = wishes or RuleFilter()
     rows = np.flatnonzero(wishes.allowed(table, census) & _mostly_true(table, wishes))
     preference = _preference(table, rows, census.success[rows])
@@ -306,7 +266,7 @@ def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Rul
     )
 
 
-def _mostly_true(table: RuleTable, wishes: RuleFilter) -> npt.NDArray[np.bool_]:
+def _mostly_true(table: RuleTable, wishes: RuleFilter) -> BoolArray:
     """Rules whose results count on average on the inputs that were mined, `[K]`: a census knows no single estimates."""
     if not (wishes.min_truth and table.has_jury):
         return np.ones(len(table), bool)
@@ -315,17 +275,11 @@ def _mostly_true(table: RuleTable, wishes: RuleFilter) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut:
-    """What rules chosen on four fifths of the inputs do for the others: means over five splits.
+    """What rules chosen on four fifths of the inputs do for the others: means over five splits."""
 
-    Args:
-        coverage: Share of the others that they turn.
-        seen_coverage: Share of the inputs they were chosen on.
-        success: Share of the others a rule can be carried out on that it turns, over all chosen rules.
-    """
-
-    coverage: float
-    seen_coverage: float
-    success: float
+    coverage: float  # share of the others that they turn
+    seen_coverage: float  # share of the inputs they were chosen on
+    success: float  # share of the others a rule can be carried out on that it turns, over all chosen rules
 
 
 Folds = npt.NDArray[np.int64] | np.random.Generator
@@ -338,13 +292,6 @@ def held_out(
     """Choose on four fifths, measure on one fifth, five times; None for fewer than ten inputs.
 
     Rules that turn too few of the inputs seen are not chosen, and success is judged on those seen alone.
-
-    Args:
-        table: The rules.
-        num_rules: `R`, rules to choose at most.
-        wishes: What they must be like.
-        folds: The fifth of each input, or a generator that draws it.
-        slack: As in `choose`, `SLACK`.
     """
     if table.num_inputs < 2 * NUM_SPLITS:
         return None
@@ -392,7 +339,7 @@ def held_out_success(table: RuleTable, rules: Sequence[int], folds: Folds) -> li
     return result
 
 
-def _folds(table: RuleTable, folds: Folds) -> npt.NDArray[np.int64]:
+def _folds(table: RuleTable, folds: Folds) -> LongArray:
     if not isinstance(folds, np.random.Generator):
         return folds
     drawn = np.arange(table.num_inputs) % NUM_SPLITS
@@ -400,9 +347,7 @@ def _folds(table: RuleTable, folds: Folds) -> npt.NDArray[np.int64]:
     return drawn
 
 
-def _preference(
-    table: RuleTable, rows: npt.NDArray[np.int64], success: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[Any], ...]:
+def _preference(table: RuleTable, rows: LongArray, success: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], ...]:
     """Among rules that add the same: fewer changes, then properties in the range of drugs, the higher success, the lower cost, the smaller radius."""
     return (
         table.rules.num_changes[rows],

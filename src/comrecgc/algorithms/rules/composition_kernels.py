@@ -13,18 +13,7 @@ _NEAR = 3  # places of a rule, the best ones, beside which others of the other a
 
 @numba.njit(cache=True, nogil=True)
 def pair_worth(rise, cost, grown, other_rise, other_cost, other_grown, need, size, theta, weight, same):  # type: ignore[no-untyped-def]
-    """Weight of the inputs that each pair of rules should turn within θ, `[A, B]`; if `same`, only where `b >= a`.
-
-    Args:
-        rise: What a rule adds to the log-odds of each input, `[A, N]`; -inf where it cannot be carried out.
-        cost: Elements it changes, `[A, N]`.
-        grown: What it adds to the size, `[A, N]`.
-        other_rise: The same of the other rules, `[B, N]`, and so on.
-        need: What each input lacks, `[N]`.
-        size: Size of each input, `[N]`.
-        weight: Weight of each input, `[N]`.
-        same: Whether both are the same rules.
-    """
+    """Weight of the inputs that each pair of rules should turn within θ, `[A, B]`; if `same`, only where `b >= a`."""
     worth = np.zeros((len(rise), len(other_rise)), np.float32)
     for a in range(len(rise)):
         for b in range(a if same else 0, len(other_rise)):
@@ -42,18 +31,6 @@ def place_pairs(pairs, where, first, num, rise, other_first, other_num, other_ri
     """Places of two rules to be tried together: the pair, and a place of each, `[V]`.
 
     The best of one beside the best and the second best of the other; if `further`, instead of these the best few of one beside others of the other.
-
-    Args:
-        pairs: Which rules, `[P, 2]`.
-        where: In which inputs, `[P, N]`.
-        first: Where the places of a rule in an input begin, best first, `[A, N]`.
-        num: How many there are, `[A, N]`.
-        rise: What each place adds to the log-odds.
-        other_first: The same of the other rules, and so on.
-        least: What both must add, `[N]`.
-        most: Places tried of a pair in an input, at most.
-        further: Which places.
-        same: Whether both are the same rules.
     """
     out, count = np.empty((4096, 3), np.int64), 0
     for p in range(len(pairs)):
@@ -93,10 +70,6 @@ def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-un
 
     Beside the rules at radius 1 it tells how the surroundings overlap: every node that is, or is beside, more than one anchor counts. Anchors that
     look alike are told apart by what they share with others, in a second round.
-
-    Args:
-        changes: Changes made together, `[V, m, 4]`.
-        members: Keys of their rules at radius 1, `[V, m]`.
     """
     load(w, labels, edges, bonds)
     rows, num = w.rows, changes.shape[1]

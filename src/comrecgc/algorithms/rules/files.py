@@ -47,14 +47,7 @@ _MOST_VOTES = 100
 
 
 def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complete: bool) -> None:
-    """Write a table.
-
-    Args:
-        path: The `.npz` file.
-        table: The table.
-        inputs: The graphs that it speaks of.
-        complete: Whether there was time for all that was to be tried.
-    """
+    """Write a table."""
     arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table.rules, name) for name in _COLUMNS[RuleColumns]}
     arrays |= {name: getattr(table.entries, name) for name in _COLUMNS[Entries]}
     arrays |= {
@@ -74,14 +67,7 @@ def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complet
 def load_table(
     path: Path, inputs: Sequence[Graph], *, num_labels: int, num_edge_labels: int = 1
 ) -> tuple[RuleTable, bool]:
-    """Read a table, and whether there was time for all that was to be tried.
-
-    Args:
-        path: The `.npz` file.
-        inputs: The graphs that it must speak of.
-        num_labels: Size of the node label alphabet.
-        num_edge_labels: Size of the edge label alphabet; 1 where edges have no labels.
-    """
+    """Read a table, and whether there was time for all that was to be tried."""
     arrays, facts = load_arrays(path, _KINDS, compressed=True, advice="")
     with refusing_damage(path, advice=""):
         theirs = str(facts["inputs"])

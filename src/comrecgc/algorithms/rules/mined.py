@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.files import load_table
-from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, IntArray, Oracle
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.population import Census
 from comrecgc.algorithms.rules.reading import (
@@ -31,10 +31,10 @@ from comrecgc.algorithms.rules.reading import (
 from comrecgc.algorithms.rules.table import SHOWN_TRUTH, Entries, RuleTable, permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
-from comrecgc.graphs import ChangedGraphs, GraphBatch, Ladder, Rule, Rung, Site, carry_out
+from comrecgc.graphs import BoolArray, ChangedGraphs, GraphBatch, IntArray, Ladder, Rule, Rung, Site, carry_out
 from comrecgc.models import Classifier, Jury, NumberJury, log_odds
 from comrecgc.molecules import POSITIONS, PROPERTIES, MolecularChemistry, bonding_under, has_rdkit, positions_of
-from comrecgc.run import Progress, RunContext
+from comrecgc.run import UNLIMITED, RunContext
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.rules.algorithm import Rules
@@ -53,45 +53,33 @@ _TIMED = 64  # inputs on which its speed is measured
 
 
 class PlaceCount(NamedTuple):
-    """How often a rule works where it can be carried out: a rule that works for a graph may do so at one place of many.
+    """How often a rule works where it can be carried out: a rule that works for a graph may do so at one place of many."""
 
-    Args:
-        inputs: Inputs that were looked at, a random sample of those within θ.
-        places: Their places.
-        accepted: Places where it works.
-        too_far: Inputs that it can be carried out on, but not within θ; they are so small.
-        where: The position in a molecule that decides, if one does, with its number of places, the share of them where it works, and that of the others.
-    """
-
-    inputs: int
-    places: int
-    accepted: int
-    too_far: int
+    inputs: int  # inputs that were looked at, a random sample of those within θ
+    places: int  # their places
+    accepted: int  # places where it works
+    too_far: int  # inputs that it can be carried out on, but not within θ; they are so small
+    # The position in a molecule that decides, if one does, with its number of places, the share of them where it
+    # works, and that of the others
     where: tuple[str, int, float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MinedRules:
-    """What mining a dataset ends with: enough to choose rules again and again.
+    """What mining a dataset ends with: enough to choose rules again and again."""
 
-    Args:
-        table: The rules and the inputs each turns.
-        scorer: Carries out changes.
-        rejects: The inputs.
-        complete: Whether there was time for all that was to be tried.
-        census: What the rules do to all inputs, where those here are a sample; None where they are all.
-        records: Rules that were read off the table already, by their rows.
-        pairs: Pairs of real graphs that differ by a rule, by its row, where they were looked for; estimates of the table know of them.
-        places: How often rules work at their places, by their rows, where that was counted.
-    """
-
-    table: RuleTable
-    scorer: ChangeScorer
-    rejects: Rejects
-    complete: bool = True
+    table: RuleTable  # the rules and the inputs each turns
+    scorer: ChangeScorer  # carries out changes
+    rejects: Rejects  # the inputs
+    complete: bool = True  # whether there was time for all that was to be tried
+    # What the rules do to all inputs, where those here are a sample; None where they are all
     census: Census | None = None
+    # Rules that were read off the table already, by their rows
     records: dict[int, MinedRule] = field(default_factory=dict)
+    # Pairs of real graphs that differ by a rule, by its row, where they were looked for; estimates of the table know
+    # of them
     pairs: Mapping[int, MatchedPairs] = field(default_factory=dict)
+    # How often rules work at their places, by their rows, where that was counted
     places: Mapping[int, PlaceCount] = field(default_factory=dict)
 
     def rules(self, rows: Sequence[int] | None = None) -> list[MinedRule]:
@@ -135,43 +123,42 @@ def mine_rules(
 
     With a time budget, composite rules stop being tried when the search must end, and models that only a forward pass can score are asked about
     as many single changes as there is time for. Inputs that there is no time for are left out: what was tried is a random sample of all.
-
-    Args:
-        task: What is asked.
-        rejects: The inputs.
-        classifier: The model.
-        plausibility: The ladder and the panel.
-        context: Time and progress.
-        most_rules: Rules that the table keeps.
     """
-    deadline, progress = context.clock.search_deadline(len(rejects)), context.report
+    context = context.until(context.clock.search_deadline(len(rejects)))
     oracle = oracle_of(task, rejects, classifier, plausibility)
     most_rules = most_rules if oracle.permission is None else min(most_rules, CHECKED_RULES)
     scorer = change_scorer_of(task, rejects, plausibility.ladder, context.num_jobs)
     base = log_odds(rejects.scores.probability)
     counting = oracle.log_odds(rejects.graphs, base)
-    most_nodes = most_nodes_of(oracle, rejects, deadline)
-    singles = scorer.changes(oracle, progress, base=counting, most_nodes=most_nodes, permit=False)
+    most_nodes = most_nodes_of(oracle, rejects, context.deadline)
+    singles = scorer.changes(oracle, context, base=counting, most_nodes=most_nodes, permit=False)
     chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     definite, total, late = None if chemistry is None else chemistry.aromatic, len(rejects), np.zeros(0, np.int32)
-    permit: dict[str, Any] = {"permits": oracle.permits, "most_rules": most_rules, "definite": definite, "deadline": deadline, "progress": progress,
-                              "truth": oracle.truth if oracle.least_truth else None}  # fmt: skip
     if oracle.permission is not None:
-        some_time = None if deadline is None else max(deadline, time.monotonic() + _LEAST_SECONDS)
-        singles, _, late = permitted_rows(singles, (), scorer, **permit | {"deadline": some_time})
+        at_least = None if context.deadline is None else max(context.deadline, time.monotonic() + _LEAST_SECONDS)
+        singles, _, late = permitted_rows(
+            singles,
+            (),
+            scorer,
+            oracle=oracle,
+            most_rules=most_rules,
+            definite=definite,
+            context=context.until(at_least),
+        )
     if 0 < len(late) < total:
         tried = np.setdiff1d(np.arange(total), late)
         rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)
-        permit |= {"permits": oracle.permits, "truth": oracle.truth if oracle.least_truth else None}
         scorer, base, counting = replace(scorer, inputs=rejects.graphs), base[tried], counting[tried]
     most_changes = most_changes_of(task.algorithm, singles, chemistry)
     composites, complete = CompositeSearch(
-        Composition(most_changes=most_changes), singles, counting, scorer, oracle, most_nodes=most_nodes, deadline=deadline, progress=progress
-    ).search()  # fmt: skip
+        Composition(most_changes=most_changes), singles, counting, scorer, oracle, context, most_nodes=most_nodes
+    ).search()
     if composites and oracle.permission is not None:
-        singles, composites, _ = permitted_rows(singles, composites, scorer, **permit)
+        singles, composites, _ = permitted_rows(
+            singles, composites, scorer, oracle=oracle, most_rules=most_rules, definite=definite, context=context
+        )
     table = tabulate(
-        singles, composites, scorer, base, oracle=oracle, most_rules=most_rules, definite=definite, progress=progress
+        singles, composites, scorer, base, oracle=oracle, most_rules=most_rules, definite=definite, context=context
     )
     table = replace(table, counts=replace(table.counts, num_out_of_time=total - len(rejects)))
     if chemistry is not None and oracle.permission is not None and table.has_jury:
@@ -291,14 +278,7 @@ def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> Mole
 
 
 def stored_rules(task: Task[Rules], rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:
-    """What mining ended with, read from a file; no model is needed.
-
-    Args:
-        task: What was asked.
-        rejects: The inputs.
-        ladder: The ladder of the dataset.
-        path: The table.
-    """
+    """What mining ended with, read from a file; no model is needed."""
     names, rung = rejects.dataset.edge_label_names, Rung.parse(task.changes)
     table, complete = load_table(
         path, rejects.graphs, num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-")
@@ -330,22 +310,15 @@ def count_rules_exactly(
     mined: MinedRules,
     rows: Sequence[int],
     oracle: Oracle,
+    context: RunContext = UNLIMITED,
     *,
     most_nodes: float = np.inf,
-    deadline: float | None = None,
-    progress: Progress | None = None,
 ) -> MinedRules:
-    """The same table in which some rules are counted at all of their sites.
+    """The same table in which some rules are counted at all of their sites, as long as there is time.
 
-    An input that a rule turns at a site that mining did not try becomes an entry of the rule. Entries whose pattern differs from that of the rule go.
-
-    Args:
-        mined: The table and what it was mined from.
-        rows: Rules to count; those that are exact already are left as they are, but for results that the oracle does not permit.
-        oracle: The models that decide.
-        most_nodes: Nodes of changed graphs that the model is shown; rules beyond are not counted.
-        deadline: When to stop, as `time.monotonic()` counts; rules that are left are not counted.
-        progress: Called as work proceeds.
+    An input that a rule turns at a site that mining did not try becomes an entry of the rule. Entries whose pattern differs from that of the rule go. Rules that
+    are exact already stay as they are, but for results that the oracle does not permit. Rules for which the model would be shown more than
+    `most_nodes` of changed graphs are not counted.
     """
     table, matcher = mined.table, PatternMatcher(mined.rejects.graphs)
     is_late = _looks_late(oracle)
@@ -354,15 +327,14 @@ def count_rules_exactly(
     exact = table.rules.exact.copy()
     asked_before = oracle.tally.graphs
     for done, row in enumerate(open_rows):
-        if deadline is not None and time.monotonic() > deadline:
+        if context.is_late:
             break
-        counted = _count(mined, mined.rules([row])[0], matcher, oracle, most_nodes, deadline)
+        counted = _count(mined, mined.rules([row])[0], matcher, oracle, most_nodes, context)
         if counted is None:
             break
         parts[row], shown, exact[row] = counted
         most_nodes -= shown
-        if progress is not None:
-            progress("counting chosen rules", done + 1, len(open_rows), "")
+        context.tell("counting chosen rules", done + 1, len(open_rows))
     if not parts:
         return mined
     counts = table.counts
@@ -381,10 +353,10 @@ def _count(
     matcher: PatternMatcher,
     oracle: Oracle,
     most_nodes: float,
-    deadline: float | None,
+    context: RunContext,
 ) -> tuple[Entries, float, bool] | None:
     """The entries of a rule, the nodes that the model was shown, and whether that is all; None if there are too many sites, or no time."""
-    table, row, scorer = mined.table, record.row, mined.scorer
+    table, row, scorer, quiet = mined.table, record.row, mined.scorer, context.telling(None)
     entries = table.entries_of(row)
     if record.rule.radius > (1 if record.rule.num_changes == 1 else 0):  # keys of less say all of the pattern
         same = [site is not None for site in entry_sites(table, scorer, record.rule, entries)]
@@ -394,7 +366,7 @@ def _count(
     if permission is not None and _looks_late(oracle):  # mining did not ask it about all
         looked = entries[table.entries.truth[entries] >= oracle.least_truth] if oracle.least_truth else entries
         change = table.entries.change[looked, : len(record.change)].astype(np.int32)
-        permitted, late = permission.allowed(scorer, table.entries.input[looked], change, deadline=deadline)
+        permitted, late = permission.allowed(scorer, table.entries.input[looked], change, quiet)
         if len(late):
             return None
         if table.rules.exact[row]:  # only inputs that it turned may be turned at another site
@@ -414,10 +386,10 @@ def _count(
         _, first = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_index=True)
         inputs, sites, changes = inputs[first], sites[first], changes[first]
         shown += float(sizes[inputs].sum()) if oracle.sees_graphs else 0.0
-        if shown > most_nodes or (deadline is not None and time.monotonic() > deadline):
+        if shown > most_nodes or context.is_late:
             return None
         margin, goal, _ = oracle.judge(scorer, inputs, changes, permit=False)
-        best = _best(mined, record, inputs, changes, margin, goal, oracle, deadline)
+        best = _best(mined, record, inputs, changes, margin, goal, oracle, quiet)
         if best is None:
             return None
         impossible = np.isnan(margin) & ~np.isin(inputs, [place for place, _, _ in best])
@@ -463,7 +435,7 @@ def count_places(mined: MinedRules, rows: Sequence[int], oracle: Oracle) -> Mine
 
 
 def _deciding_position(
-    mined: MinedRules, inputs: IntArray, atoms: IntArray, works: npt.NDArray[np.bool_]
+    mined: MinedRules, inputs: IntArray, atoms: IntArray, works: BoolArray
 ) -> tuple[str, int, float, float] | None:
     """The position at which a rule of a table of molecules works far more often than elsewhere; see `PlaceCount`."""
     if _typed_chemistry(mined.scorer.vocabulary.ladder) is None or not has_rdkit():
@@ -487,7 +459,7 @@ def _sizes_together(mined: MinedRules, rule: Rule) -> IntArray:
 
 def _best(
     mined: MinedRules, record: MinedRule, inputs: IntArray, changes: IntArray, margin: npt.NDArray[np.float64], goal: npt.NDArray[np.float64],
-    oracle: Oracle, deadline: float | None,
+    oracle: Oracle, context: RunContext,
 ) -> list[tuple[int, IntArray, float]] | None:  # fmt: skip
     """The best accepted and permitted changes of every input that carry out this very rule; None if there is no time to look at them.
 
@@ -508,7 +480,7 @@ def _best(
         waiting = {place: left for place, left in waiting.items() if left}
         asked, permitted, late = np.sort(np.array(tried, np.int64)), np.ones(len(tried), bool), np.zeros(0, np.int32)
         if oracle.permission is not None and tried:
-            permitted, late = oracle.permits(mined.scorer, inputs[asked], changes[asked], deadline=deadline)
+            permitted, late = oracle.permits(mined.scorer, inputs[asked], changes[asked], context)
         if np.isin(inputs[asked], late).any():
             return None
         for k in asked[permitted].tolist():

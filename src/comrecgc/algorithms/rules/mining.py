@@ -18,12 +18,11 @@ import numpy.typing as npt
 from comrecgc.algorithms.rules import composition_kernels, enumeration_kernels
 from comrecgc.algorithms.rules.permission import MolecularPermission
 from comrecgc.algorithms.rules.vocabulary import Vocabulary, arrays_of, merged_nodes, room_for
-from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex
+from comrecgc.graphs import BoolArray, Graph, GraphBatch, IntArray, KeyArray, LongArray, NeighbourIndex
 from comrecgc.models import AdaptedClassifier, Classifier, GoalClassifier, Jury, log_odds
-from comrecgc.run import Progress
+from comrecgc.run import UNLIMITED, RunContext
 from comrecgc.scoring import change_kernels, compiled_network, incremental_kernels
 
-IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 ACCEPTED = 4e-5
 """Log-odds beyond which a result counts as accepted: p > 0.50001, so that rounding cannot undo it."""
@@ -32,12 +31,23 @@ NOT_ASKED = -1
 NEVER = 100
 """Votes needed where no member of the panel rejects the input: none of them can confirm a change of it."""
 
-_TOO_MANY = (
-    5_000_000  # changes from which on those that lower the log-odds are counted and not kept: there is no room for all
-)
+_TOO_MANY = 5_000_000  # changes from which on those that lower the log-odds are not kept: there is no room for all
 _BLOCK = 32  # inputs a thread takes at once
 _JUDGED = 20_000  # changed graphs the jury is shown at once
 _BUILT_NODES = 8_000  # nodes of changed graphs that are built at once
+
+
+def is_first(*sorted_keys: npt.NDArray[Any]) -> BoolArray:
+    """Which rows are the first of those that all keys have in common, `[V]`; such rows stand side by side."""
+    new = np.ones(len(sorted_keys[0]), bool)
+    new[1:] = np.any([key[1:] != key[:-1] for key in sorted_keys], axis=0)
+    return new
+
+
+def ranks_of_alike(*sorted_keys: npt.NDArray[Any]) -> LongArray:
+    """Place of each row among those that all keys have in common, `[V]`."""
+    new, rows = is_first(*sorted_keys), np.arange(len(sorted_keys[0]))
+    return np.asarray(rows - np.maximum.accumulate(np.where(new, rows, 0)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,7 +57,7 @@ class Columns:
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Self:
+    def take(self, rows: LongArray) -> Self:
         """Some of the rows."""
         return type(self)(**{it.name: getattr(self, it.name)[rows] for it in fields(self)})
 
@@ -59,42 +69,29 @@ class Columns:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Changes:
-    """Changes of inputs, one a row.
+    """Changes of inputs, one a row."""
 
-    Args:
-        input: Place among the inputs, `[V]`, not decreasing.
-        change: The change, `[V, k, 4]`.
-        cost: Elements that it changes, `[V]`.
-        grown: How much it adds to the size of the graph, `[V]`.
-        rule: Keys of its rule at radius 0 and 1, `[V, 2]`.
-        found: Keys of what it finds, `[V, 2]`.
-        margin: Log-odds of accept afterwards, `[V]`.
-        goal: Log-odds of what counts: `margin`, or the least of it and of what most of the panel say, `[V]`.
-        num_tried: Changes of each kind that were made of each input, `[kinds, N]`, those among them that are not kept here.
-        num_untried: Changes that were not made, since the model can be asked about so many only.
-    """
-
-    input: IntArray
-    change: IntArray
-    cost: IntArray
-    grown: IntArray
-    rule: npt.NDArray[np.uint64]
-    found: npt.NDArray[np.uint64]
-    margin: FloatArray
-    goal: FloatArray
-    num_tried: npt.NDArray[np.int64]
-    num_untried: int = 0
+    input: IntArray  # place among the inputs, `[V]`, not decreasing
+    change: IntArray  # the change, `[V, k, 4]`
+    cost: IntArray  # elements that it changes, `[V]`
+    grown: IntArray  # how much it adds to the size of the graph, `[V]`
+    rule: KeyArray  # keys of its rule at radius 0 and 1, `[V, 2]`
+    found: KeyArray  # keys of what it finds, `[V, 2]`
+    margin: FloatArray  # log-odds of accept afterwards, `[V]`
+    goal: FloatArray  # log-odds of what counts: `margin`, or the least of it and of what most of the panel say, `[V]`
+    # Changes of each kind that were made of each input, `[kinds, N]`, those among them that are not kept here
+    num_tried: LongArray
+    num_untried: int = 0  # changes that were not made, since the model can be asked about so many only
 
     def __len__(self) -> int:
         return len(self.input)
 
     @cached_property
-    def accepted(self) -> npt.NDArray[np.bool_]:
+    def accepted(self) -> BoolArray:
         """Which changes count as accepted, `[V]`."""
-        mask: npt.NDArray[np.bool_] = self.goal > ACCEPTED
-        return mask
+        return np.asarray(self.goal > ACCEPTED)
 
-    def of_inputs(self, places: npt.NDArray[np.int64]) -> Changes:
+    def of_inputs(self, places: LongArray) -> Changes:
         """The changes of some inputs alone, by their places, increasing."""
         rows = np.flatnonzero(np.isin(self.input, places))
         names = ("change", "cost", "grown", "rule", "found", "margin", "goal")
@@ -108,25 +105,11 @@ class Changes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChangeScorer:
-    """Enumerates, carries out and scores changes of some inputs.
+    """Enumerates, carries out and scores changes of some inputs."""
 
-    Args:
-        inputs: The graphs.
-        vocabulary: What changes may speak of.
-        jobs: Threads.
-    """
-
-    inputs: Sequence[Graph]
-    vocabulary: Vocabulary
-    jobs: int = 1
-
-    @cached_property
-    def _compiled(self) -> tuple[Any, Any, Any, Any]:
-        return self.vocabulary.compiled
-
-    @cached_property
-    def _groups(self) -> tuple[Any, Any]:
-        return self.vocabulary.compiled_groups
+    inputs: Sequence[Graph]  # the graphs
+    vocabulary: Vocabulary  # what changes may speak of
+    jobs: int = 1  # threads
 
     @cached_property
     def _arrays(self) -> list[Any]:
@@ -140,36 +123,26 @@ class ChangeScorer:
     def changes(
         self,
         oracle: Oracle,
-        progress: Progress | None = None,
-        wanted: Any | None = None,
+        context: RunContext = UNLIMITED,
+        *,
+        wanted: Any = enumeration_kernels.EVERYTHING,
         base: FloatArray | None = None,
         most_nodes: float = np.inf,
-        *,
         permit: bool = True,
     ) -> Changes:
-        """Every single change of every input that stays within θ and on the rung, scored.
+        """Every single change of every input that stays within θ and on the rung, scored, or those of `wanted` rules alone.
 
-        Args:
-            oracle: The models that decide.
-            progress: Called as work proceeds.
-            wanted: Only changes of these rules, as `enumeration_kernels.Wanted`; None for all.
-            base: Log-odds of what counts, of every input as it is, `[N]`; of very many changes only those that raise them are kept.
-            most_nodes: Nodes of all changed graphs. Where there would be more, every exact rule is tried at fewer places of an input.
-            permit: Whether rows that are not permitted are told apart already.
+        Of very many only those are kept that raise `base`, the log-odds of what counts of every input as it is, `[N]`. Where changed graphs would
+        have more than `most_nodes` together, every exact rule is tried at fewer places of an input. `permit`: rows that are not permitted
+        are told apart already.
         """
-        rules = enumeration_kernels.EVERYTHING if wanted is None else wanted
 
-        def enumerate_block(start: int, stop: int, work: Any) -> list[Any]:
-            found = []
-            for i in range(start, stop):
-                change, size, keys = enumeration_kernels.enumerate_changes(
-                    *self._arrays[i], work, *self._compiled, rules
-                )
-                offered = self.vocabulary.offers(change, self.inputs[i])
-                found.append((change[offered], size[offered], keys[offered]))
-            return found
+        def enumerate_input(i: int, work: Any) -> tuple[Any, ...]:
+            found = enumeration_kernels.enumerate_changes(*self._arrays[i], work, *self.vocabulary.compiled, wanted)
+            offered = self.vocabulary.offers(found[0], self.inputs[i])
+            return tuple(column[offered] for column in found)
 
-        parts = self._map(enumerate_block, "trying changes", progress)
+        parts = self._map(enumerate_input, context, "trying changes")
         inputs = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part[0]) for part in parts])
         columns = [list(column) for column in zip(*parts, strict=True)] or [[], [], []]
         del parts
@@ -180,7 +153,7 @@ class ChangeScorer:
         num_untried = 0 if some is None else len(inputs) - len(some)
         if some is not None:
             inputs, change, size, keys = inputs[some], change[some], size[some], keys[some]
-        margin, goal, _ = oracle.judge(self, inputs, change, permit=permit, progress=progress)
+        margin, goal, _ = oracle.judge(self, inputs, change, context, permit=permit)
         num_tried = np.zeros((change_kernels.NUM_KINDS, len(self.inputs)), np.int64)
         np.add.at(num_tried, (change[:, 0, 0], inputs), 1)
         if base is not None and len(inputs) > _TOO_MANY:
@@ -200,26 +173,17 @@ class ChangeScorer:
             num_untried=num_untried,
         )
 
-    def some_places(
-        self, inputs: IntArray, rules: npt.NDArray[np.uint64] | npt.NDArray[np.int64], most_nodes: float
-    ) -> npt.NDArray[np.int64] | None:
+    def some_places(self, inputs: IntArray, rules: KeyArray | LongArray, most_nodes: float) -> LongArray | None:
         """Rows whose inputs have at most so many nodes together, or None for all.
 
         The first few places of each rule in each input; if there are too many of the very first, those of the rules with the most inputs.
-
-        Args:
-            inputs: Input of each row, `[V]`.
-            rules: Its rule, `[V]`.
-            most_nodes: How many nodes.
         """
         nodes = np.array([graph.num_nodes for graph in self.inputs])[inputs] if most_nodes < np.inf else np.zeros(1)
         if nodes.sum() <= most_nodes:
             return None
         order = np.lexsort((np.arange(len(inputs)), rules, inputs))
-        new = np.ones(len(order), bool)
-        new[1:] = (np.diff(inputs[order]) != 0) | (np.diff(rules[order]) != 0)
         rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+        rank[order] = ranks_of_alike(inputs[order], rules[order])
         few = int(np.searchsorted(np.cumsum(np.bincount(rank, nodes)), most_nodes, side="right"))
         if few:
             return np.flatnonzero(rank < few)
@@ -228,60 +192,35 @@ class ChangeScorer:
         firsts = firsts[np.lexsort((firsts, of, -counts[of]))]
         return np.sort(firsts[np.cumsum(nodes[firsts]) <= most_nodes])
 
-    def enumerated(self, input_: int) -> tuple[list[list[int]], npt.NDArray[np.uint64]]:
+    def enumerated(self, input_: int) -> tuple[list[list[int]], KeyArray]:
         """Every single change of an input, and four keys of each: its rule and what it finds, at radius 0 and 1."""
-        work = room_for([self.inputs[input_]])
         change, _, keys = enumeration_kernels.enumerate_changes(
-            *self._arrays[input_], work, *self._compiled, enumeration_kernels.EVERYTHING
-        )
+            *self._arrays[input_], room_for([self.inputs[input_]]), *self.vocabulary.compiled, enumeration_kernels.EVERYTHING
+        )  # fmt: skip
         return change.tolist(), keys
 
-    def finds(
-        self, wanted: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64]
-    ) -> tuple[npt.NDArray[np.int64], IntArray]:
-        """Which inputs hold what a change could find: places in `wanted` (keys, increasing) and inputs, in pairs.
+    def finds(self, wanted: KeyArray, wider: KeyArray) -> tuple[LongArray, IntArray]:
+        """Which inputs hold what a change could find: places in `wanted` and inputs, in pairs.
 
-        Args:
-            wanted: Keys of what is found, increasing.
-            wider: Keys at radius 1, increasing, that keys at radius 2 among them refine.
+        Both are keys, increasing; keys at radius 2 among the first refine those of `wider`, at radius 1.
         """
 
-        def find_block(start: int, stop: int, work: Any) -> list[Any]:
-            keys = (
-                enumeration_kernels.finds(*self._arrays[i], work, *self._compiled[:3], wider)
-                for i in range(start, stop)
-            )
-            return [np.flatnonzero(np.isin(wanted, key)) for key in keys]
+        def find(i: int, work: Any) -> Any:
+            keys = enumeration_kernels.finds(*self._arrays[i], work, *self.vocabulary.compiled[:3], wider)
+            return np.flatnonzero(np.isin(wanted, keys))
 
-        parts = self._map(find_block)
-        return (
-            np.concatenate([np.zeros(0, np.int64), *parts]),
-            np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts]),
-        )
+        parts = self._map(find)
+        inputs = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
+        return np.concatenate([np.zeros(0, np.int64), *parts]), inputs
 
     def margins(
-        self,
-        classifier: Classifier,
-        inputs: IntArray,
-        changes: IntArray,
-        *,
-        progress: Progress | None = None,
-        stage: str = "scoring",
+        self, classifier: Classifier, inputs: IntArray, changes: IntArray, context: RunContext = UNLIMITED
     ) -> FloatArray:
-        """Log-odds of accept after each row of changes, `[V]`; NaN where they cannot be made together or leave the rung.
-
-        Args:
-            classifier: The model.
-            inputs: Whom each row changes, `[V]`.
-            changes: The changes, `[V, k, 4]`.
-            progress: Called as work proceeds.
-            stage: What it is told.
-        """
+        """Log-odds of accept after each row of changes `[V, k, 4]` of the inputs beside them, `[V]`; NaN where they cannot be made together or leave the rung."""
         aim = classifier if isinstance(classifier, GoalClassifier) else None
         network = compiled_network(classifier if aim is None else aim.model)
         with_ids = isinstance(classifier, AdaptedClassifier) and not classifier.by_label
-        order = np.argsort(inputs, kind="stable")
-        bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
+        rows_of, compiled = self._rows_of(inputs), self.vocabulary.compiled
         margins = np.full(len(inputs), np.nan)
         waiting: list[tuple[IntArray, GraphBatch]] = []  # rows and their changed graphs, of one input or several
 
@@ -293,73 +232,57 @@ class ChangeScorer:
                 margins[asked] = log_odds(classifier.accept_probability(batch))
                 waiting.clear()
 
-        def score_block(start: int, stop: int, work: Any) -> list[None]:
-            states = None if network is None else incremental_kernels.new_states(work, network)
-            for i in range(start, stop):
-                rows = order[bounds[i] : bounds[i + 1]]
-                if not len(rows):
-                    continue
-                if network is not None:
-                    margins[rows] = incremental_kernels.score_changes(
-                        *self._arrays[i], work, changes[rows], network, states, *self._compiled
-                    )
-                    if aim is not None:
-                        margins[rows] = aim.margins(margins[rows], np.array([self.inputs[i].source]))
-                    continue
-                fits = rows[incremental_kernels.check_changes(*self._arrays[i], work, changes[rows], *self._compiled)]
-                most = max(1, _BUILT_NODES // (self.inputs[i].num_nodes + 8))
-                for first in range(0, len(fits), most):
-                    part = fits[first : first + most]
-                    batch, origin = self._built(i, changes[part], work, with_ids=with_ids)
-                    if aim is not None:
-                        batch = replace(batch, ids=origin, source=self.inputs[i].source)
-                    waiting.append((part, batch))
-                    ask(_BUILT_NODES // 2)
-            return []
+        def room(work: Any) -> Any:
+            return work, None if network is None else incremental_kernels.new_states(work, network)
 
-        self._map(score_block, stage, progress, jobs=1 if network is None else None)
+        def score(i: int, room: Any) -> None:
+            rows, (work, states) = rows_of[i], room
+            if not len(rows):
+                return
+            if network is not None:
+                margins[rows] = incremental_kernels.score_changes(
+                    *self._arrays[i], work, changes[rows], network, states, *compiled
+                )
+                if aim is not None:
+                    margins[rows] = aim.margins(margins[rows], np.array([self.inputs[i].source]))
+                return
+            fits = rows[incremental_kernels.check_changes(*self._arrays[i], work, changes[rows], *compiled)]
+            most = max(1, _BUILT_NODES // (self.inputs[i].num_nodes + 8))
+            for first in range(0, len(fits), most):
+                part = fits[first : first + most]
+                batch, origin = self._built(i, changes[part], work, with_ids=with_ids)
+                if aim is not None:
+                    batch = replace(batch, ids=origin, source=self.inputs[i].source)
+                waiting.append((part, batch))
+                ask(_BUILT_NODES // 2)
+
+        self._map(score, context, "scoring changes", room, jobs=1 if network is None else self.jobs)
         ask(0)
         return margins
 
-    def exact_keys(
-        self, inputs: IntArray, changes: IntArray, members: npt.NDArray[np.uint64]
-    ) -> npt.NDArray[np.uint64]:
-        """Keys of rules that rows of changes carry out in the exact surroundings of their anchors, `[V]`.
-
-        Args:
-            inputs: Whom each row changes, `[V]`.
-            changes: The changes, `[V, m, 4]`.
-            members: Keys of their rules at radius 1, `[V, m]`.
-        """
+    def exact_keys(self, inputs: IntArray, changes: IntArray, members: KeyArray) -> KeyArray:
+        """Keys of rules that rows of changes `[V, m, 4]`, of rules of these keys at radius 1 `[V, m]`, carry out in the exact surroundings of their anchors, `[V]`."""
         return self._keys(composition_kernels.exact_keys, inputs, changes, members)
 
-    def widened_keys(self, inputs: IntArray, changes: IntArray, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-        """Keys at radius 2 of rules, or of what they find, `[V]`; 0 where too much lies around.
-
-        Args:
-            inputs: Whom each row changes, `[V]`.
-            changes: Single changes, `[V, 4]`.
-            keys: Their keys at radius 1, `[V]`.
-        """
+    def widened_keys(self, inputs: IntArray, changes: IntArray, keys: KeyArray) -> KeyArray:
+        """Keys at radius 2 of rules of single changes `[V, 4]`, or of what they find, by those at radius 1, `[V]`; 0 where too much lies around."""
         return self._keys(enumeration_kernels.widened_keys, inputs, changes, keys)
 
-    def _keys(
-        self, kernel: Any, inputs: IntArray, changes: IntArray, known: npt.NDArray[np.uint64]
-    ) -> npt.NDArray[np.uint64]:
+    def _keys(self, kernel: Any, inputs: IntArray, changes: IntArray, known: KeyArray) -> KeyArray:
         """What a kernel makes of the changes of each input and the keys that are known of them, `[V]`."""
-        order = np.argsort(inputs, kind="stable")
-        bounds = np.searchsorted(inputs[order], np.arange(len(self.inputs) + 1))
-        keys = np.zeros(len(inputs), np.uint64)
+        rows_of, keys = self._rows_of(inputs), np.zeros(len(inputs), np.uint64)
 
-        def key_block(start: int, stop: int, work: Any) -> list[None]:
-            for i in range(start, stop):
-                rows = order[bounds[i] : bounds[i + 1]]
-                if len(rows):
-                    keys[rows] = kernel(*self._arrays[i], work, changes[rows], known[rows])
-            return []
+        def find(i: int, work: Any) -> None:
+            if len(rows := rows_of[i]):
+                keys[rows] = kernel(*self._arrays[i], work, changes[rows], known[rows])
 
-        self._map(key_block)
+        self._map(find)
         return keys
+
+    def _rows_of(self, inputs: IntArray) -> list[LongArray]:
+        """Rows of each input, increasing."""
+        order = np.argsort(inputs, kind="stable")
+        return np.split(order, np.searchsorted(inputs[order], np.arange(1, len(self.inputs))))
 
     def changed(self, input_: int, changes: IntArray) -> tuple[GraphBatch, IntArray]:
         """What rows of changes make of one input, and which of its nodes each of their nodes was (-1 for new ones)."""
@@ -384,7 +307,7 @@ class ChangeScorer:
 
     def _built(self, i: int, changes: IntArray, work: Any, *, with_ids: bool = True) -> tuple[GraphBatch, IntArray]:
         labels, edges, bonds, node_ptr, edge_ptr, origin = incremental_kernels.build_changed(
-            *self._arrays[i], work, changes, *self._groups
+            *self._arrays[i], work, changes, *self.vocabulary.compiled_groups
         )
         graph = self.inputs[i]
         batch = GraphBatch(labels, edges, node_ptr, edge_ptr, None if graph.edge_labels is None else bonds)
@@ -408,43 +331,37 @@ class ChangeScorer:
 
     def _map(
         self,
-        block: Callable[[int, int, Any], list[Any]],
+        function: Callable[[int, Any], Any],
+        context: RunContext = UNLIMITED,
         stage: str = "",
-        progress: Progress | None = None,
+        room: Callable[[Any], Any] = lambda work: work,
         jobs: int | None = None,
     ) -> list[Any]:
-        """What `block(start, stop, work)` returns for all blocks of inputs, end to end."""
+        """What `function(i, room)` returns for every input; threads take blocks of them, each with room to work in."""
         total = len(self.inputs)
-        assert self._compiled
-        assert self._groups
+        assert self.vocabulary.compiled  # made once, before there are threads
         assert self._arrays is not None
         starts = range(0, total, _BLOCK)
 
         def run(start: int) -> list[Any]:
             stop = min(start + _BLOCK, total)
-            return block(start, stop, room_for(self.inputs[start:stop]))
+            own = room(room_for(self.inputs[start:stop]))
+            return [function(i, own) for i in range(start, stop)]
 
         found: list[Any] = []
-        with ThreadPoolExecutor(self.jobs if jobs is None else jobs) as pool:
-            for start, part in zip(starts, pool.map(run, starts), strict=True):
+        with ThreadPoolExecutor(jobs or self.jobs) as pool:
+            for part in pool.map(run, starts):
                 found += part
-                if progress is not None:
-                    progress(stage, min(start + _BLOCK, total), total, "")
+                context.tell(stage, len(found), total)
         return found
 
 
 class Judgement(NamedTuple):
-    """What models make of rows of changes.
+    """What models make of rows of changes."""
 
-    Args:
-        margin: Log-odds of accept, `[V]`; NaN where a row does not count.
-        goal: Log-odds of what counts, `[V]`.
-        out_of_time: Inputs that there was no time for; their rows do not count.
-    """
-
-    margin: FloatArray
-    goal: FloatArray
-    out_of_time: IntArray
+    margin: FloatArray  # log-odds of accept, `[V]`; NaN where a row does not count
+    goal: FloatArray  # log-odds of what counts, `[V]`
+    out_of_time: IntArray  # inputs that there was no time for; their rows do not count
 
 
 @dataclass
@@ -456,33 +373,19 @@ class Tally:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Oracle:
-    """The models that decide whether a changed graph is accepted.
+    """The models that decide whether a changed graph is accepted."""
 
-    Args:
-        classifier: The explained model.
-        panel: Other models of the same data.
-        confirm: Whether a result counts only if most of the panel accept it too.
-        needed: Votes of the panel that decide; None for more than half.
-        permission: Says which accepted results count at all; None for all.
-        jury: Estimates which results come true; None where there is none.
-        least_truth: Percent that the jury must give a result for rdkit to look at it; 0 for all.
-        folds: The part of the jury's data that each input belongs to, `[N]`.
-        starts: Number of each input as it is, according to a jury of numbers, `[N]`.
-        tally: Counts what the explained model is asked.
-        answers: What the jury said of changes, by the row of each.
-    """
-
-    classifier: Classifier
-    panel: tuple[Classifier, ...] = ()
-    confirm: bool = False
-    needed: int | None = None
-    permission: MolecularPermission | None = None
-    jury: Jury | None = None
-    folds: npt.NDArray[np.int64] | None = None
-    starts: FloatArray | None = None
-    least_truth: int = 0
-    tally: Tally = field(default_factory=Tally)
-    answers: dict[bytes, int] = field(default_factory=dict)
+    classifier: Classifier  # the explained model
+    panel: tuple[Classifier, ...] = ()  # other models of the same data
+    confirm: bool = False  # whether a result counts only if most of the panel accept it too
+    needed: int | None = None  # votes of the panel that decide; None for more than half
+    permission: MolecularPermission | None = None  # says which accepted results count at all; None for all
+    jury: Jury | None = None  # estimates which results come true; None where there is none
+    folds: LongArray | None = None  # the part of the jury's data that each input belongs to, `[N]`
+    starts: FloatArray | None = None  # number of each input as it is, according to a jury of numbers, `[N]`
+    least_truth: int = 0  # percent that the jury must give a result for rdkit to look at it; 0 for all
+    tally: Tally = field(default_factory=Tally)  # counts what the explained model is asked
+    answers: dict[bytes, int] = field(default_factory=dict)  # what the jury said of changes, by the row of each
 
     @property
     def sees_graphs(self) -> bool:
@@ -495,7 +398,7 @@ class Oracle:
         """Votes of the panel that decide."""
         return len(self.panel) // 2 + 1 if self.needed is None else self.needed
 
-    def of_inputs(self, places: npt.NDArray[np.int64]) -> Oracle:
+    def of_inputs(self, places: LongArray) -> Oracle:
         """The same for some of the inputs."""
         starts = None if self.starts is None else self.starts[places]
         return replace(self, folds=None if self.folds is None else self.folds[places], starts=starts, answers={})
@@ -509,33 +412,18 @@ class Oracle:
         return np.asarray(np.minimum(base, said[len(self.panel) - self.majority]))
 
     def judge(
-        self,
-        scorer: ChangeScorer,
-        inputs: IntArray,
-        changes: IntArray,
-        *,
-        permit: bool = True,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-    ) -> Judgement:
-        """Log-odds of accept, and of what counts, after each row of changes.
+        self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, context: RunContext = UNLIMITED, *, permit: bool = True
+    ) -> Judgement:  # fmt: skip
+        """Log-odds of accept, and of what counts, after each row of changes `[V, k, 4]` of the inputs beside them, `[V]`.
 
-        Args:
-            scorer: Makes changes.
-            inputs: Whom each row changes, `[V]`.
-            changes: The changes, `[V, k, 4]`.
-            permit: Whether rows that are not permitted are told apart already.
-            deadline: When to stop looking at molecules one by one, as `time.monotonic()` counts.
-            progress: Called as work proceeds.
+        `permit`: rows that are not permitted are told apart already. Molecules are looked at one by one until the deadline.
         """
-        margin = scorer.margins(self.classifier, inputs, changes, progress=progress, stage="scoring changes")
+        margin = scorer.margins(self.classifier, inputs, changes, context)
         self.tally.graphs += int(np.isfinite(margin).sum())
         late = np.zeros(0, np.int32)
         if permit and self.permission is not None:
             likely = np.flatnonzero(margin > ACCEPTED)
-            permitted, late = self.permits(
-                scorer, inputs[likely], changes[likely], deadline=deadline, progress=progress
-            )
+            permitted, late = self.permits(scorer, inputs[likely], changes[likely], context)
             margin[likely[~permitted]] = np.nan
         if not self.confirm:
             return Judgement(margin, margin, late)
@@ -546,20 +434,14 @@ class Oracle:
         return Judgement(margin, goal, late)
 
     def permits(
-        self,
-        scorer: ChangeScorer,
-        inputs: IntArray,
-        changes: IntArray,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[npt.NDArray[np.bool_], IntArray]:
+        self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, context: RunContext = UNLIMITED
+    ) -> tuple[BoolArray, IntArray]:
         """As `MolecularPermission.allowed`; results that the jury does not expect are not looked at, since they do not count."""
         assert self.permission is not None
         looked, mask = np.arange(len(inputs)), np.ones(len(inputs), bool)
         if self.least_truth:
-            looked = np.flatnonzero(self.truth(scorer, inputs, changes, progress) >= self.least_truth)
-        mask[looked], late = self.permission.allowed(scorer, inputs[looked], changes[looked], deadline=deadline, progress=progress)  # fmt: skip
+            looked = np.flatnonzero(self.truth(scorer, inputs, changes, context) >= self.least_truth)
+        mask[looked], late = self.permission.allowed(scorer, inputs[looked], changes[looked], context)
         return mask & ~np.isin(inputs, late), late
 
     def votes(self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray) -> npt.NDArray[np.int8]:
@@ -573,7 +455,7 @@ class Oracle:
         ]
         return np.asarray(np.sum(said, axis=0), np.int8)
 
-    def heard(self, graphs: Sequence[Graph]) -> npt.NDArray[np.bool_]:
+    def heard(self, graphs: Sequence[Graph]) -> BoolArray:
         """Which members reject each input, `[members, N]`: the word of one that accepts an input as it is says nothing about its change."""
         batch = GraphBatch.from_graphs(graphs)
         return np.array([member.accept_probability(batch) <= 0.5 for member in self.panel], bool).reshape(
@@ -589,7 +471,7 @@ class Oracle:
         return np.where(heard > 0, most, NEVER).astype(np.int8)
 
     def truth(
-        self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, progress: Progress | None = None
+        self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, context: RunContext = UNLIMITED
     ) -> npt.NDArray[np.int8]:
         """How likely what each row of changes makes truly is of the class accept, according to the jury, in percent, `[V]`; `NOT_ASKED` without one."""
         if self.jury is None or self.folds is None or not len(inputs):
@@ -610,15 +492,14 @@ class Oracle:
 
         with ThreadPoolExecutor(scorer.jobs) as pool:
             for done in pool.map(ask, _blocks(bounds, _JUDGED)):
-                if progress is not None:
-                    progress("asking the jury", done, len(new), "")
+                context.tell("asking the jury", done, len(new))
         self.answers.update(
             zip((key for key, is_new in zip(keys, asked, strict=True) if is_new), truth.tolist(), strict=True)
         )
         return np.array([self.answers[key] for key in keys], np.int8)[place.ravel()]
 
 
-def _blocks(bounds: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+def _blocks(bounds: LongArray, most: int) -> Iterator[tuple[int, int]]:
     """Runs of inputs with about so many rows."""
     first = 0
     while first < len(bounds) - 1:

@@ -4,20 +4,20 @@ keep to a chemist's wishes. What becomes of a molecule that rdkit does not accep
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from comrecgc.algorithms.rules.vocabulary import Group
 from comrecgc.graphs import (
+    BoolArray,
     ChangedGraphs,
     Graph,
     GraphBatch,
+    IntArray,
     NeighbourIndex,
     Rule,
     can_be_carried_out,
@@ -34,16 +34,15 @@ from comrecgc.molecules import (
     num_strays,
     sanitise,
 )
+from comrecgc.run import UNLIMITED, RunContext
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
-    from comrecgc.algorithms.rules.mining import ChangeScorer, IntArray
-    from comrecgc.run import Progress
+    from comrecgc.algorithms.rules.mining import ChangeScorer
 
 
-BoolArray = npt.NDArray[np.bool_]
 MOST_PLACES = 256
 """Places of a rule in one molecule that wishes are looked at."""
 _SINGLE = 0
@@ -57,38 +56,20 @@ class MolecularPermission:
     heteroatoms they may still be one: a hydroxy on the carbon of an ether is a hemiacetal.
     Where labels are atom types, a group takes the place only of one that hangs on the same kind of bond: "=O by propyl" is no exchange of groups
     but another carbon.
-
-    Args:
-        chemistry: The chemistry of the data.
-        wishes: What a chemist wants.
-        avoid_alerts: Whether a result may have no structural alert (`REACTIVE`) that the molecule had not before.
-        keep_druglike: Whether properties of a result must stay in the range of drugs (`num_strays`).
     """
 
-    chemistry: MolecularChemistry
-    wishes: SmartsWishes = field(default_factory=SmartsWishes)
+    chemistry: MolecularChemistry  # the chemistry of the data
+    wishes: SmartsWishes = field(default_factory=SmartsWishes)  # what a chemist wants
+    # Whether a result may have no structural alert (`REACTIVE`) that the molecule had not before
     avoid_alerts: bool = True
-    keep_druglike: bool = False
+    keep_druglike: bool = False  # whether properties of a result must stay in the range of drugs (`num_strays`)
 
     def allowed(
-        self,
-        scorer: ChangeScorer,
-        inputs: IntArray,
-        changes: IntArray,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
+        self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, context: RunContext = UNLIMITED
     ) -> tuple[BoolArray, IntArray]:
-        """Which rows of changes count, whatever the model makes of them, `[V]`, and the inputs that there was no time for.
+        """Which rows of changes `[V, k, 4]` count, whatever the model makes of them, `[V]`, and the inputs that there was no time for.
 
-        Inputs are looked at in a random order, so that those looked at by the deadline are a fair sample of all.
-
-        Args:
-            scorer: Carries out changes.
-            inputs: Whom each row changes, `[V]`, not decreasing.
-            changes: The changes, `[V, k, 4]`.
-            deadline: When to stop, as `time.monotonic()` counts; rows of inputs that were not looked at by then do not count.
-            progress: Called as work proceeds.
+        Inputs are looked at in a random order, so that those looked at by the deadline are a fair sample of all. Rows of the others do not count.
         """
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
@@ -97,7 +78,7 @@ class MolecularPermission:
         hetero = np.array([not self.chemistry.carbons[group.labels[0]] for group in scorer.vocabulary.groups] + [False])
         trying = np.random.default_rng(0).permutation(len(scorer.inputs)).astype(np.int32)
         for done, i in enumerate(trying.tolist()):
-            if deadline is not None and time.monotonic() > deadline:
+            if context.is_late:
                 untried = np.sort(trying[done:])
                 mask[np.isin(inputs, untried)] = False
                 return mask, untried
@@ -113,18 +94,11 @@ class MolecularPermission:
             if len(rows):
                 batch, origin = scorer.changed(i, changes[rows])
                 mask[rows] = self.permits(graph, batch, origin)
-            if progress is not None:
-                progress("checking molecules", done + 1, len(scorer.inputs), "")
+            context.tell("checking molecules", done + 1, len(scorer.inputs))
         return mask, np.zeros(0, np.int32)
 
-    def permits(self, graph: Graph, batch: GraphBatch, origin: npt.NDArray[np.int32]) -> BoolArray:
-        """Which molecules made of one count.
-
-        Args:
-            graph: The molecule before.
-            batch: The changed ones.
-            origin: Which of its atoms each of theirs was; -1 for new ones.
-        """
+    def permits(self, graph: Graph, batch: GraphBatch, origin: IntArray) -> BoolArray:
+        """Which molecules made of one count; `origin` says which of its atoms each of theirs was, -1 for new ones."""
         names = self.chemistry.label_names
         changed = ChangedGraphs(
             before=GraphBatch.from_graphs([graph]),
@@ -224,8 +198,7 @@ class MolecularPermission:
             doubt |= (gives | takes) & self._beside_heteroatoms(graph)[np.maximum(first, 0)]
             # On a ring, one heteroatom may make an alert with another: a hydroxy beside a hydroxy is a catechol.
             doubt |= gives & (aromatic > 0) & hetero[np.where(gives, value, -1)]
-        mask: BoolArray = doubt.any(axis=1)
-        return mask
+        return np.asarray(doubt.any(axis=1))
 
     def _beside_heteroatoms(self, graph: Graph) -> BoolArray:
         """Atoms that are no carbon, and aliphatic ones that have a neighbour that is none, `[n]`."""
@@ -237,14 +210,7 @@ class MolecularPermission:
 
 
 def can_be_carried_out_within(rule: Rule, graph: Graph, wishes: SmartsWishes, label_names: Sequence[str]) -> bool:
-    """Whether a rule can be carried out somewhere in a molecule without breaking a chemist's wishes.
-
-    Args:
-        rule: The rule.
-        graph: The molecule.
-        wishes: What is wanted; with none, any place will do.
-        label_names: Atom behind each label.
-    """
+    """Whether a rule can be carried out somewhere in a molecule without breaking a chemist's wishes."""
     if not wishes:
         return can_be_carried_out(rule, graph)
     sites = distinct_sites(rule, NeighbourIndex(graph), MOST_PLACES)
@@ -260,13 +226,7 @@ def _molecule_before(graph: Graph, label_names: tuple[str, ...]) -> tuple[Mol | 
 
 @cache
 def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = False) -> bool:
-    """Whether a group on a carbon is a structural alert, or no molecule at all; not known without carbon.
-
-    Args:
-        group: The group.
-        label_names: Atom behind each label.
-        on_aromatic: Whether the carbon is that of benzene rather than methane.
-    """
+    """Whether a group on the carbon of methane, or of benzene, is a structural alert, or no molecule at all; not known without carbon."""
     name = "c" if on_aromatic else "C"
     if name not in label_names:
         return False
@@ -282,7 +242,7 @@ def is_alert(group: Group, label_names: Sequence[str], *, on_aromatic: bool = Fa
     return molecule is None or bool(alerts_of(molecule, REACTIVE))
 
 
-def _named(graph: Graph, origin: npt.NDArray[np.int32]) -> Graph:
+def _named(graph: Graph, origin: IntArray) -> Graph:
     """A changed graph whose kept nodes have the ids of the nodes they were, new ones larger ids."""
     kept = [k for k in range(graph.num_nodes) if origin[k] >= 0]
     order = [*sorted(kept, key=lambda k: int(origin[k])), *(k for k in range(graph.num_nodes) if origin[k] < 0)]

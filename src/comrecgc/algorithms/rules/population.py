@@ -22,12 +22,12 @@ from comrecgc.algorithms.base import Task
 from comrecgc.algorithms.rules import enumeration_kernels
 from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose_for_all, wilson_interval
 from comrecgc.algorithms.rules.composition import ChangeRows, CompositeSearch, Composition, composite_keys
-from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, IntArray, Oracle
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, Oracle
 from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, packed
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
-from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
+from comrecgc.graphs import Graph, GraphBatch, IntArray, KeyArray, LongArray, Rule, Rung
 from comrecgc.models import Classifier, log_odds, predict
 from comrecgc.run import RunContext, check_same_facts, load_arrays, refusing_damage, require, save_arrays
 from comrecgc.scoring import change_kernels
@@ -40,25 +40,15 @@ Keys = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleIndex:
-    """Keys and patterns by which the rules of a table are found in other graphs.
+    """Keys and patterns by which the rules of a table are found in other graphs."""
 
-    Args:
-        key: The rules, `[K]`, increasing,
-        rules: and what each of them says, `[K]`.
-        general: Single rules at radius 0 that are rules of the table or parts of one, increasing,
-        exact: and single rules at radius 1 that are rules of the table, or that rules at radius 2 refine.
-        narrow: What both are at radius 0, increasing.
-        pairs: Single rules that are carried out together, `[P, 2]`.
-        triples: Keys of pairs and the single rule beside each, `[T, 2]`.
-    """
-
-    key: Keys
-    rules: tuple[Rule, ...]
-    general: Keys
-    exact: Keys
-    narrow: Keys
-    pairs: Keys
-    triples: Keys
+    key: Keys  # the rules, `[K]`, increasing,
+    rules: tuple[Rule, ...]  # and what each of them says, `[K]`
+    general: Keys  # single rules at radius 0 that are rules of the table or parts of one, increasing,
+    exact: Keys  # and single rules at radius 1 that are rules of the table, or that rules at radius 2 refine
+    narrow: Keys  # what both are at radius 0, increasing
+    pairs: Keys  # single rules that are carried out together, `[P, 2]`
+    triples: Keys  # keys of pairs and the single rule beside each, `[T, 2]`
 
     @classmethod
     def of(cls, table: RuleTable, scorer: ChangeScorer) -> RuleIndex:
@@ -93,7 +83,7 @@ class RuleIndex:
         return enumeration_kernels.Wanted(*tables)
 
 
-def _keys_of(inputs: npt.NDArray[np.int32], changes: npt.NDArray[np.int32], scorer: ChangeScorer) -> Keys:
+def _keys_of(inputs: IntArray, changes: IntArray, scorer: ChangeScorer) -> Keys:
     """Keys of the single rule that each change carries out, at radius 0 and 1, `[V, 3, 2]`."""
     keys = np.zeros((len(inputs), MOST_CHANGES, 2), np.uint64)
     for input_ in np.unique(inputs).tolist():
@@ -108,17 +98,11 @@ def _keys_of(inputs: npt.NDArray[np.int32], changes: npt.NDArray[np.int32], scor
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Census:
-    """What a census says of some inputs.
+    """What a census says of some inputs."""
 
-    Args:
-        turned: Inputs that each rule turns, `[K, …]`, eight to a byte; spare bits are 0.
-        num_applicable: How many each rule can be carried out on according to its pattern, `[K]`.
-        num_inputs: How many inputs there are.
-    """
-
-    turned: npt.NDArray[np.uint8]
-    num_applicable: npt.NDArray[np.int64]
-    num_inputs: int
+    turned: npt.NDArray[np.uint8]  # inputs that each rule turns, `[K, …]`, eight to a byte; spare bits are 0
+    num_applicable: LongArray  # how many each rule can be carried out on according to its pattern, `[K]`
+    num_inputs: int  # how many inputs there are
 
     @staticmethod
     def joined(parts: Sequence[Census]) -> Census:
@@ -130,7 +114,7 @@ class Census:
         )
 
     @cached_property
-    def num_accepted(self) -> npt.NDArray[np.int64]:
+    def num_accepted(self) -> LongArray:
         """Inputs that each rule turns, `[K]`."""
         return np.array([np.bitwise_count(row).sum() for row in self.turned], np.int64)
 
@@ -143,15 +127,7 @@ class Census:
 def count_rules(
     index: RuleIndex, inputs: Sequence[Graph], base: FloatArray, vocabulary: Vocabulary, oracle: Oracle
 ) -> Census:
-    """Carry rules out on some inputs.
-
-    Args:
-        index: Keys and patterns of the rules.
-        inputs: The graphs.
-        base: Log-odds of accept of each, `[N]`.
-        vocabulary: What the rules were mined with.
-        oracle: The models that decided.
-    """
+    """Carry rules out on some inputs."""
     scorer = ChangeScorer(inputs=inputs, vocabulary=vocabulary)
     singles = scorer.changes(oracle, wanted=index.wanted)
     composites: list[ChangeRows] = []
@@ -205,15 +181,10 @@ _KINDS = {"turned": "u2", "num_applicable": "i1"}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FullDataset:
-    """All graphs, where only a sample of them is studied.
+    """All graphs, where only a sample of them is studied."""
 
-    Args:
-        dataset: The graphs.
-        studied: Indices of those in the sample, `[n]`, increasing.
-    """
-
-    dataset: GraphDataset
-    studied: npt.NDArray[np.int64]
+    dataset: GraphDataset  # the graphs
+    studied: LongArray  # indices of those in the sample, `[n]`, increasing
 
     @property
     def study(self) -> GraphDataset:
@@ -232,12 +203,6 @@ def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, se
     """The dataset and a sample of it; None where the sample is all.
 
     The first graphs of a shuffle are the sample, and more of them until half as many are rejected.
-
-    Args:
-        dataset: The graphs.
-        classifier: The model.
-        sample: How large the sample is.
-        seed: Of the shuffle.
     """
     if len(dataset) <= sample:
         return None
@@ -250,25 +215,18 @@ def population_of(dataset: GraphDataset, classifier: Classifier, sample: int, se
     return None if size == len(dataset) else FullDataset(dataset=dataset, studied=np.sort(order[:size]))
 
 
-def _shuffled(dataset: GraphDataset, seed: int) -> npt.NDArray[np.int64]:
+def _shuffled(dataset: GraphDataset, seed: int) -> LongArray:
     return np.random.default_rng([seed, 12]).permutation(len(dataset))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CensusWork:
-    """What every block needs.
+    """What every block needs."""
 
-    Args:
-        index: Keys and patterns of the rules.
-        vocabulary: What they were mined with.
-        oracle: The models; its panel must reject inputs too where all are explained together.
-        unanimous: Whether that is so.
-    """
-
-    index: RuleIndex
-    vocabulary: Vocabulary
-    oracle: Oracle
-    unanimous: bool = False
+    index: RuleIndex  # keys and patterns of the rules
+    vocabulary: Vocabulary  # what they were mined with
+    oracle: Oracle  # the models; its panel must reject inputs too where all are explained together
+    unanimous: bool = False  # whether that is so
 
 
 def count_block(work: CensusWork, batch: GraphBatch) -> Census:
@@ -283,13 +241,7 @@ def count_block(work: CensusWork, batch: GraphBatch) -> Census:
 
 
 def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) -> Census:
-    """Carry rules out on all graphs.
-
-    Args:
-        work: What every block needs.
-        dataset: All graphs.
-        context: Where blocks are counted, and the folder that keeps a file for every block.
-    """
+    """Carry rules out on all graphs."""
     folder, key = context.folder, work.index.key
     blocks = range(num_blocks_of(len(dataset)))
     kept: dict[int, Census] = {}
@@ -313,20 +265,13 @@ def num_blocks_of(num_graphs: int) -> int:
     return -(-num_graphs // BLOCK)
 
 
-def save_census(path: Path, census: Census, key: npt.NDArray[np.uint64], block: int | None = None) -> None:
-    """Write a census.
-
-    Args:
-        path: The `.npz` file.
-        census: The census.
-        key: Keys of its rules.
-        block: Which block it is of; None for all.
-    """
+def save_census(path: Path, census: Census, key: KeyArray, block: int | None = None) -> None:
+    """Write a census."""
     arrays = {name: getattr(census, name) for name in _KINDS}
     save_arrays(path, arrays, [_name(key, block), census.num_inputs], compress=True)
 
 
-def load_census(path: Path, key: npt.NDArray[np.uint64], block: int | None = None) -> Census:
+def load_census(path: Path, key: KeyArray, block: int | None = None) -> Census:
     """Read a census, which must be of these rules and this block."""
     arrays, facts = load_arrays(path, _KINDS, compressed=True)
     with refusing_damage(path):
@@ -344,25 +289,18 @@ def _file(folder: Path, block: int) -> Path:
     return folder / BLOCK_FILES.replace("*", f"{block:07d}")
 
 
-def _name(key: npt.NDArray[np.uint64], block: int | None) -> list[Any]:
+def _name(key: KeyArray, block: int | None) -> list[Any]:
     return [hashlib.sha256(key.tobytes()).hexdigest(), BLOCK, block]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FullChoice:
-    """A choice of rules for all inputs, of which a sample is shown.
+    """A choice of rules for all inputs, of which a sample is shown."""
 
-    Args:
-        choice: The rules.
-        census: What all rules of the table do to all inputs.
-        table: The rules on the sample.
-        on_sample: Those that would be chosen on the sample alone.
-    """
-
-    choice: RuleChoice
-    census: Census
-    table: RuleTable
-    on_sample: RuleChoice
+    choice: RuleChoice  # the rules
+    census: Census  # what all rules of the table do to all inputs
+    table: RuleTable  # the rules on the sample
+    on_sample: RuleChoice  # those that would be chosen on the sample alone
 
     @classmethod
     def chosen(

@@ -8,10 +8,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from comrecgc.algorithms.rules.vocabulary import Group, merged_nodes
-from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Pattern, Rule, Site, matching_kernels, ordered_edge
+from comrecgc.graphs import (
+    BoolArray,
+    Graph,
+    GraphBatch,
+    IntArray,
+    LongArray,
+    NeighbourIndex,
+    Pattern,
+    Rule,
+    Site,
+    matching_kernels,
+    ordered_edge,
+)
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.rules.mining import ChangeScorer
@@ -19,27 +30,19 @@ if TYPE_CHECKING:
 
 
 Edge = tuple[int, int]
-IntArray = npt.NDArray[np.int32]
 
 _JOIN = 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MinedRule:
-    """A rule of the table.
+    """A rule of the table."""
 
-    Args:
-        row: Its row of the table.
-        rule: Its pattern before and after.
-        site: Where it is carried out in the first input that it turns.
-        change: The changes that do so, `[m, 4]` (`change_kernels`).
-        ends: For each change, the nodes of `rule.before` that it names first and second; -1 where it names none.
-    """
-
-    row: int
-    rule: Rule
-    site: Site
-    change: IntArray
+    row: int  # its row of the table
+    rule: Rule  # its pattern before and after
+    site: Site  # where it is carried out in the first input that it turns
+    change: IntArray  # the changes that do so, `[m, 4]` (`change_kernels`)
+    # For each change, the nodes of `rule.before` that it names first and second; -1 where it names none
     ends: tuple[tuple[int, int], ...]
 
     def changes_at(self, sites: IntArray) -> IntArray:
@@ -64,7 +67,7 @@ def read_rules(table: RuleTable, scorer: ChangeScorer, rows: Sequence[int]) -> l
     return found
 
 
-def read_entries(table: RuleTable, scorer: ChangeScorer, entries: npt.NDArray[np.int64]) -> list[tuple[Rule, Site]]:
+def read_entries(table: RuleTable, scorer: ChangeScorer, entries: LongArray) -> list[tuple[Rule, Site]]:
     """The rule that each entry of a table carries out, as its own place shows it, and that place."""
     batch, origins = scorer.built(table.entries.input[entries], table.entries.change[entries].astype(np.int32))
     return [
@@ -76,9 +79,7 @@ def read_entries(table: RuleTable, scorer: ChangeScorer, entries: npt.NDArray[np
     ]  # fmt: skip
 
 
-def entry_sites(
-    table: RuleTable, scorer: ChangeScorer, rule: Rule, entries: npt.NDArray[np.int64]
-) -> list[Site | None]:
+def entry_sites(table: RuleTable, scorer: ChangeScorer, rule: Rule, entries: LongArray) -> list[Site | None]:
     """Where entries of a table carry a rule out, in the order of its nodes; None where the pattern there is another."""
     orders = [(rule_isomorphism(rule, read), site) for read, site in read_entries(table, scorer, entries)]
     return [None if order is None else tuple(site[node] for node in order) for order, site in orders]
@@ -87,16 +88,7 @@ def entry_sites(
 def read_rule(
     graph: Graph, changed: Graph, origin: Sequence[int], change: Any, groups: Sequence[Group], radius: int
 ) -> tuple[Rule, Site]:
-    """The rule behind changes of a graph, and the place where it was carried out.
-
-    Args:
-        graph: The graph before.
-        changed: The graph after, its new nodes last, group after group.
-        origin: Node of `graph` that each node of `changed` was; -1 for new ones.
-        change: The changes, `[m, 4]` (`change_kernels`).
-        groups: The groups that they speak of.
-        radius: 0 for what changes and its anchors; 1 for the exact surroundings of the anchors too; 2 for those of their neighbours.
-    """
+    """The rule behind changes of a graph, and the place where it was carried out."""
     rows = [row for row in np.asarray(change).tolist() if row[0] >= 0]
     old_bonds, new_bonds = _bonds(graph), _bonds(changed)
     back = {j: i for j, i in enumerate(origin) if i >= 0}
@@ -245,9 +237,6 @@ def _pattern(
 # Which graphs a rule can be carried out on, and where.
 
 
-BoolArray = npt.NDArray[np.bool_]
-
-
 class PatternMatcher:
     """Finds the sites of rules in some graphs."""
 
@@ -266,13 +255,7 @@ class PatternMatcher:
         self._counts = _label_counts(batch)
 
     def hold(self, rules: Sequence[Rule], known: BoolArray | None = None, jobs: int = 1) -> BoolArray:
-        """Which graphs each rule can be carried out on, `[K, N]`.
-
-        Args:
-            rules: The rules.
-            known: Where it is known that they can, `[K, N]`.
-            jobs: Threads.
-        """
+        """Which graphs each rule can be carried out on, `[K, N]`."""
         finds: dict[object, int] = {}  # many rules find the same, and differ in what they make of it
         of_rule = np.array([finds.setdefault((r.before, r.closed, r.must_be_apart), len(finds)) for r in rules], int)
         distinct = [rules[place] for place in np.unique(of_rule, return_index=True)[1]]
@@ -292,15 +275,10 @@ class PatternMatcher:
                 pass
         return np.asarray(held[of_rule])
 
-    def sites(self, rule: Rule, asked: BoolArray, most: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def sites(self, rule: Rule, asked: BoolArray, most: int) -> tuple[IntArray, IntArray]:
         """Every site of a rule in some graphs: the graph of each, `[S]`, increasing, and its nodes in the order of `rule.before`, `[S, size]`.
 
         Of sites that differ only by nodes that may change places, one is given.
-
-        Args:
-            rule: The rule.
-            asked: Which graphs, `[N]`.
-            most: Sites of a graph that are looked at.
         """
         graphs, placed = matching_kernels.all_sites(_patterns([rule]), self._hosts, 0, asked, most)
         sites = np.empty_like(placed)
@@ -308,7 +286,7 @@ class PatternMatcher:
         return graphs, sites
 
 
-def _label_counts(batch: GraphBatch) -> npt.NDArray[np.int64]:
+def _label_counts(batch: GraphBatch) -> LongArray:
     """How many nodes of each label every graph has, `[N, L]`."""
     num_labels = int(np.max(batch.labels, initial=0)) + 1
     flat = batch.graph_of_node() * num_labels + batch.labels

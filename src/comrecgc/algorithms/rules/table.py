@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules.composition import ChangeRows
-from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, IntArray, Oracle
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, Oracle, is_first, ranks_of_alike
 from comrecgc.algorithms.rules.vocabulary import Group
-from comrecgc.graphs import GraphBatch, NeighbourIndex
-from comrecgc.run import Progress
+from comrecgc.graphs import BoolArray, GraphBatch, IntArray, KeyArray, LongArray, NeighbourIndex
+from comrecgc.run import UNLIMITED, RunContext
 from comrecgc.scoring import change_kernels
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ MOST_CHANGES = 3
 _ONE, _SPREAD = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)  # tell the same change of different inputs apart
 _NEEDS_CONTEXT = (change_kernels.RELABEL, change_kernels.JOIN, change_kernels.CUT, change_kernels.REBOND)
 _LOOKED_AT = 12_000  # rules, those that turn the most inputs, of which the table keeps some
+_LEAST_INPUTS = 2  # that a rule of a table turns
 WIDE = 2
 """Radius that only rules of one change have."""
 _SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
@@ -39,54 +40,43 @@ MOST_EXPECTED = 400
 SHOWN_TRUTH = 50
 """Percent that the jury must give a result in numbers for rdkit to look at it; the others are not shown."""
 _SPARE = 80  # more that are looked at
-_ALIKE = (
-    2  # results of a change in the same surroundings that are looked at before all others are taken to be like them
-)
+_ALIKE = 2  # results of a change in the same surroundings that are looked at; all others are taken to be like them
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleColumns(Columns):
-    """What is known of each rule of a table.
+    """What is known of each rule of a table."""
 
-    Args:
-        key: What the rule is known by, `[K]`, increasing.
-        general: The rule of the same changes at radius 0, `[K]`, in the table or not.
-        radius: Radius of its context, `[K]`.
-        kinds: Kind of each of its changes, `[K, 3]`; -1 where it has fewer.
-        cost: Elements that it changes, `[K]`.
-        adds: Node labels of which it leaves more than it finds, `[K, L]`; hydrogens that only follow do not count.
-        removes: Node labels of which it leaves fewer, `[K, L]`.
-        applicable: Inputs that hold what it finds, `[K, N]`, eight to a byte.
-        random_success: Share of all changes of the same kind, on the inputs it can be carried out on, that are accepted, `[K]`; NaN for
-            composite rules.
-        exact: Whether each rule was counted at all of its sites, `[K]`; otherwise it may turn more inputs than are listed.
-        strays: Properties of molecules that leave the range of drugs when it is carried out, on average, `[K]`; 0 where nobody looked.
-    """
-
-    key: npt.NDArray[np.uint64]
-    general: npt.NDArray[np.uint64]
-    radius: npt.NDArray[np.int8]
-    kinds: npt.NDArray[np.int8]
-    cost: npt.NDArray[np.int32]
-    adds: npt.NDArray[np.bool_]
-    removes: npt.NDArray[np.bool_]
-    applicable: npt.NDArray[np.uint8]
+    key: KeyArray  # what the rule is known by, `[K]`, increasing
+    general: KeyArray  # the rule of the same changes at radius 0, `[K]`, in the table or not
+    radius: npt.NDArray[np.int8]  # radius of its context, `[K]`
+    kinds: npt.NDArray[np.int8]  # kind of each of its changes, `[K, 3]`; -1 where it has fewer
+    cost: IntArray  # elements that it changes, `[K]`
+    # Node labels of which it leaves more than it finds, `[K, L]`; hydrogens that only follow do not count
+    adds: BoolArray
+    removes: BoolArray  # node labels of which it leaves fewer, `[K, L]`
+    applicable: npt.NDArray[np.uint8]  # inputs that hold what it finds, `[K, N]`, eight to a byte
+    # Share of all changes of the same kind, on the inputs it can be carried out on, that are accepted, `[K]`; NaN for
+    # composite rules
     random_success: npt.NDArray[np.float32]
-    exact: npt.NDArray[np.bool_]
+    # Whether each rule was counted at all of its sites, `[K]`; otherwise it may turn more inputs than are listed
+    exact: BoolArray
+    # Properties of molecules that leave the range of drugs when it is carried out, on average, `[K]`; 0 where nobody
+    # looked
     strays: npt.NDArray[np.int8]
 
     @property
-    def num_changes(self) -> npt.NDArray[np.int64]:
+    def num_changes(self) -> LongArray:
         """Changes of each rule, `[K]`."""
         return np.asarray((self.kinds >= 0).sum(axis=1))
 
     @cached_property
-    def num_applicable(self) -> npt.NDArray[np.int64]:
+    def num_applicable(self) -> LongArray:
         """Inputs that each rule can be carried out on, `[K]`."""
         return np.asarray(np.bitwise_count(self.applicable).sum(axis=1), np.int64)
 
     @cached_property
-    def general_row(self) -> npt.NDArray[np.int64]:
+    def general_row(self) -> LongArray:
         """Row of the rule of the same changes at radius 0, `[K]`; -1 for those at radius 0, and where it is not in the table."""
         place = np.searchsorted(self.key, self.general)
         known = self.key[np.minimum(place, max(len(self) - 1, 0))] == self.general
@@ -95,63 +85,42 @@ class RuleColumns(Columns):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Entries(Columns):
-    """What rules do to the inputs that they turn, rule after rule.
+    """What rules do to the inputs that they turn, rule after rule."""
 
-    Args:
-        rule: Row of the rule, `[E]`, not decreasing.
-        input: An input where it is accepted within θ, on the rung, `[E]`, increasing within a rule.
-        change: How it is carried out there, `[E, 3, 4]` (`change_kernels`); a kind of -1 is no change.
-        margin: Log-odds of accept afterwards, `[E]`.
-        votes: How many of the panel reject the input and accept the result, `[E]`; -1 if nobody was asked.
-        truth: How likely the result truly is of the class accept, according to the jury, in percent, `[E]`; -1 if nobody was asked.
-    """
-
-    rule: npt.NDArray[np.int64]
-    input: IntArray
+    rule: LongArray  # row of the rule, `[E]`, not decreasing
+    input: IntArray  # an input where it is accepted within θ, on the rung, `[E]`, increasing within a rule
+    # How it is carried out there, `[E, 3, 4]` (`change_kernels`); a kind of -1 is no change
     change: npt.NDArray[np.int16]
-    margin: npt.NDArray[np.float32]
+    margin: npt.NDArray[np.float32]  # log-odds of accept afterwards, `[E]`
+    # How many of the panel reject the input and accept the result, `[E]`; -1 if nobody was asked
     votes: npt.NDArray[np.int8]
+    # How likely the result truly is of the class accept, according to the jury, in percent, `[E]`; -1 if nobody was
+    # asked
     truth: npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MiningCounts:
-    """How much was looked at, and what a table leaves out.
+    """How much was looked at, and what a table leaves out."""
 
-    Args:
-        num_left_out: Rules that turn so few inputs that they were left out.
-        most_left_out: Inputs that any of those turns at most.
-        num_scored: Graphs that the explained model was asked about, inputs included; 0 where nobody counted.
-        num_untried: Changes that it was not asked about, since there was no time for so many.
-        num_out_of_time: Inputs that there was no time for; the table does not speak of them.
-    """
-
-    num_left_out: int = 0
-    most_left_out: int = 0
-    num_scored: int = 0
-    num_untried: int = 0
-    num_out_of_time: int = 0
+    num_left_out: int = 0  # rules that turn so few inputs that they were left out
+    most_left_out: int = 0  # inputs that any of those turns at most
+    num_scored: int = 0  # graphs that the explained model was asked about, inputs included; 0 where nobody counted
+    num_untried: int = 0  # changes that it was not asked about, since there was no time for so many
+    num_out_of_time: int = 0  # inputs that there was no time for; the table does not speak of them
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleTable:
-    """Rules and the inputs that they turn.
+    """Rules and the inputs that they turn."""
 
-    Args:
-        rules: The rules, one a row.
-        entries: Each rule on each input that it turns.
-        base: Log-odds of accept of every input as it is, `[N]`.
-        needed: Votes of the panel that confirm a change of each input, `[N]`; 0 where there is no panel.
-        groups: The groups that changes speak of.
-        counts: How much was looked at, and what was left out.
-    """
-
-    rules: RuleColumns
-    entries: Entries
-    base: npt.NDArray[np.float64]
+    rules: RuleColumns  # the rules, one a row
+    entries: Entries  # each rule on each input that it turns
+    base: npt.NDArray[np.float64]  # log-odds of accept of every input as it is, `[N]`
+    # Votes of the panel that confirm a change of each input, `[N]`; 0 where there is no panel
     needed: npt.NDArray[np.int8]
-    groups: tuple[Group, ...]
-    counts: MiningCounts = MiningCounts()
+    groups: tuple[Group, ...]  # the groups that changes speak of
+    counts: MiningCounts = MiningCounts()  # how much was looked at, and what was left out
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -161,12 +130,12 @@ class RuleTable:
         return len(self.base)
 
     @cached_property
-    def ptr(self) -> npt.NDArray[np.int64]:
+    def ptr(self) -> LongArray:
         """Where the entries of each rule begin, `[K + 1]`."""
         return np.searchsorted(self.entries.rule, np.arange(len(self) + 1))
 
     @cached_property
-    def confirmed(self) -> npt.NDArray[np.bool_]:
+    def confirmed(self) -> BoolArray:
         """Which entries most of the panel accept, `[E]`."""
         needed = self.needed[self.entries.input]
         return (self.entries.votes >= needed) & (needed > 0)
@@ -193,12 +162,12 @@ class RuleTable:
         brings = np.isin(self.rules.kinds, (change_kernels.ATTACH, change_kernels.SWAP, change_kernels.TIE))
         return np.where(brings, self.entries.change[self.ptr[:-1], :, 3], -1).astype(np.int16)
 
-    def can_be_carried_out(self, rule: int) -> npt.NDArray[np.bool_]:
+    def can_be_carried_out(self, rule: int) -> BoolArray:
         """Inputs that hold what a rule finds, `[N]`."""
         return np.unpackbits(self.rules.applicable[rule], count=self.num_inputs).astype(bool)
 
     @cached_property
-    def num_accepted(self) -> npt.NDArray[np.int64]:
+    def num_accepted(self) -> LongArray:
         """Inputs that each rule turns, `[K]`."""
         return np.diff(self.ptr)
 
@@ -207,7 +176,7 @@ class RuleTable:
         """Share of the inputs it can be carried out on that a rule turns, `[K]`."""
         return self.num_accepted / np.maximum(self.rules.num_applicable, 1)
 
-    def incidence(self, counts: npt.NDArray[np.bool_] | None = None) -> csr_array:
+    def incidence(self, counts: BoolArray | None = None) -> csr_array:
         """Which inputs each rule turns, `[K, N]`; only by some entries, `[E]`, where these are given."""
         from scipy.sparse import csr_array
 
@@ -217,11 +186,11 @@ class RuleTable:
             (np.ones(int(mask.sum()), bool), self.entries.input[mask], ptr), shape=(len(self), self.num_inputs)
         )
 
-    def entries_of(self, rule: int) -> npt.NDArray[np.int64]:
+    def entries_of(self, rule: int) -> LongArray:
         """Places of the entries of a rule."""
         return np.arange(self.ptr[rule], self.ptr[rule + 1])
 
-    def of_rules(self, rows: npt.NDArray[np.int64]) -> RuleTable:
+    def of_rules(self, rows: LongArray) -> RuleTable:
         """The table of some rules alone, by their rows, increasing."""
         entries = self.entries.take(np.flatnonzero(np.isin(self.entries.rule, rows)))
         return replace(
@@ -246,41 +215,27 @@ def tabulate(
     *,
     oracle: Oracle,
     most_rules: int = 3000,
-    least_inputs: int = 2,
-    definite: npt.NDArray[np.bool_] | None = None,
-    progress: Progress | None = None,
+    definite: BoolArray | None = None,
+    context: RunContext = UNLIMITED,
 ) -> RuleTable:
-    """The table of what was mined.
+    """The table of what was mined, `base` being the log-odds of accept of every input as it is.
+
+    It keeps the `most_rules` that turn the most inputs, a third of them for those that do so nearly wherever they can be carried out, and none that
+    turn a single one. `definite` labels, `[L]`, say enough of a node for a group to be exchanged there; all other changes are then made
+    only in their exact surroundings. "Replace hydroxy on a carbon by ethylamino" makes an amide of an acid and an amine of an alcohol, and
+    nobody knows what to do with it. None where every rule may come without surroundings.
 
     Of several places where a rule turns an input, that of highest probability is kept; where the panel's consent counts, that which most of
     it accept most firmly.
-
-    Args:
-        singles: Single changes, scored.
-        composites: Several made together.
-        scorer: What they were mined with.
-        base: Log-odds of accept of every input as it is.
-        oracle: The models that decided; its panel is asked about what is kept.
-        most_rules: Rules to keep: those that turn the most inputs, and a third for those that do so nearly wherever they can be carried out.
-        least_inputs: Rules that turn fewer inputs are left out.
-        definite: Labels that say enough of a node for a group to be exchanged there, `[L]`; all other changes are then made only in their exact
-            surroundings. "Replace hydroxy on a carbon by ethylamino" makes an amide of an acid and an amine of an alcohol, and nobody
-            knows what to do with it. None where every rule may come without surroundings.
-        progress: Called as the jury is asked.
     """
-    rows = accepted_rows(singles, composites, scorer, least_inputs, definite=definite, best=True)
+    rows = accepted_rows(singles, composites, scorer, definite=definite, best=True)
     key, start, accepted, kept, applicable = _usual_rules(
-        rows,
-        singles,
-        scorer,
-        most_rules,
-        least_inputs,
-        _expectation(oracle.truth if oracle.least_truth else None, singles, scorer),
+        rows, singles, scorer, most_rules, _expectation(oracle, singles, scorer)
     )
     left_out = np.setdiff1d(np.arange(len(key)), kept)
     entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
     change = _changes(entries, singles)
-    votes, truth = oracle.votes(scorer, entries.input, change), oracle.truth(scorer, entries.input, change, progress)
+    votes, truth = oracle.votes(scorer, entries.input, change), oracle.truth(scorer, entries.input, change, context)
     first = rows.take(start[kept])
     change = _changes(first, singles)
     gained = _labels_gained(first.input, change, scorer)
@@ -323,16 +278,13 @@ def _usual_rules(
     singles: Changes,
     scorer: ChangeScorer,
     most_rules: int,
-    least_inputs: int,
     expected: Callable[[RuleRows], npt.NDArray[np.float64]] | None,
     spare: int = 0,
-) -> tuple[
-    npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]
-]:
+) -> tuple[KeyArray, LongArray, LongArray, LongArray, npt.NDArray[np.uint8]]:
     """The keys of all rules, where each begins, how many inputs it turns; which the table keeps, and the inputs that hold what these find."""
     key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
     common = np.lexsort((key, -accepted))[:_LOOKED_AT]
-    common = np.sort(common[accepted[common] >= least_inputs])
+    common = np.sort(common[accepted[common] >= _LEAST_INPUTS])
     applicable = _applicable(rows.take(start[common]), singles, scorer)
     success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
     worth = _kept(key[common], accepted[common], success, most_rules)
@@ -344,16 +296,18 @@ def _usual_rules(
 
 
 def _expectation(
-    truth: Callable[..., npt.NDArray[np.int8]] | None, singles: Changes, scorer: ChangeScorer
+    oracle: Oracle, singles: Changes, scorer: ChangeScorer
 ) -> Callable[[RuleRows], npt.NDArray[np.float64]] | None:
     """What is expected of rows, each asked of the jury once; None where rules are not kept by that."""
-    if truth is None:
+    if not oracle.least_truth:
         return None
     known: dict[int, float] = {}
 
     def expected(rows: RuleRows) -> npt.NDArray[np.float64]:
         new = rows.take(np.flatnonzero([row not in known for row in rows.row.tolist()]))
-        known.update(zip(new.row.tolist(), truth(scorer, new.input, _changes(new, singles)).tolist(), strict=True))
+        known.update(
+            zip(new.row.tolist(), oracle.truth(scorer, new.input, _changes(new, singles)).tolist(), strict=True)
+        )
         return np.maximum(np.array([known[row] for row in rows.row.tolist()]) - SHOWN_TRUTH + 5.0, 0)
 
     return expected
@@ -364,31 +318,17 @@ def permitted_rows(
     composites: Sequence[ChangeRows],
     scorer: ChangeScorer,
     *,
-    permits: Callable[..., tuple[npt.NDArray[np.bool_], IntArray]],
+    oracle: Oracle,
     most_rules: int,
-    least_inputs: int = 2,
-    definite: npt.NDArray[np.bool_] | None = None,
-    truth: Callable[..., npt.NDArray[np.int8]] | None = None,
-    deadline: float | None = None,
-    progress: Progress | None = None,
+    definite: BoolArray | None = None,
+    context: RunContext = UNLIMITED,
 ) -> tuple[Changes, list[ChangeRows], IntArray]:
     """What was mined, of which the rows that the table keeps are permitted, and the inputs that there was no time for.
 
     Results are looked at one by one, which takes long. So only the best place of a rule in an input is, all others where that is refused, and
     only of rules that the table would keep; what takes the place of rules that lose too many is looked at in the next round. The table is the same as if
-    all were looked at; for numbers, as if results of a change in the same surroundings were all like the first two.
-
-    Args:
-        singles: Single changes, scored.
-        composites: Several made together.
-        scorer: What they were mined with.
-        permits: Says which results count, as `Oracle.permits`.
-        most_rules: Rules that the table keeps.
-        least_inputs: As in `tabulate`.
-        definite: As in `tabulate`.
-        truth: What the jury expects of results, as `Oracle.truth`, where the table keeps rules by that.
-        deadline: When to stop, as `time.monotonic()` counts. Of inputs that were looked at by then, a random sample, only the first place of a rule may count.
-        progress: Called as work proceeds.
+    all were looked at; for numbers, as if results of a change in the same surroundings were all like the first two. Of inputs that were looked at by
+    the deadline, a random sample, only the first place of a rule may count.
     """
     made = [ChangeRows.of(singles), *composites]
     ends = np.cumsum([len(each) for each in made])
@@ -398,14 +338,14 @@ def permitted_rows(
     places = np.concatenate([each.key for each in made]) ^ (inputs.astype(np.uint64) + _ONE) * _SPREAD
     seen, late = np.zeros(len(goal), bool), np.zeros(0, np.int32)
     left_out: IntArray | None = None  # inputs of which nothing was looked at
-    every = accepted_rows(singles, composites, scorer, least_inputs, definite=definite)
-    expected, wide = _expectation(truth, singles, scorer), np.zeros(len(goal), np.uint64)
+    every = accepted_rows(singles, composites, scorer, definite=definite)
+    expected, wide = _expectation(oracle, singles, scorer), np.zeros(len(goal), np.uint64)
     if expected is not None:  # chosen rules are looked at again, so what is alike here need not be
         wide[every.row[every.radius == WIDE]] = every.key[every.radius == WIDE]
     while True:
         rows = every.take(np.flatnonzero(goal[every.row] > ACCEPTED)).best()
         for spare in (0, _SPARE) if expected else (0,):  # what soon takes the place of others is looked at with them
-            key, _, _, kept, _ = _usual_rules(rows, singles, scorer, most_rules, least_inputs, expected, spare)
+            key, _, _, kept, _ = _usual_rules(rows, singles, scorer, most_rules, expected, spare)
             asked = np.unique(rows.row[np.isin(rows.key, key[kept])])
             asked = asked[~seen[asked]]
             if not len(asked):
@@ -417,15 +357,13 @@ def permitted_rows(
             return singles, composites, late[:0] if left_out is None else left_out
         while len(asked) and not len(late):
             alike = wide[asked]
-            if truth is not None:  # what is not expected is not looked at
+            if oracle.least_truth:  # what is not expected is not looked at
                 change = np.where((part[asked] >= 0)[:, :, None], singles.change[part[asked], 0], -1)
-                alike ^= (truth(scorer, inputs[asked], change) >= SHOWN_TRUTH).astype(np.uint64)
+                alike ^= (oracle.truth(scorer, inputs[asked], change) >= SHOWN_TRUTH).astype(np.uint64)
             first, of = _first_of_alike(alike)
             for num in np.unique(num_parts[asked]).tolist():
                 some = asked[first & (num_parts[asked] == num)]
-                allowed, untried = permits(
-                    scorer, inputs[some], singles.change[part[some, :num], 0], deadline=deadline, progress=progress
-                )
+                allowed, untried = oracle.permits(scorer, inputs[some], singles.change[part[some, :num], 0], context)
                 goal[some[~allowed]] = np.nan
                 seen[some] = True
                 late = np.union1d(late, untried).astype(np.int32)
@@ -442,40 +380,32 @@ def permitted_rows(
             goal[~seen] = np.nan
 
 
-def _first_of_alike(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+def _first_of_alike(keys: KeyArray) -> tuple[BoolArray, LongArray]:
     """The first two rows of each key, all of key 0, and a number for rows that are alike, `[V]` each."""
     order = np.argsort(keys, kind="stable")
-    new = np.r_[True, np.diff(keys[order]) != 0][: len(keys)] | (keys[order] == 0)
-    rank = np.arange(len(keys)) - np.maximum.accumulate(np.where(new, np.arange(len(keys)), 0))
+    alone = np.where(keys[order] == 0, np.arange(len(keys)), -1)
     first, of = np.empty(len(keys), bool), np.empty(len(keys), np.int64)
-    first[order], of[order] = rank < _ALIKE, np.cumsum(new) - 1
+    first[order] = ranks_of_alike(keys[order], alone) < _ALIKE
+    of[order] = np.cumsum(is_first(keys[order], alone)) - 1
     return first, of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleRows(ChangeRows):
-    """Accepted changes as entries of rules.
+    """Accepted changes as entries of rules."""
 
-    Args:
-        key: Key of the rule at its own radius, `[V]`.
-        general: Key of the rule of the same changes at radius 0, `[V]`.
-        radius: Radius of the rule, `[V]`.
-        row: The row that it was, single changes and composites end to end, `[V]`.
-    """
-
-    general: npt.NDArray[np.uint64]
-    radius: npt.NDArray[np.int8]
-    row: npt.NDArray[np.int64]
+    general: KeyArray  # key of the rule of the same changes at radius 0, `[V]`
+    radius: npt.NDArray[np.int8]  # radius of the rule, `[V]`
+    row: LongArray  # the row that it was, single changes and composites end to end, `[V]`
 
     def ordered(self) -> RuleRows:
         """The rows of one rule and input after the other, the best first."""
         return self.take(np.lexsort((np.arange(len(self.key)), -self.goal, self.input, self.key)))
 
     @property
-    def first(self) -> npt.NDArray[np.bool_]:
+    def first(self) -> BoolArray:
         """Which rows, in their order, are the best of a rule and an input, `[V]`."""
-        first: npt.NDArray[np.bool_] = np.r_[True, (np.diff(self.key) != 0) | (np.diff(self.input) != 0)]
-        return first[: len(self.key)]
+        return is_first(self.key, self.input)
 
     def best(self) -> RuleRows:
         """The best row of every rule and input, of rows in their order."""
@@ -492,9 +422,8 @@ def accepted_rows(
     singles: Changes,
     composites: Sequence[ChangeRows],
     scorer: ChangeScorer,
-    least_inputs: int,
     *,
-    definite: npt.NDArray[np.bool_] | None,
+    definite: BoolArray | None,
     best: bool = False,
 ) -> RuleRows:
     """The accepted rows of every rule and input, in their order; those of wide rules that turn enough inputs. Only the best of each are fewer to hold at once."""
@@ -520,7 +449,7 @@ def accepted_rows(
                 row=row,
             ).ordered()
             found = found.best() if best else found
-            parts.append(found.turning(least_inputs) if radius == WIDE else found)  # since there are so many
+            parts.append(found.turning(_LEAST_INPUTS) if radius == WIDE else found)  # since there are so many
     found = RuleRows.concatenate(parts).ordered()
     return found.best() if best else found
 
@@ -531,8 +460,8 @@ def _changes(rows: ChangeRows, singles: Changes) -> IntArray:
 
 
 def _say_enough(
-    inputs: IntArray, changes: IntArray, radius: int, scorer: ChangeScorer, definite: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
+    inputs: IntArray, changes: IntArray, radius: int, scorer: ChangeScorer, definite: BoolArray
+) -> BoolArray:
     """Rows all of whose changes say where they are made, `[V]`.
 
     At radius 0 these exchange groups on nodes of definite labels. At radius 1 all do but those that attach a group to a leaf, as it may hang on
@@ -548,9 +477,7 @@ def _say_enough(
     return np.asarray(((kind < 0) | enough).all(axis=1), bool)
 
 
-def _kept(
-    key: npt.NDArray[np.uint64], accepted: npt.NDArray[np.int64], success: npt.NDArray[np.float64], most: int
-) -> npt.NDArray[np.int64]:
+def _kept(key: KeyArray, accepted: LongArray, success: npt.NDArray[np.float64], most: int) -> LongArray:
     """Which rules the table keeps, increasing: those that turn the most inputs, some of them among those that seldom fail."""
     order = np.lexsort((key, -accepted))
     if len(order) <= most:
@@ -575,15 +502,10 @@ def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer) -> npt.
     return holding(found, wider, scorer)
 
 
-def holding(
-    found: npt.NDArray[np.uint64], wider: npt.NDArray[np.uint64], scorer: ChangeScorer
-) -> npt.NDArray[np.uint8]:
-    """Inputs that hold all of up to three things, `[K, N]`, packed.
+def holding(found: KeyArray, wider: KeyArray, scorer: ChangeScorer) -> npt.NDArray[np.uint8]:
+    """Inputs that hold all of up to three things, by the keys of what changes find, `[K, 3]`, 0 where there are fewer; `[K, N]`, packed.
 
-    Args:
-        found: Keys of what changes find, `[K, 3]`; 0 where there are fewer.
-        wider: Keys at radius 1, increasing, that keys at radius 2 among them refine.
-        scorer: Knows the inputs.
+    `wider` are keys at radius 1, increasing, that keys at radius 2 among them refine.
     """
     wanted, known = np.unique(found[found > 0]), scorer.holders
     new = np.array([key for key in wanted.tolist() if key not in known], np.uint64)

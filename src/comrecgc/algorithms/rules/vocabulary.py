@@ -10,11 +10,10 @@ from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from comrecgc.algorithms.rules import enumeration_kernels
 from comrecgc.data import GraphDataset
-from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rung
+from comrecgc.graphs import BoolArray, Graph, GraphBatch, IntArray, KeyArray, Ladder, LongArray, NeighbourIndex, Rung
 from comrecgc.molecules import Bonding, are_types, bonding_of, ladder_of
 from comrecgc.scoring import change_kernels
 
@@ -24,19 +23,12 @@ MAX_NODES = 8
 
 @dataclass(frozen=True)
 class Group:
-    """A rooted subgraph and the label of the edge it hangs on.
+    """A rooted subgraph and the label of the edge it hangs on."""
 
-    Args:
-        labels: Label of each node; the first is the root, which hangs on the anchor.
-        edges: Pairs of nodes, `i < j`.
-        edge_labels: Label of each edge.
-        bond: Label of the edge to the anchor.
-    """
-
-    labels: tuple[int, ...]
-    edges: tuple[tuple[int, int], ...]
-    edge_labels: tuple[int, ...]
-    bond: int
+    labels: tuple[int, ...]  # label of each node; the first is the root, which hangs on the anchor
+    edges: tuple[tuple[int, int], ...]  # pairs of nodes, `i < j`
+    edge_labels: tuple[int, ...]  # label of each edge
+    bond: int  # label of the edge to the anchor
 
     @property
     def size(self) -> int:
@@ -66,14 +58,7 @@ class Group:
 def merged_nodes(
     where: NeighbourIndex, rows: Sequence[Sequence[int]], groups: Sequence[Group], first_new: int
 ) -> dict[int, int]:
-    """Nodes of a group that stay in place when another takes it: nodes before, by those after.
-
-    Args:
-        where: The graph before.
-        rows: Changes made together, four numbers each (`change_kernels`).
-        groups: The groups that they speak of.
-        first_new: Place of the first new node after the changes.
-    """
+    """Nodes of a group that stay in place when another takes it: nodes before, by those after."""
     merged: dict[int, int] = {}
     start = first_new
     for kind, anchor, root, value in rows:
@@ -167,15 +152,8 @@ def _injections(count: int, room: int) -> list[tuple[Any, ...]]:
     return list(dict.fromkeys(itertools.permutations(places, count)))
 
 
-def find_groups(
-    batch: GraphBatch, min_graphs: int
-) -> tuple[list[Group], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """The groups that hang in at least `min_graphs` graphs, their names (64-bit hashes) and in how many, in the order of the names.
-
-    Args:
-        batch: The graphs.
-        min_graphs: How many graphs must have it.
-    """
+def find_groups(batch: GraphBatch, min_graphs: int) -> tuple[list[Group], KeyArray, LongArray]:
+    """The groups that hang in at least `min_graphs` graphs, their names (64-bit hashes) and in how many, in the order of the names."""
     bonds = edge_labels_of(batch)
     degrees = np.bincount(batch.edges.ravel(), minlength=len(batch.labels))
     names, places = enumeration_kernels.hanging_groups(
@@ -193,24 +171,18 @@ def find_groups(
     return groups, names[chosen], counts[common]
 
 
-def familiar_pairs(num_labels: int, num_edge_labels: int, known: npt.NDArray[np.uint64]) -> list[Group]:
-    """Groups of two nodes that the data need not hold as a whole: each node would be familiar beside some anchor.
-
-    Args:
-        num_labels: Size of the node label alphabet.
-        num_edge_labels: Size of the edge label alphabet.
-        known: Familiar surroundings (`Familiarity.known`).
-    """
+def familiar_pairs(num_labels: int, num_edge_labels: int, known: KeyArray) -> list[Group]:
+    """Groups of two nodes that the data need not hold as a whole: each node would be familiar beside some anchor."""
     found = enumeration_kernels.familiar_pairs(num_labels, num_edge_labels, known)
     return [Group((root, leaf), ((0, 1),), (inner,), bond) for root, bond, leaf, inner in found.tolist()]
 
 
-def edge_labels_of(batch: GraphBatch) -> npt.NDArray[np.int32]:
+def edge_labels_of(batch: GraphBatch) -> IntArray:
     """Edge labels of a batch; 0 throughout where it has none."""
     return np.zeros(len(batch.edges), np.int32) if batch.edge_labels is None else batch.edge_labels
 
 
-def _read(batch: GraphBatch, bonds: npt.NDArray[np.int32], graph: int, anchor: int, root: int, size: int) -> Group:
+def _read(batch: GraphBatch, bonds: IntArray, graph: int, anchor: int, root: int, size: int) -> Group:
     """The group that hangs there, its nodes in breadth-first order, smaller labels first."""
     first = int(batch.node_ptr[graph])
     rows = slice(batch.edge_ptr[graph], batch.edge_ptr[graph + 1])
@@ -237,7 +209,7 @@ def _read(batch: GraphBatch, bonds: npt.NDArray[np.int32], graph: int, anchor: i
     )
 
 
-def swap_costs(groups: Sequence[Group]) -> npt.NDArray[np.int64]:
+def swap_costs(groups: Sequence[Group]) -> LongArray:
     """`swap_cost` of every pair, `[G, G]`; trees are compared by their subtrees, of which many groups share most."""
     trees = _Trees()
     roots = [trees.add(group, 0) if len(group.edges) == len(group.labels) - 1 else None for group in groups]
@@ -305,48 +277,28 @@ USUAL_SHARE = 0.01
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Vocabulary:
-    """The changes that are looked for in a dataset.
+    """The changes that are looked for in a dataset."""
 
-    Args:
-        groups: Groups that may be attached, detached or swapped, in the order of their names.
-        names: Their names, `[G]`.
-        rung: What changed graphs may be.
-        theta: `θ`, the largest cost of a change as a share of the sizes before and after.
-        num_labels: Size of the node label alphabet.
-        num_edge_labels: Size of the edge label alphabet; 1 where edges have no labels.
-        ladder: Tells what is familiar.
-        bonding: Valences and hydrogens, where graphs are molecules.
-        offered: Which groups may be attached, `[G]`: those that leave no valence open, and the most common.
-        offered_labels: Which labels nodes may be given, `[L]`; None for all.
-        ties: Whether a new node may be tied to two others. Where nearly every node has several neighbours, a leaf would be out of place; a molecule would get
-            a ring that nobody can make.
-    """
-
-    groups: tuple[Group, ...]
-    names: npt.NDArray[np.uint64]
-    rung: Rung
-    theta: float
-    num_labels: int
-    num_edge_labels: int
-    ladder: Ladder
-    bonding: Bonding | None
-    offered: npt.NDArray[np.bool_]
-    offered_labels: npt.NDArray[np.bool_] | None = None
+    groups: tuple[Group, ...]  # groups that may be attached, detached or swapped, in the order of their names
+    names: KeyArray  # their names, `[G]`
+    rung: Rung  # what changed graphs may be
+    theta: float  # `θ`, the largest cost of a change as a share of the sizes before and after
+    num_labels: int  # size of the node label alphabet
+    num_edge_labels: int  # size of the edge label alphabet; 1 where edges have no labels
+    ladder: Ladder  # tells what is familiar
+    bonding: Bonding | None  # valences and hydrogens, where graphs are molecules
+    # Which groups may be attached, `[G]`: those that leave no valence open, and the most common
+    offered: BoolArray
+    offered_labels: BoolArray | None = None  # which labels nodes may be given, `[L]`; None for all
+    # Whether a new node may be tied to two others. Where nearly every node has several neighbours, a leaf would be
+    # out of place; a molecule would get a ring that nobody can make.
     ties: bool = False
 
     @classmethod
     def of(
         cls, dataset: GraphDataset, *, rung: Rung, theta: float, min_seen: int = 5, ladder: Ladder | None = None
     ) -> Vocabulary:
-        """The vocabulary of a dataset.
-
-        Args:
-            dataset: The graphs, of all classes.
-            rung: What changed graphs may be.
-            theta: `θ`.
-            min_seen: How many graphs must have a group, and how many nodes the same surroundings.
-            ladder: The ladder of the dataset, where it is known.
-        """
+        """The vocabulary of a dataset."""
         batch = GraphBatch.from_graphs(dataset.graphs)
         ladder = ladder or ladder_of(dataset.graphs, dataset.label_names, dataset.edge_label_names, min_seen=min_seen)
         num_edge_labels = len(dataset.edge_label_names or "-")
@@ -387,7 +339,7 @@ class Vocabulary:
             ties=ties,
         )
 
-    def offers(self, changes: npt.NDArray[np.int32], graph: Graph) -> npt.NDArray[np.bool_]:
+    def offers(self, changes: IntArray, graph: Graph) -> BoolArray:
         """Which single changes `[V, 4]` of a graph give nodes no label that is too rare, `[V]`, and join no atoms of a table's molecules.
 
         A bond between any two atoms of a molecule is drawn at once and made by nobody. A leaf is exchanged as a group, which says what it hangs on,
@@ -399,7 +351,7 @@ class Vocabulary:
         relabels = kind == change_kernels.RELABEL
         usual = ~relabels | self.offered_labels[np.where(relabels, changes[:, 3], 0)]
         leaves = relabels & (graph.degrees()[np.where(relabels, changes[:, 1], 0)] == 1)
-        mask: npt.NDArray[np.bool_] = usual & ~leaves & (kind != change_kernels.JOIN)
+        mask: BoolArray = usual & ~leaves & (kind != change_kernels.JOIN)
         return mask
 
     @cached_property
@@ -438,7 +390,7 @@ class Vocabulary:
         return changing.Groups(table, edges), hydrogens
 
 
-def arrays_of(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def arrays_of(graph: Graph) -> tuple[LongArray, LongArray, LongArray]:
     """Labels, edges and edge labels (0 where there are none) as the kernels take them."""
     bonds = np.zeros(graph.num_edges, np.int32) if graph.edge_labels is None else graph.edge_labels
     return graph.labels.astype(np.int64), graph.edges.astype(np.int64), bonds.astype(np.int64)
@@ -451,7 +403,7 @@ def room_for(graphs: Sequence[Graph]) -> Any:
     return change_kernels.new_work(nodes, degree)
 
 
-def group_arrays(groups: Sequence[Group]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def group_arrays(groups: Sequence[Group]) -> tuple[LongArray, LongArray]:
     """Groups as `change_kernels.Groups` holds them."""
     table = np.full((len(groups), MAX_NODES + 3), -1, np.int64)
     most = max((len(group.edges) for group in groups), default=0)
@@ -464,9 +416,7 @@ def group_arrays(groups: Sequence[Group]) -> tuple[npt.NDArray[np.int64], npt.ND
     return table, edges
 
 
-def with_groups(
-    groups: Sequence[Group], names: npt.NDArray[np.uint64], more: Sequence[Group]
-) -> tuple[list[Group], npt.NDArray[np.uint64]]:
+def with_groups(groups: Sequence[Group], names: KeyArray, more: Sequence[Group]) -> tuple[list[Group], KeyArray]:
     """The groups and some more, each once, in the order of their names."""
     if not more:
         return list(groups), names

@@ -144,15 +144,7 @@ def pair_candidates(
     *,
     own_only: bool,
 ) -> Candidates:
-    """Pair every input with every candidate within θ, whichever input it was made from.
-
-    Args:
-        rejects: The inputs, embedded.
-        embedder: Gives `z` of the candidates.
-        found: Each candidate, the input it was made from, if any, and the edits from there.
-        theta: `θ`.
-        own_only: Pair an input only with what was made from it, which alone is known to stand on the rung that is asked for.
-    """
+    """Pair every input with every candidate within θ, whichever input it was made from."""
     inputs, graphs = rejects.graphs, [graph for graph, _, _ in found]
     rows = (np.asarray(embedder.embed(batch), dtype=np.float32) for batch in batched(graphs))
     ends = np.concatenate([rejects.scores.embedding[:0], *rows])

@@ -255,9 +255,7 @@ def best_first(vectors: FloatArray, probabilities: FloatArray, aims: FloatArray)
     return np.argsort(squared_distances(vectors, aims).min(axis=1), kind="stable")
 
 
-def worth_keeping(
-    vectors: FloatArray, keys: npt.NDArray[np.uint64], centres: FloatArray | None, most: int
-) -> npt.NDArray[np.intp]:
+def worth_keeping(vectors: FloatArray, keys: KeyArray, centres: FloatArray | None, most: int) -> npt.NDArray[np.intp]:
     """At most `most` rows: for half of them the nearest to one centre each, the rest as if drawn at random.
 
     So what covers the input by one of these centres stays.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.checkpoint import model_facts
 from comrecgc.cover import FloatArray, RecoursePairs, recourse_vectors
-from comrecgc.graphs import BoolArray, EditPath, Graph, KeyArray, LongArray, path_arrays, pointers, read_paths
+from comrecgc.graphs import BoolArray, EditPath, Graph, IntArray, KeyArray, LongArray, path_arrays, pointers, read_paths
 from comrecgc.run import Arrays, check_pointers, require
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
 
@@ -26,7 +26,7 @@ class ReachedGraphs:
     """Graphs reached from one input."""
 
     keys: KeyArray  # identity of each graph, `[n]`
-    sizes: npt.NDArray[np.int32]  # `|H|`, `[n]`
+    sizes: IntArray  # `|H|`, `[n]`
     probabilities: FloatArray  # probability of accept, `[n]`
     embeddings: FloatArray  # `z(H)`, `[n, d]`
     paths: tuple[EditPath, ...]  # edits from the input to each graph
@@ -91,7 +91,7 @@ class InputState:
     frontier: ReachedGraphs  # graphs seen and not yet expanded
     expanded: set[int] = field(default_factory=set)  # keys of graphs whose neighbours were looked at
 
-    def vectors(self, sizes: npt.NDArray[np.int32], embeddings: FloatArray) -> FloatArray:
+    def vectors(self, sizes: IntArray, embeddings: FloatArray) -> FloatArray:
         """Recourse vectors from the input to graphs of these sizes and embeddings, `[n, d]`."""
         return recourse_vectors(self.embedding, self.graph.size, embeddings, sizes)
 
