@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 import comrecgc
-from comrecgc.algorithms.measured import Pairs, calibrated, cross_fitted_errors, find_pairs, fit_effects
+from comrecgc.algorithms.matched_pairs import Pairs, calibrated, cross_fitted_errors, find_pairs, fit_effects
 from comrecgc.data import GraphDataset, Numbers, TableReading
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import EffectModel, Likeness, MeasuredGraphs, as_goal_classifier, train_number_jury

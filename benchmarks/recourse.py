@@ -33,7 +33,7 @@ from comrecgc.cover import (
     with_counterfactuals,
 )
 from comrecgc.cover.clusters import dbscan
-from comrecgc.cover.metrics import coverage, directional_coverage, total_length, trivial_coverage
+from comrecgc.cover.pairs import coverage, directional_coverage, total_length, trivial_coverage
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.scoring import NeighbourhoodScorer
 

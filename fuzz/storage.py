@@ -18,8 +18,14 @@ from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
 from comrecgc.algorithms.checkpoint import Checkpoint
 from comrecgc.algorithms.paper.walk import MultiHeadWalk, Walker
-from comrecgc.algorithms.vectors.search import DirectedSearch, Searcher
-from comrecgc.algorithms.vectors.state import SEARCH_KINDS, SearchState, decode_search, encode_search
+from comrecgc.algorithms.vectors.search import (
+    SEARCH_KINDS,
+    DirectedSearch,
+    Searcher,
+    SearchState,
+    decode_search,
+    encode_search,
+)
 from comrecgc.cover import BallCover
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, apply_path

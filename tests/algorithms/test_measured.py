@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.measured import Pairs, find_pairs, fit_effects
+from comrecgc.algorithms.matched_pairs import Pairs, find_pairs, fit_effects
 from comrecgc.data import GraphDataset, from_smiles_table
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import EffectModel, Likeness, MeasuredGraphs, node_colours

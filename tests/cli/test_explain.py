@@ -208,11 +208,11 @@ def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(
     folder = finished.parent / "interrupted"
     original = DirectedSearch.run
 
-    def interrupted(self: DirectedSearch, *args: object, **kw: object) -> object:
+    def interrupted(self: DirectedSearch, scorer: Any, inputs: Any, context: RunContext, **kw: Any) -> object:
         def stop(*_: object) -> None:
             raise KeyboardInterrupt
 
-        return original(self, *args, **(kw | {"progress": stop}))  # type: ignore[arg-type]
+        return original(self, scorer, inputs, context.telling(stop), **kw)
 
     with monkeypatch.context() as patch:
         patch.setattr(DirectedSearch, "run", interrupted)

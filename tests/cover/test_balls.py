@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from comrecgc.cover import BallCover, RecourseClustering, RecoursePairs, balls, cover_of, covered_inputs, pairs_within
 from comrecgc.cover.balls import _Problem, bits_within, lengthen, refine_centres, shorten, spread_evenly
-from comrecgc.cover.metrics import from_bits, to_bits
+from comrecgc.cover.pairs import from_bits, to_bits
 from tests.cover.instances import Vectors, flags_within, random_pairs, random_vectors
 
 Owners = npt.NDArray[np.int64]

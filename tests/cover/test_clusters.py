@@ -16,8 +16,7 @@ from sklearn.cluster import DBSCAN
 
 from comrecgc.cover import RecourseClustering, RecoursePairs, cover_of, pairs_within
 from comrecgc.cover.clusters import _CELL, _neighbours, _reached, build_cells, dbscan
-from comrecgc.cover.metrics import coverage
-from comrecgc.cover.pairs import product_slack
+from comrecgc.cover.pairs import coverage, product_slack
 from comrecgc.cover.vector_kernels import distance
 from comrecgc.data import load_dataset
 from comrecgc.graphs import GraphBatch

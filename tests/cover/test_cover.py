@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import comrecgc.cover.metrics as cover_module
+import comrecgc.cover.pairs as cover_module
 from comrecgc.cover import Cover, RecoursePairs, cover_of, pairs_within
 from tests.cover.instances import random_pairs
 

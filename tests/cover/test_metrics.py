@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comrecgc.cover import Cover, Reason, RecourseClustering, cover_of, pairs_within
-from comrecgc.cover.metrics import (
+from comrecgc.cover.pairs import (
     Cost,
     cost,
     coverage,

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from comrecgc.algorithms.baselines.baseline import Counterfactuals
-from comrecgc.algorithms.baselines.dataset import DatasetCounterfactuals
+from comrecgc.algorithms.baselines.baseline import Counterfactuals, DatasetCounterfactuals
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer
 from comrecgc.errors import InputError
 from comrecgc_reproduction.summary import summarise

@@ -1,6 +1,6 @@
 """Tests of comrecgc.scoring.scorer.
 
-Also tests comrecgc.scoring.network and comrecgc.scoring.incremental_kernels.
+Also tests comrecgc.scoring.incremental_kernels.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from comrecgc.algorithms.base import Algorithm
-from comrecgc.algorithms.baselines.dataset import DatasetCounterfactuals
+from comrecgc.algorithms.baselines.baseline import DatasetCounterfactuals
 from comrecgc.algorithms.baselines.edge_masks import CFF, CFGNNExplainer
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GCFNearest
 from comrecgc.algorithms.baselines.local_walk import LocalWalk

@@ -20,5 +20,13 @@ from comrecgc.cover.greedy import (
     solve_binary,
     with_zero_gains,
 )
-from comrecgc.cover.metrics import Cover, Reason, cover_of
-from comrecgc.cover.pairs import FloatArray, RecoursePairs, normalised_distances, pairs_within, recourse_vectors
+from comrecgc.cover.pairs import (
+    Cover,
+    FloatArray,
+    Reason,
+    RecoursePairs,
+    cover_of,
+    normalised_distances,
+    pairs_within,
+    recourse_vectors,
+)

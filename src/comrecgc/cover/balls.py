@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from comrecgc.cover import vector_kernels
 from comrecgc.cover.greedy import greedy_cover
-from comrecgc.cover.metrics import BitArray, from_bits, to_bits
-from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
+from comrecgc.cover.pairs import BitArray, FloatArray, RecoursePairs, from_bits, product_slack, to_bits
 from comrecgc.graphs import BoolArray, LongArray
 
 Owners = npt.NDArray[np.int64]

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from comrecgc.cover import vector_kernels
 from comrecgc.cover.balls import bits_within
 from comrecgc.cover.greedy import greedy_cover, incidence_of, with_zero_gains
-from comrecgc.cover.metrics import Cover, cover_of, from_bits
-from comrecgc.cover.pairs import FloatArray, RecoursePairs, product_slack
+from comrecgc.cover.pairs import Cover, FloatArray, RecoursePairs, cover_of, from_bits, product_slack
 from comrecgc.graphs import BoolArray, IntArray, LongArray
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import DISPLAY_MARGIN, Task, accepted
 from comrecgc.algorithms.matched_pairs import LabelledGraphs
 from comrecgc.algorithms.plausibility import Plausibility
-from comrecgc.algorithms.rules.algorithm import RULES, Rules
+from comrecgc.algorithms.rules.algorithm import RULES, Rules, save_table
 from comrecgc.algorithms.rules.choice import (
     LEAST_TRUTH,
     SKELETON_KINDS,
@@ -26,7 +26,6 @@ from comrecgc.algorithms.rules.choice import (
     held_out_success,
     wilson_interval,
 )
-from comrecgc.algorithms.rules.files import save_table
 from comrecgc.algorithms.rules.mined import MinedRules, count_places, count_rules_exactly, most_nodes_of, oracle_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
 from comrecgc.algorithms.rules.population import CENSUS, FullChoice, sample_note, save_census

@@ -12,13 +12,21 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from comrecgc.algorithms.base import DISPLAY_MARGIN, Task, VectorAlgorithm, VectorTask, accepted
-from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
+from comrecgc.algorithms.base import (
+    DISPLAY_MARGIN,
+    ModelPair,
+    Rejects,
+    Scores,
+    Task,
+    VectorAlgorithm,
+    VectorTask,
+    accepted,
+)
 from comrecgc.algorithms.plausibility import VALENCE, Plausibility
 from comrecgc.algorithms.registry import algorithm_of
-from comrecgc.algorithms.rules.algorithm import RULES, Rules
+from comrecgc.algorithms.rules.algorithm import RULES, Rules, stored_rules
 from comrecgc.algorithms.rules.choice import RuleFilter
-from comrecgc.algorithms.rules.mined import permission_of, stored_rules
+from comrecgc.algorithms.rules.mined import permission_of
 from comrecgc.algorithms.rules.population import CENSUS, load_census
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset

@@ -12,8 +12,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import DISPLAY_MARGIN, SEARCH_MARGIN, VERIFY_MARGIN, VectorTask, accepted, inside
-from comrecgc.algorithms.inputs import ModelPair, RejectPlace, Rejects, Scores
+from comrecgc.algorithms.base import (
+    DISPLAY_MARGIN,
+    SEARCH_MARGIN,
+    VERIFY_MARGIN,
+    ModelPair,
+    RejectPlace,
+    Rejects,
+    Scores,
+    VectorTask,
+    accepted,
+    inside,
+)
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.vectors.candidates import Candidates, Chosen, search_candidates
 from comrecgc.cover import (
@@ -23,10 +33,10 @@ from comrecgc.cover import (
     Reason,
     RecoursePairs,
     cover_of,
-    metrics,
     normalised_distances,
     recourse_vectors,
 )
+from comrecgc.cover import pairs as metrics
 from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
 from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation

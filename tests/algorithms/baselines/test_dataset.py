@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.algorithms.baselines.dataset import DatasetCounterfactuals
+from comrecgc.algorithms.baselines.baseline import DatasetCounterfactuals
 from tests.algorithms.baselines.subjects import small_subject
 from tests.stubs import Always, small_dataset
 

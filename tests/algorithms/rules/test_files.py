@@ -1,4 +1,4 @@
-"""Tests of comrecgc.algorithms.rules.files.
+"""Tests of comrecgc.algorithms.rules.algorithm.
 
 Also tests comrecgc.algorithms.rules.mined.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.registry import Rules
-from comrecgc.algorithms.rules.files import load_table, save_table
+from comrecgc.algorithms.rules.algorithm import load_table, save_table
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.errors import InputError

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.vectors.search import DirectedSearch
-from comrecgc.algorithms.vectors.state import SearchState
+from comrecgc.algorithms.vectors.search import DirectedSearch, SearchState
 from comrecgc.cover import BallCover
 from comrecgc.data import load_planted
 from comrecgc.graphs import Constraint, Graph, GraphBatch, to_networkx

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.checkpoint import Checkpoint
-from comrecgc.algorithms.vectors.search import Searcher
-from comrecgc.algorithms.vectors.state import SEARCH_KINDS, decode_search, encode_search, search_facts
+from comrecgc.algorithms.vectors.search import SEARCH_KINDS, Searcher, decode_search, encode_search, search_facts
 from comrecgc.errors import InputError
 from comrecgc.graphs.edits import AllowKinds
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 from tests.algorithms.vectors.models import INPUTS, Models, listed, scorer, search
 
@@ -42,7 +42,7 @@ def pickled(path: Path) -> None:
 @pytest.mark.parametrize("size", [0, 10, 0.5, -5])
 def test_damaged_files_are_refused_in_one_line(tmp_path: Path, size: float) -> None:
     path = tmp_path / "search.npz"
-    search(max_rounds=0).run(scorer(), INPUTS[:2], checkpoint=path)
+    search(max_rounds=0).run(scorer(), INPUTS[:2], RunContext(checkpoint=path.parent))
     whole = path.read_bytes()
     path.write_bytes(whole[: int(size * len(whole)) if size == 0.5 else int(size)])
     refused(path, "is damaged")
@@ -60,7 +60,7 @@ def test_a_folder_is_not_a_checkpoint(tmp_path: Path) -> None:
 
 def test_flipped_bits_are_noticed(tmp_path: Path) -> None:
     path = tmp_path / "search.npz"
-    search(max_rounds=0).run(scorer(), INPUTS[:2], checkpoint=path)
+    search(max_rounds=0).run(scorer(), INPUTS[:2], RunContext(checkpoint=path.parent))
     whole = bytearray(path.read_bytes())
     with np.load(path) as stored:
         place = bytes(whole).index(stored["found_embeddings"].tobytes())
@@ -71,7 +71,7 @@ def test_flipped_bits_are_noticed(tmp_path: Path) -> None:
 
 def refused(path: Path, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
-        search(max_rounds=0).run(scorer(), INPUTS[:2], checkpoint=path, resume=True)
+        search(max_rounds=0).run(scorer(), INPUTS[:2], RunContext(checkpoint=path.parent, resume=True))
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
 
@@ -79,7 +79,7 @@ def refused(path: Path, words: str) -> None:
 def test_a_search_goes_on_only_with_the_same_parameters_models_and_data(tmp_path: Path) -> None:
     path = tmp_path / "search.npz"
     same = search(max_rounds=0)
-    same.run(scorer(), INPUTS[:3], checkpoint=path, seed=1)
+    same.run(scorer(), INPUTS[:3], RunContext(checkpoint=path.parent), seed=1)
     wider = Models()
     alphabet = NeighbourhoodScorer(wider, wider, 2, num_threads=1)
     alphabet.num_labels = 3
@@ -95,8 +95,8 @@ def test_a_search_goes_on_only_with_the_same_parameters_models_and_data(tmp_path
     ]
     for other, models, inputs, seed in others:
         with pytest.raises(InputError, match="other parameters, models or data"):
-            other.run(models, inputs, checkpoint=path, seed=seed, resume=True)
-    assert listed(same.run(scorer(), INPUTS[:3], checkpoint=path, seed=1, resume=True))
+            other.run(models, inputs, RunContext(checkpoint=path.parent, resume=True), seed=seed)
+    assert listed(same.run(scorer(), INPUTS[:3], RunContext(checkpoint=path.parent, resume=True), seed=1))
 
 
 def test_facts_are_plain_and_repeatable() -> None:

@@ -1,7 +1,4 @@
-"""Tests of comrecgc.algorithms.vectors.search.
-
-Also tests comrecgc.algorithms.vectors.state.
-"""
+"""Tests of comrecgc.algorithms.vectors.search."""
 
 from __future__ import annotations
 
@@ -17,14 +14,17 @@ import pytest
 
 from comrecgc.algorithms.vectors import search as search_module
 from comrecgc.algorithms.vectors.search import (
+    InputState,
+    ReachedGraphs,
     Searcher,
+    SearchState,
+    Task,
     best_first,
     choose_frontier,
     drawn,
     squared_distances,
     worth_keeping,
 )
-from comrecgc.algorithms.vectors.state import InputState, ReachedGraphs, SearchState, Task
 from comrecgc.cover import cover_of, recourse_vectors
 from comrecgc.errors import InputError
 from comrecgc.graphs import (
@@ -40,6 +40,7 @@ from comrecgc.graphs import (
     to_networkx,
 )
 from comrecgc.graphs.edits import AllowKinds, FreezeNodes, KeepConnected
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 from tests.algorithms.paper import literal
 from tests.algorithms.vectors.models import (
@@ -256,11 +257,12 @@ def test_a_search_stopped_at_any_step_resumes_to_the_same_answer(
 ) -> None:
     monkeypatch.setattr("comrecgc.algorithms.checkpoint.SECONDS", 0.0)
     models, graphs, whole = planted_scorer(), PLANTED[:8], list[tuple[object, ...]]()
-    answer = listed(planted_search().run(models, graphs, seed=2, progress=lambda *said: whole.append(said)))
+    answer = listed(planted_search().run(models, graphs, RunContext(progress=lambda *said: whole.append(said)), seed=2))
     assert len(whole) > 8
     assert whole[0][:3] == ("sweep", 2, 8)
     for stop in range(1, len(whole)):
-        path = tmp_path / f"{stop}.npz"
+        path = tmp_path / f"{stop}" / "search.npz"
+        path.parent.mkdir()
         calls = count(1)
 
         def interrupt(*_: object, calls: Iterator[int] = calls, stop: int = stop) -> None:
@@ -268,26 +270,27 @@ def test_a_search_stopped_at_any_step_resumes_to_the_same_answer(
                 raise Stop
 
         with pytest.raises(Stop):
-            planted_search().run(models, graphs, seed=2, progress=interrupt, checkpoint=path)
+            planted_search().run(models, graphs, RunContext(progress=interrupt, checkpoint=path.parent), seed=2)
         rest: list[tuple[object, ...]] = []
-        resumed = planted_search().run(
-            models, graphs, seed=2, progress=lambda *said, rest=rest: rest.append(said), checkpoint=path, resume=True
-        )
+        watched = RunContext(progress=lambda *said, rest=rest: rest.append(said), checkpoint=path.parent, resume=True)
+        resumed = planted_search().run(models, graphs, watched, seed=2)
         assert listed(resumed) == answer
         assert rest == whole[stop - 1 :]  # the step that was interrupted is made again
-    assert listed(planted_search().run(models, graphs, seed=2, checkpoint=path, resume=True)) == answer
+    assert (
+        listed(planted_search().run(models, graphs, RunContext(checkpoint=path.parent, resume=True), seed=2)) == answer
+    )
 
 
 def test_without_resume_a_checkpoint_is_written_over(tmp_path: Path) -> None:
     path = tmp_path / "search.npz"
     path.write_bytes(b"something else")
-    state = search(max_rounds=0).run(scorer(), INPUTS[:2], checkpoint=path)
-    again = search(max_rounds=0).run(scorer(), INPUTS[:2], checkpoint=path, resume=True)
+    state = search(max_rounds=0).run(scorer(), INPUTS[:2], RunContext(checkpoint=path.parent))
+    again = search(max_rounds=0).run(scorer(), INPUTS[:2], RunContext(checkpoint=path.parent, resume=True))
     assert listed(again) == listed(state)
 
 
 def test_a_deadline_in_the_past_gives_an_empty_answer() -> None:
-    late = search().run(scorer(), INPUTS, deadline=time.monotonic() - 1)
+    late = search().run(scorer(), INPUTS, RunContext().until(time.monotonic() - 1))
     assert late.ended
     assert not late.complete
     assert late.curve == [0.0]
@@ -303,14 +306,16 @@ def test_what_a_deadline_leaves_is_valid_and_can_be_gone_on_from(
     assert answer.complete
     with monkeypatch.context() as patch:
         asked = count()
-        patch.setattr(Searcher, "_late", lambda _: next(asked) >= allowed)
-        cut = planted_search().run(models, graphs, seed=2, checkpoint=path)
+        patch.setattr(RunContext, "is_late", property(lambda _: next(asked) >= allowed))
+        cut = planted_search().run(models, graphs, RunContext(checkpoint=path.parent), seed=2)
     assert cut.ended
     assert not cut.complete
     assert cut.centres is not None
     assert 0 < cut.num_found < answer.num_found
     assert cut.curve[-1] == cover_of(cut.pairs(), cut.centres, PLANTED_DELTA * (1 - 1e-5)).covers.any(axis=0).mean()
-    assert listed(planted_search().run(models, graphs, seed=2, checkpoint=path, resume=True)) == listed(answer)
+    assert listed(
+        planted_search().run(models, graphs, RunContext(checkpoint=path.parent, resume=True), seed=2)
+    ) == listed(answer)
 
 
 def test_both_models_are_needed() -> None:

@@ -19,9 +19,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask
+from comrecgc.algorithms.base import PAPER_DELTA, Rejects, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
-from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.reinforced_walk import CountingState, ReinforcedWalk
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
@@ -252,3 +251,32 @@ class Baseline(VectorAlgorithm):
             return ()
         kept = stands([inputs[each.input] for each in made if each.input is not None], [each.graph for each in made])
         return tuple(each for each, stays in zip(made, kept.tolist(), strict=True) if stays)
+
+
+# The simplest one: counterfactuals that are in the data, as COMRECGC's tables have them.
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetCounterfactuals(Baseline):
+    """All accepted graphs of the dataset, in its order. Nothing is random and nothing is searched."""
+
+    name: ClassVar[str] = "dataset"
+    fc_subset: ClassVar[str] = "all"
+
+    min_samples: int = 1  # as in the paper's tables: lone pairs count as common
+
+    def run(
+        self,
+        subject: Subject,
+        rng: np.random.Generator,  # noqa: ARG002
+        context: RunContext = UNLIMITED,
+    ) -> Counterfactuals:
+        """The accepted graphs."""
+        probability = accepted_graphs(subject, subject.graphs).tolist()
+        found = tuple(
+            Counterfactual(graph=graph.fresh(), probability=p)
+            for graph, p in zip(subject.graphs, probability, strict=True)
+            if p > 0.5
+        )
+        context.tell("dataset", len(subject.graphs), len(subject.graphs), f"{len(found)} counterfactuals")
+        return Counterfactuals(found)

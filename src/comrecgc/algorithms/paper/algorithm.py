@@ -18,9 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from comrecgc.algorithms import checkpoint as checkpoints
-from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
+from comrecgc.algorithms.base import PAPER_DELTA, Rejects, VectorAlgorithm, VectorTask, option
 from comrecgc.algorithms.checkpoint import Checkpoint, Reached, model_facts
-from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.paper.walk import MultiHeadState, MultiHeadWalk, Walker, merge_candidates
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.vectors.candidates import Candidates, pair_candidates

@@ -5,18 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import Task
-from comrecgc.algorithms.inputs import Rejects
+from comrecgc.algorithms.base import Rejects, Task
 from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
-from comrecgc.algorithms.rules.files import load_table
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.population import Census
@@ -33,7 +30,7 @@ from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, ChangedGraphs, GraphBatch, IntArray, Ladder, Rule, Rung, Site, carry_out
 from comrecgc.models import Classifier, Jury, NumberJury, log_odds
-from comrecgc.molecules import POSITIONS, PROPERTIES, MolecularChemistry, bonding_under, has_rdkit, positions_of
+from comrecgc.molecules import POSITIONS, PROPERTIES, MolecularChemistry, has_rdkit, positions_of
 from comrecgc.run import UNLIMITED, RunContext
 
 if TYPE_CHECKING:
@@ -275,24 +272,6 @@ def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> Mole
     return MolecularPermission(
         chemistry=chemistry, wishes=wishes, avoid_alerts=is_looked_at and not rules.allow_alerts, keep_druglike=is_looked_at and rules.keep_druglike
     )  # fmt: skip
-
-
-def stored_rules(task: Task[Rules], rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:
-    """What mining ended with, read from a file; no model is needed."""
-    names, rung = rejects.dataset.edge_label_names, Rung.parse(task.changes)
-    table, complete = load_table(
-        path, rejects.graphs, num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-")
-    )
-    chemistry, bonding = ladder.chemistry, None
-    if isinstance(chemistry, MolecularChemistry) and rung >= Rung.PLAUSIBLE and len(rejects):
-        bonding = bonding_under(chemistry, labelled=rejects.graphs[0].edge_labels is not None)
-    vocabulary = Vocabulary(
-        groups=table.groups, names=np.zeros(len(table.groups), np.uint64), rung=rung, theta=task.theta,
-        num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-"), ladder=ladder, bonding=bonding,
-        offered=np.ones(len(table.groups), bool),
-    )  # fmt: skip
-    scorer = ChangeScorer(inputs=rejects.graphs, vocabulary=vocabulary)
-    return MinedRules(table=table, scorer=scorer, rejects=rejects, complete=complete)
 
 
 # The exact count of chosen rules: every site of a rule in every input is tried, where mining tries the promising ones.

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
-from comrecgc.algorithms.base import SEARCH_MARGIN, VectorAlgorithm, VectorTask, inside
-from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.vectors.search import DirectedSearch
-from comrecgc.algorithms.vectors.state import SearchState
+from comrecgc.algorithms.base import SEARCH_MARGIN, Rejects, VectorAlgorithm, VectorTask, inside
+from comrecgc.algorithms.vectors.search import DirectedSearch, SearchState
 from comrecgc.cover import (
     BallCover,
     FloatArray,
@@ -68,16 +66,8 @@ def search_candidates(
     if given is not None:
         cover = GivenCentres(delta=inside(task.delta, SEARCH_MARGIN), given=given)
         search = replace(search, cover=cover, head_effort=0.0)
-    state = search.run(
-        scorer,
-        rejects.graphs,
-        seed=task.random_state,
-        deadline=context.clock.search_deadline(len(rejects)),
-        progress=context.report,
-        checkpoint=None if context.folder is None else context.folder / "search.npz",
-        resume=context.resume,
-    )
-    return _searched(state, rejects.graphs)
+    context = context.until(context.clock.search_deadline(len(rejects)))
+    return _searched(search.run(scorer, rejects.graphs, context, seed=task.random_state), rejects.graphs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +134,11 @@ def pair_candidates(
     *,
     own_only: bool,
 ) -> Candidates:
-    """Pair every input with every candidate within θ, whichever input it was made from."""
+    """Pair every input with every candidate within θ, whichever input it was made from.
+
+    `found` are the candidates, the input each was made from, if any, and the edits from there. With `own_only` an input is paired only with what
+    was made from it, which alone is known to stand on the rung that is asked for.
+    """
     inputs, graphs = rejects.graphs, [graph for graph, _, _ in found]
     rows = (np.asarray(embedder.embed(batch), dtype=np.float32) for batch in batched(graphs))
     ends = np.concatenate([rejects.scores.embedding[:0], *rows])

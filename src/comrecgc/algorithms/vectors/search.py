@@ -1,31 +1,293 @@
-"""The directed search: score every input's neighbours, then expand uncovered inputs towards recourses that others share."""
+"""The directed search: score every input's neighbours, then expand uncovered inputs towards recourses that others share.
+
+Its state between two steps is the graphs reached from each input, bounded in number.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.checkpoint import Checkpoint
-from comrecgc.algorithms.vectors.state import (
-    SEARCH_KINDS,
-    InputState,
-    ReachedGraphs,
-    SearchState,
-    Task,
-    decode_search,
-    encode_search,
-    search_facts,
-)
-from comrecgc.cover import BallCover, FloatArray, covered_inputs
+from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
+from comrecgc.cover import BallCover, FloatArray, RecoursePairs, covered_inputs, recourse_vectors
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, EditPath, Graph, GraphBatch, KeyArray, apply_path, graph_key
-from comrecgc.run import Progress
+from comrecgc.graphs import (
+    BoolArray,
+    EditPath,
+    Graph,
+    GraphBatch,
+    IntArray,
+    KeyArray,
+    LongArray,
+    apply_path,
+    graph_key,
+    path_arrays,
+    pointers,
+    read_paths,
+)
+from comrecgc.run import UNLIMITED, Arrays, RunContext, check_pointers, require
 from comrecgc.scoring import Neighbourhood, NeighbourhoodScorer
+
+
+@dataclass(frozen=True, eq=False)
+class ReachedGraphs:
+    """Graphs reached from one input."""
+
+    keys: KeyArray  # identity of each graph, `[n]`
+    sizes: IntArray  # `|H|`, `[n]`
+    probabilities: FloatArray  # probability of accept, `[n]`
+    embeddings: FloatArray  # `z(H)`, `[n, d]`
+    paths: tuple[EditPath, ...]  # edits from the input to each graph
+
+    @classmethod
+    def none(cls, width: int) -> ReachedGraphs:
+        """No graphs, of embeddings of this width."""
+        empty = np.zeros(0, np.float32)
+        return cls(empty.astype(np.uint64), empty.astype(np.int32), empty, np.zeros((0, width), np.float32), ())
+
+    @classmethod
+    def from_neighbourhood(
+        cls, path: EditPath, neighbourhood: Neighbourhood, rows: npt.NDArray[np.intp]
+    ) -> ReachedGraphs:
+        """Some neighbours of the graph at the end of a path."""
+        assert neighbourhood.probability is not None
+        assert neighbourhood.embedding is not None
+        sizes = neighbourhood.graph.size + neighbourhood.table.size_changes()[rows]
+        return cls(
+            neighbourhood.keys[rows],
+            sizes.astype(np.int32),
+            neighbourhood.probability[rows],
+            neighbourhood.embedding[rows],
+            tuple((*path, neighbourhood.table[int(row)]) for row in rows),
+        )
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def from_columns(cls, columns: Iterable[npt.NDArray[Any]], paths: Iterable[EditPath]) -> ReachedGraphs:
+        """The inverse of `columns`."""
+        keys, sizes, probabilities, embeddings = columns
+        return cls(keys, sizes, probabilities, embeddings, tuple(paths))
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """All but the paths."""
+        return self.keys, self.sizes, self.probabilities, self.embeddings
+
+    def __add__(self, other: ReachedGraphs) -> ReachedGraphs:
+        """Both, each graph once: the first path to it stays."""
+        fresh = other.select(~np.isin(other.keys, self.keys))
+        joined = map(np.concatenate, zip(self.columns, fresh.columns, strict=True))
+        return ReachedGraphs.from_columns(joined, self.paths + fresh.paths)
+
+    def select(self, rows: npt.NDArray[np.intp] | BoolArray) -> ReachedGraphs:
+        """The graphs under a mask or at these rows, in this order."""
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return ReachedGraphs.from_columns(
+            (column[rows] for column in self.columns), (self.paths[row] for row in rows.tolist())
+        )
+
+
+@dataclass(eq=False)
+class InputState:
+    """An input and what is known around it."""
+
+    graph: Graph  # the input `G`
+    embedding: FloatArray  # `z(G)`, `[d]`
+    found: ReachedGraphs  # its counterfactuals within θ
+    frontier: ReachedGraphs  # graphs seen and not yet expanded
+    expanded: set[int] = field(default_factory=set)  # keys of graphs whose neighbours were looked at
+
+    def vectors(self, sizes: IntArray, embeddings: FloatArray) -> FloatArray:
+        """Recourse vectors from the input to graphs of these sizes and embeddings, `[n, d]`."""
+        return recourse_vectors(self.embedding, self.graph.size, embeddings, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One input to work on in a round."""
+
+    input: int  # index of the input
+    budget: int  # graphs to expand
+    num_aims: int  # how many of the centres, the first ones, to aim at; 0 looks at the input's own neighbours only
+
+
+@dataclass(kw_only=True, eq=False)
+class SearchState:
+    """A search between two steps."""
+
+    inputs: list[InputState]  # what is known around each input
+    seed: int  # seed of all draws
+    plan: list[Task]  # what to do in this round
+    done: int = 0  # how much of the plan is done
+    centres: FloatArray | None = None  # centres chosen last, `[R, d]`; None before the end of the sweep
+    curve: list[float] = field(default_factory=list)  # share covered after the sweep and every round
+    num_found: int = 0  # counterfactuals held of all inputs
+    ended: bool = False  # whether the search is over
+    complete: bool = False  # whether it converged; False while it runs, and when time was up
+
+    @property
+    def progress(self) -> tuple[str, int, int, str]:
+        """How far it has come, as `Progress` takes it: stage, inputs done in it and in all, and a word on what was found."""
+        word = f"{self.num_found} counterfactuals"
+        if not self.curve:
+            return "sweep", self.done, len(self.plan), word
+        return f"round {len(self.curve)}", self.done, len(self.plan), f"{self.curve[-1]:.1%} covered, {word}"
+
+    def vectors(self) -> tuple[FloatArray, LongArray]:
+        """Recourse vectors of all counterfactuals found, `[n, d]`, and the input of each, `[n]`."""
+        pairs = self._pairs()
+        return pairs.vectors(), pairs.inputs.astype(np.int64)
+
+    @property
+    def width(self) -> int:
+        return len(self.inputs[0].embedding) if self.inputs else 1
+
+    def pairs(self) -> RecoursePairs:
+        """Every input with its own counterfactuals; candidate `j` is the `j`-th of all, input after input."""
+        pairs = self._pairs()
+        vectors = pairs.vectors()
+        squares = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)
+        return replace(pairs, norms=np.sqrt(squares).astype(np.float32))
+
+    def _pairs(self) -> RecoursePairs:
+        """The pairs, their norms not yet known."""
+        none = np.zeros((0, self.width), dtype=np.float32)
+        counts = np.diff(self._ends)
+        return RecoursePairs(
+            input_embeddings=np.concatenate([none, *(known.embedding[None, :] for known in self.inputs)]),
+            input_sizes=np.array([known.graph.size for known in self.inputs], dtype=np.int32),
+            candidate_embeddings=np.concatenate([none, *(known.found.embeddings for known in self.inputs)]),
+            candidate_sizes=np.concatenate([np.zeros(0, np.int32), *(known.found.sizes for known in self.inputs)]),
+            inputs=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
+            candidates=np.arange(self._ends[-1], dtype=np.int32),
+            norms=np.zeros(self._ends[-1], dtype=np.float32),
+        )
+
+    def path(self, candidate: int) -> EditPath:
+        """Edits from its input to a candidate of `pairs`."""
+        owner = int(np.searchsorted(self._ends, candidate, side="right")) - 1
+        return self.inputs[owner].found.paths[candidate - int(self._ends[owner])]
+
+    @cached_property
+    def _ends(self) -> LongArray:
+        """Where the candidates of each input begin, and the end, `[num_inputs + 1]`; every step makes a new state."""
+        return pointers([len(known.found) for known in self.inputs])
+
+
+# The search as the arrays of a checkpoint.
+
+
+_COLUMNS = ("keys", "sizes", "probabilities", "embeddings")
+SEARCH_KINDS = {"plan": "i2", "done": "i0", "curve": "f1", "ended": "b0", "expanded": "u1", "expanded_ptr": "i1"} | {
+    f"{name}_{column}": kind
+    for name in ("found", "frontier")
+    for column, kind in zip(
+        ("ptr", *_COLUMNS, "edits", "path_ptr"), ("i1", "u1", "i1", "f1", "f2", "i2", "i1"), strict=True
+    )
+}
+
+
+def search_facts(search: DirectedSearch, scorer: NeighbourhoodScorer, state: SearchState) -> dict[str, Any]:
+    """What determines a search, as JSON values."""
+    facts = model_facts(scorer, [known.graph for known in state.inputs])
+    return {"search": asdict(search), "seed": state.seed, **facts}
+
+
+def encode_search(state: SearchState) -> Arrays:
+    """A search as arrays."""
+    expanded = [sorted(known.expanded) for known in state.inputs]
+    arrays: Arrays = {
+        "plan": np.array([(p.input, p.budget, p.num_aims) for p in state.plan], dtype=np.int64).reshape(-1, 3),
+        "done": np.array(state.done),
+        "curve": np.array(state.curve, dtype=np.float64),
+        "ended": np.array(state.ended),
+        "expanded": np.array([key for keys in expanded for key in keys], dtype=np.uint64),
+        "expanded_ptr": pointers([len(keys) for keys in expanded]),
+        **_reached_arrays("found", [known.found for known in state.inputs]),
+        **_reached_arrays("frontier", [known.frontier for known in state.inputs]),
+    }
+    if state.centres is not None:
+        arrays["centres"] = state.centres
+    return arrays
+
+
+def decode_search(arrays: Arrays, fresh: SearchState) -> SearchState:
+    """The inverse of `encode_search`, given the search before its first step."""
+    _check(arrays, fresh)
+    found, frontier = (_read_reached(name, arrays) for name in ("found", "frontier"))
+    runs = pairwise(arrays["expanded_ptr"].tolist())
+    expanded = [set(arrays["expanded"][start:stop].tolist()) for start, stop in runs]
+    inputs = [
+        InputState(known.graph, known.embedding, found[i], frontier[i], expanded[i])
+        for i, known in enumerate(fresh.inputs)
+    ]
+    return replace(
+        fresh,
+        inputs=inputs,
+        plan=[Task(*row) for row in arrays["plan"].tolist()],
+        done=int(arrays["done"]),
+        centres=arrays.get("centres"),
+        curve=arrays["curve"].tolist(),
+        num_found=sum(len(graphs) for graphs in found),
+        ended=bool(arrays["ended"]),
+        complete=bool(arrays["ended"]),  # a search that ran out of time is stored as it was before that
+    )
+
+
+def _check(arrays: Arrays, fresh: SearchState) -> None:
+    """Refuse arrays that cannot be those of a search; whether edits can be applied is seen when they are."""
+    num_inputs = len(fresh.inputs)
+    for name in ("found", "frontier"):
+        sizes, probabilities = arrays[f"{name}_sizes"], arrays[f"{name}_probabilities"]
+        check_pointers(arrays[f"{name}_ptr"], num_inputs, len(sizes))
+        require(
+            arrays[f"{name}_embeddings"].shape == (len(sizes), fresh.width), "embeddings are as wide as the inputs'"
+        )
+        require(arrays[f"{name}_keys"].shape == probabilities.shape == sizes.shape, "every graph has all its columns")
+        require((sizes > 0).all(), "sizes are positive")
+        require(((probabilities >= 0) & (probabilities <= 1)).all(), "probabilities lie in [0, 1]")
+    check_pointers(arrays["expanded_ptr"], num_inputs, len(arrays["expanded"]))
+    centres, plan, curve = arrays.get("centres", np.zeros((0, fresh.width))), arrays["plan"], arrays["curve"]
+    require(centres.shape[1] == fresh.width, "centres are as wide as the inputs' embeddings")
+    require(plan.shape[1] == 3 and (plan >= 0).all(), "plans have three numbers each")
+    require(len(np.unique(plan[:, 0])) == len(plan), "plans are of different inputs")
+    require(0 <= int(arrays["done"]) <= len(plan), "done is within the plan")
+    require((plan < [max(1, num_inputs), np.inf, len(centres) + 1]).all(), "plans are of inputs and centres")
+    require(((curve >= 0) & (curve <= 1)).all(), "coverage lies in [0, 1]")
+
+
+def _reached_arrays(name: str, graphs: Sequence[ReachedGraphs]) -> Arrays:
+    """Graphs reached from all inputs, end to end."""
+    columns = map(np.concatenate, zip(*(reached.columns for reached in graphs), strict=True))
+    return {
+        f"{name}_ptr": pointers([len(reached) for reached in graphs]),
+        **{f"{name}_{column}": values for column, values in zip(_COLUMNS, columns, strict=True)},
+        **path_arrays(name, [path for reached in graphs for path in reached.paths]),
+    }
+
+
+def _read_reached(name: str, arrays: Arrays) -> list[ReachedGraphs]:
+    paths, columns = read_paths(name, arrays), [arrays[f"{name}_{column}"] for column in _COLUMNS]
+    require(len(paths) == len(columns[0]), "every graph has a path")
+    return [
+        ReachedGraphs.from_columns((column[start:stop] for column in columns), paths[start:stop])
+        for start, stop in pairwise(arrays[f"{name}_ptr"].tolist())
+    ]
+
+
+# The search itself.
+
+
+SEARCH = "search.npz"
+"""File of an unfinished search in the folder that keeps it."""
 
 _TIGHTER = 1 - 1e-5  # limits a little inside θ and Δ, so that rounding never decides a claim
 _ACCEPT = 0.5 + 2.4e-5  # the same for the probability of accept, which must exceed one half
@@ -59,31 +321,22 @@ class DirectedSearch:
     max_graphs: int = 2_000_000  # graphs kept in all, about 0.5 kB each at width 64
 
     def run(
-        self,
-        scorer: NeighbourhoodScorer,
-        inputs: Sequence[Graph],
-        *,
-        seed: int = 0,
-        deadline: float | None = None,
-        progress: Progress | None = None,
-        checkpoint: Path | None = None,
-        resume: bool = False,
+        self, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], context: RunContext = UNLIMITED, *, seed: int = 0
     ) -> SearchState:
         """Search from the rejected graphs, which have fresh ids.
 
-        At the deadline (`time.monotonic()`) centres for what was found by then are still chosen; the `.npz` checkpoint keeps the search as it
-        was before that, to go on from with more time.
+        At the deadline centres for what was found by then are still chosen; the checkpoint keeps the search as it was before that, to go on from
+        with more time.
         """
-        searcher = Searcher(self._sized(len(inputs)), scorer, deadline)
-        state = searcher.begin(inputs, seed)
-        facts = None if checkpoint is None else search_facts(self, scorer, state)
-        kept, fresh = Checkpoint(checkpoint, facts, resume), state
+        searcher = Searcher(self._sized(len(inputs)), scorer, context)
+        state, path = searcher.begin(inputs, seed), None if context.folder is None else context.folder / SEARCH
+        facts = None if path is None else search_facts(self, scorer, state)
+        kept, fresh = Checkpoint(path, facts, context.resume), state
         loaded = kept.load(SEARCH_KINDS, lambda arrays: decode_search(arrays, fresh), optional={"centres": "f2"})
         state = loaded or fresh
         while not state.ended:
             before, state = state, searcher.step(state)
-            if progress is not None:
-                progress(*state.progress)
+            context.tell(*state.progress)
             if state.ended or kept.is_due:
                 latest = before if state.ended and not state.complete else state
                 kept.save(lambda latest=latest: encode_search(latest))  # type: ignore[misc]
@@ -97,15 +350,12 @@ class DirectedSearch:
 
 
 class Searcher:
-    """Takes a search from step to step, until the deadline (`time.monotonic()`)."""
+    """Takes a search from step to step, until the deadline."""
 
-    def __init__(self, config: DirectedSearch, scorer: NeighbourhoodScorer, deadline: float | None = None) -> None:
+    def __init__(self, config: DirectedSearch, scorer: NeighbourhoodScorer, context: RunContext = UNLIMITED) -> None:
         if scorer.embedder is None or scorer.classifier is None:
             raise InputError("A search needs a classifier and an embedder (got a scorer without one)")
-        self.config = config
-        self.scorer = scorer
-        self.embedder = scorer.embedder
-        self.deadline = deadline
+        self.config, self.scorer, self.embedder, self.context = config, scorer, scorer.embedder, context
 
     def begin(self, inputs: Sequence[Graph], seed: int) -> SearchState:
         """Nothing looked at yet, all inputs planned for."""
@@ -121,7 +371,7 @@ class Searcher:
 
         The given state shares its inputs with the new one and is not to be used any more, except where time was up.
         """
-        if self._late():
+        if self.context.is_late:
             return replace(self._reconsider(state), ended=True, complete=False)
         if state.done == len(state.plan):
             return self._reconsider(state)
@@ -134,14 +384,11 @@ class Searcher:
             for one, neighbourhood in zip(known, scored, strict=True):
                 self._take(one, (), neighbourhood, None, None)
             num_done = len(chunk)
-        while num_done < len(chunk) and state.centres is not None and not self._late():
+        while num_done < len(chunk) and state.centres is not None and not self.context.is_late:
             self._pursue(state, chunk[num_done], state.centres)
             num_done += 1
         num_found = state.num_found + sum(len(one.found) for one in known) - num_before
         return replace(state, done=state.done + num_done, num_found=num_found)
-
-    def _late(self) -> bool:
-        return self.deadline is not None and time.monotonic() >= self.deadline
 
     def _reconsider(self, state: SearchState) -> SearchState:
         vectors, owners = state.vectors()
