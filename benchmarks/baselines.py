@@ -24,7 +24,7 @@ import torch
 from torch_geometric.data import Batch
 
 import released
-from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject, embedded
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GcfWalker
 from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of, owners_of
 from comrecgc.cover import PublishedClustering, RecoursePairs, few_counterfactuals, pairs_within, with_counterfactuals
@@ -111,8 +111,8 @@ def clustered(
     subject: Subject, found: Counterfactuals, few: str, theta: float, min_samples: int, seed: int
 ) -> dict[str, Any]:
     """FCR and FC as published."""
-    ends, sizes = embedded(subject, [each.graph for each in found.found])
-    pairs = pairs_within(*embedded(subject, subject.inputs), ends, sizes, theta)
+    ends, sizes = subject.embedded([each.graph for each in found.found])
+    pairs = pairs_within(*subject.embedded(subject.inputs), ends, sizes, theta)
     clustering = PublishedClustering(theta=theta, delta=_DELTA, num_recourses=_R, min_samples=min_samples)
 
     def told(some: RecoursePairs) -> list[float]:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import released
-from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject, accepted_graphs, embedded
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.cover import PublishedClustering, normalised_distances, pairs_within
 from comrecgc.data import paper_theta
@@ -94,7 +94,7 @@ def without_loose_nodes(subject: Subject, found: Counterfactuals) -> Counterfact
         if kept.any():
             place = np.cumsum(kept) - 1
             smaller.append(replace(each, graph=Graph(each.graph.labels[kept], place[each.graph.edges])))
-    accepted = accepted_graphs(subject, [each.graph for each in smaller]) > 0.5
+    accepted = subject.accepted([each.graph for each in smaller]) > 0.5
     return Counterfactuals(tuple(each for each, is_accepted in zip(smaller, accepted, strict=True) if is_accepted))
 
 
@@ -104,7 +104,7 @@ def figures_of(subject: Subject, found: Counterfactuals, theta: float, min_sampl
     if len(found) == 0:
         return figures
     (z, sizes), (ends, end_sizes) = (
-        embedded(subject, graphs) for graphs in (subject.inputs, [each.graph for each in found.found])
+        subject.embedded(graphs) for graphs in (subject.inputs, [each.graph for each in found.found])
     )
     own = np.array([each.input for each in found.found])
     summary = summarise(found, subject, num_graphs=min(10, len(found)), theta=0.1)

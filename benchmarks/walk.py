@@ -21,10 +21,10 @@ import torch
 
 import released
 from comrecgc.algorithms.checkpoint import Reached
-from comrecgc.algorithms.paper.algorithm import ShardedWalk
-from comrecgc.algorithms.paper.walk import MultiHeadWalk
+from comrecgc.algorithms.paper.walk import MultiHeadWalk, ShardedWalk
 from comrecgc.graphs import Graph, GraphBatch, simplify_path
 from comrecgc.models import Greed
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 from comrecgc.terminal import bars
 
@@ -41,11 +41,17 @@ def main() -> None:
         max_cost=arguments.cost,
         sample=arguments.sample or None,
     )
-    sharded = ShardedWalk(walk=walk, num_shards=arguments.jobs, seed=arguments.seed, checkpoint=arguments.checkpoint)
+    sharded = ShardedWalk(walk=walk, num_shards=arguments.jobs, seed=arguments.seed)
     scorer = NeighbourhoodScorer(subject.classifier, embedder, dataset.num_labels, num_threads=1)
     started = time.monotonic()
     with bars() as bar:
-        pool = list(sharded.run(scorer, rejects, jobs=arguments.jobs, bar=bar, resume=arguments.resume))
+        pool = list(
+            sharded.run(
+                scorer,
+                rejects,
+                RunContext(jobs=arguments.jobs, progress=bar, checkpoint=arguments.checkpoint, resume=arguments.resume),
+            )
+        )
     seconds = time.monotonic() - started
     print(f"{dataset.name}: {len(rejects)} rejects, k={walk.num_heads}, M={walk.num_steps}, {arguments.jobs} shards")
     limit = "none" if arguments.reach is None else f"{arguments.reach:g} θ"

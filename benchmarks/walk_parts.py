@@ -13,8 +13,8 @@ import time
 from dataclasses import replace
 
 import released
-from comrecgc.algorithms.paper.algorithm import ShardedWalk
-from comrecgc.algorithms.paper.walk import MultiHeadWalk
+from comrecgc.algorithms.paper.walk import MultiHeadWalk, ShardedWalk
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
 
@@ -34,7 +34,7 @@ def main() -> None:
         for name, (variant, shown) in variants.items():
             bar = (lambda *_: None) if shown else None
             started = time.process_time()
-            pool = ShardedWalk(walk=variant, num_shards=2).run(scorer, rejects, bar=bar)
+            pool = ShardedWalk(walk=variant, num_shards=2).run(scorer, rejects, RunContext(jobs=1, progress=bar))
             seconds[name].append(time.process_time() - started)
     print(f"{subject.dataset.name}: {len(rejects)} rejects, {arguments.steps} steps, {len(pool)} candidates")
     least = {name: min(times[1:]) for name, times in seconds.items()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.baselines.baseline import Counterfactual, Counterfactuals, Subject, embedded
+from comrecgc.algorithms.baselines.baseline import Counterfactual, Counterfactuals, Subject
 from comrecgc.cover import greedy_cover, incidence_of, pairs_within, with_zero_gains
 from comrecgc.errors import InputError
 
@@ -63,8 +63,8 @@ def summarise(
     pool = found.found[:among]
     if len(pool) < num_graphs:
         raise InputError(f"A summary can have at most {len(pool)} graphs, as many as were found (got {num_graphs})")
-    origins, sizes = embedded(subject, subject.inputs)
-    ends, other_sizes = embedded(subject, [each.graph for each in pool])
+    origins, sizes = subject.embedded(subject.inputs)
+    ends, other_sizes = subject.embedded([each.graph for each in pool])
     pairs = pairs_within(origins, sizes, ends, other_sizes, theta)
     choice = greedy_cover(incidence_of(pairs.candidates, pairs.inputs, (len(pool), len(origins))), num_graphs)
     order, gains = with_zero_gains(choice, num_graphs, len(pool))

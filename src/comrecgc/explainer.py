@@ -205,7 +205,7 @@ class CommonRecourseExplainer:
         context.clock.lap("embedder")
         if context.before_search is not None:
             context.before_search()
-        candidates = task.algorithm.find(resolved, scorer, rejects, self.plausibility_, context)
+        candidates = task.algorithm.find(resolved, scorer, rejects, self.plausibility_.stands(resolved), context)
         context.clock.lap("search")
         candidates = self.plausibility_.confirmed(candidates, resolved, rejects.graphs)
         chosen = choose_recourses(resolved, candidates, context.num_jobs)

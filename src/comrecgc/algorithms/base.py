@@ -23,8 +23,7 @@ from comrecgc.graphs import Graph, GraphBatch, IntArray, LongArray
 from comrecgc.models import Classifier, Embedder, Panel, Predictions
 
 if TYPE_CHECKING:
-    from comrecgc.algorithms.plausibility import Plausibility
-    from comrecgc.algorithms.vectors.candidates import Candidates
+    from comrecgc.algorithms.vectors.candidates import Candidates, Stands
     from comrecgc.run import RunContext
     from comrecgc.scoring import NeighbourhoodScorer
 
@@ -202,7 +201,7 @@ class VectorAlgorithm(Algorithm, ABC):
         task: VectorTask,
         scorer: NeighbourhoodScorer,
         rejects: Rejects,
-        plausibility: Plausibility,
+        stands: Stands | None,
         context: RunContext,
     ) -> Candidates:
         """Look for counterfactuals of the rejects.
@@ -211,7 +210,7 @@ class VectorAlgorithm(Algorithm, ABC):
             task: What is asked.
             scorer: Scores the edits that are allowed.
             rejects: The inputs, embedded.
-            plausibility: Say where results stand on the ladder of changes.
+            stands: Says whether results stand on the rung that is asked for; None where any change is allowed.
             context: Time, progress and checkpoints.
         """
 

@@ -14,7 +14,7 @@ from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GCFNearest
 from comrecgc.algorithms.baselines.local_walk import LocalWalk
 from comrecgc.algorithms.baselines.published import PublishedWalk
 from comrecgc.algorithms.baselines.rcexplainer import RCExplainer
-from comrecgc.algorithms.paper.algorithm import PaperWalk
+from comrecgc.algorithms.paper.walk import PaperWalk
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.vectors.candidates import Vectors
 from comrecgc.errors import InputError

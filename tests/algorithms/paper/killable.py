@@ -11,11 +11,11 @@ import torch
 
 from comrecgc.algorithms import checkpoint
 from comrecgc.algorithms.checkpoint import Reached
-from comrecgc.algorithms.paper.algorithm import ShardedWalk
-from comrecgc.algorithms.paper.walk import MultiHeadWalk
+from comrecgc.algorithms.paper.walk import MultiHeadWalk, ShardedWalk
 from comrecgc.data import load_planted
 from comrecgc.graphs import Constraint, EditKind
 from comrecgc.models import GraphClassifier, Greed
+from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
 
 SCORER_INPUTS = sorted(load_planted(), key=lambda graph: graph.num_nodes)[:12]
@@ -37,13 +37,13 @@ def listed(pool: Sequence[Reached]) -> list[tuple[int, float, int, tuple[tuple[E
 def main(folder: Path, jobs: int = 1, num_steps: int = 400) -> None:
     """Walk with a checkpoint after every step, and print the candidates."""
     walk = MultiHeadWalk(num_heads=3, num_steps=num_steps, teleport=0.1)
-    sharded = ShardedWalk(walk=walk, num_shards=2, seed=1, checkpoint=folder)
+    sharded = ShardedWalk(walk=walk, num_shards=2, seed=1)
     checkpoint.SECONDS = 0.0
     scorer = small_scorer()
     scorer.score(SCORER_INPUTS[:1])
     sys.stdout.write("begun\n")
     sys.stdout.flush()
-    for row in listed(sharded.run(scorer, SCORER_INPUTS, jobs=jobs, resume=True)):
+    for row in listed(sharded.run(scorer, SCORER_INPUTS, RunContext(jobs=jobs, checkpoint=folder, resume=True))):
         sys.stdout.write(f"{row}\n")
 
 

@@ -14,10 +14,18 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.checkpoint import Checkpoint, Reached
-from comrecgc.algorithms.paper.algorithm import ShardedWalk, _open_board, _progress_shown
-from comrecgc.algorithms.paper.walk import MultiHeadState, MultiHeadWalk, Walker, merge_candidates
+from comrecgc.algorithms.paper.walk import (
+    MultiHeadState,
+    MultiHeadWalk,
+    ShardedWalk,
+    Walker,
+    _open_board,
+    _progress_shown,
+    merge_candidates,
+)
 from comrecgc.errors import InputError
 from comrecgc.graphs.edits import AllowKinds
+from comrecgc.run import RunContext
 from tests.algorithms.paper.killable import SCORER_INPUTS, listed, small_scorer
 
 WALK = MultiHeadWalk(num_heads=2, num_steps=40, teleport=0.1)
@@ -27,21 +35,24 @@ def test_shards_split_all_steps() -> None:
     for num_shards in (1, 3):
         sharded = ShardedWalk(walk=WALK, num_shards=num_shards)
         assert sum(sharded.steps_of(shard) for shard in range(num_shards)) == 40
-        assert 0 < len(sharded.run(small_scorer(), SCORER_INPUTS)) <= 2 * 40
+        assert 0 < len(sharded.run(small_scorer(), SCORER_INPUTS, RunContext(jobs=1))) <= 2 * 40
 
 
 def test_workers_do_not_change_the_result() -> None:
     sharded = ShardedWalk(walk=WALK, num_shards=3, seed=4)
-    alone = listed(sharded.run(small_scorer(), SCORER_INPUTS, jobs=1))
-    assert listed(sharded.run(small_scorer(), SCORER_INPUTS, jobs=2)) == alone
-    assert listed(ShardedWalk(walk=WALK, num_shards=3, seed=5).run(small_scorer(), SCORER_INPUTS)) != alone
+    alone = listed(sharded.run(small_scorer(), SCORER_INPUTS, RunContext(jobs=1)))
+    assert listed(sharded.run(small_scorer(), SCORER_INPUTS, RunContext(jobs=2))) == alone
+    assert (
+        listed(ShardedWalk(walk=WALK, num_shards=3, seed=5).run(small_scorer(), SCORER_INPUTS, RunContext(jobs=1)))
+        != alone
+    )
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_bar_shows_all_shards_wherever_they_run(jobs: int) -> None:
     calls: list[tuple[str, int, int, str]] = []
     pool = ShardedWalk(walk=WALK, num_shards=3).run(
-        small_scorer(), SCORER_INPUTS, jobs=jobs, bar=lambda *arguments: calls.append(arguments)
+        small_scorer(), SCORER_INPUTS, RunContext(jobs=jobs, progress=lambda *arguments: calls.append(arguments))
     )
     what, done, total, word = calls[-1]
     assert (what, done, total) == ("walk", 40, 40)
@@ -52,7 +63,7 @@ def test_a_bar_shows_all_shards_wherever_they_run(jobs: int) -> None:
 
 
 def test_a_bar_shows_the_speed_since_it_was_first_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.algorithms.paper.algorithm._SECONDS", 0.02)
+    monkeypatch.setattr("comrecgc.algorithms.paper.walk._SECONDS", 0.02)
     calls: list[tuple[str, int, int, str]] = []
     sharded = ShardedWalk(walk=MultiHeadWalk(num_steps=1000))
     with _progress_shown(sharded, lambda *arguments: calls.append(arguments)) as path:
@@ -171,17 +182,17 @@ def status(pid: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_walk_stops_at_its_deadline_and_goes_on_from_there(jobs: int, tmp_path: Path) -> None:
-    sharded = ShardedWalk(walk=WALK, num_shards=2, checkpoint=tmp_path)
-    early = sharded.run(small_scorer(), SCORER_INPUTS, jobs=jobs, deadline=time.monotonic())
-    whole = listed(ShardedWalk(walk=WALK, num_shards=2).run(small_scorer(), SCORER_INPUTS))
+    sharded, kept = ShardedWalk(walk=WALK, num_shards=2), RunContext(checkpoint=tmp_path, jobs=jobs)
+    early = sharded.run(small_scorer(), SCORER_INPUTS, kept.until(time.monotonic()))
+    whole = listed(ShardedWalk(walk=WALK, num_shards=2).run(small_scorer(), SCORER_INPUTS, RunContext(jobs=1)))
     assert len(early) < len(whole)
-    assert listed(sharded.run(small_scorer(), SCORER_INPUTS, jobs=jobs, resume=True)) == whole
+    assert listed(sharded.run(small_scorer(), SCORER_INPUTS, replace(kept, resume=True))) == whole
 
 
 def test_a_walk_is_not_resumed_with_other_models_constraints_or_node_orders(tmp_path: Path) -> None:
-    sharded = ShardedWalk(walk=WALK, num_shards=1, checkpoint=tmp_path)
+    sharded, kept = ShardedWalk(walk=WALK, num_shards=1), RunContext(checkpoint=tmp_path, jobs=1)
     scorer = small_scorer()
-    sharded.run(scorer, SCORER_INPUTS)
+    sharded.run(scorer, SCORER_INPUTS, kept)
     others = [
         (small_scorer(seed=1), SCORER_INPUTS),
         (small_scorer(constraint=AllowKinds({"relabel"})), SCORER_INPUTS),
@@ -189,8 +200,10 @@ def test_a_walk_is_not_resumed_with_other_models_constraints_or_node_orders(tmp_
     ]
     for other, inputs in others:
         with pytest.raises(InputError, match="other parameters, models or data"):
-            sharded.run(other, inputs, resume=True)
-    assert listed(sharded.run(scorer, SCORER_INPUTS, resume=True)) == listed(sharded.run(scorer, SCORER_INPUTS))
+            sharded.run(other, inputs, replace(kept, resume=True))
+    assert listed(sharded.run(scorer, SCORER_INPUTS, replace(kept, resume=True))) == listed(
+        sharded.run(scorer, SCORER_INPUTS, kept)
+    )
 
 
 def candidate(key: int) -> Reached:

@@ -1,7 +1,4 @@
-"""Tests of comrecgc.algorithms.paper.walk.
-
-Also tests comrecgc.algorithms.paper.walk.
-"""
+"""Tests of comrecgc.algorithms.paper.walk."""
 
 from __future__ import annotations
 

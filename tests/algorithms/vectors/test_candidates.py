@@ -1,6 +1,6 @@
 """Tests of comrecgc.algorithms.vectors.candidates.
 
-Also tests comrecgc.algorithms.paper.algorithm.
+Also tests comrecgc.algorithms.paper.walk.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from comrecgc.algorithms.base import Task, VectorTask
-from comrecgc.algorithms.paper.algorithm import max_walk_cost
+from comrecgc.algorithms.paper.walk import max_walk_cost
 from comrecgc.algorithms.vectors.candidates import Vectors, ball_cover, mapped_path, shorter_path
 from comrecgc.cover import few_counterfactuals, with_counterfactuals
 from comrecgc.graphs import Edit, EditKind, EditPath, Graph, GraphBatch, apply_path

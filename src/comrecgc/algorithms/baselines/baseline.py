@@ -3,7 +3,7 @@
 To add one, write one file with a frozen keyword-only dataclass that inherits from `Baseline`, whose fields are its options, all with defaults,
 and a method `run`; then name it in `algorithms.registry`. `explain_each` does the rest (order, seed, time, checkpoint, resuming) for a baseline
 that explains one input after another: it needs only a function from (input, generator) to edits. Every counterfactual must be a discrete graph
-that the classifier accepts in a plain pass; `accepted_graphs` asks it.
+that the classifier accepts in a plain pass; `Subject.accepted` asks it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,16 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.base import PAPER_DELTA, Rejects, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
-from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.reinforced_walk import CountingState, ReinforcedWalk
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
 from comrecgc.errors import InputError
 from comrecgc.graphs import EditPath, Graph, apply_path, batched, path_arrays, read_paths
 from comrecgc.models import Classifier, Embedder
-from comrecgc.run import Arrays, RunContext, require
+from comrecgc.run import UNLIMITED, Arrays, RunContext, require
 from comrecgc.scoring import NeighbourhoodScorer
 
 CHECKPOINT = "baseline.npz"
 """File of an unfinished baseline in the folder that keeps it."""
-
-UNLIMITED = RunContext()
-"""No time limit, no progress, no checkpoint."""
 
 _KINDS = {"done": "i0", "inputs": "i1", "found_edits": "i2", "found_path_ptr": "i1"}
 
@@ -59,6 +55,16 @@ class Subject:
         assert self.scorer.embedder is not None
         return self.scorer.embedder
 
+    def accepted(self, graphs: Sequence[Graph]) -> npt.NDArray[np.float64]:
+        """Probability of accept of each graph in a plain pass, `[n]`."""
+        rows = [np.asarray(self.classifier.accept_probability(batch), np.float64) for batch in batched(graphs)]
+        return np.concatenate([np.zeros(0), *rows])
+
+    def embedded(self, graphs: Sequence[Graph]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+        """`z`, `[n, d]`, and `|G|`, `[n]`, of some graphs, at least one, in plain passes."""
+        rows = [np.asarray(self.embedder.embed(batch), dtype=np.float32) for batch in batched(graphs)]
+        return np.concatenate(rows), np.array([graph.size for graph in graphs], dtype=np.int32)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Counterfactual:
@@ -79,18 +85,6 @@ class Counterfactuals:
 
     def __len__(self) -> int:
         return len(self.found)
-
-
-def accepted_graphs(subject: Subject, graphs: Sequence[Graph]) -> npt.NDArray[np.float64]:
-    """Probability of accept of each graph in a plain pass, `[n]`."""
-    rows = [np.asarray(subject.classifier.accept_probability(batch), np.float64) for batch in batched(graphs)]
-    return np.concatenate([np.zeros(0), *rows])
-
-
-def embedded(subject: Subject, graphs: Sequence[Graph]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
-    """`z`, `[n, d]`, and `|G|`, `[n]`, of some graphs, at least one, in plain passes."""
-    rows = [np.asarray(subject.embedder.embed(batch), dtype=np.float32) for batch in batched(graphs)]
-    return np.concatenate(rows), np.array([graph.size for graph in graphs], dtype=np.int32)
 
 
 def explain_each(
@@ -125,7 +119,7 @@ def explain_blocks(
     Each input has a generator of its own that depends on `rng` and its place alone, so it does not matter where a run was cut. `explain`
     gives for the inputs at some places what that of `explain_each` gives for one; None if time was up.
     """
-    kept = checkpoint_of(context, run_facts(baseline, subject, rng))
+    kept = checkpoint_of(context, baseline.facts(subject, rng))
     deadline = context.clock.search_deadline(len(subject.inputs))
     seed, total = int(rng.integers(2**63)), len(subject.inputs)
     done, inputs, paths = kept.load(_KINDS, lambda arrays: _decode(arrays, total)) or (0, [], [])
@@ -149,7 +143,7 @@ def explain_blocks(
             kept.save(encode)
     kept.save(encode)
     graphs = [apply_path(subject.inputs[i], edits) for i, edits in zip(inputs, paths, strict=True)]
-    rows = zip(graphs, accepted_graphs(subject, graphs).tolist(), inputs, paths, strict=True)
+    rows = zip(graphs, subject.accepted(graphs).tolist(), inputs, paths, strict=True)
     accepted = [
         Counterfactual(graph=graph, probability=p, input=i, path=edits) for graph, p, i, edits in rows if p > 0.5
     ]
@@ -182,16 +176,6 @@ def checkpoint_of(context: RunContext, facts: Any, name: str = CHECKPOINT) -> Ch
     return Checkpoint(None if context.folder is None else context.folder / name, facts, context.resume)
 
 
-def run_facts(baseline: Baseline, subject: Subject, rng: np.random.Generator) -> dict[str, Any]:
-    """What the answer of a baseline depends on, as JSON values: options, randomness, inputs, models, allowed edits."""
-    return {
-        "baseline": baseline.name,
-        "options": baseline.options(),
-        "rng": hashlib.sha256(json.dumps(rng.bit_generator.state).encode()).hexdigest()[:16],
-        **model_facts(subject.scorer, subject.inputs),
-    }
-
-
 def _decode(arrays: Arrays, num_inputs: int) -> tuple[int, list[int], list[EditPath]]:
     """Inputs explained, and of each counterfactual its input and its edits."""
     done, inputs, paths = int(arrays["done"]), arrays["inputs"].tolist(), read_paths("found", arrays)
@@ -216,6 +200,15 @@ class Baseline(VectorAlgorithm):
         shared = {known.name for known in fields(Baseline)}
         return {known.name: getattr(self, known.name) for known in fields(self) if known.name not in shared}
 
+    def facts(self, subject: Subject, rng: np.random.Generator) -> dict[str, Any]:
+        """What the answer of it depends on, as JSON values: options, randomness, inputs, models, allowed edits."""
+        return {
+            "baseline": self.name,
+            "options": self.options(),
+            "rng": hashlib.sha256(json.dumps(rng.bit_generator.state).encode()).hexdigest()[:16],
+            **model_facts(subject.scorer, subject.inputs),
+        }
+
     @abstractmethod
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Find counterfactuals; what is found when time is up is the answer. All randomness comes from `rng`."""
@@ -225,11 +218,11 @@ class Baseline(VectorAlgorithm):
         task: VectorTask,
         scorer: NeighbourhoodScorer,
         rejects: Rejects,
-        plausibility: Plausibility,
+        stands: Stands | None,
         context: RunContext,
     ) -> Candidates:
         """What the explainer finds. Every input is paired with every counterfactual within θ; on a rung only with what was made from it."""
-        inputs, stands = rejects.graphs, plausibility.stands(task)
+        inputs = rejects.graphs
         subject = Subject(scorer=scorer, inputs=inputs, graphs=rejects.dataset.graphs)
         found = self.run(subject, np.random.default_rng(task.random_state), context)
         if stands is not None:
@@ -272,7 +265,7 @@ class DatasetCounterfactuals(Baseline):
         context: RunContext = UNLIMITED,
     ) -> Counterfactuals:
         """The accepted graphs."""
-        probability = accepted_graphs(subject, subject.graphs).tolist()
+        probability = subject.accepted(subject.graphs).tolist()
         found = tuple(
             Counterfactual(graph=graph.fresh(), probability=p)
             for graph, p in zip(subject.graphs, probability, strict=True)

@@ -19,10 +19,10 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import UNLIMITED, Baseline, Counterfactuals, Subject, explain_blocks
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject, explain_blocks
 from comrecgc.graphs import BoolArray, Edit, EditKind, EditPath, Graph, GraphBatch
 from comrecgc.models import WeightedGraphs, check_edge_weights, weighted_graphs
-from comrecgc.run import RunContext, reproducible
+from comrecgc.run import UNLIMITED, RunContext, reproducible
 
 BLOCK_NODES = 4000
 """Nodes of the graphs whose masks are learnt together: enough to keep a processor busy, few enough to stay in its cache."""

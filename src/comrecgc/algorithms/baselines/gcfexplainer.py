@@ -20,23 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import (
-    UNLIMITED,
-    Baseline,
-    Counterfactual,
-    Counterfactuals,
-    CountingWalk,
-    Subject,
-    accepted_graphs,
-    embedded,
-    run_facts,
-)
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactual, Counterfactuals, CountingWalk, Subject
 from comrecgc.algorithms.checkpoint import Reached, decode_reached, encode_reached, reached_kinds
 from comrecgc.algorithms.reinforced_walk import CountingState, FrequencyTable, draw, teleport_distribution
 from comrecgc.cover import FloatArray, nearest_of_all
 from comrecgc.graphs import EditTable, Graph, GraphBatch, KeyArray, apply_edit, batch_keys, pointers
 from comrecgc.models import mixed_keys
-from comrecgc.run import Arrays, RunContext, check_pointers, require
+from comrecgc.run import UNLIMITED, Arrays, RunContext, check_pointers, require
 from comrecgc.scoring import Neighbourhood
 
 Indices = npt.NDArray[np.int32]
@@ -72,7 +62,7 @@ class GCFExplainer(Baseline):
         """Walk, and take every accepted graph of the table, most visited first."""
         if not subject.inputs:
             return Counterfactuals(())
-        facts = run_facts(self, subject, rng) | {"baseline": GCFExplainer.name}  # `GCFNearest` can continue its walk
+        facts = self.facts(subject, rng) | {"baseline": GCFExplainer.name}  # `GCFNearest` can continue its walk
         walker = GcfWalker(self, subject, seed=int(rng.integers(2**63)))
         return walker.explain(facts, rng, context, len(subject.inputs))
 
@@ -90,7 +80,7 @@ class GCFNearest(GCFExplainer):
         if not walked.found:
             return walked
         nearest = nearest_of_all(
-            *embedded(subject, subject.inputs), *embedded(subject, [each.graph for each in walked.found])
+            *subject.embedded(subject.inputs), *subject.embedded([each.graph for each in walked.found])
         )
         return Counterfactuals(tuple(walked.found[i] for i in nearest.tolist()), walked.complete)
 
@@ -191,7 +181,7 @@ class GcfWalker(CountingWalk[GcfState]):
     def found(self, state: GcfState) -> tuple[Counterfactual, ...]:
         """The accepted graphs of the table, in its order, checked by a plain pass."""
         likely = [state.seen[key] for key in state.table.keys if state.seen[key].is_accepted]
-        probability = accepted_graphs(self.subject, [each.graph for each in likely]).tolist()
+        probability = self.subject.accepted([each.graph for each in likely]).tolist()
         return tuple(
             Counterfactual(graph=each.graph, probability=p, input=each.start, path=each.path)
             for each, p in zip(likely, probability, strict=True)

@@ -13,11 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import UNLIMITED, Baseline, Counterfactuals, Subject, embedded, explain_each
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject, explain_each
 from comrecgc.algorithms.reinforced_walk import FrequencyTable, ReinforcedWalk, WalkState, draw
 from comrecgc.cover import normalised_distances
 from comrecgc.graphs import EditPath, Graph, apply_edit
-from comrecgc.run import RunContext
+from comrecgc.run import UNLIMITED, RunContext
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +41,8 @@ class LocalWalk(Baseline):
         met = LocalWalker(self, subject, place).run(rng).met
         if not met:
             return ()
-        (origin,), (size,) = embedded(subject, [subject.inputs[place]])
-        ends, sizes = embedded(subject, [graph for graph, _ in met.values()])
+        (origin,), (size,) = subject.embedded([subject.inputs[place]])
+        ends, sizes = subject.embedded([graph for graph, _ in met.values()])
         nearest = int(normalised_distances(origin, size, ends, sizes).argmin())
         return (list(met.values())[nearest][1],)
 

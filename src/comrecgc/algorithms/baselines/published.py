@@ -20,20 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import (
-    UNLIMITED,
-    Baseline,
-    Counterfactual,
-    Counterfactuals,
-    CountingWalk,
-    Subject,
-    accepted_graphs,
-    run_facts,
-)
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactual, Counterfactuals, CountingWalk, Subject
 from comrecgc.algorithms.reinforced_walk import CountingState, FrequencyTable, draw, teleport_distribution
 from comrecgc.cover import FloatArray, recourse_vectors
 from comrecgc.graphs import EditTable, GraphBatch, allowed_edits, apply_edit, batch_keys
-from comrecgc.run import Arrays, RunContext, require
+from comrecgc.run import UNLIMITED, Arrays, RunContext, require
 from comrecgc.scoring import EditMemory
 
 _EDIT_BITS, _RESTART_BITS = 20, 44  # an identity is the number of the edit, of the input and of the restart
@@ -56,7 +47,7 @@ class PublishedWalk(Baseline):
         """Walk, and take every accepted graph of the table, most visited first."""
         if not subject.inputs:
             return Counterfactuals(())
-        facts = run_facts(self, subject, rng)
+        facts = self.facts(subject, rng)
         walker = PublishedWalker(self, subject, seed=int(rng.integers(2**63)), memory=self.memory())
         return walker.explain(facts, rng, context, len(subject.inputs))
 
@@ -195,7 +186,7 @@ class PublishedWalker(CountingWalk[PublishedState]):
         edits = [tables[place][number] for place, number in likely]
         inputs = self.subject.inputs
         graphs = [apply_edit(inputs[place], edit) for (place, _), edit in zip(likely, edits, strict=True)]
-        probability = accepted_graphs(self.subject, graphs).tolist()
+        probability = self.subject.accepted(graphs).tolist()
         return tuple(
             Counterfactual(graph=graph, probability=p, input=place, path=(edit,))
             for graph, p, (place, _), edit in zip(graphs, probability, likely, edits, strict=True)

@@ -17,18 +17,11 @@ import torch
 from torch import Tensor
 
 from comrecgc.algorithms.base import option
-from comrecgc.algorithms.baselines.baseline import (
-    UNLIMITED,
-    Baseline,
-    Counterfactuals,
-    Subject,
-    checkpoint_of,
-    run_facts,
-)
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject, checkpoint_of
 from comrecgc.algorithms.baselines.edge_masks import BLOCK_NODES, TRIED, Block, explain_by_masks, without_edges
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 from comrecgc.models import Classifier, WeightedGraphs, check_edge_weights, weighted_graphs
-from comrecgc.run import Arrays, Progress, RunContext, reproducible, require
+from comrecgc.run import UNLIMITED, Arrays, Progress, RunContext, reproducible, require
 
 _HIDDEN = 64
 _LEAST_NOISE = 1e-6
@@ -98,7 +91,7 @@ class RCExplainer(Baseline):
 
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Train the network, then take edges away from every input until it is accepted."""
-        kept = checkpoint_of(context, run_facts(self, subject, rng), NETWORK)
+        kept = checkpoint_of(context, self.facts(subject, rng), NETWORK)
         deadline = context.clock.search_deadline(len(subject.inputs))
         drawn = np.random.default_rng(rng.integers(2**63))
         with reproducible():

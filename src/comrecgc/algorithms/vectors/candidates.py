@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from comrecgc.graphs import BoolArray, EditPath, Graph, apply_path, batched, sim
 from comrecgc.models import Embedder, edit_path, map_nodes
 from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
-
-if TYPE_CHECKING:
-    from comrecgc.algorithms.plausibility import Plausibility
 
 _Clustering = TypeVar("_Clustering", bound=RecourseClustering)
 
@@ -81,7 +78,7 @@ class Vectors(VectorAlgorithm):
         task: VectorTask,
         scorer: NeighbourhoodScorer,
         rejects: Rejects,
-        plausibility: Plausibility,  # noqa: ARG002
+        stands: Stands | None,
         context: RunContext,
     ) -> Candidates:
         """Search around every reject."""
