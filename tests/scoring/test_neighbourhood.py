@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from comrecgc.data import load_dataset
 from comrecgc.graphs import Graph, allowed_edits, apply_edit, batch_keys, edited_batch, graph_key
-from comrecgc.scoring import first_of_each, neighbour_keys
+from comrecgc.scoring.scorer import first_of_each, neighbour_keys
 from tests.graphs.strategies import graphs, random_graph
 
 

@@ -197,12 +197,7 @@ class VectorAlgorithm(Algorithm, ABC):
 
     @abstractmethod
     def find(
-        self,
-        task: VectorTask,
-        scorer: NeighbourhoodScorer,
-        rejects: Rejects,
-        stands: Stands | None,
-        context: RunContext,
+        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, stands: Stands, context: RunContext
     ) -> Candidates:
         """Look for counterfactuals of the rejects.
 

@@ -15,18 +15,7 @@ from comrecgc.algorithms.matched_pairs import calibrated
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, ball_cover
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import (
-    AllOf,
-    BoolArray,
-    ChangedGraphs,
-    Constraint,
-    Graph,
-    GraphBatch,
-    Ladder,
-    Rung,
-    batched,
-    rung_shares,
-)
+from comrecgc.graphs import AllOf, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, batched, rung_shares
 from comrecgc.models import (
     Classifier,
     Jury,
@@ -97,7 +86,7 @@ class Plausibility:
             centres = ball_cover(task).centres(pairs, np.random.default_rng([task.random_state, 2]), previous=centres)
         return replace(candidates, pairs=pairs, centres=centres)
 
-    def stands(self, task: Task[Any]) -> Stands | None:
+    def stands(self, task: Task[Any]) -> Stands:
         """Plausibility whether changed graphs stand on the rung of the task; None where any change is allowed."""
         rung = Rung.parse(task.changes)
         if rung == Rung.ANY:
@@ -106,7 +95,9 @@ class Plausibility:
             raise InputError(f"changes='confirmed' needs a panel. {self.why_no_panel}")
         return lambda before, after: self.judge(before, after).rungs >= rung
 
-    def judge(self, before: Sequence[Graph], after: Sequence[Graph], confirmed: BoolArray | None = None) -> Verdicts:
+    def judge(
+        self, before: Sequence[Graph], after: Sequence[Graph], confirmed: npt.NDArray[np.bool_] | None = None
+    ) -> Verdicts:
         """Where some counterfactuals stand, nodes that are kept having the same ids; the panel is asked unless it is known what it confirms."""
         changed = ChangedGraphs.from_graphs(before, after)
         if confirmed is None and self.panel is not None:
@@ -119,7 +110,9 @@ class Verdicts:
     """Where counterfactuals stand on the ladder."""
 
     rungs: npt.NDArray[np.int8]  # the highest rung of each, `[n]`
-    confirmed: BoolArray | None  # whether most of the panel accept each, whatever its rung, `[n]`; None without a panel
+    confirmed: (
+        npt.NDArray[np.bool_] | None
+    )  # whether most of the panel accept each, whatever its rung, `[n]`; None without a panel
 
     def shares(self, rows: Sequence[int] | slice = slice(None)) -> dict[str, float]:
         """Share of some counterfactuals that reach each rung, and that the panel accepts."""

@@ -1,10 +1,3 @@
 """What a change does to a network, exactly; or any model, in batches."""
 
-from comrecgc.scoring.scorer import (
-    EditMemory,
-    Neighbourhood,
-    NeighbourhoodScorer,
-    compiled_network,
-    first_of_each,
-    neighbour_keys,
-)
+from comrecgc.scoring.scorer import EditMemory, Neighbourhood, NeighbourhoodScorer, compiled_network

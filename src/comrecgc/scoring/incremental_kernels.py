@@ -16,32 +16,7 @@ import numba
 import numpy as np
 
 from comrecgc.graphs.graph_kernels import inner
-from comrecgc.scoring.change_kernels import (
-    ALIVE,
-    ATTACH,
-    COUNTS,
-    CUT,
-    DEGREE,
-    DETACH,
-    FIRST,
-    LABEL,
-    LOADED,
-    MARK,
-    NODES,
-    NUM_TOUCHED,
-    SWAP,
-    TOUCHED,
-    Work,
-    carry_out,
-    edit,
-    hang_blank,
-    is_familiar,
-    load,
-    make,
-    num_components,
-    overloaded,
-    restore,
-)
+from comrecgc.scoring import change_kernels as ck
 
 GCN, SAGE, GIN, GAT = range(4)
 
@@ -92,11 +67,11 @@ class States(NamedTuple):
     order: Any  # int64 [W + 1]: columns of a state that are not zero
 
 
-def new_states(work: Work, network: Network) -> States:
+def new_states(work: ck.Work, network: Network) -> States:
     """Room for the states of any graph that the work holds."""
     cap, (num_layers, width) = len(work.rows), network.bias.shape
     shape = (len(network.tables) * num_layers + (num_layers if network.sums else 1) + 1, cap, width)
-    degrees = np.arange((work.rows.shape[1] - FIRST) // 2 + 1)
+    degrees = np.arange((work.rows.shape[1] - ck.FIRST) // 2 + 1)
     return States(
         np.empty(shape, np.float32),
         np.empty(shape, np.float32),
@@ -117,7 +92,7 @@ def _gather(rows, nodes, count, kind, own, bias, sent, kept, now, target, scale,
     width = scratch.shape[1]
     for i in range(count):
         v = nodes[i]
-        degree = rows[v, DEGREE]
+        degree = rows[v, ck.DEGREE]
         at_v, self_weight, mine, highest = np.float32(1.0), own, sent, np.float32(0.0)
         if kind == GCN:
             at_v = scale[degree]
@@ -127,23 +102,23 @@ def _gather(rows, nodes, count, kind, own, bias, sent, kept, now, target, scale,
             mine = kept
         elif kind == GAT:  # softmax of the attention scores
             highest = _attention(now[kept, v, 0] + now[kept, v, 1])
-            for k in range(FIRST, FIRST + 2 * degree, 2):
+            for k in range(ck.FIRST, ck.FIRST + 2 * degree, 2):
                 highest = max(highest, _attention(now[kept, rows[v, k], 0] + now[kept, v, 1]))
             self_weight = np.exp(_attention(now[kept, v, 0] + now[kept, v, 1]) - highest)
             total = self_weight
-            for k in range(FIRST, FIRST + 2 * degree, 2):
+            for k in range(ck.FIRST, ck.FIRST + 2 * degree, 2):
                 total += np.exp(_attention(now[kept, rows[v, k], 0] + now[kept, v, 1]) - highest)
             at_v = np.float32(1.0) / total
             self_weight *= at_v
         for o in range(width):
             scratch[0, o] = bias[o] + self_weight * now[mine, v, o]
-        for k in range(FIRST, FIRST + 2 * degree, 4):  # two neighbours at a time
+        for k in range(ck.FIRST, ck.FIRST + 2 * degree, 4):  # two neighbours at a time
             u = rows[v, k]
-            alone = k + 2 >= FIRST + 2 * degree
+            alone = k + 2 >= ck.FIRST + 2 * degree
             t = u if alone else rows[v, k + 2]
             factor, other = at_v, at_v
             if kind == GCN:
-                factor, other = at_v * scale[rows[u, DEGREE]], at_v * scale[rows[t, DEGREE]]
+                factor, other = at_v * scale[rows[u, ck.DEGREE]], at_v * scale[rows[t, ck.DEGREE]]
             elif kind == GAT:
                 factor *= np.exp(_attention(now[kept, u, 0] + now[kept, v, 1]) - highest)
                 other *= np.exp(_attention(now[kept, t, 0] + now[kept, v, 1]) - highest)
@@ -209,7 +184,7 @@ def _output(rows, num_nodes, network, now, scratch, out, row):  # type: ignore[n
         for o in range(width):
             scratch[1, o] = 0  # states are not negative
         for v in range(num_nodes):
-            if rows[v, ALIVE]:
+            if rows[v, ck.ALIVE]:
                 for o in range(width):
                     scratch[1, o] = max(scratch[1, o], now[first_state, v, o])
         margin = network.head_bias[0, 0]
@@ -225,7 +200,7 @@ def _output(rows, num_nodes, network, now, scratch, out, row):  # type: ignore[n
         if m <= num_layers:
             part = 1 if m == 0 else first_state + m - 1
             for v in range(num_nodes):
-                if rows[v, ALIVE]:
+                if rows[v, ck.ALIVE]:
                     for k in range(width):
                         scratch[0, k] += now[part, v, k]
         else:
@@ -292,7 +267,7 @@ def _compute(w, network, states, out, row):  # type: ignore[no-untyped-def]
                 _multiply(nodes, count, network.send[layer], zeros, now, state, target)
             if len(network.keep):
                 _multiply(nodes, count, network.keep[layer], zeros, now, state, (layer + 1) * step + 1)
-    _output(w.rows, w.lists[COUNTS, NODES], network, now, states.scratch, out, row)
+    _output(w.rows, w.lists[ck.COUNTS, ck.NODES], network, now, states.scratch, out, row)
 
 
 @inner
@@ -300,7 +275,7 @@ def _enter(rows, v, tables, now):  # type: ignore[no-untyped-def]
     """What a node enters the first layer with, by its label."""
     for part in range(len(tables)):
         for o in range(tables.shape[2]):
-            now[part, v, o] = tables[part, rows[v, LABEL], o]
+            now[part, v, o] = tables[part, rows[v, ck.LABEL], o]
 
 
 @inner
@@ -315,7 +290,7 @@ def _copy(source, target, nodes, count):  # type: ignore[no-untyped-def]
 @_inlined
 def _begin(w, network, states, out):  # type: ignore[no-untyped-def]
     """States of the graph as loaded, to be kept; what the network says of it goes into the first row of `out`."""
-    n = w.lists[COUNTS, LOADED]
+    n = w.lists[ck.COUNTS, ck.LOADED]
     for v in range(n):
         states.reach[_NODES, v] = v
         _enter(w.rows, v, network.tables, states.now)
@@ -335,24 +310,24 @@ def _find_reach(w, network, states, anchor, degree):  # type: ignore[no-untyped-
     """
     rows, reach = w.rows, states.reach
     count, done = 0, 0
-    for t in range(w.lists[COUNTS, NUM_TOUCHED]):
-        v = w.lists[TOUCHED, t]
-        if rows[v, ALIVE]:
+    for t in range(w.lists[ck.COUNTS, ck.NUM_TOUCHED]):
+        v = w.lists[ck.TOUCHED, t]
+        if rows[v, ck.ALIVE]:
             reach[_NODES, count] = v
             reach[_MARKS, v] = 1
             count += 1
-            if v >= w.lists[COUNTS, LOADED] or rows[v, MARK] == 2:
+            if v >= w.lists[ck.COUNTS, ck.LOADED] or rows[v, ck.MARK] == 2:
                 _enter(rows, v, network.tables, states.now)
     stop = count
     reach[_COUNTS, len(network.bias)] = count
     for layer in range(len(network.bias)):
         for i in range(done, stop):
             v = reach[_NODES, i]
-            if layer == 0 and v < w.lists[COUNTS, LOADED] and rows[v, MARK] != 2:
-                before = degree if v == anchor else w.base[v, DEGREE]
-                if network.kind != GCN or rows[v, DEGREE] == before:
+            if layer == 0 and v < w.lists[ck.COUNTS, ck.LOADED] and rows[v, ck.MARK] != 2:
+                before = degree if v == anchor else w.base[v, ck.DEGREE]
+                if network.kind != GCN or rows[v, ck.DEGREE] == before:
                     continue
-            for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+            for k in range(ck.FIRST, ck.FIRST + 2 * rows[v, ck.DEGREE], 2):
                 u = rows[v, k]
                 if reach[_MARKS, u] == 0:
                     reach[_MARKS, u] = 1
@@ -384,7 +359,9 @@ def _score(w, network, states, anchor, degree, out, row):  # type: ignore[no-unt
     """What the network says of the graph with the changes that the work holds; states are as before afterwards."""
     _find_reach(w, network, states, anchor, degree)
     _compute(w, network, states, out, row)
-    _put_back(states.now, states.base, states.reach, w.lists[COUNTS, LOADED], len(network.bias), len(network.tables))
+    _put_back(
+        states.now, states.base, states.reach, w.lists[ck.COUNTS, ck.LOADED], len(network.bias), len(network.tables)
+    )
 
 
 @_inlined
@@ -394,10 +371,10 @@ def _put_blank(w, network, states, kind, anchor, root, groups, out):  # type: ig
     Returns:
         How many nodes have other states, listed in `reach`, and the degree of the anchor.
     """
-    if kind == SWAP:
-        carry_out(w, DETACH, anchor, root, -1, groups, False)
-    blank = hang_blank(w, anchor, network.tables.shape[1] - 1)
-    degree = w.rows[anchor, DEGREE]
+    if kind == ck.SWAP:
+        ck.carry_out(w, ck.DETACH, anchor, root, -1, groups, False)
+    blank = ck.hang_blank(w, anchor, network.tables.shape[1] - 1)
+    degree = w.rows[anchor, ck.DEGREE]
     for part in range(len(network.tables) * len(network.bias)):
         for o in range(states.now.shape[2]):
             states.now[part, blank, o] = 0
@@ -411,14 +388,14 @@ def _put_blank(w, network, states, kind, anchor, root, groups, out):  # type: ig
         states.reach[_BLANK, i] = v
     _copy(states.base, states.loaded, states.reach[_BLANK], count)
     _copy(states.now, states.base, states.reach[_BLANK], count)
-    restore(w)
+    ck.restore(w)
     return count, degree
 
 
 @inner
 def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
     """Whether two rows are one change each, of groups at the same place."""
-    if j >= len(changes) or changes.shape[1] > 1 or not (changes[i, 0, 0] == ATTACH or changes[i, 0, 0] == SWAP):
+    if j >= len(changes) or changes.shape[1] > 1 or not (changes[i, 0, 0] == ck.ATTACH or changes[i, 0, 0] == ck.SWAP):
         return False
     for k in range(3):
         if changes[i, 0, k] != changes[j, 0, k]:
@@ -429,25 +406,25 @@ def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
 @_inlined
 def _judge(w, changes, row, components, heavy, limits, groups, hydrogens, valence):  # type: ignore[no-untyped-def]
     """Make a row of changes together; whether that can be done and the result is on the rung, θ apart."""
-    if not make(w, changes, row, groups, hydrogens):
+    if not ck.make(w, changes, row, groups, hydrogens):
         return False
     cuts = False
     for k in range(changes.shape[1]):
-        cuts = cuts or changes[row, k, 0] == CUT
-    if limits.rung >= 1 and cuts and num_components(w) > components:
+        cuts = cuts or changes[row, k, 0] == ck.CUT
+    if limits.rung >= 1 and cuts and ck.num_components(w) > components:
         return False
     if limits.rung < 2:
         return True
-    if heavy > 0 and overloaded(w, hydrogens.orders, valence) > 0:
+    if heavy > 0 and ck.overloaded(w, hydrogens.orders, valence) > 0:
         return False
-    return is_familiar(w, limits.familiar, hydrogens.orders, valence)
+    return ck.is_familiar(w, limits.familiar, hydrogens.orders, valence)
 
 
 @numba.njit(cache=True, nogil=True)
 def score_changes(labels, edges, bonds, w, changes, network, states, limits, groups, hydrogens, valence):  # type: ignore[no-untyped-def]
     """Margin of the graph after each row of changes `[V, k, 4]`; NaN where they cannot be made together or leave the rung."""
-    load(w, labels, edges, bonds)
-    components, heavy = num_components(w), overloaded(w, hydrogens.orders, valence)
+    ck.load(w, labels, edges, bonds)
+    components, heavy = ck.num_components(w), ck.overloaded(w, hydrogens.orders, valence)
     out, margins = np.empty((1, 1), np.float64), np.empty((len(changes), 1), np.float64)
     _begin(w, network, states, out)
     anchor, degree, reached = np.int64(-1), 0, 0  # of the blank node
@@ -462,32 +439,32 @@ def score_changes(labels, edges, bonds, w, changes, network, states, limits, gro
         margins[i, 0] = np.nan
         if _judge(w, changes, i, components, heavy, limits, groups, hydrogens, valence):
             _score(w, network, states, anchor, degree, margins, i)
-        restore(w)
+        ck.restore(w)
     return margins[:, 0]
 
 
 @numba.njit(cache=True, nogil=True)
 def score_edits(labels, edges, bonds, w, kind, first, second, network, states):  # type: ignore[no-untyped-def]
     """What the network says of the graph after each edit (`graph_kernels`), `[N, num_outputs]`."""
-    load(w, labels, edges, bonds)
+    ck.load(w, labels, edges, bonds)
     out = np.empty((max(len(kind), 1), network.num_outputs), np.float64)
     _begin(w, network, states, out)
     for i in range(len(kind)):
-        edit(w, np.int64(kind[i]), np.int64(first[i]), np.int64(second[i]))
+        ck.edit(w, np.int64(kind[i]), np.int64(first[i]), np.int64(second[i]))
         _score(w, network, states, -1, 0, out, i)
-        restore(w)
+        ck.restore(w)
     return out[: len(kind)]
 
 
 @numba.njit(cache=True, nogil=True)
 def check_changes(labels, edges, bonds, w, changes, limits, groups, hydrogens, valence):  # type: ignore[no-untyped-def]
     """Which rows of changes `[V, k, 4]` can be made together and stay on the rung, `[V]`."""
-    load(w, labels, edges, bonds)
-    components, heavy = num_components(w), overloaded(w, hydrogens.orders, valence)
+    ck.load(w, labels, edges, bonds)
+    components, heavy = ck.num_components(w), ck.overloaded(w, hydrogens.orders, valence)
     fits = np.empty(len(changes), np.bool_)
     for i in range(len(changes)):
         fits[i] = _judge(w, changes, i, components, heavy, limits, groups, hydrogens, valence)
-        restore(w)
+        ck.restore(w)
     return fits
 
 
@@ -497,8 +474,8 @@ def build_changed(labels, edges, bonds, w, changes, groups, hydrogens):  # type:
 
     Nodes keep their order, new ones come last; `origin` is the node that each was, -1 for new ones.
     """
-    load(w, labels, edges, bonds)
-    rows, counts = w.rows, w.lists[COUNTS]
+    ck.load(w, labels, edges, bonds)
+    rows, counts = w.rows, w.lists[ck.COUNTS]
     node_ptr, edge_ptr = np.zeros(len(changes) + 1, np.int64), np.zeros(len(changes) + 1, np.int64)
     new_labels, origin = np.empty(0, np.int32), np.empty(0, np.int32)
     new_edges, new_bonds = np.empty((0, 2), np.int64), np.empty(0, np.int32)
@@ -508,20 +485,20 @@ def build_changed(labels, edges, bonds, w, changes, groups, hydrogens):  # type:
             new_labels, origin = np.empty(node_ptr[-1], np.int32), np.empty(node_ptr[-1], np.int32)
             new_edges, new_bonds = np.empty((edge_ptr[-1], 2), np.int64), np.empty(edge_ptr[-1], np.int32)
         for i in range(len(changes)):
-            make(w, changes, i, groups, hydrogens)
+            ck.make(w, changes, i, groups, hydrogens)
             node, edge = node_ptr[i], edge_ptr[i]
-            for v in range(counts[NODES]):
-                if rows[v, ALIVE]:
+            for v in range(counts[ck.NODES]):
+                if rows[v, ck.ALIVE]:
                     rank[v] = node
                     if fill:
-                        new_labels[node] = rows[v, LABEL]
-                        origin[node] = v if v < counts[LOADED] else -1
+                        new_labels[node] = rows[v, ck.LABEL]
+                        origin[node] = v if v < counts[ck.LOADED] else -1
                     node += 1
-            for v in range(counts[NODES]):
-                if rows[v, ALIVE] == 0:
+            for v in range(counts[ck.NODES]):
+                if rows[v, ck.ALIVE] == 0:
                     continue
                 begin = edge
-                for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+                for k in range(ck.FIRST, ck.FIRST + 2 * rows[v, ck.DEGREE], 2):
                     u = rows[v, k]
                     if v < u:
                         if fill:
@@ -534,5 +511,5 @@ def build_changed(labels, edges, bonds, w, changes, groups, hydrogens):  # type:
                             new_bonds[at] = rows[v, k + 1]
                         edge += 1
             node_ptr[i + 1], edge_ptr[i + 1] = node, edge
-            restore(w)
+            ck.restore(w)
     return new_labels, new_edges, new_bonds, node_ptr, edge_ptr, origin

@@ -16,18 +16,7 @@ import numpy.typing as npt
 import torch
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import (
-    BoolArray,
-    Constraint,
-    EditTable,
-    Graph,
-    GraphBatch,
-    KeyArray,
-    LongArray,
-    allowed_edits,
-    batch_keys,
-    edited_batch,
-)
+from comrecgc.graphs import Constraint, EditTable, Graph, GraphBatch, KeyArray, allowed_edits, batch_keys, edited_batch
 from comrecgc.models import Classifier, Embedder, GraphClassifier, Greed
 from comrecgc.scoring import change_kernels, incremental_kernels
 from comrecgc.scoring.incremental_kernels import GAT, GCN, GIN, SAGE, Network
@@ -56,7 +45,7 @@ class Neighbourhood:
     def __len__(self) -> int:
         return len(self.table)
 
-    def select(self, chosen: BoolArray | npt.NDArray[np.intp]) -> Neighbourhood:
+    def select(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Neighbourhood:
         """The neighbours under a mask or at the given indices."""
         return Neighbourhood(
             graph=self.graph,
@@ -311,15 +300,15 @@ class EditMemory:
 
     def __init__(self, max_bytes: int = 512 << 20) -> None:
         self.max_bytes, self.held_bytes = max_bytes, 0
-        self._held: dict[tuple[Any, ...], tuple[BoolArray, FloatArray]] = {}
+        self._held: dict[tuple[Any, ...], tuple[npt.NDArray[np.bool_], FloatArray]] = {}
         self._owners: dict[int, object] = {}  # kept alive, so that no other object takes their id
 
     def scores(
-        self, scorer: NeighbourhoodScorer, of: str, graph: Graph, table: EditTable, numbers: LongArray
+        self, scorer: NeighbourhoodScorer, of: str, graph: Graph, table: EditTable, numbers: npt.NDArray[np.int64]
     ) -> FloatArray:
         """The "probability" or "embedding" of the graph after the edits at some places of the table, that of all its edits, `[N, …]`."""
 
-        def scored(places: LongArray) -> FloatArray:
+        def scored(places: npt.NDArray[np.int64]) -> FloatArray:
             hood = Neighbourhood(graph=graph, table=table.select(places), keys=places.astype(np.uint64))
             (hood,) = scorer.complete([hood], probability=of == "probability", embedding=of == "embedding")
             return np.asarray(getattr(hood, of), np.float32)

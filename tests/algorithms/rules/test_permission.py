@@ -227,8 +227,19 @@ def test_figures_speak_of_the_molecules_that_were_tried(monkeypatch: pytest.Monk
     options: dict[str, Any] = {"max_changes": 1, "theta": 0.2, "panel": False, "jury": False}
     whole = explainer_of(model, **options).fit(data)
     num_looks, num_inputs = count(), len(whole.explanation_.inputs)
-    late = SimpleNamespace(monotonic=lambda: time.monotonic() if next(num_looks) < 14 else float("inf"))
-    monkeypatch.setattr("comrecgc.algorithms.rules.permission.time", late)
+    original = MolecularPermission.allowed
+
+    class LateContext:
+        is_late = property(lambda _: next(num_looks) >= 14)
+
+        def tell(self, *_: object) -> None:
+            pass
+
+    def allowed(self: MolecularPermission, scorer: Any, inputs: Any, changes: Any, _context: Any) -> Any:
+        late: Any = LateContext()
+        return original(self, scorer, inputs, changes, late)
+
+    monkeypatch.setattr(MolecularPermission, "allowed", allowed)
     found = explainer_of(model, **options, time_budget=1000).fit(data).explanation_
     monkeypatch.undo()
     assert len(found.inputs) == 14 < num_inputs

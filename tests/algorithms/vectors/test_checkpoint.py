@@ -55,7 +55,8 @@ def test_foreign_files_are_refused_in_one_line(tmp_path: Path, write: Callable[[
 
 
 def test_a_folder_is_not_a_checkpoint(tmp_path: Path) -> None:
-    refused(tmp_path, "Cannot read")
+    (tmp_path / "search.npz").mkdir()
+    refused(tmp_path / "search.npz", "Cannot read")
 
 
 def test_flipped_bits_are_noticed(tmp_path: Path) -> None:

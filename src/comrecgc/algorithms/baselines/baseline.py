@@ -214,12 +214,7 @@ class Baseline(VectorAlgorithm):
         """Find counterfactuals; what is found when time is up is the answer. All randomness comes from `rng`."""
 
     def find(
-        self,
-        task: VectorTask,
-        scorer: NeighbourhoodScorer,
-        rejects: Rejects,
-        stands: Stands | None,
-        context: RunContext,
+        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, stands: Stands, context: RunContext
     ) -> Candidates:
         """What the explainer finds. Every input is paired with every counterfactual within θ; on a rung only with what was made from it."""
         inputs = rejects.graphs
@@ -242,6 +237,7 @@ class Baseline(VectorAlgorithm):
             )
         if not made:
             return ()
+        assert stands is not None
         kept = stands([inputs[each.input] for each in made if each.input is not None], [each.graph for each in made])
         return tuple(each for each, stays in zip(made, kept.tolist(), strict=True) if stays)
 

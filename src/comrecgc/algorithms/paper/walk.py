@@ -25,14 +25,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms import checkpoint as checkpoints
 from comrecgc.algorithms.base import PAPER_DELTA, Rejects, VectorAlgorithm, VectorTask, option
-from comrecgc.algorithms.checkpoint import (
-    Checkpoint,
-    Reached,
-    decode_reached,
-    encode_reached,
-    model_facts,
-    reached_kinds,
-)
+from comrecgc.algorithms.checkpoint import Checkpoint, Reached, decode_reached, encode_reached, reached_kinds
 from comrecgc.algorithms.reinforced_walk import ReinforcedWalk, WalkState, draw, teleport_distribution
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
 from comrecgc.cover import FloatArray, recourse_vectors
@@ -369,12 +362,7 @@ class PaperWalk(VectorAlgorithm):
     teleport: float = option(0.05, "τ: probability of a step back to the inputs.", above=0, below=1)
 
     def find(
-        self,
-        task: VectorTask,
-        scorer: NeighbourhoodScorer,
-        rejects: Rejects,
-        stands: Stands | None,
-        context: RunContext,
+        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, _stands: Stands, context: RunContext
     ) -> Candidates:
         """Walk; every input is paired with every candidate within θ, whichever input it was reached from."""
         inputs, found = rejects.graphs, list[Reached]()
@@ -442,9 +430,12 @@ class ShardedWalk:
     def facts(self, shard: int, scorer: NeighbourhoodScorer, inputs: Sequence[Graph]) -> dict[str, Any]:
         """What determines a shard's walk, as JSON values."""
         walk = {name: value for name, value in asdict(self.walk).items() if name != "cache_bytes"}
-        return {"walk": walk, "num_shards": self.num_shards, "seed": self.seed, "shard": shard} | model_facts(
-            scorer, inputs
-        )
+        return {
+            "walk": walk,
+            "num_shards": self.num_shards,
+            "seed": self.seed,
+            "shard": shard,
+        } | checkpoints.model_facts(scorer, inputs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,16 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.rules import composition_kernels
-from comrecgc.algorithms.rules.mining import (
-    ACCEPTED,
-    Changes,
-    ChangeScorer,
-    Columns,
-    FloatArray,
-    Oracle,
-    is_first,
-    ranks_of_alike,
-)
+from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Columns, Oracle, is_first, ranks_of_alike
 from comrecgc.cover import greedy_cover, incidence_of
 from comrecgc.graphs import BoolArray, IntArray, KeyArray, LongArray
 from comrecgc.run import UNLIMITED, RunContext
@@ -44,8 +35,8 @@ class ChangeRows(Columns):
     key: KeyArray  # key of the rule at radius 0 that a row carries out, `[V]`
     input: IntArray  # place among the inputs, `[V]`
     part: IntArray  # the single changes, `[V, m]`; -1 where a row has fewer
-    margin: FloatArray  # log-odds of accept, `[V]`
-    goal: FloatArray  # log-odds of what counts, `[V]`
+    margin: npt.NDArray[np.float64]  # log-odds of accept, `[V]`
+    goal: npt.NDArray[np.float64]  # log-odds of what counts, `[V]`
 
     @classmethod
     def of(cls, singles: Changes) -> ChangeRows:
@@ -130,7 +121,7 @@ class CompositeSearch:
         self,
         config: Composition,
         singles: Changes,
-        base: FloatArray,
+        base: npt.NDArray[np.float64],
         scorer: ChangeScorer,
         oracle: Oracle,
         context: RunContext = UNLIMITED,

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from comrecgc.graphs.graph_kernels import chain, mix
-from comrecgc.scoring.change_kernels import DEGREE, FIRST, JOIN, LABEL, hash_of, load, place_of
+from comrecgc.scoring import change_kernels as ck
 
 _NEAR = 3  # places of a rule, the best ones, beside which others of the other are tried
 
@@ -71,7 +71,7 @@ def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-un
     Beside the rules at radius 1 it tells how the surroundings overlap: every node that is, or is beside, more than one anchor counts. Anchors that
     look alike are told apart by what they share with others, in a second round.
     """
-    load(w, labels, edges, bonds)
+    ck.load(w, labels, edges, bonds)
     rows, num = w.rows, changes.shape[1]
     keys = np.empty(len(changes), np.uint64)
     anchors, roles = np.empty(2 * num, np.int64), np.empty(2 * num, np.uint64)
@@ -80,25 +80,25 @@ def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-un
         total, count = np.uint64(0), 0
         for k in range(num):
             total += mix(members[i, k])
-            for end in range(2 if changes[i, k, 0] >= JOIN else 1):
+            for end in range(2 if changes[i, k, 0] >= ck.JOIN else 1):
                 v = np.int64(changes[i, k, 1 + end])
-                anchors[count], roles[count] = v, chain(members[i, k], hash_of(rows, v))
+                anchors[count], roles[count] = v, chain(members[i, k], ck.hash_of(rows, v))
                 count += 1
         for _ in range(2):
             shared[:count] = np.uint64(0)
             for a in range(count):
                 v = anchors[a]
-                for k in range(FIRST - 2, FIRST + 2 * rows[v, DEGREE], 2):
-                    u = v if k < FIRST else rows[v, k]
+                for k in range(ck.FIRST - 2, ck.FIRST + 2 * rows[v, ck.DEGREE], 2):
+                    u = v if k < ck.FIRST else rows[v, k]
                     meets, first, term = 0, -1, np.uint64(0)
                     for b in range(count):
-                        place = place_of(rows, anchors[b], u)
+                        place = ck.place_of(rows, anchors[b], u)
                         if anchors[b] == u or place >= 0:
                             meets += 1
                             first = b if first < 0 else first
                             term += chain(roles[b], 0 if anchors[b] == u else rows[anchors[b], place + 1] + 1)
                     if meets > 1:
-                        term = chain(term, rows[u, LABEL])
+                        term = chain(term, rows[u, ck.LABEL])
                         shared[a] += chain(term, 0 if u == v else rows[v, k + 1] + 1)
                         if first == a:
                             total += term

@@ -13,38 +13,7 @@ import numba
 import numpy as np
 
 from comrecgc.graphs.graph_kernels import GOLDEN, chain, inner, mix, neighbour_term, node_hash, place_in
-from comrecgc.scoring.change_kernels import (
-    ATTACH,
-    BOND,
-    COUNTS,
-    CUT,
-    DEGREE,
-    DETACH,
-    FIRST,
-    HYDROGENS,
-    JOIN,
-    LABEL,
-    LOADED,
-    MAX_GROUP,
-    OFFERED,
-    REBOND,
-    RELABEL,
-    SIZE,
-    STACK,
-    SWAP,
-    TIE,
-    carry_out,
-    contains,
-    follow,
-    hash_of,
-    is_familiar,
-    load,
-    num_components,
-    overloaded,
-    place_of,
-    restore,
-    side,
-)
+from comrecgc.scoring import change_kernels as ck
 
 # What lies up to two steps around the nodes that a change speaks of, as a hash that does not depend on the order of nodes.
 
@@ -68,7 +37,7 @@ def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
     while head < size:
         v = nodes[head]
         if depth[head] < 2:
-            for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+            for k in range(ck.FIRST, ck.FIRST + 2 * rows[v, ck.DEGREE], 2):
                 u, known = rows[v, k], False
                 for i in range(size):
                     known = known or nodes[i] == u
@@ -85,7 +54,7 @@ def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
             role[i] = _ROOT
         for j in range(i + 1, size):
             if depth[i] < 2:
-                place = place_of(rows, nodes[i], nodes[j])
+                place = ck.place_of(rows, nodes[i], nodes[j])
                 if place >= 0:
                     if count == len(bonds):
                         return np.uint64(0)
@@ -95,7 +64,7 @@ def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
     for marked in range(size):
         if depth[marked] == 1 or marked == 0:
             for i in range(size):
-                colours[i] = chain(np.uint64(role[i] + 3 * (depth[i] < 2) + 1), rows[nodes[i], LABEL])
+                colours[i] = chain(np.uint64(role[i] + 3 * (depth[i] < 2) + 1), rows[nodes[i], ck.LABEL])
             if depth[marked] == 1:
                 colours[marked] = mix(colours[marked])
             total += _refined(colours, ends, bonds, size, count)
@@ -130,12 +99,12 @@ def widened(key, around):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def widened_keys(labels, edges, bonds, w, changes, keys):  # type: ignore[no-untyped-def]
     """Keys at radius 2 of single changes of one graph, `[V]`."""
-    load(w, labels, edges, bonds)
+    ck.load(w, labels, edges, bonds)
     wide = np.empty(len(changes), np.uint64)
     around, before = np.uint64(0), -1
     for i in range(len(changes)):
-        is_pair = changes[i, 0] >= JOIN
-        same = before >= 0 and (changes[before, 0] >= JOIN) == is_pair
+        is_pair = changes[i, 0] >= ck.JOIN
+        same = before >= 0 and (changes[before, 0] >= ck.JOIN) == is_pair
         if not (same and changes[before, 1] == changes[i, 1] and changes[before, 2] == changes[i, 2]):
             around = surroundings(w.rows, np.int64(changes[i, 1]), np.int64(changes[i, 2]), is_pair)
             before = i
@@ -146,7 +115,7 @@ def widened_keys(labels, edges, bonds, w, changes, keys):  # type: ignore[no-unt
 ANY, CONNECTED, PLAUSIBLE = range(3)
 
 _AROUND, _SHARED = np.uint64(101), np.uint64(102)
-_GROUP_FOUND = DETACH  # what detaching and swapping find is the same
+_GROUP_FOUND = ck.DETACH  # what detaching and swapping find is the same
 
 
 class Limits(NamedTuple):
@@ -165,14 +134,14 @@ class Limits(NamedTuple):
 @inner
 def _group_name(w, anchor, root, size):  # type: ignore[no-untyped-def]
     """Hash of the group whose nodes `side` left in the stack, the same for any node order: WL colours from the root."""
-    rows, stack = w.rows, w.lists[STACK]
-    colours, fresh = np.empty(MAX_GROUP, np.uint64), np.empty(MAX_GROUP, np.uint64)
+    rows, stack = w.rows, w.lists[ck.STACK]
+    colours, fresh = np.empty(ck.MAX_GROUP, np.uint64), np.empty(ck.MAX_GROUP, np.uint64)
     for i in range(size):
-        colours[i] = chain(np.uint64(2 if stack[i] == root else 1), rows[stack[i], LABEL])
+        colours[i] = chain(np.uint64(2 if stack[i] == root else 1), rows[stack[i], ck.LABEL])
     for _ in range(size):
         for i in range(size):
             v, total = stack[i], np.uint64(0)
-            for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+            for k in range(ck.FIRST, ck.FIRST + 2 * rows[v, ck.DEGREE], 2):
                 for j in range(size):
                     if stack[j] == rows[v, k]:
                         total += chain(colours[j], rows[v, k + 1])
@@ -182,7 +151,7 @@ def _group_name(w, anchor, root, size):  # type: ignore[no-untyped-def]
     total = np.uint64(0)
     for i in range(size):
         total += mix(colours[i] + GOLDEN)
-    return chain(total, rows[root, place_of(rows, root, anchor) + 1])
+    return chain(total, rows[root, ck.place_of(rows, root, anchor) + 1])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -193,11 +162,11 @@ def hanging_groups(labels, edges, bonds, node_ptr, edge_ptr, w):  # type: ignore
     count = 0
     for g in range(len(node_ptr) - 1):
         first, start, end = node_ptr[g], edge_ptr[g], edge_ptr[g + 1]
-        load(w, labels[first : node_ptr[g + 1]], edges[start:end] - first, bonds[start:end])
-        for anchor in range(w.lists[COUNTS, LOADED]):
-            for k in range(FIRST, FIRST + 2 * w.rows[anchor, DEGREE], 2):
+        ck.load(w, labels[first : node_ptr[g + 1]], edges[start:end] - first, bonds[start:end])
+        for anchor in range(w.lists[ck.COUNTS, ck.LOADED]):
+            for k in range(ck.FIRST, ck.FIRST + 2 * w.rows[anchor, ck.DEGREE], 2):
                 root = w.rows[anchor, k]
-                size = side(w, anchor, root, MAX_GROUP)
+                size = ck.side(w, anchor, root, ck.MAX_GROUP)
                 if size > 0:
                     names[count] = _group_name(w, anchor, root, size)
                     places[count, 0], places[count, 1], places[count, 2], places[count, 3] = g, anchor, root, size
@@ -232,7 +201,7 @@ def name_groups(table, edges, w):  # type: ignore[no-untyped-def]
     names = np.empty(len(table), np.uint64)
     for g in range(len(table)):
         size, count = 0, 0
-        while size < MAX_GROUP and table[g, size] >= 0:
+        while size < ck.MAX_GROUP and table[g, size] >= 0:
             size += 1
         while edges[g, count, 0] >= 0:
             count += 1
@@ -243,22 +212,22 @@ def name_groups(table, edges, w):  # type: ignore[no-untyped-def]
         )
         for i in range(size):
             labels[i + 1] = table[g, i]  # the anchor comes first; its label does not matter
-        pairs[0, 1], bonds[0] = 1, table[g, BOND]
+        pairs[0, 1], bonds[0] = 1, table[g, ck.BOND]
         for e in range(count):
             pairs[e + 1, 0], pairs[e + 1, 1], bonds[e + 1] = edges[g, e, 0] + 1, edges[g, e, 1] + 1, edges[g, e, 2]
-        load(w, labels, pairs, bonds)
-        names[g] = _group_name(w, 0, 1, side(w, 0, 1, MAX_GROUP))
+        ck.load(w, labels, pairs, bonds)
+        names[g] = _group_name(w, 0, 1, ck.side(w, 0, 1, ck.MAX_GROUP))
     return names
 
 
 @inner
 def _is_later_twin(rows, anchor, leaf):  # type: ignore[no-untyped-def]
     """Whether a leaf like this one hangs on the anchor before it, so that a change here does what it does there."""
-    if rows[leaf, DEGREE] == 1:
-        for k in range(FIRST, FIRST + 2 * rows[anchor, DEGREE], 2):
+    if rows[leaf, ck.DEGREE] == 1:
+        for k in range(ck.FIRST, ck.FIRST + 2 * rows[anchor, ck.DEGREE], 2):
             u = rows[anchor, k]
-            if u < leaf and rows[u, DEGREE] == 1 and rows[u, LABEL] == rows[leaf, LABEL]:
-                if rows[u, FIRST + 1] == rows[leaf, FIRST + 1]:
+            if u < leaf and rows[u, ck.DEGREE] == 1 and rows[u, ck.LABEL] == rows[leaf, ck.LABEL]:
+                if rows[u, ck.FIRST + 1] == rows[leaf, ck.FIRST + 1]:
                     return True
     return False
 
@@ -268,9 +237,9 @@ def _own_hydrogens(rows, v, without, hydrogens):  # type: ignore[no-untyped-def]
     """Hydrogens at a node, one of its neighbours left out."""
     total = 0
     if hydrogens.label >= 0:
-        for k in range(FIRST, FIRST + 2 * rows[v, DEGREE], 2):
+        for k in range(ck.FIRST, ck.FIRST + 2 * rows[v, ck.DEGREE], 2):
             u = rows[v, k]
-            total += u != without and rows[u, LABEL] == hydrogens.label and rows[u, DEGREE] == 1
+            total += u != without and rows[u, ck.LABEL] == hydrogens.label and rows[u, ck.DEGREE] == 1
     return total
 
 
@@ -278,17 +247,17 @@ def _own_hydrogens(rows, v, without, hydrogens):  # type: ignore[no-untyped-def]
 def _propose(w, limits, groups, hydrogens):  # type: ignore[no-untyped-def]
     """Every change of the graph as loaded, whether it leaves the rung or not: `[·, 6]`, a change, its cost less that of hydrogens, and
     the group or bond that it finds."""
-    rows, n, follows = w.rows, w.lists[COUNTS, LOADED], hydrogens.label >= 0
+    rows, n, follows = w.rows, w.lists[ck.COUNTS, ck.LOADED], hydrogens.label >= 0
     table = groups.table
     out, count = np.empty((1024, 6), np.int64), 0
     for v in range(n):
-        if follows and rows[v, LABEL] == hydrogens.label:
+        if follows and rows[v, ck.LABEL] == hydrogens.label:
             continue
-        for k in range(FIRST - 2, FIRST + 2 * rows[v, DEGREE], 2):
+        for k in range(ck.FIRST - 2, ck.FIRST + 2 * rows[v, ck.DEGREE], 2):
             root, old = -1, -1
-            if k >= FIRST:
+            if k >= ck.FIRST:
                 root = rows[v, k]
-                size = 0 if _is_later_twin(rows, v, root) else side(w, v, root, MAX_GROUP)
+                size = 0 if _is_later_twin(rows, v, root) else ck.side(w, v, root, ck.MAX_GROUP)
                 if size == 0 or size == n:
                     continue
                 name = _group_name(w, v, root, size)
@@ -299,40 +268,40 @@ def _propose(w, limits, groups, hydrogens):  # type: ignore[no-untyped-def]
                 out = _wider(out)
             if root >= 0:
                 for g in range(len(table)):
-                    if table[g, OFFERED] and g != old:
-                        count = _put(out, count, SWAP, v, root, g, limits.swap_cost[old, g], old)
+                    if table[g, ck.OFFERED] and g != old:
+                        count = _put(out, count, ck.SWAP, v, root, g, limits.swap_cost[old, g], old)
                 if not follows:
-                    count = _put(out, count, DETACH, v, root, -1, table[old, SIZE], old)
+                    count = _put(out, count, ck.DETACH, v, root, -1, table[old, ck.SIZE], old)
                 continue
             for label in range(limits.num_labels):
-                if label != rows[v, LABEL] and not (follows and label == hydrogens.label):
-                    count = _put(out, count, RELABEL, v, -1, label, 1, 0)
+                if label != rows[v, ck.LABEL] and not (follows and label == hydrogens.label):
+                    count = _put(out, count, ck.RELABEL, v, -1, label, 1, 0)
             if not follows:
                 for g in range(len(table)):
-                    if table[g, OFFERED]:
-                        count = _put(out, count, ATTACH, v, -1, g, table[g, SIZE], 0)
+                    if table[g, ck.OFFERED]:
+                        count = _put(out, count, ck.ATTACH, v, -1, g, table[g, ck.SIZE], 0)
         for u in range(v + 1, n):
-            if follows and rows[u, LABEL] == hydrogens.label:
+            if follows and rows[u, ck.LABEL] == hydrogens.label:
                 continue
             while count + limits.num_edge_labels + 1 > len(out):
                 out = _wider(out)
-            place = place_of(rows, v, u)
+            place = ck.place_of(rows, v, u)
             if place < 0:
                 for bond in range(limits.num_edge_labels):
-                    count = _put(out, count, JOIN, v, u, bond, 1, 0)
+                    count = _put(out, count, ck.JOIN, v, u, bond, 1, 0)
             else:
                 bond = rows[v, place + 1]
-                count = _put(out, count, CUT, v, u, -1, 1, bond)
+                count = _put(out, count, ck.CUT, v, u, -1, 1, bond)
                 for other in range(limits.num_edge_labels):
                     if other != bond:
-                        count = _put(out, count, REBOND, v, u, other, 1, bond)
+                        count = _put(out, count, ck.REBOND, v, u, other, 1, bond)
             if limits.ties:
                 while count + len(table) > len(out):
                     out = _wider(out)
                 for g in range(len(table)):
-                    if table[g, OFFERED] and table[g, 1] < 0:
+                    if table[g, ck.OFFERED] and table[g, 1] < 0:
                         joined = 0 if place < 0 else rows[v, place + 1] + 1
-                        count = _put(out, count, TIE, v, u, g, table[g, SIZE] + 1, joined)
+                        count = _put(out, count, ck.TIE, v, u, g, table[g, ck.SIZE] + 1, joined)
     return out[:count]
 
 
@@ -355,28 +324,28 @@ def _put(out, count, kind, first, second, value, cost, found):  # type: ignore[n
 @inner
 def _found_key(rows, kind, first, second, found, lost, lost_second, radius, names):  # type: ignore[no-untyped-def]
     """Key of what a change finds in the graph as loaded: `found` is its group or bond, `lost` the hydrogens it takes."""
-    if kind == SWAP:
-        kind = DETACH
-    one = chain(chain(np.uint64(kind + 1), rows[first, LABEL]), lost)
+    if kind == ck.SWAP:
+        kind = ck.DETACH
+    one = chain(chain(np.uint64(kind + 1), rows[first, ck.LABEL]), lost)
     if radius > 0:
-        one = chain(chain(one, _AROUND), hash_of(rows, first))
-    if kind in (RELABEL, ATTACH):
+        one = chain(chain(one, _AROUND), ck.hash_of(rows, first))
+    if kind in (ck.RELABEL, ck.ATTACH):
         return one
-    if kind == DETACH:
+    if kind == ck.DETACH:
         return chain(one, names[found])
-    other = chain(chain(np.uint64(kind + 1), rows[second, LABEL]), lost_second)
+    other = chain(chain(np.uint64(kind + 1), rows[second, ck.LABEL]), lost_second)
     if radius > 0:
-        other = chain(chain(other, _AROUND), hash_of(rows, second))
+        other = chain(chain(other, _AROUND), ck.hash_of(rows, second))
     if radius > 0:  # neighbours of both, seen from either
         here, there = np.uint64(0), np.uint64(0)
-        for k in range(FIRST, FIRST + 2 * rows[first, DEGREE], 2):
-            j = place_of(rows, second, rows[first, k])
+        for k in range(ck.FIRST, ck.FIRST + 2 * rows[first, ck.DEGREE], 2):
+            j = ck.place_of(rows, second, rows[first, k])
             if j >= 0:
-                label = rows[rows[first, k], LABEL]
+                label = rows[rows[first, k], ck.LABEL]
                 here += chain(chain(chain(_SHARED, rows[first, k + 1]), rows[second, j + 1]), label)
                 there += chain(chain(chain(_SHARED, rows[second, j + 1]), rows[first, k + 1]), label)
         one, other = chain(one, here), chain(other, there)
-    elif kind == TIE:
+    elif kind == ck.TIE:
         found = 0  # whether both are joined is part of their surroundings
     return chain(one + other, found)  # whichever comes first
 
@@ -384,12 +353,12 @@ def _found_key(rows, kind, first, second, found, lost, lost_second, radius, name
 @inner
 def _rule_key(rows, key, kind, first, second, value, lost, gained, lost_second, gained_second, names):  # type: ignore[no-untyped-def]
     """Key of a rule: what it finds, then what it makes of it."""
-    made = names[value] if kind in (ATTACH, SWAP, TIE) else np.uint64(value + 1)
+    made = names[value] if kind in (ck.ATTACH, ck.SWAP, ck.TIE) else np.uint64(value + 1)
     key = chain(chain(key, np.uint64(kind)), made)
-    if kind < JOIN:
+    if kind < ck.JOIN:
         return chain(key, gained)
-    one = chain(chain(chain(np.uint64(1), rows[first, LABEL]), lost), gained)
-    other = chain(chain(chain(np.uint64(1), rows[second, LABEL]), lost_second), gained_second)
+    one = chain(chain(chain(np.uint64(1), rows[first, ck.LABEL]), lost), gained)
+    other = chain(chain(chain(np.uint64(1), rows[second, ck.LABEL]), lost_second), gained_second)
     return chain(key, one + other)
 
 
@@ -418,10 +387,10 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
     Returns:
         changes `[V, 4]`, what each costs and adds to the size of the graph `[V, 2]`, the keys of their rules at radius 0 and 1 `[V, 2]` and of what they find `[V, 2]`.
     """
-    load(w, labels, edges, bonds)
+    ck.load(w, labels, edges, bonds)
     rows, table = w.rows, groups.table
     size = len(labels) + len(edges)
-    components, heavy = num_components(w), overloaded(w, hydrogens.orders, valence)
+    components, heavy = ck.num_components(w), ck.overloaded(w, hydrogens.orders, valence)
     proposed = _propose(w, limits, groups, hydrogens)
     chosen = len(wanted.narrow) > 0
     all_known = chosen and hydrogens.label < 0  # a key says which hydrogens follow, which is not known before
@@ -433,29 +402,29 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
         cost, found = proposed[i, 4], proposed[i, 5]
         if cost > limits.theta * (2 * size + cost):  # too far even if nothing but additions
             continue
-        if all_known and not contains(
+        if all_known and not ck.contains(
             wanted.narrow, _narrow_key(rows, kind, first, second, value, found, limits.names)
         ):
             continue
-        ok = carry_out(w, kind, first, second, value, groups, False) and follow(w, hydrogens)
-        gained = rows[first, HYDROGENS]
-        gained_second = rows[second, HYDROGENS] if kind >= JOIN else 0
+        ok = ck.carry_out(w, kind, first, second, value, groups, False) and ck.follow(w, hydrogens)
+        gained = rows[first, ck.HYDROGENS]
+        gained_second = rows[second, ck.HYDROGENS] if kind >= ck.JOIN else 0
         grown = 0
         if ok:
             cost += 2 * abs(gained) + 2 * abs(gained_second)
             grown = 2 * gained + 2 * gained_second
-            if kind in (ATTACH, SWAP, TIE):
-                grown += table[value, SIZE]
-            if kind in (DETACH, SWAP):
-                grown -= table[found, SIZE]
-            grown += 1 if kind in (JOIN, TIE) else (-1 if kind == CUT else 0)
+            if kind in (ck.ATTACH, ck.SWAP, ck.TIE):
+                grown += table[value, ck.SIZE]
+            if kind in (ck.DETACH, ck.SWAP):
+                grown -= table[found, ck.SIZE]
+            grown += 1 if kind in (ck.JOIN, ck.TIE) else (-1 if kind == ck.CUT else 0)
             ok = cost <= limits.theta * (2 * size + grown)
         if ok and limits.rung >= PLAUSIBLE:
-            ok = is_familiar(w, limits.familiar, hydrogens.orders, valence)
-            ok = ok and (heavy == 0 or overloaded(w, hydrogens.orders, valence) == 0)
-        if ok and limits.rung >= CONNECTED and kind == CUT:
-            ok = num_components(w) <= components
-        restore(w)
+            ok = ck.is_familiar(w, limits.familiar, hydrogens.orders, valence)
+            ok = ok and (heavy == 0 or ck.overloaded(w, hydrogens.orders, valence) == 0)
+        if ok and limits.rung >= CONNECTED and kind == ck.CUT:
+            ok = ck.num_components(w) <= components
+        ck.restore(w)
         if not ok:
             continue
         lost, lost_second = -min(gained, 0), -min(gained_second, 0)
@@ -466,7 +435,7 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
             keys[count, radius] = _rule_key(
                 rows, key, kind, first, second, value, lost, gained, lost_second, gained_second, limits.names
             )
-        if chosen and not (contains(wanted.general, keys[count, 0]) or contains(wanted.exact, keys[count, 1])):
+        if chosen and not (ck.contains(wanted.general, keys[count, 0]) or ck.contains(wanted.exact, keys[count, 1])):
             continue
         changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = kind, first, second, value
         costs[count, 0], costs[count, 1] = cost, grown
@@ -480,7 +449,7 @@ def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: i
 
     At radius 2 only what refines one of the keys `wider` (radius 1, increasing).
     """
-    load(w, labels, edges, bonds)
+    ck.load(w, labels, edges, bonds)
     rows, follows = w.rows, hydrogens.label >= 0
     proposed = _propose(w, limits, groups, hydrogens)
     keys, count = np.empty(1024, np.uint64), 0
@@ -493,17 +462,22 @@ def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: i
             proposed[i, 3],
             proposed[i, 5],
         )
-        if kind == SWAP:
-            kind = DETACH
-        if (kind < JOIN or kind == TIE) and kind == kind_before and first == first_before and second == second_before:
+        if kind == ck.SWAP:
+            kind = ck.DETACH
+        if (
+            (kind < ck.JOIN or kind == ck.TIE)
+            and kind == kind_before
+            and first == first_before
+            and second == second_before
+        ):
             continue  # the same place, found once
         kind_before, first_before, second_before = kind, first, second
         least, most = 0, 0
-        if follows and kind < JOIN:
+        if follows and kind < ck.JOIN:
             most = _own_hydrogens(rows, first, second, hydrogens)
-        elif follows and kind != CUT:
+        elif follows and kind != ck.CUT:
             least = hydrogens.orders[value] // 2
-            if kind == REBOND:
+            if kind == ck.REBOND:
                 least = max((hydrogens.orders[value] - hydrogens.orders[found]) // 2, 0)
             most = least
             if min(_own_hydrogens(rows, first, -1, hydrogens), _own_hydrogens(rows, second, -1, hydrogens)) < least:
@@ -519,7 +493,7 @@ def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: i
                 if radius == 2:
                     if place_in(wider, key) < 0:
                         continue
-                    key = widened(key, surroundings(rows, first, second, kind >= JOIN))
+                    key = widened(key, surroundings(rows, first, second, kind >= ck.JOIN))
                 keys[count] = key
                 count += 1
     return keys[:count]

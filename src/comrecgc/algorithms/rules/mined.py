@@ -17,14 +17,7 @@ from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.population import Census
-from comrecgc.algorithms.rules.reading import (
-    MinedRule,
-    PatternMatcher,
-    entry_sites,
-    read_rule,
-    read_rules,
-    rule_isomorphism,
-)
+from comrecgc.algorithms.rules.reading import MinedRule, PatternMatcher, entry_sites, is_change_of, read_rules
 from comrecgc.algorithms.rules.table import SHOWN_TRUTH, Entries, RuleTable, permitted_rows, tabulate
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
@@ -453,7 +446,7 @@ def _best(
     while waiting:
         tried = []
         for place, left in list(waiting.items()):
-            while left and not _carries_out(mined, record, place, changes[left[-1]]):
+            while left and not is_change_of(record.rule, mined.table, mined.scorer, place, changes[left[-1]]):
                 left.pop()
             tried += [left.pop()] if left else []
         waiting = {place: left for place, left in waiting.items() if left}
@@ -466,14 +459,6 @@ def _best(
             found[int(inputs[k])] = (int(inputs[k]), changes[k], float(margin[k]))
             waiting.pop(int(inputs[k]), None)
     return [found[place] for place in sorted(found)]
-
-
-def _carries_out(mined: MinedRules, record: MinedRule, place: int, change: IntArray) -> bool:
-    """Whether changes of an input are the rule."""
-    graph = mined.scorer.inputs[place]
-    batch, origin = mined.scorer.changed(place, change[None])
-    rule, _ = read_rule(graph, batch[0], origin.tolist(), change, mined.table.groups, record.rule.radius)
-    return rule_isomorphism(record.rule, rule) is not None
 
 
 def _turns_where_parts_touch(mined: MinedRules, rule: Rule, inputs: IntArray, sites: IntArray, oracle: Oracle) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from comrecgc.algorithms.rules.vocabulary import Group, merged_nodes
 from comrecgc.graphs import (
@@ -15,7 +16,6 @@ from comrecgc.graphs import (
     Graph,
     GraphBatch,
     IntArray,
-    LongArray,
     NeighbourIndex,
     Pattern,
     Rule,
@@ -67,7 +67,7 @@ def read_rules(table: RuleTable, scorer: ChangeScorer, rows: Sequence[int]) -> l
     return found
 
 
-def read_entries(table: RuleTable, scorer: ChangeScorer, entries: LongArray) -> list[tuple[Rule, Site]]:
+def read_entries(table: RuleTable, scorer: ChangeScorer, entries: npt.NDArray[np.int64]) -> list[tuple[Rule, Site]]:
     """The rule that each entry of a table carries out, as its own place shows it, and that place."""
     batch, origins = scorer.built(table.entries.input[entries], table.entries.change[entries].astype(np.int32))
     return [
@@ -79,16 +79,29 @@ def read_entries(table: RuleTable, scorer: ChangeScorer, entries: LongArray) -> 
     ]  # fmt: skip
 
 
-def entry_sites(table: RuleTable, scorer: ChangeScorer, rule: Rule, entries: LongArray) -> list[Site | None]:
+def entry_sites(
+    table: RuleTable, scorer: ChangeScorer, rule: Rule, entries: npt.NDArray[np.int64]
+) -> list[Site | None]:
     """Where entries of a table carry a rule out, in the order of its nodes; None where the pattern there is another."""
     orders = [(rule_isomorphism(rule, read), site) for read, site in read_entries(table, scorer, entries)]
     return [None if order is None else tuple(site[node] for node in order) for order, site in orders]
 
 
+def is_change_of(rule: Rule, table: RuleTable, scorer: ChangeScorer, place: int, change: IntArray) -> bool:
+    """Whether changes of the input at a place carry a rule out."""
+    batch, origin = scorer.changed(place, change[None])
+    read, _ = read_rule(scorer.inputs[place], batch[0], origin.tolist(), change, table.groups, rule.radius)
+    return rule_isomorphism(rule, read) is not None
+
+
 def read_rule(
     graph: Graph, changed: Graph, origin: Sequence[int], change: Any, groups: Sequence[Group], radius: int
 ) -> tuple[Rule, Site]:
-    """The rule behind changes of a graph, and the place where it was carried out."""
+    """The rule behind changes `[m, 4]` of a graph, and the place where it was carried out.
+
+    `changed` is the graph after, its new nodes last, group after group; `origin` the node of `graph` that each of its nodes was, -1 for new ones. The
+    rule speaks of what changes and its anchors; at radius 1 of the exact surroundings of the anchors too, at radius 2 of those of their neighbours.
+    """
     rows = [row for row in np.asarray(change).tolist() if row[0] >= 0]
     old_bonds, new_bonds = _bonds(graph), _bonds(changed)
     back = {j: i for j, i in enumerate(origin) if i >= 0}
@@ -286,7 +299,7 @@ class PatternMatcher:
         return graphs, sites
 
 
-def _label_counts(batch: GraphBatch) -> LongArray:
+def _label_counts(batch: GraphBatch) -> npt.NDArray[np.int64]:
     """How many nodes of each label every graph has, `[N, L]`."""
     num_labels = int(np.max(batch.labels, initial=0)) + 1
     flat = batch.graph_of_node() * num_labels + batch.labels
