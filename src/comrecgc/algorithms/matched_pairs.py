@@ -36,8 +36,6 @@ from comrecgc.models import EffectModel, Likeness, MeasuredGraphs, NumberJury, m
 MOST_PLACES = 64
 """Places of a rule in one graph that are tried at most."""
 
-_PAIRS_AT_ONCE = 400_000
-
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedPairs:

@@ -92,10 +92,7 @@ class _Problem:
         known: FloatArray,
         rng: np.random.Generator,
     ) -> None:
-        self.config = config
-        self.vectors = vectors
-        self.owners = owners
-        self.num_inputs = num_inputs
+        self.config, self.vectors, self.owners, self.num_inputs = config, vectors, owners, num_inputs
         self.delta = config.delta * _TIGHTER
         self.least_norm = 0.0 if config.longer_than is None else config.longer_than * _LONGER
         zero = np.zeros((1, vectors.shape[1]), dtype=np.float32)

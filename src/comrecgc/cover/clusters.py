@@ -383,12 +383,8 @@ def few_counterfactuals(pairs: RecoursePairs, how: str, seed: int = 0) -> LongAr
     if how == "all" or len(everything) <= pairs.num_inputs:
         return everything
     if how == "nearest":
-        return nearest_of_all(
-            pairs.input_embeddings,
-            pairs.input_sizes,
-            pairs.candidate_embeddings,
-            pairs.candidate_sizes,
-            rng=np.random.default_rng(seed),
-        ).astype(np.int64)
+        ends, sizes = pairs.candidate_embeddings, pairs.candidate_sizes
+        rng = np.random.default_rng(seed)
+        return nearest_of_all(pairs.input_embeddings, pairs.input_sizes, ends, sizes, rng=rng).astype(np.int64)
     covers = incidence_of(pairs.candidates, pairs.inputs, (len(everything), pairs.num_inputs))
     return with_zero_gains(greedy_cover(covers, pairs.num_inputs), pairs.num_inputs, len(everything))[0]

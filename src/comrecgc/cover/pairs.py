@@ -74,15 +74,8 @@ class RecoursePairs:
         """Recourse vectors of the given pairs, `[len(rows), d]`: `recourse_vectors`, rounded once."""
         inputs, candidates = self.inputs[rows], self.candidates[rows]
         vectors = np.empty((len(inputs), self.width), dtype=np.float32)
-        vector_kernels.fill_vectors(
-            self.input_embeddings,
-            self.input_sizes,
-            self.candidate_embeddings,
-            self.candidate_sizes,
-            inputs,
-            candidates,
-            vectors,
-        )
+        ends = (self.candidate_embeddings, self.candidate_sizes)
+        vector_kernels.fill_vectors(self.input_embeddings, self.input_sizes, *ends, inputs, candidates, vectors)
         return vectors
 
     def subset(self, rows: Rows) -> RecoursePairs:

@@ -105,12 +105,9 @@ class NeighbourhoodScorer:
                 raise InputError(f"The {name} must know all {num_labels} labels (got one of {known})")
             if isinstance(model, torch.nn.Module):
                 model.to(device)
-        self.classifier = classifier
-        self.embedder = embedder
-        self.num_labels = num_labels
-        self.constraint = constraint
-        self.max_nodes = max_nodes
-        self.num_threads = num_threads
+        self.classifier, self.embedder = classifier, embedder
+        self.num_labels, self.constraint = num_labels, constraint
+        self.max_nodes, self.num_threads = max_nodes, num_threads
         fast = fast and torch.device(device).type == "cpu"
         self._classifier = _EditScorer.of(classifier) if fast else None
         self._embedder = _EditScorer.of(embedder) if fast else None

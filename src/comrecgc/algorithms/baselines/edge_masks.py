@@ -6,7 +6,6 @@ the losses is each graph's own. Nodes and labels never change; a node that loses
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -37,11 +36,7 @@ class Block:
 
     graphs: WeightedGraphs  # the inputs
     generators: Sequence[np.random.Generator]  # source of randomness of each
-    deadline: float | None = None  # when to give up, as `time.monotonic()` counts
-
-    def over(self) -> bool:
-        """Whether time is up."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
+    context: RunContext = UNLIMITED  # when to give up
 
     def graph_of_edge(self) -> Tensor:
         """Index of the graph of each edge, `[M]`."""
@@ -60,11 +55,11 @@ def explain_by_masks(
 
     An input without edges has none, and a block that is not finished when time is up gives nothing.
     """
-    deadline = context.clock.search_deadline(len(subject.inputs))
+    limited = context.until(context.clock.search_deadline(len(subject.inputs)))
 
     def explain(places: range, generators: Sequence[np.random.Generator]) -> list[list[EditPath]] | None:
         batch = GraphBatch.from_graphs(subject.inputs[place] for place in places)
-        block = Block(graphs=weighted_graphs(subject.classifier, batch), generators=generators, deadline=deadline)
+        block = Block(graphs=weighted_graphs(subject.classifier, batch), generators=generators, context=limited)
         removed = remove(block) if len(batch.edges) else np.zeros(0, dtype=bool)
         if removed is None:
             return None
@@ -160,7 +155,7 @@ class CFF(OwnMasks):
         parameters = draws_by_edge(block, _first_parameters).requires_grad_()  # both directions, [2, M]
         adam = torch.optim.Adam([parameters], lr=self.learning_rate)
         for _ in range(self.epochs):
-            if block.over():
+            if block.context.is_late:
                 return None
             loss = self.loss(block.graphs, mask_of(parameters)).sum()
             (parameters.grad,) = torch.autograd.grad(loss, parameters)
@@ -218,7 +213,7 @@ class CFGNNExplainer(OwnMasks):
         best, kept = torch.zeros(len(graph_of), dtype=torch.bool), torch.ones(len(graph_of), dtype=torch.bool)
         flipped = torch.zeros(num_graphs, dtype=torch.bool)
         for step in range(self.iterations):
-            if block.over():
+            if block.context.is_late:
                 return None
             if step and self.momentum == 0 and bool(flipped.all()):
                 break

@@ -143,9 +143,7 @@ class GcfWalker(CountingWalk[GcfState]):
 
     def __init__(self, walk: GCFExplainer, subject: Subject, seed: int) -> None:
         super().__init__(walk.num_steps, walk.teleport)
-        self.walk = walk
-        self.subject = subject
-        self.seed = seed
+        self.walk, self.subject, self.seed = walk, subject, seed
         batch = GraphBatch.from_graphs(subject.inputs)
         plain = np.asarray(subject.embedder.embed(batch), dtype=np.float32)
         self.embeddings = plain.astype(np.float64)

@@ -109,9 +109,7 @@ class PublishedWalker(CountingWalk[PublishedState]):
 
     def __init__(self, walk: PublishedWalk, subject: Subject, seed: int, memory: EditMemory | None = None) -> None:
         super().__init__(walk.num_steps, walk.teleport)
-        self.walk = walk
-        self.subject = subject
-        self.seed = seed
+        self.walk, self.subject, self.seed = walk, subject, seed
         batch = GraphBatch.from_graphs(subject.inputs)
         self.origins = np.asarray(subject.embedder.embed(batch), dtype=np.float32)
         self.keys = [int(key) for key in batch_keys(batch)]

@@ -21,7 +21,7 @@ from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Su
 from comrecgc.algorithms.baselines.edge_masks import BLOCK_NODES, TRIED, Block, explain_by_masks, without_edges
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 from comrecgc.models import Classifier, WeightedGraphs, check_edge_weights, weighted_graphs
-from comrecgc.run import UNLIMITED, Arrays, Progress, RunContext, reproducible, require
+from comrecgc.run import UNLIMITED, Arrays, RunContext, reproducible, require
 
 _HIDDEN = 64
 _LEAST_NOISE = 1e-6
@@ -99,7 +99,7 @@ class RCExplainer(Baseline):
             scorer = kept.load(_PARAMETERS, _decode)
             if scorer is None:
                 half = None if deadline is None else (time.monotonic() + deadline) / 2
-                scorer = self.train(subject.classifier, subject.graphs, drawn, deadline=half, progress=context.report)
+                scorer = self.train(subject.classifier, subject.graphs, drawn, context.until(half))
                 trained = scorer
                 kept.save(lambda: {name: getattr(trained, name).detach().numpy() for name in _PARAMETERS})
 
@@ -109,15 +109,12 @@ class RCExplainer(Baseline):
         return explain_by_masks(self, subject, remove, rng, context)
 
     def train(
-        self,
-        classifier: Classifier,
-        graphs: Sequence[Graph],
-        rng: np.random.Generator,
-        *,
-        deadline: float | None = None,
-        progress: Progress | None = None,
+        self, classifier: Classifier, graphs: Sequence[Graph], rng: np.random.Generator, context: RunContext = UNLIMITED
     ) -> EdgeScorer:
-        """The network of the lowest validation loss; 80% of the graphs are to train on, 10% to validate."""
+        """The network of the lowest validation loss; 80% of the graphs, which are of both classes, are to train on, 10% to validate.
+
+        Graphs without edges teach nothing. At the deadline training ends, after one pass at least.
+        """
         known = _TrainingGraphs.of(classifier, [graph for graph in graphs if graph.num_edges])
         scorer = best = EdgeScorer.drawn(known.states.shape[1], rng, known.states.dtype)
         order = rng.permutation(len(known))
@@ -141,9 +138,8 @@ class RCExplainer(Baseline):
             waited += 1
             if now < lowest:
                 lowest, waited, best = now, 0, scorer.copy()
-            if progress is not None:
-                progress("training", epoch + 1, self.epochs, f"validation loss {lowest:.4f}")
-            if waited >= self.patience or (deadline is not None and time.monotonic() >= deadline):
+            context.tell("training", epoch + 1, self.epochs, f"validation loss {lowest:.4f}")
+            if waited >= self.patience or context.is_late:
                 break
         return best
 
@@ -226,7 +222,7 @@ def removed_until_accepted(classifier: Classifier, block: Block, mask: Tensor) -
     needed = np.zeros(len(batch), dtype=np.int64)  # edges to take away; 0 while not accepted
     going = np.arange(len(batch))
     for count in range(1, int(batch.edge_counts().max(initial=0)) + 1):
-        if block.over():
+        if block.context.is_late:
             return None
         going = going[(needed[going] == 0) & (batch.edge_counts()[going] >= count)]
         if len(going) == 0:

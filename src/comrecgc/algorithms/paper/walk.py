@@ -88,8 +88,7 @@ class Walker(ReinforcedWalk[MultiHeadState]):
         if scorer.classifier is None or scorer.embedder is None:
             raise InputError("A walk needs a scorer with a classifier and an embedder (got None)")
         super().__init__(walk.num_steps, walk.teleport)
-        self.walk = walk
-        self.scorer = scorer
+        self.walk, self.scorer = walk, scorer
         self.inputs = [graph.fresh() for graph in inputs]
         batch = GraphBatch.from_graphs(self.inputs)
         self.origins = scorer.embedder.embed(batch)  # z(G), [num_inputs, width]

@@ -59,14 +59,12 @@ class RuleFilter:
     min_truth: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.min_success <= 1:
-            raise InputError(f"min_success must lie in [0, 1] (got {self.min_success})")
-        if not 0 <= self.min_truth <= 1:
-            raise InputError(f"min_truth must lie in [0, 1] (got {self.min_truth})")
-        if self.min_support < 1:
-            raise InputError(f"min_support must be at least 1 (got {self.min_support})")
-        if self.max_cost is not None and self.max_cost < 1:
-            raise InputError(f"max_cost must be at least 1 (got {self.max_cost})")
+        for name in ("min_success", "min_truth"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} must lie in [0, 1] (got {getattr(self, name)})")
+        for name in ("min_support", "max_cost"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1 (got {getattr(self, name)})")
         if self.max_changes not in (1, 2, 3):
             raise InputError(f"max_changes must be 1, 2 or 3 (got {self.max_changes})")
         if not self.radii or not set(self.radii) <= {0, 1, 2}:
@@ -257,13 +255,8 @@ def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Rul
     rows = np.flatnonzero(wishes.allowed(table, census) & _mostly_true(table, wishes))
     preference = _preference(table, rows, census.success[rows])
     greedy = packed_cover(census.turned[rows], num_rules, tie_break=preference, slack=SLACK)
-    return RuleChoice(
-        rules=rows[greedy.order],
-        gains=greedy.gains,
-        bound=int(greedy.bound),
-        bound_by="greedy",
-        num_inputs=census.num_inputs,
-    )
+    chosen, bound = rows[greedy.order], int(greedy.bound)
+    return RuleChoice(rules=chosen, gains=greedy.gains, bound=bound, bound_by="greedy", num_inputs=census.num_inputs)
 
 
 def _mostly_true(table: RuleTable, wishes: RuleFilter) -> BoolArray:
@@ -289,7 +282,7 @@ Folds = npt.NDArray[np.int64] | np.random.Generator
 def held_out(
     table: RuleTable, num_rules: int, wishes: RuleFilter | None, folds: Folds, *, slack: float = SLACK
 ) -> HeldOut | None:
-    """Choose on four fifths, measure on one fifth, five times; None for fewer than ten inputs.
+    """Choose on four fifths, measure on one fifth, five times; None for fewer than ten inputs. `folds` is the fifth of each input, or draws it.
 
     Rules that turn too few of the inputs seen are not chosen, and success is judged on those seen alone.
     """
@@ -300,7 +293,7 @@ def held_out(
     worth = wishes.worth(table)
     sets, (layers, weights) = table.incidence(worth > 0), _layers(table, worth)
     applicable = np.unpackbits(table.rules.applicable, axis=1, count=table.num_inputs).astype(bool)
-    allowed = _without_success(wishes).allowed(table)
+    allowed = replace(wishes, min_success=0.0, min_support=1).allowed(table)
     unseen, seen_share, success = [], [], []
     for fold in range(NUM_SPLITS):
         seen = folds != fold
@@ -368,7 +361,3 @@ def wilson_interval(successes: int, trials: int, z: float = 1.96) -> tuple[float
     spread = z * float(np.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)))
     scale = 1 + z * z / trials
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
-
-
-def _without_success(wishes: RuleFilter) -> RuleFilter:
-    return replace(wishes, min_success=0.0, min_support=1)

@@ -115,7 +115,6 @@ def widened_keys(labels, edges, bonds, w, changes, keys):  # type: ignore[no-unt
 ANY, CONNECTED, PLAUSIBLE = range(3)
 
 _AROUND, _SHARED = np.uint64(101), np.uint64(102)
-_GROUP_FOUND = ck.DETACH  # what detaching and swapping find is the same
 
 
 class Limits(NamedTuple):

@@ -243,7 +243,7 @@ def count_block(work: CensusWork, batch: GraphBatch) -> Census:
 def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) -> Census:
     """Carry rules out on all graphs."""
     folder, key = context.folder, work.index.key
-    blocks = range(num_blocks_of(len(dataset)))
+    blocks = range(-(-len(dataset) // BLOCK))
     kept: dict[int, Census] = {}
     if folder is not None and context.resume:
         kept = {
@@ -258,11 +258,6 @@ def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) ->
         kept[block] = census
         context.tell(STAGE, len(kept), len(blocks))
     return Census.joined([kept[block] for block in sorted(kept)])
-
-
-def num_blocks_of(num_graphs: int) -> int:
-    """Blocks that so many graphs make."""
-    return -(-num_graphs // BLOCK)
 
 
 def save_census(path: Path, census: Census, key: KeyArray, block: int | None = None) -> None:
