@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -37,7 +37,10 @@ def main() -> None:
         if isinstance(node, Function)
     }
     print(f"functions: {spread(list(lengths.values()), max(lengths, key=lambda name: lengths[name]))}")
-    parameters = {f"{name}:{what}": number for name, tree in trees.items() for what, number in public_callables(tree)}
+    classes = {node.name: node for tree in trees.values() for node in tree.body if isinstance(node, ast.ClassDef)}
+    parameters = {
+        f"{name}:{what}": number for name, tree in trees.items() for what, number in public_callables(tree, classes)
+    }
     most = sorted(parameters, key=lambda name: -parameters[name])[:5]
     print("most parameters: " + ", ".join(f"{parameters[name]} {name}" for name in most))
     exported = {name: exports(tree) for name, tree in trees.items() if name.endswith("__init__.py")}
@@ -68,7 +71,7 @@ def body_start(node: Function) -> int:
     return node.body[1].lineno if is_docstring else first.lineno
 
 
-def public_callables(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def public_callables(tree: ast.Module, classes: Mapping[str, ast.ClassDef]) -> Iterator[tuple[str, int]]:
     """Public functions, methods and dataclasses of a module, with the number of their parameters."""
     for node in tree.body:
         if isinstance(node, Function) and not node.name.startswith("_"):
@@ -76,13 +79,22 @@ def public_callables(tree: ast.Module) -> Iterator[tuple[str, int]]:
         if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
             continue
         if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
-            yield (
-                node.name,
-                sum(isinstance(part, ast.AnnAssign) and "KW_ONLY" not in ast.unparse(part) for part in node.body),
-            )
+            yield node.name, len(dataclass_fields(node, classes))
         for part in node.body:
             if isinstance(part, Function) and (not part.name.startswith("_") or part.name == "__init__"):
                 yield f"{node.name}.{part.name}", num_parameters(part) - 1
+
+
+def dataclass_fields(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> set[str]:
+    """Fields of a dataclass that can be passed, those of the classes it inherits from included."""
+    inherited = [classes[name] for base in node.bases if (name := ast.unparse(base).partition("[")[0]) in classes]
+    own = {
+        ast.unparse(part.target)
+        for part in node.body
+        if isinstance(part, ast.AnnAssign)
+        and not any(word in ast.unparse(part.annotation) for word in ("ClassVar", "KW_ONLY"))
+    }
+    return own.union(*(dataclass_fields(base, classes) for base in inherited))
 
 
 def num_parameters(node: Function) -> int:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from comrecgc.run import Clock
+from comrecgc.run import Clock, RunContext
 
 ROUGHLY = 0.2  # seconds that a slow machine may take between two lines
 
@@ -40,3 +40,17 @@ def test_without_a_budget_there_is_no_deadline() -> None:
     clock = Clock()
     assert clock.search_deadline(10**6) is None
     assert clock.training_deadline(0.1) is None
+
+
+def test_work_within_a_run_has_a_deadline_and_progress_of_its_own() -> None:
+    told: list[tuple[object, ...]] = []
+    whole = RunContext(time_budget=100, jobs=1, progress=lambda *said: told.append(said))
+    assert not whole.is_late
+    late, soon = (whole.until(time.monotonic() + seconds) for seconds in (-1, 1000))
+    assert (late.is_late, soon.is_late, whole.deadline) == (True, False, None)
+    assert late.clock is soon.clock is whole.clock
+    late.telling(None).tell("work", 1, 2)
+    assert not told
+    late.telling(lambda *said: told.append(("within", *said))).tell("work", 1, 2)
+    whole.tell("work", 2, 2)
+    assert told == [("within", "work", 1, 2, ""), ("work", 2, 2, "")]

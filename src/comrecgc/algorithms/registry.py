@@ -9,11 +9,10 @@ from typing import Any
 
 from comrecgc.algorithms.base import Algorithm
 from comrecgc.algorithms.baselines.baseline import DatasetCounterfactuals
-from comrecgc.algorithms.baselines.edge_masks import CFF, CFGNNExplainer
+from comrecgc.algorithms.baselines.edge_masks import CFF, CFGNNExplainer, RCExplainer
 from comrecgc.algorithms.baselines.gcfexplainer import GCFExplainer, GCFNearest
 from comrecgc.algorithms.baselines.local_walk import LocalWalk
 from comrecgc.algorithms.baselines.published import PublishedWalk
-from comrecgc.algorithms.baselines.rcexplainer import RCExplainer
 from comrecgc.algorithms.paper.walk import PaperWalk
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.vectors.candidates import Vectors

@@ -13,12 +13,12 @@ from comrecgc.algorithms.baselines.edge_masks import (
     CFF,
     Block,
     CFGNNExplainer,
+    RCExplainer,
     block_ends,
     explain_by_masks,
     removal,
     without_edges,
 )
-from comrecgc.algorithms.baselines.rcexplainer import RCExplainer
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, apply_path
 from comrecgc.models import as_classifier

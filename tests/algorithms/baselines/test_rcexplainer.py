@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.algorithms.baselines.rcexplainer import NETWORK, EdgeScorer, RCExplainer, removed_until_accepted
+from comrecgc.algorithms.baselines.edge_masks import NETWORK, EdgeScorer, RCExplainer, removed_until_accepted
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.errors import InputError
 from comrecgc.graphs import Edit, EditKind, apply_path

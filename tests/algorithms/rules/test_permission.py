@@ -20,7 +20,7 @@ from comrecgc.algorithms.rules.mined import _best
 from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
-from comrecgc.algorithms.rules.table import permitted_rows, tabulate
+from comrecgc.algorithms.rules.table import Tabulation
 from comrecgc.algorithms.rules.vocabulary import Group, Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.explanation import Explanation, load_explanation
@@ -155,7 +155,9 @@ def test_what_there_is_no_time_to_look_at_does_not_count() -> None:
     singles, looked = some.changes(Oracle(classifier=always)), permission()
     oracle, now = Oracle(classifier=always, permission=looked), time.monotonic()
     (whole, _, _), (none, _, late) = (
-        permitted_rows(singles, (), some, oracle=oracle, most_rules=100, context=RunContext().until(now + seconds))
+        Tabulation(scorer=some, oracle=oracle, most_rules=100, context=RunContext().until(now + seconds)).permitted(
+            singles, ()
+        )
         for seconds in (1000, -1)
     )
     assert whole.accepted.any()
@@ -209,10 +211,13 @@ def test_the_table_is_as_if_all_results_were_looked_at() -> None:
         replace(it, goal=np.where(it.accepted, goal, np.nan), margin=np.where(it.accepted, goal, np.nan))
         for it in (every, eager)
     )
-    lazy, _, late = permitted_rows(every, (), some, oracle=Oracle(classifier=always, permission=looked), most_rules=60)
+    lazy, _, late = Tabulation(
+        scorer=some, oracle=Oracle(classifier=always, permission=looked), most_rules=60
+    ).permitted(every, ())
     assert not len(late)
     wanted, got = (
-        tabulate(it, (), some, np.zeros(12), oracle=Oracle(classifier=always), most_rules=60) for it in (eager, lazy)
+        Tabulation(scorer=some, oracle=Oracle(classifier=always), most_rules=60).table(it, (), np.zeros(12))
+        for it in (eager, lazy)
     )
     assert wanted.rules.key.tolist() == got.rules.key.tolist()
     for name in ("rule", "input", "change", "margin"):
@@ -385,12 +390,12 @@ def test_a_table_for_numbers_keeps_the_rules_that_are_expected(monkeypatch: pyte
     some = ChangeScorer(inputs=dataset().graphs[:6], vocabulary=scorer().vocabulary)
     oracle = Oracle(classifier=always, jury=jury, folds=np.zeros(6, np.int64), starts=np.zeros(6))  # type: ignore[arg-type]
     singles = some.changes(oracle)
-    whole = tabulate(singles, (), some, np.zeros(6), oracle=oracle, most_rules=60)
+    whole = Tabulation(scorer=some, oracle=oracle, most_rules=60).table(singles, (), np.zeros(6))
     hope = dict.fromkeys(whole.rules.key.tolist(), 0.0)
     for rule, truth in zip(whole.entries.rule.tolist(), whole.entries.truth.tolist(), strict=True):
         hope[int(whole.rules.key[rule])] += max(truth - 45, 0)
     monkeypatch.setattr("comrecgc.algorithms.rules.table.MOST_EXPECTED", 9)
-    few = tabulate(singles, (), some, np.zeros(6), oracle=replace(oracle, least_truth=50), most_rules=60)
+    few = Tabulation(scorer=some, oracle=replace(oracle, least_truth=50), most_rules=60).table(singles, (), np.zeros(6))
     kept = few.rules.key.tolist()
     assert len(kept) == 9 < len(whole)
     assert min(hope[key] for key in kept) >= max(value for key, value in hope.items() if key not in kept)
@@ -409,7 +414,7 @@ class EvenAtoms:
 def test_places_are_looked_at_in_the_order_of_their_odds() -> None:
     some, looked = ChangeScorer(inputs=dataset().graphs[:6], vocabulary=scorer().vocabulary), EvenAtoms()
     always = Oracle(classifier=Always(1.0, dataset().num_labels))
-    table = tabulate(some.changes(always), (), some, np.zeros(6), oracle=always, most_rules=40)
+    table = Tabulation(scorer=some, oracle=always, most_rules=40).table(some.changes(always), (), np.zeros(6))
     mined, oracle, sites_there = SimpleNamespace(scorer=some, table=table), replace(always, permission=looked), 0  # type: ignore[arg-type]
     for record in read_rules(table, some, np.flatnonzero(table.rules.radius == 1).tolist()):
         inputs, sites = PatternMatcher(some.inputs).sites(record.rule, np.ones(6, bool), 100)
@@ -442,13 +447,14 @@ def test_results_of_a_change_in_the_same_surroundings_are_taken_to_be_alike() ->
             return np.full(len(batch), 0.9)
 
     looking = replace(always, permission=Counting(chemistry=ladder.chemistry))
-    exact, _, _ = permitted_rows(singles, (), some, oracle=looking, most_rules=100)
+    exact, _, _ = Tabulation(scorer=some, oracle=looking, most_rules=100).permitted(singles, ())
     all_looks = sum(num_looks)
     num_looks.clear()
     jury: Any = Hopeful()
     hopeful = replace(looking, jury=jury, folds=np.zeros(len(data), np.int64), least_truth=50, answers={})
-    quick, _, _ = permitted_rows(singles, (), some, oracle=hopeful, most_rules=100)
+    quick, _, _ = Tabulation(scorer=some, oracle=hopeful, most_rules=100).permitted(singles, ())
     assert 0 < sum(num_looks) < all_looks / 2
-    wanted, got = (tabulate(it, (), some, np.zeros(len(data)), oracle=always, most_rules=100) for it in (exact, quick))
+    plain = Tabulation(scorer=some, oracle=always, most_rules=100)
+    wanted, got = (plain.table(it, (), np.zeros(len(data))) for it in (exact, quick))
     assert wanted.rules.key.tolist() == got.rules.key.tolist()
     assert np.array_equal(wanted.entries.change, got.entries.change)

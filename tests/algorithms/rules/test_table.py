@@ -12,7 +12,7 @@ import torch
 from comrecgc.algorithms.rules.composition import CompositeSearch, Composition
 from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
-from comrecgc.algorithms.rules.table import RuleTable, tabulate
+from comrecgc.algorithms.rules.table import RuleTable, Tabulation
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, can_be_carried_out, carry_out
 from comrecgc.models import log_odds
 from tests.algorithms.rules import oracles
@@ -44,7 +44,9 @@ class Mined:
         self.composites, self.finished = CompositeSearch(
             composition, self.singles, self.base, self.scorer, oracle
         ).search()
-        self.table: RuleTable = tabulate(self.singles, self.composites, self.scorer, self.base, oracle=oracle)
+        self.table: RuleTable = Tabulation(scorer=self.scorer, oracle=oracle).table(
+            self.singles, self.composites, self.base
+        )
 
     def read(self, entry: int) -> tuple[Rule, Graph, Graph, tuple[int, ...]]:
         """Rule, graph, result and place of an entry."""
@@ -148,8 +150,8 @@ def test_incidence_and_entries_say_the_same(mined: Mined) -> None:
 
 
 def test_fewer_rules_keep_those_that_turn_most_and_some_that_seldom_fail(mined: Mined) -> None:
-    few = tabulate(
-        mined.singles, mined.composites, mined.scorer, mined.base, oracle=Oracle(classifier=mined.model), most_rules=10
+    few = Tabulation(scorer=mined.scorer, oracle=Oracle(classifier=mined.model), most_rules=10).table(
+        mined.singles, mined.composites, mined.base
     )
     every = np.sort(mined.table.num_accepted)[::-1]
     order = np.argsort(-few.num_accepted, kind="stable")
@@ -163,10 +165,9 @@ def test_definite_rules_say_where_they_are_made(mined: Mined) -> None:
     enough = np.zeros(len(mined.data.label_names), bool)
     enough[0] = True
     whole, definite = (
-        tabulate(
-            mined.singles, mined.composites, mined.scorer, mined.base,
-            oracle=Oracle(classifier=mined.model), most_rules=100_000, definite=labels,
-        )
+        Tabulation(scorer=mined.scorer, oracle=Oracle(classifier=mined.model), most_rules=100_000, definite=labels).table(
+        mined.singles, mined.composites, mined.base
+    )
         for labels in (None, enough)
     )  # fmt: skip
     assert 0 < len(definite) < len(whole)
@@ -188,7 +189,7 @@ def test_definite_rules_say_where_they_are_made(mined: Mined) -> None:
 
 def test_a_jury_estimates_every_entry(mined: Mined) -> None:
     oracle = Oracle(classifier=mined.model, jury=jury_by_size(), folds=np.arange(len(mined.scorer.inputs)) % 2)
-    table = tabulate(mined.singles, mined.composites, mined.scorer, mined.base, oracle=oracle)
+    table = Tabulation(scorer=mined.scorer, oracle=oracle).table(mined.singles, mined.composites, mined.base)
     built = mined.scorer.built(table.entries.input, table.entries.change.astype(np.int32))[0]
     wanted = np.rint(100 * by_size(built, table.entries.input % 2))
     assert len(np.unique(wanted)) > 3

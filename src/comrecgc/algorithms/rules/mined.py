@@ -18,7 +18,7 @@ from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, Or
 from comrecgc.algorithms.rules.permission import MolecularPermission, is_alert
 from comrecgc.algorithms.rules.population import Census
 from comrecgc.algorithms.rules.reading import MinedRule, PatternMatcher, entry_sites, is_change_of, read_rules
-from comrecgc.algorithms.rules.table import SHOWN_TRUTH, Entries, RuleTable, permitted_rows, tabulate
+from comrecgc.algorithms.rules.table import SHOWN_TRUTH, Entries, RuleTable, Tabulation
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, ChangedGraphs, GraphBatch, IntArray, Ladder, Rule, Rung, Site, carry_out
@@ -124,32 +124,22 @@ def mine_rules(
     singles = scorer.changes(oracle, context, base=counting, most_nodes=most_nodes, permit=False)
     chemistry = _typed_chemistry(plausibility.ladder) if Rung.parse(task.changes) >= Rung.PLAUSIBLE else None
     definite, total, late = None if chemistry is None else chemistry.aromatic, len(rejects), np.zeros(0, np.int32)
+    tabulation = Tabulation(scorer=scorer, oracle=oracle, most_rules=most_rules, definite=definite, context=context)
     if oracle.permission is not None:
         at_least = None if context.deadline is None else max(context.deadline, time.monotonic() + _LEAST_SECONDS)
-        singles, _, late = permitted_rows(
-            singles,
-            (),
-            scorer,
-            oracle=oracle,
-            most_rules=most_rules,
-            definite=definite,
-            context=context.until(at_least),
-        )
+        singles, _, late = replace(tabulation, context=context.until(at_least)).permitted(singles, ())
     if 0 < len(late) < total:
         tried = np.setdiff1d(np.arange(total), late)
         rejects, singles, oracle = rejects.take(tried), singles.of_inputs(tried), oracle.of_inputs(tried)
         scorer, base, counting = replace(scorer, inputs=rejects.graphs), base[tried], counting[tried]
+        tabulation = replace(tabulation, scorer=scorer, oracle=oracle)
     most_changes = most_changes_of(task.algorithm, singles, chemistry)
     composites, complete = CompositeSearch(
         Composition(most_changes=most_changes), singles, counting, scorer, oracle, context, most_nodes=most_nodes
     ).search()
     if composites and oracle.permission is not None:
-        singles, composites, _ = permitted_rows(
-            singles, composites, scorer, oracle=oracle, most_rules=most_rules, definite=definite, context=context
-        )
-    table = tabulate(
-        singles, composites, scorer, base, oracle=oracle, most_rules=most_rules, definite=definite, context=context
-    )
+        singles, composites, _ = tabulation.permitted(singles, composites)
+    table = tabulation.table(singles, composites, base)
     table = replace(table, counts=replace(table.counts, num_out_of_time=total - len(rejects)))
     if chemistry is not None and oracle.permission is not None and table.has_jury:
         table = _with_strays(table, scorer, oracle.permission)

@@ -324,15 +324,9 @@ class FullChoice:
         found = []
         for row, gain in zip(self.choice.rules.tolist(), self.choice.gains.tolist(), strict=True):
             accepted, applicable = int(self.census.num_accepted[row]), int(self.census.num_applicable[row])
-            found.append(
-                {
-                    "applicable": applicable,
-                    "accepted": accepted,
-                    "success": accepted / max(applicable, 1),
-                    "interval": list(wilson_interval(accepted, applicable)),
-                    "gain": gain,
-                }
-            )
+            success, interval = accepted / max(applicable, 1), list(wilson_interval(accepted, applicable))
+            known = {"applicable": applicable, "accepted": accepted, "success": success, "interval": interval}
+            found.append(known | {"gain": gain})
         return found
 
 

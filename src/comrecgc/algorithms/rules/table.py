@@ -207,177 +207,192 @@ class RuleTable:
         return at if at < self.ptr[rule + 1] and self.entries.input[at] == input_ else -1
 
 
-def tabulate(
-    singles: Changes,
-    composites: Sequence[ChangeRows],
-    scorer: ChangeScorer,
-    base: npt.NDArray[np.float64],
-    *,
-    oracle: Oracle,
-    most_rules: int = 3000,
-    definite: BoolArray | None = None,
-    context: RunContext = UNLIMITED,
-) -> RuleTable:
-    """The table of what was mined, `base` being the log-odds of accept of every input as it is.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tabulation:
+    """How what was mined becomes a table, which keeps rules that turn at least two inputs."""
 
-    It keeps the `most_rules` that turn the most inputs, a third of them for those that do so nearly wherever they can be carried out, and none that
-    turn a single one. `definite` labels, `[L]`, say enough of a node for a group to be exchanged there; all other changes are then made
-    only in their exact surroundings. "Replace hydroxy on a carbon by ethylamino" makes an amide of an acid and an amine of an alcohol, and
-    nobody knows what to do with it. None where every rule may come without surroundings.
+    scorer: ChangeScorer  # what they were mined with
+    oracle: Oracle  # the models that decided; the panel and the jury are asked about what is kept
+    # Rules that it keeps: those that turn the most inputs, a third for those that do so nearly wherever they can be carried out.
+    most_rules: int = 3000
+    # Labels that say enough of a node for a group to be exchanged there, `[L]`; all other changes are then made only in their exact surroundings.
+    # "Replace hydroxy on a carbon by ethylamino" makes an amide of an acid and an amine of an alcohol, and nobody knows what to do with
+    # it. None where every rule may come without surroundings.
+    definite: BoolArray | None = None
+    context: RunContext = UNLIMITED
 
-    Of several places where a rule turns an input, that of highest probability is kept; where the panel's consent counts, that which most of
-    it accept most firmly.
-    """
-    rows = accepted_rows(singles, composites, scorer, definite=definite, best=True)
-    key, start, accepted, kept, applicable = _usual_rules(
-        rows, singles, scorer, most_rules, _expectation(oracle, singles, scorer)
-    )
-    left_out = np.setdiff1d(np.arange(len(key)), kept)
-    entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
-    change = _changes(entries, singles)
-    votes, truth = oracle.votes(scorer, entries.input, change), oracle.truth(scorer, entries.input, change, context)
-    first = rows.take(start[kept])
-    change = _changes(first, singles)
-    gained = _labels_gained(first.input, change, scorer)
-    return RuleTable(
-        rules=RuleColumns(
-            key=key[kept],
-            general=first.general,
-            radius=first.radius,
-            kinds=change[:, :, 0].astype(np.int8),
-            cost=np.where(first.part >= 0, singles.cost[first.part], 0).sum(axis=1).astype(np.int32),
-            adds=gained > 0,
-            removes=gained < 0,
-            applicable=applicable,
-            random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
-            exact=(change[:, 1, 0] < 0) & (first.radius < WIDE) & (singles.num_untried == 0),
-            strays=np.zeros(len(change), np.int8),
-        ),
-        entries=Entries(
-            rule=np.searchsorted(key[kept], entries.key),
-            input=entries.input,
-            change=_changes(entries, singles).astype(np.int16),
-            margin=entries.margin.astype(np.float32),
-            votes=votes,
-            truth=truth,
-        ),
-        base=base,
-        needed=oracle.votes_needed(scorer.inputs),
-        groups=scorer.vocabulary.groups,
-        counts=MiningCounts(
-            num_left_out=len(left_out),
-            most_left_out=int(accepted[left_out].max(initial=0)),
-            num_scored=len(base) + oracle.tally.graphs,
-            num_untried=singles.num_untried,
-        ),
-    )
+    def table(self, singles: Changes, composites: Sequence[ChangeRows], base: npt.NDArray[np.float64]) -> RuleTable:
+        """The table of what was mined, `base` being the log-odds of accept of every input as it is.
 
-
-def _usual_rules(
-    rows: RuleRows,
-    singles: Changes,
-    scorer: ChangeScorer,
-    most_rules: int,
-    expected: Callable[[RuleRows], npt.NDArray[np.float64]] | None,
-    spare: int = 0,
-) -> tuple[KeyArray, LongArray, LongArray, LongArray, npt.NDArray[np.uint8]]:
-    """The keys of all rules, where each begins, how many inputs it turns; which the table keeps, and the inputs that hold what these find."""
-    key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
-    common = np.lexsort((key, -accepted))[:_LOOKED_AT]
-    common = np.sort(common[accepted[common] >= _LEAST_INPUTS])
-    applicable = _applicable(rows.take(start[common]), singles, scorer)
-    success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
-    worth = _kept(key[common], accepted[common], success, most_rules)
-    if expected is not None:
-        held = rows.take(np.flatnonzero(np.isin(rows.key, key[common[worth]])))
-        total = np.bincount(np.searchsorted(key[common[worth]], held.key), expected(held), minlength=len(worth))
-        worth = worth[np.sort(np.argsort(-total, kind="stable")[: MOST_EXPECTED + spare])]
-    return key, start, accepted, common[worth], applicable[worth]
-
-
-def _expectation(
-    oracle: Oracle, singles: Changes, scorer: ChangeScorer
-) -> Callable[[RuleRows], npt.NDArray[np.float64]] | None:
-    """What is expected of rows, each asked of the jury once; None where rules are not kept by that."""
-    if not oracle.least_truth:
-        return None
-    known: dict[int, float] = {}
-
-    def expected(rows: RuleRows) -> npt.NDArray[np.float64]:
-        new = rows.take(np.flatnonzero([row not in known for row in rows.row.tolist()]))
-        known.update(
-            zip(new.row.tolist(), oracle.truth(scorer, new.input, _changes(new, singles)).tolist(), strict=True)
+        Of several places where a rule turns an input, that of highest probability is kept; where the panel's consent counts, that which most of
+        it accept most firmly.
+        """
+        rows = self._accepted(singles, composites, best=True)
+        key, start, accepted, kept, applicable = self._usual_rules(rows, singles, self._expectation(singles))
+        left_out = np.setdiff1d(np.arange(len(key)), kept)
+        entries = rows.take(np.flatnonzero(np.isin(rows.key, key[kept])))
+        change = _changes(entries, singles)
+        votes = self.oracle.votes(self.scorer, entries.input, change)
+        truth = self.oracle.truth(self.scorer, entries.input, change, self.context)
+        first = rows.take(start[kept])
+        change = _changes(first, singles)
+        gained = _labels_gained(first.input, change, self.scorer)
+        return RuleTable(
+            rules=RuleColumns(
+                key=key[kept],
+                general=first.general,
+                radius=first.radius,
+                kinds=change[:, :, 0].astype(np.int8),
+                cost=np.where(first.part >= 0, singles.cost[first.part], 0).sum(axis=1).astype(np.int32),
+                adds=gained > 0,
+                removes=gained < 0,
+                applicable=applicable,
+                random_success=_random_success(singles, change[:, :, 0], applicable, len(base)),
+                exact=(change[:, 1, 0] < 0) & (first.radius < WIDE) & (singles.num_untried == 0),
+                strays=np.zeros(len(change), np.int8),
+            ),
+            entries=Entries(
+                rule=np.searchsorted(key[kept], entries.key),
+                input=entries.input,
+                change=_changes(entries, singles).astype(np.int16),
+                margin=entries.margin.astype(np.float32),
+                votes=votes,
+                truth=truth,
+            ),
+            base=base,
+            needed=self.oracle.votes_needed(self.scorer.inputs),
+            groups=self.scorer.vocabulary.groups,
+            counts=MiningCounts(
+                num_left_out=len(left_out),
+                most_left_out=int(accepted[left_out].max(initial=0)),
+                num_scored=len(base) + self.oracle.tally.graphs,
+                num_untried=singles.num_untried,
+            ),
         )
-        return np.maximum(np.array([known[row] for row in rows.row.tolist()]) - SHOWN_TRUTH + 5.0, 0)
 
-    return expected
+    def permitted(
+        self, singles: Changes, composites: Sequence[ChangeRows]
+    ) -> tuple[Changes, list[ChangeRows], IntArray]:
+        """What was mined, of which the rows that the table keeps are permitted, and the inputs that there was no time for.
 
+        Results are looked at one by one, which takes long. So only the best place of a rule in an input is, all others where that is refused, and
+        only of rules that the table would keep; what takes the place of rules that lose too many is looked at in the next round. The table is the same as if
+        all were looked at; for numbers, as if results of a change in the same surroundings were all like the first two. Of inputs that were looked at by
+        the deadline, a random sample, only the first place of a rule may count.
+        """
+        made = [ChangeRows.of(singles), *composites]
+        ends = np.cumsum([len(each) for each in made])
+        goal, inputs = (np.concatenate([getattr(each, name) for each in made]) for name in ("goal", "input"))
+        part = np.concatenate([np.pad(it.part, [(0, 0), (0, MOST_CHANGES - it.part.shape[1])], constant_values=-1) for it in made])  # fmt: skip
+        num_parts = (part >= 0).sum(axis=1)
+        places = np.concatenate([each.key for each in made]) ^ (inputs.astype(np.uint64) + _ONE) * _SPREAD
+        seen, late = np.zeros(len(goal), bool), np.zeros(0, np.int32)
+        left_out: IntArray | None = None  # inputs of which nothing was looked at
+        every = self._accepted(singles, composites)
+        expected, wide = self._expectation(singles), np.zeros(len(goal), np.uint64)
+        if expected is not None:  # chosen rules are looked at again, so what is alike here need not be
+            wide[every.row[every.radius == WIDE]] = every.key[every.radius == WIDE]
+        while True:
+            rows = every.take(np.flatnonzero(goal[every.row] > ACCEPTED)).best()
+            for spare in (
+                (0, _SPARE) if expected else (0,)
+            ):  # what soon takes the place of others is looked at with them
+                key, _, _, kept, _ = self._usual_rules(rows, singles, expected, spare)
+                asked = np.unique(rows.row[np.isin(rows.key, key[kept])])
+                asked = asked[~seen[asked]]
+                if not len(asked):
+                    break
+            if len(late) or not len(asked):
+                goals = np.split(goal, ends[:-1])
+                singles = replace(singles, goal=goals[0], margin=np.where(np.isnan(goals[0]), np.nan, singles.margin))
+                composites = [replace(each, goal=goals[k + 1]) for k, each in enumerate(composites)]
+                return singles, composites, late[:0] if left_out is None else left_out
+            while len(asked) and not len(late):
+                alike = wide[asked]
+                if self.oracle.least_truth:  # what is not expected is not looked at
+                    change = np.where((part[asked] >= 0)[:, :, None], singles.change[part[asked], 0], -1)
+                    alike ^= (self.oracle.truth(self.scorer, inputs[asked], change) >= SHOWN_TRUTH).astype(np.uint64)
+                first, of = _first_of_alike(alike)
+                for num in np.unique(num_parts[asked]).tolist():
+                    some = asked[first & (num_parts[asked] == num)]
+                    change = singles.change[part[some, :num], 0]
+                    allowed, untried = self.oracle.permits(self.scorer, inputs[some], change, self.context)
+                    goal[some[~allowed]] = np.nan
+                    seen[some] = True
+                    late = np.union1d(late, untried).astype(np.int32)
+                left_out = late if left_out is None else left_out
+                bad, looked = (np.bincount(of, each) for each in (np.isnan(goal[asked]), first))
+                same = ~first & ((bad == 0) | (bad == looked))[of] & (not len(late))
+                goal[asked[same & (bad > 0)[of]]] = np.nan
+                seen[asked[same]] = True
+                refused = places[asked[np.isnan(goal[asked])]]
+                left = np.flatnonzero((goal > ACCEPTED) & ~seen)
+                asked = np.union1d(asked[~seen[asked]], left[np.isin(places[left], refused)])
+            if len(late):  # what takes the place of what was refused was not looked at
+                singles = replace(singles, num_untried=singles.num_untried + int((goal[~seen] > ACCEPTED).sum()))
+                goal[~seen] = np.nan
 
-def permitted_rows(
-    singles: Changes,
-    composites: Sequence[ChangeRows],
-    scorer: ChangeScorer,
-    *,
-    oracle: Oracle,
-    most_rules: int,
-    definite: BoolArray | None = None,
-    context: RunContext = UNLIMITED,
-) -> tuple[Changes, list[ChangeRows], IntArray]:
-    """What was mined, of which the rows that the table keeps are permitted, and the inputs that there was no time for.
+    def _usual_rules(
+        self,
+        rows: RuleRows,
+        singles: Changes,
+        expected: Callable[[RuleRows], npt.NDArray[np.float64]] | None,
+        spare: int = 0,
+    ) -> tuple[KeyArray, LongArray, LongArray, LongArray, npt.NDArray[np.uint8]]:
+        """The keys of all rules, where each begins, how many inputs it turns; which the table keeps, and the inputs that hold what these find."""
+        key, start, accepted = np.unique(rows.key, return_index=True, return_counts=True)
+        common = np.lexsort((key, -accepted))[:_LOOKED_AT]
+        common = np.sort(common[accepted[common] >= _LEAST_INPUTS])
+        applicable = _applicable(rows.take(start[common]), singles, self.scorer)
+        success = accepted[common] / np.maximum(np.bitwise_count(applicable).sum(axis=1), 1)
+        worth = _kept(key[common], accepted[common], success, self.most_rules)
+        if expected is not None:
+            held = rows.take(np.flatnonzero(np.isin(rows.key, key[common[worth]])))
+            total = np.bincount(np.searchsorted(key[common[worth]], held.key), expected(held), minlength=len(worth))
+            worth = worth[np.sort(np.argsort(-total, kind="stable")[: MOST_EXPECTED + spare])]
+        return key, start, accepted, common[worth], applicable[worth]
 
-    Results are looked at one by one, which takes long. So only the best place of a rule in an input is, all others where that is refused, and
-    only of rules that the table would keep; what takes the place of rules that lose too many is looked at in the next round. The table is the same as if
-    all were looked at; for numbers, as if results of a change in the same surroundings were all like the first two. Of inputs that were looked at by
-    the deadline, a random sample, only the first place of a rule may count.
-    """
-    made = [ChangeRows.of(singles), *composites]
-    ends = np.cumsum([len(each) for each in made])
-    goal, inputs = (np.concatenate([getattr(each, name) for each in made]) for name in ("goal", "input"))
-    part = np.concatenate([np.pad(it.part, [(0, 0), (0, MOST_CHANGES - it.part.shape[1])], constant_values=-1) for it in made])  # fmt: skip
-    num_parts = (part >= 0).sum(axis=1)
-    places = np.concatenate([each.key for each in made]) ^ (inputs.astype(np.uint64) + _ONE) * _SPREAD
-    seen, late = np.zeros(len(goal), bool), np.zeros(0, np.int32)
-    left_out: IntArray | None = None  # inputs of which nothing was looked at
-    every = accepted_rows(singles, composites, scorer, definite=definite)
-    expected, wide = _expectation(oracle, singles, scorer), np.zeros(len(goal), np.uint64)
-    if expected is not None:  # chosen rules are looked at again, so what is alike here need not be
-        wide[every.row[every.radius == WIDE]] = every.key[every.radius == WIDE]
-    while True:
-        rows = every.take(np.flatnonzero(goal[every.row] > ACCEPTED)).best()
-        for spare in (0, _SPARE) if expected else (0,):  # what soon takes the place of others is looked at with them
-            key, _, _, kept, _ = _usual_rules(rows, singles, scorer, most_rules, expected, spare)
-            asked = np.unique(rows.row[np.isin(rows.key, key[kept])])
-            asked = asked[~seen[asked]]
-            if not len(asked):
-                break
-        if len(late) or not len(asked):
-            goals = np.split(goal, ends[:-1])
-            singles = replace(singles, goal=goals[0], margin=np.where(np.isnan(goals[0]), np.nan, singles.margin))
-            composites = [replace(each, goal=goals[k + 1]) for k, each in enumerate(composites)]
-            return singles, composites, late[:0] if left_out is None else left_out
-        while len(asked) and not len(late):
-            alike = wide[asked]
-            if oracle.least_truth:  # what is not expected is not looked at
-                change = np.where((part[asked] >= 0)[:, :, None], singles.change[part[asked], 0], -1)
-                alike ^= (oracle.truth(scorer, inputs[asked], change) >= SHOWN_TRUTH).astype(np.uint64)
-            first, of = _first_of_alike(alike)
-            for num in np.unique(num_parts[asked]).tolist():
-                some = asked[first & (num_parts[asked] == num)]
-                allowed, untried = oracle.permits(scorer, inputs[some], singles.change[part[some, :num], 0], context)
-                goal[some[~allowed]] = np.nan
-                seen[some] = True
-                late = np.union1d(late, untried).astype(np.int32)
-            left_out = late if left_out is None else left_out
-            bad, looked = (np.bincount(of, each) for each in (np.isnan(goal[asked]), first))
-            same = ~first & ((bad == 0) | (bad == looked))[of] & (not len(late))
-            goal[asked[same & (bad > 0)[of]]] = np.nan
-            seen[asked[same]] = True
-            refused = places[asked[np.isnan(goal[asked])]]
-            left = np.flatnonzero((goal > ACCEPTED) & ~seen)
-            asked = np.union1d(asked[~seen[asked]], left[np.isin(places[left], refused)])
-        if len(late):  # what takes the place of what was refused was not looked at
-            singles = replace(singles, num_untried=singles.num_untried + int((goal[~seen] > ACCEPTED).sum()))
-            goal[~seen] = np.nan
+    def _expectation(self, singles: Changes) -> Callable[[RuleRows], npt.NDArray[np.float64]] | None:
+        """What is expected of rows, each asked of the jury once; None where rules are not kept by that."""
+        if not self.oracle.least_truth:
+            return None
+        known: dict[int, float] = {}
+
+        def expected(rows: RuleRows) -> npt.NDArray[np.float64]:
+            new = rows.take(np.flatnonzero([row not in known for row in rows.row.tolist()]))
+            said = self.oracle.truth(self.scorer, new.input, _changes(new, singles))
+            known.update(zip(new.row.tolist(), said.tolist(), strict=True))
+            return np.maximum(np.array([known[row] for row in rows.row.tolist()]) - SHOWN_TRUTH + 5.0, 0)
+
+        return expected
+
+    def _accepted(self, singles: Changes, composites: Sequence[ChangeRows], *, best: bool = False) -> RuleRows:
+        """The accepted rows of every rule and input, in their order; those of wide rules that turn enough inputs. Only the best of each are fewer to hold at once."""
+        parts, first = [], 0
+        for made in (ChangeRows.of(singles), *composites):
+            where = np.flatnonzero(made.goal > ACCEPTED)
+            accepted, places = made.take(where), where + first
+            first += len(made)
+            for radius in (0, 1, WIDE) if made.part.shape[1] == 1 else (0, 1):
+                rows, row = accepted, places
+                if self.definite is not None and radius < WIDE:
+                    change = singles.change[rows.part, 0]
+                    enough = np.flatnonzero(_say_enough(rows.input, change, radius, self.scorer, self.definite))
+                    rows, row = rows.take(enough), row[enough]
+                found = RuleRows(
+                    key=rows.keys(radius, singles, self.scorer),
+                    general=rows.key,
+                    radius=np.full(len(rows), radius, np.int8),
+                    input=rows.input,
+                    part=np.pad(rows.part, [(0, 0), (0, MOST_CHANGES - rows.part.shape[1])], constant_values=-1),
+                    margin=rows.margin,
+                    goal=rows.goal,
+                    row=row,
+                ).ordered()
+                found = found.best() if best else found
+                parts.append(found.turning(_LEAST_INPUTS) if radius == WIDE else found)  # since there are so many
+        found = RuleRows.concatenate(parts).ordered()
+        return found.best() if best else found
 
 
 def _first_of_alike(keys: KeyArray) -> tuple[BoolArray, LongArray]:
@@ -416,42 +431,6 @@ class RuleRows(ChangeRows):
         keys, of = np.unique(self.key, return_inverse=True)
         enough = (np.bincount(of, self.first, minlength=len(keys)) >= least) & (keys > 0)
         return self.take(np.flatnonzero(enough[of]))
-
-
-def accepted_rows(
-    singles: Changes,
-    composites: Sequence[ChangeRows],
-    scorer: ChangeScorer,
-    *,
-    definite: BoolArray | None,
-    best: bool = False,
-) -> RuleRows:
-    """The accepted rows of every rule and input, in their order; those of wide rules that turn enough inputs. Only the best of each are fewer to hold at once."""
-    parts, first = [], 0
-    for made in (ChangeRows.of(singles), *composites):
-        where = np.flatnonzero(made.goal > ACCEPTED)
-        accepted, places = made.take(where), where + first
-        first += len(made)
-        for radius in (0, 1, WIDE) if made.part.shape[1] == 1 else (0, 1):
-            rows, row = accepted, places
-            if definite is not None and radius < WIDE:
-                change = singles.change[rows.part, 0]
-                enough = np.flatnonzero(_say_enough(rows.input, change, radius, scorer, definite))
-                rows, row = rows.take(enough), row[enough]
-            found = RuleRows(
-                key=rows.keys(radius, singles, scorer),
-                general=rows.key,
-                radius=np.full(len(rows), radius, np.int8),
-                input=rows.input,
-                part=np.pad(rows.part, [(0, 0), (0, MOST_CHANGES - rows.part.shape[1])], constant_values=-1),
-                margin=rows.margin,
-                goal=rows.goal,
-                row=row,
-            ).ordered()
-            found = found.best() if best else found
-            parts.append(found.turning(_LEAST_INPUTS) if radius == WIDE else found)  # since there are so many
-    found = RuleRows.concatenate(parts).ordered()
-    return found.best() if best else found
 
 
 def _changes(rows: ChangeRows, singles: Changes) -> IntArray:
