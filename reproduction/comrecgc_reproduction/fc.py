@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.cover import MAX_NODES, FloatArray, RecoursePairs, exact_cover, greedy_cover, solve_binary
+from comrecgc.cover import FloatArray, RecoursePairs, exact_cover, greedy_cover
+from comrecgc.cover.greedy import MAX_NODES, solve_binary
 from comrecgc.errors import InputError
 
 Triples = npt.NDArray[np.int64]

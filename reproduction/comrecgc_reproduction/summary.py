@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.baselines.baseline import Counterfactual, Counterfactuals, Subject
-from comrecgc.cover import greedy_cover, incidence_of, pairs_within, with_zero_gains
+from comrecgc.cover import greedy_cover, incidence_of, pairs_within
+from comrecgc.cover.greedy import with_zero_gains
 from comrecgc.errors import InputError
 
 

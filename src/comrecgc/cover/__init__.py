@@ -9,17 +9,7 @@ from comrecgc.cover.clusters import (
     nearest_of_all,
     with_counterfactuals,
 )
-from comrecgc.cover.greedy import (
-    MAX_NODES,
-    Choice,
-    exact_cover,
-    greedy_cover,
-    incidence_of,
-    lp_bound,
-    packed_cover,
-    solve_binary,
-    with_zero_gains,
-)
+from comrecgc.cover.greedy import Choice, exact_cover, greedy_cover, incidence_of, lp_bound, packed_cover
 from comrecgc.cover.pairs import (
     Cover,
     FloatArray,

@@ -154,6 +154,7 @@ def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *
 
     Among rules that add nearly the same (`SLACK`): fewer changes, then results in the range of drugs, the higher success, the lower cost, the smaller radius, which says the same of more graphs. Where fewer rules are enough, a
     general one gives way to a few of the same changes that say where, if these turn all that it adds: "of a nitro group" and "of a nitrosamine".
+    The bound is that of greedy's own gains; `bounded` looks for the optimum, or a bound by linear programming.
     """
     if num_rules < 1:
         raise InputError(f"num_recourses must be at least 1 (got {num_rules})")

@@ -14,6 +14,8 @@ _NEAR = 3  # places of a rule, the best ones, beside which others of the other a
 @numba.njit(cache=True, nogil=True)
 def pair_worth(rise, cost, grown, other_rise, other_cost, other_grown, need, size, theta, weight, same):  # type: ignore[no-untyped-def]
     """Weight of the inputs that each pair of rules should turn within θ, `[A, B]`; if `same`, only where `b >= a`."""
+    # rise, cost, grown: what a rule adds to the log-odds of each input (-inf where it cannot be carried out), what that costs and adds to its
+    # size, [A, N]; other_…: the same of the other rules, [B, N]; need, size, weight: what each input lacks, its size and weight, [N].
     worth = np.zeros((len(rise), len(other_rise)), np.float32)
     for a in range(len(rise)):
         for b in range(a if same else 0, len(other_rise)):
@@ -32,6 +34,9 @@ def place_pairs(pairs, where, first, num, rise, other_first, other_num, other_ri
 
     The best of one beside the best and the second best of the other; if `further`, instead of these the best few of one beside others of the other.
     """
+    # pairs: which rules, [P, 2]; where: in which inputs, [P, N]; first, num: where the places of a rule in an input begin, best first, and how many
+    # there are, [A, N]; rise: what each place adds to the log-odds; other_…: the same of the other rules; least: what both must add, [N];
+    # most: places tried of a pair in an input; same: whether both are the same rules.
     out, count = np.empty((4096, 3), np.int64), 0
     for p in range(len(pairs)):
         a, b = pairs[p, 0], pairs[p, 1]
@@ -71,6 +76,7 @@ def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-un
     Beside the rules at radius 1 it tells how the surroundings overlap: every node that is, or is beside, more than one anchor counts. Anchors that
     look alike are told apart by what they share with others, in a second round.
     """
+    # changes: made together, [V, m, 4]; members: keys of their rules at radius 1, [V, m].
     ck.load(w, labels, edges, bonds)
     rows, num = w.rows, changes.shape[1]
     keys = np.empty(len(changes), np.uint64)

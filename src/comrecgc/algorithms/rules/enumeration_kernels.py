@@ -28,6 +28,7 @@ _ANCHOR, _ROOT = 1, 2  # roles of nodes
 @inner
 def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
     """Hash of what is within two steps of the anchors; 0 where there is too much."""
+    # second: the other anchor of a pair, or the root of the group that hangs on the anchor `first`; -1 for neither.
     nodes, depth = np.empty(MOST_NODES, np.int64), np.empty(MOST_NODES, np.int64)
     colours, role = np.empty(MOST_NODES, np.uint64), np.zeros(MOST_NODES, np.int64)
     nodes[0], depth[0], role[0], size = first, 0, _ANCHOR, 1
@@ -99,6 +100,7 @@ def widened(key, around):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def widened_keys(labels, edges, bonds, w, changes, keys):  # type: ignore[no-untyped-def]
     """Keys at radius 2 of single changes of one graph, `[V]`."""
+    # changes: [V, 4]; keys: those at radius 1, [V].
     ck.load(w, labels, edges, bonds)
     wide = np.empty(len(changes), np.uint64)
     around, before = np.uint64(0), -1

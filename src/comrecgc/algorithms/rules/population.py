@@ -261,7 +261,7 @@ def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) ->
 
 
 def save_census(path: Path, census: Census, key: KeyArray, block: int | None = None) -> None:
-    """Write a census."""
+    """Write a census of the rules of these keys, of one block or of all."""
     arrays = {name: getattr(census, name) for name in _KINDS}
     save_arrays(path, arrays, [_name(key, block), census.num_inputs], compress=True)
 

@@ -407,7 +407,7 @@ def _first_of_alike(keys: KeyArray) -> tuple[BoolArray, LongArray]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleRows(ChangeRows):
-    """Accepted changes as entries of rules."""
+    """Accepted changes as entries of rules; the key is that of the rule at its own radius."""
 
     general: KeyArray  # key of the rule of the same changes at radius 0, `[V]`
     radius: npt.NDArray[np.int8]  # radius of the rule, `[V]`

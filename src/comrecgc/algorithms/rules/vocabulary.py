@@ -58,7 +58,7 @@ class Group:
 def merged_nodes(
     where: NeighbourIndex, rows: Sequence[Sequence[int]], groups: Sequence[Group], first_new: int
 ) -> dict[int, int]:
-    """Nodes of a group that stay in place when another takes it: nodes before, by those after."""
+    """Nodes of a group that stay in place when another takes it: nodes before, by those after, of which `first_new` is the first new one."""
     merged: dict[int, int] = {}
     start = first_new
     for kind, anchor, root, value in rows:
