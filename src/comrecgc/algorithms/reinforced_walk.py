@@ -6,7 +6,6 @@ visited often are visited more often. All that changes is in a state, which a ch
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.checkpoint import Checkpoint, decode_rng, encode_rng
-from comrecgc.run import Arrays, require
+from comrecgc.run import UNLIMITED, Arrays, RunContext, require
 
 FIRST_FREQUENCY = 2
 _FIRST_ROOM = 1024
@@ -78,17 +77,16 @@ class ReinforcedWalk(ABC, Generic[State]):
         self,
         rng: np.random.Generator,
         checkpoint: Checkpoint | None = None,
-        *,
-        deadline: float | None = None,
+        context: RunContext = UNLIMITED,
         progress: Callable[[State], None] | None = None,
     ) -> State:
-        """Take all steps, or as many as there is time for (`time.monotonic()`), going on from what the checkpoint holds.
+        """Take all steps, or as many as there is time for, going on from what the checkpoint holds.
 
         Progress is called now and then and after the last step.
         """
         kept = Checkpoint() if checkpoint is None else checkpoint
         state = self.load(kept) or self.begin(rng)
-        while state.step < self.num_steps and (deadline is None or time.monotonic() < deadline):
+        while state.step < self.num_steps and not context.is_late:
             self.step(state)
             if progress is not None and (state.step % _REPORTED == 0 or state.step == self.num_steps):
                 progress(state)

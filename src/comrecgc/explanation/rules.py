@@ -111,7 +111,7 @@ class RuleChooser:
         That may change the choice; so rules are chosen and counted until nothing new is chosen.
         """
         mined, jury = self.mined, self.plausibility.jury
-        context = context.until(context.clock.search_deadline(len(mined.rejects)))
+        context = context.searching(len(mined.rejects))
         oracle = oracle_of(self.task, mined.rejects, classifier, self.plausibility, chosen=True)
         most_nodes = most_nodes_of(oracle, mined.rejects, context.deadline)
         graphs, counted = LabelledGraphs(mined.rejects.dataset), set[int]()

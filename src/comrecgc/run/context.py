@@ -115,6 +115,10 @@ class RunContext:
         """The same, clock included, for work that must stop by then."""
         return self._with(deadline=deadline, clock=self.clock)
 
+    def searching(self, num_inputs: int) -> RunContext:
+        """The same for a search that begins now, with time left to conclude on so many inputs."""
+        return self.until(self.clock.search_deadline(num_inputs))
+
     def telling(self, progress: Progress | None) -> RunContext:
         """The same for work whose progress another function is told."""
         return self._with(progress=progress, clock=self.clock)

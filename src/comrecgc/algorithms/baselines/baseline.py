@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -120,7 +119,7 @@ def explain_blocks(
     gives for the inputs at some places what that of `explain_each` gives for one; None if time was up.
     """
     kept = checkpoint_of(context, baseline.facts(subject, rng))
-    deadline = context.clock.search_deadline(len(subject.inputs))
+    context = context.searching(len(subject.inputs))
     seed, total = int(rng.integers(2**63)), len(subject.inputs)
     done, inputs, paths = kept.load(_KINDS, lambda arrays: _decode(arrays, total)) or (0, [], [])
 
@@ -129,7 +128,7 @@ def explain_blocks(
         return columns | path_arrays("found", paths)
 
     for end in ends:
-        if end <= done or (deadline is not None and time.monotonic() >= deadline):
+        if end <= done or context.is_late:
             continue
         found = explain(range(done, end), [np.random.default_rng([seed, place]) for place in range(done, end)])
         if found is None:
@@ -166,8 +165,7 @@ class CountingWalk(ReinforcedWalk[TableState]):
         def report(state: TableState) -> None:
             context.tell("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
 
-        deadline = context.clock.search_deadline(num_inputs)
-        state = self.run(rng, checkpoint_of(context, facts), deadline=deadline, progress=report)
+        state = self.run(rng, checkpoint_of(context, facts), context.searching(num_inputs), report)
         return Counterfactuals(self.found(state), complete=state.step >= self.num_steps)
 
 

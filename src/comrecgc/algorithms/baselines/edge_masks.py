@@ -56,7 +56,7 @@ def explain_by_masks(
 
     An input without edges has none, and a block that is not finished when time is up gives nothing.
     """
-    limited = context.until(context.clock.search_deadline(len(subject.inputs)))
+    limited = context.searching(len(subject.inputs))
 
     def explain(places: range, generators: Sequence[np.random.Generator]) -> list[list[EditPath]] | None:
         batch = GraphBatch.from_graphs(subject.inputs[place] for place in places)

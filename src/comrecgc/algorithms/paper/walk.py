@@ -365,7 +365,7 @@ class PaperWalk(VectorAlgorithm):
     ) -> Candidates:
         """Walk; every input is paired with every candidate within θ, whichever input it was reached from."""
         inputs, found = rejects.graphs, list[Reached]()
-        context = context.until(context.clock.search_deadline(len(rejects)))
+        context = context.searching(len(rejects))
         if inputs:
             walk = MultiHeadWalk(
                 num_heads=min(self.num_heads, len(inputs)),
@@ -452,13 +452,13 @@ class _Job:
 
 def _walk_shard(job: _Job, shard: int) -> tuple[list[Reached], list[int]]:
     """Candidates of one shard, most visited first, and the visits of each."""
-    sharded, context, deadline = job.sharded, job.context, job.context.deadline
+    sharded, context = job.sharded, job.context
     is_worker = os.getpid() != job.parent
     if is_worker:
         job.scorer.num_threads = 1  # the cores are for the shards
-    if deadline is not None and context.num_jobs == 1:  # shards in a row share the time that is left evenly
+    if context.deadline is not None and context.num_jobs == 1:  # shards in a row share the time that is left evenly
         now = time.monotonic()
-        deadline = now + (deadline - now) / (sharded.num_shards - shard)
+        context = context.until(now + (context.deadline - now) / (sharded.num_shards - shard))
     board = None if job.board is None else _open_board(job.board, sharded.num_shards)
 
     def report(state: MultiHeadState) -> None:
@@ -476,7 +476,7 @@ def _walk_shard(job: _Job, shard: int) -> tuple[list[Reached], list[int]]:
             seconds=job.checkpoint_seconds,
         )
         rng = np.random.default_rng([sharded.seed, shard])
-        state = walker.run(rng, kept, deadline=deadline, progress=report)
+        state = walker.run(rng, kept, context, report)
     candidates = state.candidates(sharded.walk.capacity)
     return candidates, [state.visits[reached.key] for reached in candidates]
 

@@ -114,7 +114,7 @@ def mine_rules(
     With a time budget, composite rules stop being tried when the search must end, and models that only a forward pass can score are asked about
     as many single changes as there is time for. Inputs that there is no time for are left out: what was tried is a random sample of all.
     """
-    context = context.until(context.clock.search_deadline(len(rejects)))
+    context = context.searching(len(rejects))
     oracle = oracle_of(task, rejects, classifier, plausibility)
     most_rules = most_rules if oracle.permission is None else min(most_rules, CHECKED_RULES)
     scorer = change_scorer_of(task, rejects, plausibility.ladder, context.num_jobs)

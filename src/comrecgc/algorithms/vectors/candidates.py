@@ -63,8 +63,8 @@ def search_candidates(
     if given is not None:
         cover = GivenCentres(delta=inside(task.delta, SEARCH_MARGIN), given=given)
         search = replace(search, cover=cover, head_effort=0.0)
-    context = context.until(context.clock.search_deadline(len(rejects)))
-    return _searched(search.run(scorer, rejects.graphs, context, seed=task.random_state), rejects.graphs)
+    state = search.run(scorer, rejects.graphs, context.searching(len(rejects)), seed=task.random_state)
+    return _searched(state, rejects.graphs)
 
 
 @dataclass(frozen=True, kw_only=True)
