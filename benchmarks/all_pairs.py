@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from comrecgc.algorithms.base import Rejects
+from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.rules.composition import composite_keys
 from comrecgc.algorithms.rules.mining import ACCEPTED, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.vocabulary import Vocabulary

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from comrecgc.algorithms.base import Rejects, Task
+from comrecgc.algorithms.base import Task
+from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.choice import NUM_SPLITS, SLACK, RuleFilter, choose, held_out

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.algorithms.base import Algorithm, Rejects
+from comrecgc.algorithms.base import Algorithm
 from comrecgc.algorithms.baselines.baseline import Baseline, Subject
 from comrecgc.algorithms.baselines.published import PublishedWalk, PublishedWalker
+from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.cover import greedy_cover
 from comrecgc.data import paper_theta

@@ -10,17 +10,8 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from comrecgc.algorithms.base import (
-    Algorithm,
-    Graphs,
-    ModelPair,
-    Rejects,
-    Task,
-    VectorAlgorithm,
-    VectorTask,
-    as_dataset,
-    over_labels_of,
-)
+from comrecgc.algorithms.base import Algorithm, Task, VectorAlgorithm, VectorTask
+from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, over_labels_of
 from comrecgc.algorithms.plausibility import Plausibility, agreement_panel, find_jury, find_panel
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mined import MinedRules

@@ -10,7 +10,8 @@ from torch_geometric.explain import ExplainerAlgorithm
 from torch_geometric.explain import Explanation as PygExplanation
 from torch_geometric.explain.config import ExplanationType, MaskType, ModelMode, ModelTaskLevel
 
-from comrecgc.algorithms.base import Algorithm, Graphs
+from comrecgc.algorithms.base import Algorithm
+from comrecgc.algorithms.inputs import Graphs
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer

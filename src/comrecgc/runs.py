@@ -13,16 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from comrecgc.algorithms.base import (
-    Graphs,
-    ModelPair,
-    Task,
-    VectorAlgorithm,
-    as_dataset,
-    over_labels_of,
-    with_label_names,
-)
+from comrecgc.algorithms.base import Task, VectorAlgorithm
 from comrecgc.algorithms.baselines.baseline import CHECKPOINT as BASELINE_CHECKPOINT
+from comrecgc.algorithms.inputs import Graphs, ModelPair, as_dataset, over_labels_of, with_label_names
 from comrecgc.algorithms.plausibility import VALENCE, Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.population import BLOCK_FILES, CENSUS, first_sample

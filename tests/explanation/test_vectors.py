@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.algorithms.base import ModelPair, Rejects, Task, VectorTask
+from comrecgc.algorithms.base import Task, VectorTask
+from comrecgc.algorithms.inputs import ModelPair, Rejects
 from comrecgc.algorithms.vectors.candidates import Candidates, Vectors
 from comrecgc.cover import RecoursePairs
 from comrecgc.data import GraphDataset

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from comrecgc.algorithms.base import ModelPair
+from comrecgc.algorithms.inputs import ModelPair
 from comrecgc.algorithms.registry import PaperWalk, Vectors
 from comrecgc.data import GraphDataset, load_planted
 from comrecgc.evidence.evaluation import recheck

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.base import ModelPair
+from comrecgc.algorithms.inputs import ModelPair
 from comrecgc.algorithms.registry import Vectors
 from comrecgc.data import load_planted
 from comrecgc.evidence.evaluation import BORDERLINE, recheck

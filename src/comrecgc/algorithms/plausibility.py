@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import ModelPair, Task, VectorAlgorithm, VectorTask
+from comrecgc.algorithms.base import Task, VectorAlgorithm, VectorTask
+from comrecgc.algorithms.inputs import ModelPair
 from comrecgc.algorithms.matched_pairs import calibrated
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, ball_cover
 from comrecgc.data import GraphDataset

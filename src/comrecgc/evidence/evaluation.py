@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import ModelPair, Rejects, Scores, VectorTask
+from comrecgc.algorithms.base import VectorTask
+from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.cover import Cover, recourse_vectors
 from comrecgc.data import GraphDataset

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import ModelPair
+from comrecgc.algorithms.inputs import ModelPair
 from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs, single_changes
 from comrecgc.algorithms.rules.choice import NUM_SPLITS, held_out, held_out_success, wilson_interval
 from comrecgc.data import GraphDataset

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from comrecgc.algorithms.base import RejectPlace
+from comrecgc.algorithms.inputs import RejectPlace
 from comrecgc.algorithms.plausibility import Verdicts
 from comrecgc.algorithms.rules.choice import choose, held_out, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules, permission_of

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import ModelPair, Task, with_label_names
+from comrecgc.algorithms.base import Task
+from comrecgc.algorithms.inputs import ModelPair, with_label_names
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.algorithms.rules.mined import MinedRules

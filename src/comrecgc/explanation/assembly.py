@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import RejectPlace, Rejects, Task
+from comrecgc.algorithms.base import Task
+from comrecgc.algorithms.inputs import RejectPlace, Rejects
 from comrecgc.algorithms.plausibility import Plausibility, Verdicts
 from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex, GraphDataset

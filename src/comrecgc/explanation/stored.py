@@ -12,16 +12,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from comrecgc.algorithms.base import (
-    DISPLAY_MARGIN,
-    ModelPair,
-    Rejects,
-    Scores,
-    Task,
-    VectorAlgorithm,
-    VectorTask,
-    accepted,
-)
+from comrecgc.algorithms.base import DISPLAY_MARGIN, Task, VectorAlgorithm, VectorTask, accepted
+from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
 from comrecgc.algorithms.plausibility import VALENCE, Plausibility
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.algorithms.rules.algorithm import RULES, Rules, stored_rules

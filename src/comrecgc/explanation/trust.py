@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import Rejects, Task
+from comrecgc.algorithms.base import Task
+from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules

@@ -12,18 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import (
-    DISPLAY_MARGIN,
-    SEARCH_MARGIN,
-    VERIFY_MARGIN,
-    ModelPair,
-    RejectPlace,
-    Rejects,
-    Scores,
-    VectorTask,
-    accepted,
-    inside,
-)
+from comrecgc.algorithms.base import DISPLAY_MARGIN, SEARCH_MARGIN, VERIFY_MARGIN, VectorTask, accepted, inside
+from comrecgc.algorithms.inputs import ModelPair, RejectPlace, Rejects, Scores
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.vectors.candidates import Candidates, Chosen, search_candidates
 from comrecgc.cover import (

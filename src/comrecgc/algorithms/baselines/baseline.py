@@ -18,8 +18,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import PAPER_DELTA, Rejects, VectorAlgorithm, VectorTask
+from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
+from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.reinforced_walk import CountingState, ReinforcedWalk
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
 from comrecgc.errors import InputError

@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms import checkpoint as checkpoints
-from comrecgc.algorithms.base import PAPER_DELTA, Rejects, VectorAlgorithm, VectorTask, option
+from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
 from comrecgc.algorithms.checkpoint import Checkpoint, Reached, decode_reached, encode_reached, reached_kinds
+from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.reinforced_walk import ReinforcedWalk, WalkState, draw, teleport_distribution
 from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
 from comrecgc.cover import FloatArray, recourse_vectors

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import Algorithm, Rejects, Task, option
+from comrecgc.algorithms.base import Algorithm, Task, option
+from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.rules.choice import KINDS, LEAST_TRUTH, RuleFilter
 from comrecgc.algorithms.rules.mined import (

@@ -8,7 +8,8 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from comrecgc.algorithms.base import SEARCH_MARGIN, Rejects, VectorAlgorithm, VectorTask, inside
+from comrecgc.algorithms.base import SEARCH_MARGIN, VectorAlgorithm, VectorTask, inside
+from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.vectors.search import DirectedSearch, SearchState
 from comrecgc.cover import (
     BallCover,
