@@ -111,7 +111,8 @@ class Task(Generic[A_co]):
     def __post_init__(self) -> None:
         if not isinstance(cast("object", self.algorithm), Algorithm):
             raise InputError(f"algorithm must be one of comrecgc's, as comrecgc.Rules() (got {self.algorithm!r:.80})")
-        check_positive("theta", self.theta)
+        if not _is_number(self.theta) or not 0 < self.theta < math.inf:
+            raise InputError(f"theta must be a positive number (got {self.theta!r})")
         if self.theta > 1:
             raise InputError(f"theta is a share of the nodes and edges of two graphs, at most 1 (got {self.theta:g})")
         if cast("int | None", self.num_recourses) is None:
@@ -258,12 +259,6 @@ def accepted(margin: float) -> float:
 
 
 # Checks of fields, from what `option` says of them.
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Refuse what is not a positive number."""
-    if not _is_number(value) or not 0 < value < math.inf:
-        raise InputError(f"{name} must be a positive number (got {value!r})")
 
 
 def check_count(name: str, value: Any, *, least: int) -> None:

@@ -46,18 +46,14 @@ class ModelPair:
         """A plain forward pass of both models."""
         batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
         probability = np.asarray(self.classifier.accept_probability(batch), dtype=np.float64)
-        return Scores(probability, self.embed(batch), sizes_of(batch))
+        sizes = (batch.node_counts() + batch.edge_counts()).astype(np.int32)  # `|G|`
+        return Scores(probability, self.embed(batch), sizes)
 
     def embed(self, batch: GraphBatch) -> FloatArray:
         """`z` of every graph, `[n, d]`."""
         if self.embedder is None:
             return np.zeros((len(batch), 0), dtype=np.float32)
         return np.asarray(self.embedder.embed(batch), dtype=np.float32)
-
-
-def sizes_of(batch: GraphBatch) -> IntArray:
-    """`|G|` of every graph, `[n]`."""
-    return (batch.node_counts() + batch.edge_counts()).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

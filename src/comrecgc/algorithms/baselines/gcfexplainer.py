@@ -133,13 +133,8 @@ class GcfWalker(CountingWalk[GcfState]):
     """GCFExplainer's walk bound to its inputs and models; the seed is of the draws from large neighbourhoods."""
 
     kinds: ClassVar = {
-        "current": "u0",
-        "frequencies": "i1",
-        "keys": "u1",
-        "covers": "i1",
-        "cover_ptr": "i1",
-        **reached_kinds("seen"),
-    }
+        "current": "u0", "frequencies": "i1", "keys": "u1", "covers": "i1", "cover_ptr": "i1", **reached_kinds("seen"),
+    }  # fmt: skip
 
     def __init__(self, walk: GCFExplainer, subject: Subject, seed: int) -> None:
         super().__init__(walk.num_steps, walk.teleport)

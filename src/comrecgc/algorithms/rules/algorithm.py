@@ -157,17 +157,9 @@ _KINDS = {name: kind for columns in _COLUMNS.values() for name, kind in columns.
     "needed": "i1",
 }
 _TYPES = {
-    "key": np.uint64,
-    "general": np.uint64,
-    "applicable": np.uint8,
-    "rule": np.int64,
-    "change": np.int16,
-    "margin": np.float32,
-    "strays": np.int8,
-    "votes": np.int8,
-    "truth": np.int8,
-    "needed": np.int8,
-}
+    "key": np.uint64, "general": np.uint64, "applicable": np.uint8, "rule": np.int64, "change": np.int16, "margin": np.float32,
+    "strays": np.int8, "votes": np.int8, "truth": np.int8, "needed": np.int8,
+}  # fmt: skip
 _NO_SHARE = -1.0  # stands for NaN, which files do not hold
 _MOST_RADIUS = 2
 _MOST_VOTES = 100
