@@ -1,6 +1,6 @@
 """Tests of comrecgc.explainer.
 
-Also tests comrecgc.algorithms.base, comrecgc.explanation.stored.
+Also tests comrecgc.algorithms.inputs, comrecgc.explanation.stored.
 """
 
 from __future__ import annotations
