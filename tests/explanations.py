@@ -10,7 +10,7 @@ import numpy as np
 from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex, GraphDataset, load_planted
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
-from comrecgc.explanation.explanation import RejectedInput, RunFacts, Uncovered
+from comrecgc.explanation.records import RejectedInput, RunFacts, Uncovered
 from comrecgc.graphs import (
     EditPath,
     Graph,

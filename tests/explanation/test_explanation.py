@@ -1,6 +1,6 @@
 """An explanation as a record, as files, in notebooks and as PyG's own.
 
-Also tests comrecgc.explanation.document, comrecgc.explanation.folder, comrecgc.explanation.explanation, comrecgc.explanation.folder, comrecgc.explanation.display.
+Also tests comrecgc.explanation.records, comrecgc.explanation.folder, comrecgc.explanation.display.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
-from comrecgc.explanation.explanation import RejectedInput, RunFacts, Uncovered, same_graph
+from comrecgc.explanation.records import RejectedInput, RunFacts, Uncovered, same_graph
 from comrecgc.graphs import Edit, EditKind, Graph, apply_path
 from tests.explanations import FACTS, explain, planted_explanation, planted_rules, random_explanation, tiny_dataset
 

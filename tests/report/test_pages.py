@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from comrecgc.explanation import Explanation
-from comrecgc.explanation.explanation import RunFacts
+from comrecgc.explanation.records import RunFacts
 from comrecgc.graphs import Edit, EditKind
 from comrecgc.report import write_report
 from comrecgc.report.pages import render_report

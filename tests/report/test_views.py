@@ -11,7 +11,7 @@ import pytest
 
 from comrecgc.cover import Reason
 from comrecgc.explanation import Explanation
-from comrecgc.explanation.explanation import RunFacts
+from comrecgc.explanation.records import RunFacts
 from comrecgc.graphs import Pattern, Rule
 from comrecgc.report import write_report
 from comrecgc.report.pages import render_report

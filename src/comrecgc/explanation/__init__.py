@@ -1,8 +1,17 @@
 """comrecgc.explanation."""
 
-from comrecgc.explanation.assembly import VerifiedCounterfactual, explain_nothing, stamped
-from comrecgc.explanation.document import encode_graph
-from comrecgc.explanation.explanation import (
+from comrecgc.explanation.assembly import (
+    NUMBERS,
+    VerifiedCounterfactual,
+    effect_words,
+    explain_nothing,
+    number_facts,
+    stamped,
+    stored_goal,
+    trust_in,
+)
+from comrecgc.explanation.folder import csv_text, encode_graph, frame_of, molecule_rows
+from comrecgc.explanation.records import (
     CommonRecourse,
     CoveredInput,
     Explanation,
@@ -11,7 +20,6 @@ from comrecgc.explanation.explanation import (
     json_values,
     number_in,
 )
-from comrecgc.explanation.folder import csv_text, frame_of, molecule_rows
 from comrecgc.explanation.rules import RULES, RuleChooser, catalogue_of, position_words
 from comrecgc.explanation.stored import (
     apply_recourses,
@@ -21,7 +29,6 @@ from comrecgc.explanation.stored import (
     stored_task,
     stored_wishes,
 )
-from comrecgc.explanation.trust import NUMBERS, effect_words, number_facts, stored_goal, trust_in
 from comrecgc.explanation.vectors import Verified, distances, explain_recourses, run_figures
 
 __all__ = [

@@ -24,7 +24,7 @@ from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble, stamped
-from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.records import Explanation
 from comrecgc.explanation.rules import RuleChooser, success_figures
 from comrecgc.explanation.vectors import apply_vectors
 from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rung, Site, carry_out, distinct_sites

@@ -287,15 +287,10 @@ Metric = float | int | None
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What an explanation is of, as it was at hand in the run; no file holds it.
-
-    Args:
-        classifier: The model.
-        attributes: The tensors of the user's graphs; None where labels are all there is.
-    """
+    """What an explanation is of, as it was at hand in the run; no file holds it."""
 
     classifier: Classifier
-    attributes: Attributes | None
+    attributes: Attributes | None  # the tensors of the user's graphs; none where labels are all there is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,6 +313,8 @@ class Explanation:
         recourse: Kind of the recourses, "vectors" or "rules".
         changes: Which changes the counterfactuals were found with: "any", "connected", "plausible" or "confirmed".
         facts: Versions, seconds and memory of the run; two explanations are equal whatever these are.
+
+    Attributes:
         chooser: Rules: chooses again; None where the table of rules is not at hand.
         origin: The model and the tensors of the user's graphs; None where they are not at hand.
     """
@@ -334,8 +331,9 @@ class Explanation:
     recourse: str = "vectors"
     changes: str = "any"
     facts: RunFacts = field(default_factory=RunFacts, compare=False)
-    chooser: RuleChooser | StoredChooser | None = field(default=None, compare=False, repr=False)
-    origin: Origin | None = field(default=None, compare=False, repr=False)
+    # What no file holds is put beside it by `using`.
+    chooser: RuleChooser | StoredChooser | None = field(default=None, init=False, compare=False, repr=False)
+    origin: Origin | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _set(self, **{name: json_values(name, getattr(self, name)) for name in ("parameters", "metrics")})
@@ -387,17 +385,12 @@ class Explanation:
             confirmed: Count only results that most of the panel accept.
             min_truth: Count only results that come true at least this likely, according to the jury, and prefer the likeliest; 0 counts all.
         """
+        wishes = {name: value for name, value in locals().items() if name != "self"}
         if self.recourse != "rules":
             raise InputError("Only rules can be chosen again (got an explanation by vectors)")
         if self.chooser is None:
             raise InputError("choose needs the table of rules: take the result of fit, or of comrecgc.open_run")
-        chosen = self.chooser(
-            num_recourses=num_recourses, min_success=min_success, min_support=min_support, max_cost=max_cost,
-            max_changes=max_changes, forbidden_labels=forbidden_labels, forbidden_groups=forbidden_groups,
-            forbidden_kinds=forbidden_kinds, protected_labels=protected_labels, radii=radii, confirmed=confirmed,
-            min_truth=min_truth,
-        )  # fmt: skip
-        return chosen.using(origin=self.origin)
+        return self.chooser(**wishes).using(origin=self.origin)
 
     @property
     def coverage(self) -> float:
@@ -414,11 +407,8 @@ class Explanation:
         """The place of the first recourse that covers an input, and how it does; None for an uncovered one."""
         if index not in self.inputs:
             raise InputError(f"Not an index of an input (got {index})")
-        for place, recourse in enumerate(self.recourses):
-            for member in recourse.covered:
-                if member.input == index:
-                    return place, member
-        return None
+        members = ((place, member) for place, recourse in enumerate(self.recourses) for member in recourse.covered)
+        return next((found for found in members if found[1].input == index), None)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per recourse. Needs pandas."""
@@ -435,7 +425,7 @@ class Explanation:
         Args:
             index: Index in the dataset of an input that is covered.
         """
-        from comrecgc.explanation.folder import pyg_counterfactual
+        from comrecgc.explanation.display import pyg_counterfactual
 
         return pyg_counterfactual(self, index)
 
@@ -449,7 +439,7 @@ class Explanation:
         Args:
             index: Index in the dataset of an input that is covered.
         """
-        from comrecgc.explanation.folder import pyg_explanation
+        from comrecgc.explanation.display import pyg_explanation
 
         return pyg_explanation(self, index)
 
@@ -461,7 +451,7 @@ class Explanation:
 
     def to_json(self) -> str:
         """The text of `explanation.json`: the same for the same result, whatever the run's timings."""
-        from comrecgc.explanation.document import encode_explanation
+        from comrecgc.explanation.folder import encode_explanation
 
         return encode_explanation(self)
 
@@ -504,7 +494,7 @@ _LARGEST = 1e300
 
 def check_inputs(explanation: Explanation) -> None:
     """Names are text, and input graphs are as read from data over the named labels."""
-    schema = explanation.schema
+    schema, names = explanation.schema, explanation.schema.edge_label_names
     texts = (schema.dataset, *schema.label_names, *schema.class_names, *(schema.edge_label_names or ()))
     texts += (*explanation.warnings, *explanation.notes)
     texts += tuple(text for recourse in explanation.recourses for text in (recourse.summary, recourse.description))
@@ -513,19 +503,18 @@ def check_inputs(explanation: Explanation) -> None:
             text.encode()
         except (UnicodeEncodeError, AttributeError):
             raise InputError(f"Names and words must be text that UTF-8 can hold (got {text!r:.80})") from None
-    if len(explanation.schema.class_names) != 2:
-        raise InputError(f"class_names must be two, reject and accept (got {len(explanation.schema.class_names)})")
+    if len(schema.class_names) != 2:
+        raise InputError(f"class_names must be two, reject and accept (got {len(schema.class_names)})")
     for index, rejected in explanation.inputs.items():
         graph = rejected.graph
         if index < 0:
             raise InputError(f"Indices of inputs must not be negative (got {index})")
         if graph.next_id != graph.num_nodes or graph.ids[-1] != graph.num_nodes - 1:
             raise InputError(f"Inputs must be graphs as read from data, ids equal to positions (got input {index})")
-        _check_labels(f"input {index}", int(graph.labels.max()), len(explanation.schema.label_names))
-        if explanation.schema.edge_label_names is not None and graph.edge_labels is not None and graph.num_edges:
-            largest = int(graph.edge_labels.max())
-            if largest >= len(explanation.schema.edge_label_names):
-                raise InputError(f"Every edge label needs a name (got edge label {largest} in input {index})")
+        _check_labels(f"input {index}", int(graph.labels.max()), len(schema.label_names))
+        largest = -1 if names is None or graph.edge_labels is None else int(graph.edge_labels.max(initial=-1))
+        if names is not None and largest >= len(names):
+            raise InputError(f"Every edge label needs a name (got edge label {largest} in input {index})")
 
 
 def _check_labels(what: str, largest: int, num_labels: int) -> None:
@@ -620,7 +609,5 @@ def check_paths(explanation: Explanation) -> None:
 
 def same_graph(one: Graph, other: Graph) -> bool:
     """Whether labels, edges, ids and edge labels all agree."""
-    same_bonds = (one.edge_labels is None) == (other.edge_labels is None) and (
-        one.edge_labels is None or np.array_equal(one.edge_labels, other.edge_labels)  # type: ignore[arg-type]
-    )
-    return same_bonds and one == other and np.array_equal(one.ids, other.ids)
+    bonds = [None if graph.edge_labels is None else graph.edge_labels.tolist() for graph in (one, other)]
+    return bonds[0] == bonds[1] and one == other and np.array_equal(one.ids, other.ids)
