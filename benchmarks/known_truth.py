@@ -19,7 +19,7 @@ from comrecgc.algorithms.registry import Rules
 from comrecgc.data import PlantedDataset, find_toxicophores, load_planted
 from comrecgc.errors import InputError
 from comrecgc.evidence.gathering import gather
-from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.evidence.verdict import Verdict
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation

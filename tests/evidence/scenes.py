@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.registry import Rules
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.explanation import RuleChooser
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, Panel, PanelMember, predict

@@ -11,8 +11,8 @@ import pytest
 
 from comrecgc.data import GraphDataset
 from comrecgc.evidence import ControlEvidence, Evidence
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.evidence.gathering import gather
-from comrecgc.evidence.subject import Subject
 from comrecgc.models import Panel, PanelMember
 from known_truth import planted
 from tests.evidence.scenes import Shortcut, chosen_again, honest, subject_of, trees

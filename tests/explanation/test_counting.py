@@ -20,8 +20,8 @@ from comrecgc.algorithms.rules.mined import count_places
 from comrecgc.algorithms.rules.mining import Oracle
 from comrecgc.algorithms.rules.reading import PatternMatcher
 from comrecgc.data import GraphDataset
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.evidence.rule_evaluation import all_places, as_graph, as_networkx, carried_out
-from comrecgc.evidence.subject import Subject
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import load_explanation, position_words
 from comrecgc.graphs import Graph, GraphBatch

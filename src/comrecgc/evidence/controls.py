@@ -16,26 +16,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from comrecgc import graphs as rewriting
 from comrecgc.algorithms.base import Algorithm, VectorAlgorithm
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.graphs import (
-    Constraint,
-    Graph,
-    GraphBatch,
-    NeighbourIndex,
-    Rule,
-    Rung,
-    apply_edit,
-    carry_out,
-    distinct_sites,
-    one_edit_table,
-)
+from comrecgc.graphs import Constraint, Graph, GraphBatch, NeighbourIndex, Rule, Rung
 from comrecgc.models import Classifier, GraphClassifier, Panel, PanelTraining, log_odds, obtain_panel, predict
 from comrecgc.run import Engine, Progress, RunContext, available_cores
 
@@ -120,16 +110,9 @@ def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | No
         ignorant.classifier, algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
         panel=False if panel is None else panel, jury=False, context=RunContext(time_budget=seconds, progress=False),
     ).fit(explained_on)  # fmt: skip
-    return replace(
-        subject,
-        explanation=found.explanation_,
-        dataset=dataset,
-        classifier=ignorant.classifier,
-        plausibility=replace(subject.plausibility, panel=panel),
-        mined=found.mined_,
-        labels=explained_on.classes,
-        shown_again=(),
-    )
+    known = {"explanation": found.explanation_, "dataset": dataset, "classifier": ignorant.classifier}
+    plausibility, labels = replace(subject.plausibility, panel=panel), explained_on.classes
+    return replace(subject, **known, plausibility=plausibility, mined=found.mined_, labels=labels, shown_again=())
 
 
 def _calibrated(model: GraphClassifier, subject: Subject) -> GraphClassifier:
@@ -170,9 +153,8 @@ class RandomControl:
     """Random rules like those of an explanation: as many changes, of the same kinds."""
 
     like: tuple[RandomRules, ...]  # for each rule, how those drawn for it fare
-    results: list[
-        list[tuple[Graph, Graph]]
-    ]  # inputs and what they become at a random place, whatever the model says of it
+    # Inputs and what they become at a random place, whatever the model says of it.
+    results: list[list[tuple[Graph, Graph]]]
     coverage: float  # share of the inputs tried that the first rule drawn for each turns, all together
     drawn: tuple[tuple[Rule, ...], ...] = ()  # none for vectors
 
@@ -242,11 +224,11 @@ def _edited(
 ) -> Graph | None:
     """A graph after random edits; None where none is allowed."""
     for _ in range(num_edits):
-        table = one_edit_table(graph, num_labels)
+        table = rewriting.one_edit_table(graph, num_labels)
         allowed = np.flatnonzero(np.ones(len(table), bool) if constraint is None else constraint.allowed(graph, table))
         if not len(allowed):
             return None
-        graph = apply_edit(graph, table[int(rng.choice(allowed))])
+        graph = rewriting.apply_edit(graph, table[int(rng.choice(allowed))])
     return graph
 
 
@@ -305,11 +287,11 @@ def _tried(
     owners, made, can = list[int](), list[Graph](), 0
     anyhow: dict[int, int] = {}
     for place, around in enumerate(where):
-        sites = distinct_sites(rule, around, _PLACES)
+        sites = rewriting.distinct_sites(rule, around, _PLACES)
         can += bool(sites)
         own = []
         for site in sites:
-            result = carry_out(rule, around.graph, site)
+            result = rewriting.carry_out(rule, around.graph, site)
             if rule.distance(around.graph, result) <= subject.task.theta:
                 own.append(len(made))
                 owners.append(place)

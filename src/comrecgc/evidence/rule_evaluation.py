@@ -22,10 +22,9 @@ from comrecgc.algorithms.rules.choice import choose, held_out, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules, permission_of
 from comrecgc.algorithms.rules.population import population_of
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.evaluation import TOLERANCE, Figure
-from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.evaluation import TOLERANCE, Figure, Subject
 from comrecgc.explanation import NUMBERS, CoveredInput, RuleChooser, VerifiedCounterfactual, trust_in
-from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
+from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, to_networkx
 from comrecgc.models import Jury, train_jury
 
 if TYPE_CHECKING:
@@ -275,12 +274,9 @@ def _tried(rule: Rule, graph: Graph, subject: Subject) -> tuple[bool, bool, int]
 
 def as_networkx(graph: Graph) -> nx.Graph[Any]:
     """A graph with `label` on its nodes and edges."""
-    import networkx as nx
-
-    plain: nx.Graph[Any] = nx.Graph()
-    plain.add_nodes_from((node, {"label": label}) for node, label in enumerate(graph.labels.tolist()))
-    bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
-    plain.add_edges_from((i, j, {"label": bond}) for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True))
+    plain = to_networkx(graph)
+    for i, j in plain.edges if graph.edge_labels is None else ():
+        plain.edges[i, j]["label"] = 0
     return plain
 
 
@@ -302,14 +298,9 @@ def is_place(rule: Rule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> bool
 
 def all_places(rule: Rule, graph: nx.Graph[Any]) -> Iterator[dict[int, Any]]:
     """Every place of a rule, by networkx's matcher."""
-    import networkx as nx
     from networkx.algorithms.isomorphism import GraphMatcher
 
-    pattern: nx.Graph[Any] = nx.Graph()
-    pattern.add_nodes_from((i, {"label": label}) for i, label in enumerate(rule.before.labels))
-    bonds = _bonds(rule.before.edges, rule.before.edge_labels)
-    pattern.add_edges_from((i, j, {"label": bond}) for (i, j), bond in bonds.items())
-
+    pattern = as_networkx(Graph(rule.before.labels, rule.before.edges, rule.before.edge_labels))
     matcher = GraphMatcher(graph, pattern, node_match=operator.eq, edge_match=operator.eq)
     for mapping in matcher.subgraph_monomorphisms_iter():
         place = {i: node for node, i in mapping.items()}

@@ -403,6 +403,12 @@ class Explanation:
         total = max(1, len(self.inputs))
         return tuple(covered / total for covered in accumulate(recourse.gain for recourse in self.recourses))
 
+    @property
+    def counterfactuals(self) -> tuple[list[Graph], list[Graph]]:
+        """The inputs that are covered, and what comes of each, recourse after recourse."""
+        members = [member for recourse in self.recourses for member in recourse.covered]
+        return [self.inputs[member.input].graph for member in members], [it.counterfactual for it in members]
+
     def covering(self, index: int) -> tuple[int, CoveredInput] | None:
         """The place of the first recourse that covers an input, and how it does; None for an uncovered one."""
         if index not in self.inputs:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from comrecgc.errors import InputError
-from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import GraphBatch, batch_keys
 from tests.evidence.scenes import Shortcut, subject_of, trees
