@@ -21,9 +21,9 @@ from comrecgc.graphs import (
     apply_path,
     carry_out,
     edits_between,
-    find_sites,
     one_edit_table,
 )
+from comrecgc.graphs.rewriting import find_sites
 from comrecgc.wording import RuleAt, describe_recourse, describe_rules
 from tests.data.true_recourses import true_recourses
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from comrecgc.explanation import Explanation
-from comrecgc.graphs import NeighbourIndex, find_sites
+from comrecgc.graphs import NeighbourIndex
+from comrecgc.graphs.rewriting import find_sites
 from comrecgc.report import explorer as module
 from comrecgc.report.explorer import _most_entries, loaded_chooser, packed_table
 from comrecgc.report.pages import render_report

@@ -16,21 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import (
-    Change,
-    EdgeIds,
-    Edit,
-    Graph,
-    Schema,
-    components,
-    edge_labels_by_id,
-    edges_by_id,
-    labels_by_id,
-    neighbours_by_id,
-)
+from comrecgc.graphs import Change, Edit, Graph, Schema, components
 from comrecgc.molecules import are_types, charge_sign, count_hydrogens, read_atom, to_rdkit
 
 Point = tuple[float, float]
+Edge = tuple[int, int]
 _FloatArray = npt.NDArray[np.float64]
 
 _ROUNDS = 60
@@ -55,7 +45,7 @@ def layout_change(before: Graph, after: Graph, start: Mapping[int, Point] | None
             those of nodes that go among them.
     """
     positions = dict(layout(before) if start is None else start)
-    neighbours = neighbours_by_id(after)
+    neighbours = after.neighbours_by_id()
     new = [node for node in after.ids.tolist() if node not in positions]
     while new:
         placed = [other for other in after.ids.tolist() if other in positions]
@@ -92,7 +82,7 @@ def _layout_parts(graph: Graph) -> _FloatArray:
     from scipy.sparse.csgraph import shortest_path
 
     fresh = graph.fresh()
-    parts = [sorted(part) for part in components(range(graph.num_nodes), neighbours_by_id(fresh))]
+    parts = [sorted(part) for part in components(range(graph.num_nodes), fresh.neighbours_by_id())]
     links = coo_array((np.ones(graph.num_edges), (graph.edges[:, 0], graph.edges[:, 1])), shape=(graph.num_nodes,) * 2)
     hops = np.asarray(shortest_path(links.tocsr(), directed=False, unweighted=True))
     positions: _FloatArray = np.zeros((graph.num_nodes, 2))
@@ -157,11 +147,11 @@ def _turn_upright(positions: _FloatArray) -> _FloatArray:
 
 def atom_symbols(graph: Graph, label_names: Sequence[str], edge_label_names: Sequence[str] | None) -> dict[int, str]:
     """What to write for each atom, by id: "C", "NH₂", "O⁻"; hydrogens where they are no nodes and bonds are known."""
-    names = {node: label_names[label] for node, label in labels_by_id(graph).items()}
+    names = {node: label_names[label] for node, label in graph.labels_by_id().items()}
     hydrogens: dict[int, int] = {}
     if edge_label_names and ("H" not in label_names or are_types(label_names)):
         bonds: dict[tuple[int, int], str | None] = {
-            edge: edge_label_names[label] for edge, label in edge_labels_by_id(graph).items()
+            edge: edge_label_names[label] for edge, label in graph.edge_labels_by_id().items()
         }
         hydrogens = count_hydrogens(names, bonds, {}, fill=True)
     return {node: _symbol(name, hydrogens.get(node, 0)) for node, name in names.items()}
@@ -261,7 +251,7 @@ class Pen:
         marks = dict.fromkeys(change.relabelled, "other")
         gone = marks | dict.fromkeys(change.removed, "gone")
         come = marks | dict.fromkeys(change.added, "come")
-        old, new = edge_labels_by_id(before), edge_labels_by_id(after)
+        old, new = before.edge_labels_by_id(), after.edge_labels_by_id()
         other = {edge: "other" for edge in old.keys() & new.keys() if old[edge] != new[edge]}
         cut, joined = other | dict.fromkeys(change.cut, "gone"), other | dict.fromkeys(change.joined, "come")
         return Picture(
@@ -276,11 +266,11 @@ class Pen:
         graph: Graph,
         positions: Mapping[int, Point],
         node_marks: Mapping[int, str],
-        edge_marks: Mapping[EdgeIds, str],
+        edge_marks: Mapping[Edge, str],
         frame: tuple[float, float, float, float],
         title: str,
     ) -> str:
-        names = {node: self.schema.label_names[label] for node, label in labels_by_id(graph).items()}
+        names = {node: self.schema.label_names[label] for node, label in graph.labels_by_id().items()}
         if self.schema.is_molecular:
             names = atom_symbols(graph, self.schema.label_names, self.schema.edge_label_names)
         radii = {node: self._radius(node, names[node], graph, node_marks) for node in names}
@@ -302,14 +292,14 @@ class Pen:
         return 0.0 if bare else 6.5 if name == "H" else 8.5 + 2.0 * min(len(name) - 1, 2) if len(name) > 2 else 8.5
 
     def _edges(
-        self, graph: Graph, positions: Mapping[int, Point], radii: Mapping[int, float], marks: Mapping[EdgeIds, str]
+        self, graph: Graph, positions: Mapping[int, Point], radii: Mapping[int, float], marks: Mapping[Edge, str]
     ) -> list[str]:
         """One path for all unmarked edges, one for each kind of marked ones."""
         names = self.schema.edge_label_names
-        kinds = {edge: names[label] for edge, label in edge_labels_by_id(graph).items()} if names else {}
-        neighbours = neighbours_by_id(graph)
+        kinds = {edge: names[label] for edge, label in graph.edge_labels_by_id().items()} if names else {}
+        neighbours = graph.neighbours_by_id()
         lines: dict[str, list[str]] = {}
-        for edge in sorted(edges_by_id(graph)):
+        for edge in graph.edges_by_id():
             mark = marks.get(edge, "")
             for segment, dashed in bond_lines(edge, kinds.get(edge, "single"), positions, radii, neighbours):
                 lines.setdefault(f"{mark} dash".strip() if dashed else mark, []).append(segment)
@@ -350,7 +340,7 @@ def halo_of(at: Point, radius: float, mark: str) -> str:
 
 
 def bond_lines(
-    edge: EdgeIds,
+    edge: Edge,
     kind: str,
     positions: Mapping[int, Point],
     radii: Mapping[int, float],
@@ -388,7 +378,7 @@ def _near(change: Change) -> frozenset[int]:
     everything = frozenset(change.before.ids.tolist()) | change.added
     if len(everything) <= _MAX_NODES:
         return everything
-    before, after = neighbours_by_id(change.before), neighbours_by_id(change.after)
+    before, after = change.before.neighbours_by_id(), change.after.neighbours_by_id()
     shown = set(change.touched) or {int(change.before.ids[0])}
     while True:
         ring = {other for node in shown for other in (*before.get(node, ()), *after.get(node, ()))} - shown

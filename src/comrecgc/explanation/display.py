@@ -12,7 +12,7 @@ import numpy as np
 from comrecgc.drawing import STYLE, Pen, depict, draw_rule, layout_change
 from comrecgc.errors import InputError
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, Explanation, interval_in, number_in
-from comrecgc.graphs import Change, Graph, edge_labels_by_id, edges_by_id, labels_by_id, ordered_edge, to_data
+from comrecgc.graphs import Change, Graph, ordered_edge, to_data
 from comrecgc.models import AdaptedClassifier
 from comrecgc.molecules import element_of
 
@@ -89,11 +89,11 @@ def plot_change(member: CoveredInput, scene: Explanation, title: str = "") -> Fi
         (left, before, relabelled | gone, dict.fromkeys(change.cut, REMOVED)),
         (right, after, relabelled | come, dict.fromkeys(change.joined, ADDED)),
     ):
-        for edge in sorted(edges_by_id(graph)):
+        for edge in graph.edges_by_id():
             (x0, y0), (x1, y1) = positions[edge[0]], positions[edge[1]]
             colour = edges.get(edge, _PLAIN)
             axes.plot([x0, x1], [y0, y1], color=colour, linewidth=1.4 if colour == _PLAIN else 3, zorder=1)
-        for node, label in labels_by_id(graph).items():
+        for node, label in graph.labels_by_id().items():
             colour = nodes.get(node, _PLAIN)
             weight, rim = ("normal", "none") if colour == _PLAIN else ("bold", colour)
             style = {"color": colour, "fontsize": 9, "fontweight": weight, "bbox": box | {"edgecolor": rim}}
@@ -238,7 +238,7 @@ def pyg_explanation(explanation: Explanation, index: int) -> Any:
     place, member = _covering(explanation, index)
     graph, after = explanation.inputs[index].graph, member.counterfactual
     change = Change.between(graph, after)
-    old, new = edge_labels_by_id(graph), edge_labels_by_id(after)
+    old, new = graph.edge_labels_by_id(), after.edge_labels_by_id()
     edges = change.cut | {edge for edge in old.keys() & new.keys() if old[edge] != new[edge]}
     touched = change.touched | {node for edge in edges for node in edge}
     data, origin = _data(explanation, graph), explanation.origin

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, edge_labels_by_id, edges_by_id, labels_by_id, neighbours_by_id
+from comrecgc.graphs import Graph
 from comrecgc.molecules.atoms import (
     BOND_NAMES,
     BOND_ORDERS,
@@ -62,9 +62,9 @@ class Molecule:
     ) -> None:
         self.graph = graph
         self.is_molecular = is_molecular
-        self.atoms = {node: label_names[label] for node, label in labels_by_id(graph).items()}
+        self.atoms = {node: label_names[label] for node, label in graph.labels_by_id().items()}
         self.names = {node: element_of(name) if is_molecular else name for node, name in self.atoms.items()}
-        self.neighbours = neighbours_by_id(graph)
+        self.neighbours = graph.neighbours_by_id()
         self._label_names = label_names
         self._heavy = {
             node: [other for other in around if self.names[other] != "H"] for node, around in self.neighbours.items()
@@ -72,7 +72,7 @@ class Molecule:
         self._by_element: dict[str, list[int]] = {}
         for node, name in self.names.items():
             self._by_element.setdefault(name, []).append(node)
-        bonds = edge_labels_by_id(graph) if edge_label_names else {}
+        bonds = graph.edge_labels_by_id() if edge_label_names else {}
         self._bonds = {edge: edge_label_names[label] for edge, label in bonds.items()} if edge_label_names else {}
 
     def bond(self, one: int, other: int) -> str | None:
@@ -90,7 +90,7 @@ class Molecule:
             return frozenset()
         import networkx as nx  # a quarter of a second to import
 
-        plain: nx.Graph[int] = nx.Graph(sorted(edges_by_id(self.graph)))
+        plain: nx.Graph[int] = nx.Graph(self.graph.edges_by_id())
         return frozenset(node for cycle in nx.cycle_basis(plain) for node in cycle)
 
     @cached_property

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, ChangedGraphs, Familiarity, Graph, GraphBatch, Ladder, graphs_with
+from comrecgc.graphs import BoolArray, ChangedGraphs, Familiarity, Graph, GraphBatch, Ladder
 from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, CHARGED_NITROGEN, are_atoms, are_bonds, are_types, atom_of
 from comrecgc.molecules.smiles import is_valid_molecule, sanitise, without_logs
 
@@ -61,12 +61,12 @@ class MolecularChemistry:
         batch = changed.after
         overloaded = (bonds_of_atoms(batch) > self.most_bonds[batch.labels]) & ~aromatic_atoms(batch)  # for rdkit
         wrong = (touched & ~self.right_valences(batch)) | overloaded
-        mask = ~graphs_with(batch, wrong) & self.keeps_charge(changed)
+        mask = ~batch.graphs_with(wrong) & self.keeps_charge(changed)
         if not has_rdkit():
             return mask
         asked = mask.copy()
         if not thorough:
-            asked &= graphs_with(batch, touched & aromatic_atoms(batch))
+            asked &= batch.graphs_with(touched & aromatic_atoms(batch))
             mask &= self._valid_sources(changed)[changed.source]
         for index in np.flatnonzero(asked & mask).tolist():
             mask[index] = is_valid_molecule(batch[index], self.label_names)
@@ -94,7 +94,7 @@ class MolecularChemistry:
 
     def _valid_sources(self, changed: ChangedGraphs) -> BoolArray:
         """Which molecules rdkit accepts before the change; those without aromatic bonds need only right valences."""
-        valid = ~graphs_with(changed.before, aromatic_atoms(changed.before))
+        valid = ~changed.before.graphs_with(aromatic_atoms(changed.before))
         for index in np.setdiff1d(changed.source, np.flatnonzero(valid)).tolist():
             valid[index] = is_valid_molecule(changed.before[index], self.label_names)
         return valid

@@ -15,7 +15,7 @@ from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, Any
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, Pattern, Rule, edge_labels_by_id, edges_by_id, labels_by_id, write_pattern
+from comrecgc.graphs import Graph, Pattern, Rule, write_pattern
 from comrecgc.molecules.atoms import (
     ANY_ELEMENT,
     BOND_NAMES,
@@ -125,7 +125,7 @@ class SmartsWishes:
         )
 
     def _keeps(self, before: Graph, after: Graph, old: Mol, new: Mol) -> bool:
-        labels, new_labels = labels_by_id(before), labels_by_id(after)
+        labels, new_labels = before.labels_by_id(), after.labels_by_id()
         bonds, new_bonds = _bonds(before), _bonds(after)
         ids, new_ids = before.ids.tolist(), after.ids.tolist()
         for pattern in self._patterns.get("protect", ()):
@@ -152,7 +152,7 @@ class SmartsWishes:
 
 def changed_atoms(before: Graph, after: Graph) -> set[int]:
     """Ids of atoms removed or relabelled, of ends of changed bonds between kept atoms, and of atoms that only gain neighbours."""
-    labels, new_labels = labels_by_id(before), labels_by_id(after)
+    labels, new_labels = before.labels_by_id(), after.labels_by_id()
     gone = labels.keys() - new_labels.keys()
     changed = gone | {node for node in labels.keys() & new_labels.keys() if labels[node] != new_labels[node]}
     bonds, new_bonds = _bonds(before), _bonds(after)
@@ -165,7 +165,7 @@ def changed_atoms(before: Graph, after: Graph) -> set[int]:
 
 
 def _bonds(graph: Graph) -> Mapping[tuple[int, int], int]:
-    return edge_labels_by_id(graph) or dict.fromkeys(edges_by_id(graph), 0)
+    return graph.edge_labels_by_id() or dict.fromkeys(graph.edges_by_id(), 0)
 
 
 def _matches(molecule: Mol, pattern: Any) -> list[tuple[int, ...]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from comrecgc.graphs import Change, EdgeIds, Edit, Graph, Schema, components, edges_by_id, labels_by_id
+from comrecgc.graphs import Change, Edit, Graph, Schema, components
 from comrecgc.molecules import Molecule
 from comrecgc.wording.english import join_words, shorten, with_article
 
@@ -112,8 +112,8 @@ def _joins(change: Change, before: Molecule) -> list[tuple[str, str]]:
     import networkx as nx
 
     plain_graph: nx.Graph[int] = nx.Graph()
-    plain_graph.add_nodes_from(labels_by_id(before.graph))
-    plain_graph.add_edges_from(edges_by_id(before.graph) - change.cut)
+    plain_graph.add_nodes_from(before.graph.labels_by_id())
+    plain_graph.add_edges_from(set(before.graph.edges_by_id()) - change.cut)
     steps = []
     for one, other in joined:
         plain = f"join {_ends(before.names[one], before.names[other])}"
@@ -125,7 +125,7 @@ def _joins(change: Change, before: Molecule) -> list[tuple[str, str]]:
     return sorted(steps)
 
 
-def _between(edges: Iterable[EdgeIds], except_at: frozenset[int]) -> list[EdgeIds]:
+def _between(edges: Iterable[tuple[int, int]], except_at: frozenset[int]) -> list[tuple[int, int]]:
     """Edges between kept nodes; others are removed or added with their node."""
     return sorted(edge for edge in edges if not except_at & set(edge))
 

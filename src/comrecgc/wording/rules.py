@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from comrecgc.graphs import Graph, Rule, Schema, Site, neighbours_by_id, ordered_edge, write_pattern
+from comrecgc.graphs import Graph, Rule, Schema, Site, ordered_edge, write_pattern
 from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_of
 from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, Wordiness
 from comrecgc.wording.english import (
@@ -136,13 +136,13 @@ def _ring(size: int) -> str:
 
 def _node_ring(graph: Graph, node: int) -> int:
     """Nodes of the smallest ring through a node; 0 if there is none."""
-    sizes = [_ring_size(graph, node, other) for other in neighbours_by_id(graph.fresh())[node]]
+    sizes = [_ring_size(graph, node, other) for other in graph.fresh().neighbours_by_id()[node]]
     return min((size for size in sizes if size), default=0)
 
 
 def _ring_size(graph: Graph, start: int, goal: int) -> int:
     """Nodes of the smallest ring that the edge between two nodes is part of, or would be; 0 if it is a bridge."""
-    around = neighbours_by_id(graph.fresh())
+    around = graph.fresh().neighbours_by_id()
     distance, front = {start: 0}, [start]
     while front and goal not in distance:
         reached = []
