@@ -11,15 +11,7 @@ from typing import NamedTuple
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
-from comrecgc.molecules.atoms import (
-    BOND_NAMES,
-    BOND_ORDERS,
-    CHARGED_NITROGEN,
-    are_types,
-    atom_of,
-    element_of,
-    read_atom,
-)
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, CHARGED_NITROGEN, are_types, element_of, read_atom
 from comrecgc.molecules.smiles import canonical_smiles, read_smiles, to_smiles
 
 
@@ -43,23 +35,15 @@ class FunctionalGroup(NamedTuple):
 
 
 class Molecule:
-    """Elements, rings, functional groups and aromatic atoms of a graph, all by node id; a graph that is no molecule has names only.
+    """Elements (`names`), labels' names (`atoms`), rings, functional groups and aromatic atoms of a graph, all by node id.
 
-    Args:
-        graph: The graph.
-        label_names: Name of each label; `names` are the elements, `atoms` the labels' names.
-        edge_label_names: Name of each edge label ("single", "double" …), if there are any.
-        is_molecular: Whether label names are elements; other graphs have no rings and groups here.
+    A graph that is no molecule has names only.
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        label_names: Sequence[str],
-        edge_label_names: Sequence[str] | None = None,
-        *,
+        self, graph: Graph, label_names: Sequence[str], edge_label_names: Sequence[str] | None = None, *,
         is_molecular: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.graph = graph
         self.is_molecular = is_molecular
         self.atoms = {node: label_names[label] for node, label in graph.labels_by_id().items()}
@@ -72,8 +56,8 @@ class Molecule:
         self._by_element: dict[str, list[int]] = {}
         for node, name in self.names.items():
             self._by_element.setdefault(name, []).append(node)
-        bonds = graph.edge_labels_by_id() if edge_label_names else {}
-        self._bonds = {edge: edge_label_names[label] for edge, label in bonds.items()} if edge_label_names else {}
+        names = edge_label_names or ()
+        self._bonds = {edge: names[label] for edge, label in graph.edge_labels_by_id().items()} if names else {}
 
     def bond(self, one: int, other: int) -> str | None:
         """Name of the bond between two atoms; None where bonds are not known."""
@@ -99,7 +83,9 @@ class Molecule:
         if not self.is_molecular or not self._bonds:
             return frozenset()
         if are_types(self._label_names):
-            return frozenset(node for node, name in self.atoms.items() if atom_of(name).is_aromatic)
+            return frozenset(
+                node for node, name in self.atoms.items() if (atom := read_atom(name)) and atom.is_aromatic
+            )
         try:
             from rdkit import Chem, rdBase
 
@@ -228,11 +214,7 @@ _ORDERS = ("", "primary", "secondary", "tertiary")
 def family_of(molecule: Molecule, node: int) -> str | None:
     """The family of compounds that an atom makes a molecule a member of: "carboxylic acid", "secondary alcohol", "amide"; None if it has no name here.
 
-    Atoms two bonds away count too: the nitrogen of an amide is recognised by the oxygen on its neighbour.
-
-    Args:
-        molecule: The molecule; its bonds must be known.
-        node: Id of the atom.
+    Bonds must be known. Atoms two bonds away count too: the nitrogen of an amide is recognised by the oxygen on its neighbour.
     """
     atom = read_atom(molecule.atoms[node])
     if atom is None or atom.charge or node in molecule.aromatic:
@@ -392,19 +374,12 @@ _NAMES_WITHOUT_BONDS = {"NO2": "nitro", "CF3": "trifluoromethyl", "CCl3": "trich
 
 @dataclass(frozen=True)
 class Substituent:
-    """A group that hangs on one atom.
+    """A group that hangs on one atom."""
 
-    Args:
-        formula: With its bond, as chemists write it: "–NO2", "=O", "–CH2–OH"; without it where bonds are not known.
-        name: "nitro"; None if it has none.
-        is_atom: Whether it is one atom and hydrogens at most.
-        is_ring: Whether it has a ring, which the formula does not show.
-    """
-
-    formula: str
-    name: str | None
-    is_atom: bool
-    is_ring: bool = False
+    formula: str  # with its bond, as chemists write it: "–NO2", "=O"; without it where bonds are not known
+    name: str | None  # "nitro"; none if it has no name
+    is_atom: bool  # whether it is one atom and hydrogens at most
+    is_ring: bool = False  # whether it has a ring, which the formula does not show
 
 
 def read_substituent(
@@ -532,13 +507,9 @@ def count_hydrogens(
     *,
     fill: bool,
 ) -> dict[int, int]:
-    """Hydrogens on each atom other than hydrogen.
+    """Hydrogens on each atom other than hydrogen; `outside` are bonds to atoms that are not among these.
 
-    Args:
-        elements: Element or type of each atom.
-        bonds: Name of each bond, `i < j`.
-        outside: Name of the bond of an atom to others than these.
-        fill: Whether hydrogens are no atoms here and fill the valences; none are counted where bonds are not known.
+    With `fill` hydrogens are no atoms here and fill the valences; none are counted where bonds are not known.
     """
     counts = {atom: 0 for atom, name in elements.items() if name != "H"}
     if not fill:
