@@ -287,17 +287,12 @@ def _tried(
     owners, made, can = list[int](), list[Graph](), 0
     anyhow: dict[int, int] = {}
     for place, around in enumerate(where):
-        sites = rewriting.distinct_sites(rule, around, _PLACES)
-        can += bool(sites)
-        own = []
-        for site in sites:
-            result = rewriting.carry_out(rule, around.graph, site)
-            if rule.distance(around.graph, result) <= subject.task.theta:
-                own.append(len(made))
-                owners.append(place)
-                made.append(result)
-        if own:
-            anyhow[place] = own[int(rng.integers(len(own)))]
+        can += rewriting.can_be_carried_out(rule, around.graph)
+        near = rewriting.carry_out_everywhere(rule, around, _PLACES, subject.task.theta)
+        if near:
+            anyhow[place] = len(made) + int(rng.integers(len(near)))
+        owners += [place] * len(near)
+        made += [result for _, result in near]
     if not made:
         return can, set(), {}
     probability = subject.classifier.accept_probability(GraphBatch.from_graphs(made))

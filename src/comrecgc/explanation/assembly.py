@@ -25,17 +25,7 @@ from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex, Goal, GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, Explanation, RejectedInput, RunFacts, Uncovered
-from comrecgc.graphs import (
-    Graph,
-    GraphBatch,
-    NeighbourIndex,
-    Rule,
-    Rung,
-    Site,
-    carry_out,
-    distinct_sites,
-    edits_between,
-)
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rule, Rung, Site, carry_out_everywhere, edits_between
 from comrecgc.models import Classifier, GoalClassifier, GraphClassifier, Jury, JuryReport, NumberJury, log_odds
 from comrecgc.molecules import has_rdkit, is_valid_molecule, property_changes, to_smiles
 from comrecgc.run import Clock, peak_memory, versions
@@ -502,10 +492,10 @@ def _predicted(
     places = places[:: max(1, len(places) // _MOST_GRAPHS)][:_MOST_GRAPHS]
     made, owner = [], []
     for place in places.tolist():
-        graph = rejects.graphs[place]
-        sites = distinct_sites(record.rule, NeighbourIndex(graph), _MOST_PLACES)
-        made += [carry_out(record.rule, graph, site) for site in sites]
-        owner += [place] * len(sites)
+        where = NeighbourIndex(rejects.graphs[place])
+        results = [result for _, result in carry_out_everywhere(record.rule, where, _MOST_PLACES)]
+        made += results
+        owner += [place] * len(results)
     if not made:
         return {}, np.zeros(0, np.int64), np.zeros(0)
     after, of = GraphBatch.from_graphs(made), np.array(owner)

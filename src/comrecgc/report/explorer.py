@@ -35,8 +35,7 @@ from comrecgc.graphs import (
     Rung,
     Schema,
     Site,
-    carry_out,
-    distinct_sites,
+    carry_out_everywhere,
 )
 from comrecgc.molecules import charge_sign, read_atom
 from comrecgc.report.views import badges, clipped, listed_pairs, place_share, property_words, thing_of, trust_facts
@@ -358,11 +357,8 @@ def _tries(mined: MinedRules, row: int, rule: Rule, theta: float) -> list[tuple[
     found: list[tuple[int, Site, Graph]] = []
     met = 0
     for place in order[:: max(1, len(order) // _MOST_TRIED)][:_MOST_TRIED].tolist():
-        graph = graphs[place]
-        sites = distinct_sites(rule, NeighbourIndex(graph), _MOST_SITES)
-        results = [(place, site, carry_out(rule, graph, site)) for site in sites]
-        near = [result for result in results if rule.distance(graph, result[2]) <= theta]
-        found += near
+        near = carry_out_everywhere(rule, NeighbourIndex(graphs[place]), _MOST_SITES, theta)
+        found += [(place, site, after) for site, after in near]
         met += bool(near)
         if met == _FAILURES:
             break

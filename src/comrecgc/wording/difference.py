@@ -10,19 +10,16 @@ from typing import Literal
 
 import numpy as np
 
+from comrecgc import molecules as chemistry
 from comrecgc.graphs import Graph, Pattern, Rule, Site, components, ordered_edge
 from comrecgc.molecules import (
     BOND_NAMES,
-    CHARGED_NITROGEN,
     Molecule,
     Substituent,
     are_types,
     bond_order,
-    charge_sign,
-    count_hydrogens,
     element_of,
     family_of,
-    name_substituent,
     read_atom,
 )
 from comrecgc.wording.english import join_words, number, plural, several, with_article
@@ -136,12 +133,9 @@ class ChangedMolecule(Difference):
     """The difference that a rule makes to molecules, some of which it was carried out on; if no label is hydrogen, hydrogens fill the valences."""
 
     def __init__(
-        self,
-        rule: Rule,
-        label_names: Sequence[str],
-        edge_label_names: Sequence[str] | None,
+        self, rule: Rule, label_names: Sequence[str], edge_label_names: Sequence[str] | None,
         places: Sequence[tuple[Graph, Site]] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(rule, label_names, edge_label_names)
         self._label_names, self._edge_label_names = label_names, edge_label_names
         self.num_places = len(places)
@@ -196,7 +190,7 @@ class ChangedMolecule(Difference):
         guessed = self.fills and not self.typed
         if guessed and len(elements) == 1 and (names[anchor], names[root], bond) == ("N", "O", "single"):
             return Substituent("–O", None, is_atom=True)  # nitro group or hydroxy: the pattern does not show which
-        return name_substituent(elements, inner, root, bond, fill=self.fills)
+        return chemistry.name_substituent(elements, inner, root, bond, fill=self.fills)
 
     def is_hanging(self, node: int) -> bool:
         """Whether an atom belongs to a group that is exchanged."""
@@ -207,13 +201,14 @@ class ChangedMolecule(Difference):
         names, bonds = (self.new, self.new_bonds) if new else (self.old, self.old_bonds)
         if self.fills and not (self.shows(node) and self.bonds_known):
             return 0
-        near = {other for other in self.around[node] if ordered_edge(node, other) in bonds} | {node}
-        further = {
-            other for close in near for other in self.around[close] if ordered_edge(close, other) in bonds
-        } | near
+        further = {node}
+        for _ in range(2):
+            further |= {other for one in further for other in self.around[one] if ordered_edge(one, other) in bonds}
         elements = {other: names[other] for other in further}
         inner = {pair: name for pair, name in bonds.items() if set(pair) <= further}
-        return count_hydrogens(elements, inner, {}, fill=self.fills).get(node, 0)  # a hydrogen has none of its own
+        return chemistry.count_hydrogens(elements, inner, {}, fill=self.fills).get(
+            node, 0
+        )  # a hydrogen has none of its own
 
 
 # Groups and families of compounds that a rule changes, by name: from its pattern where that shows them whole, else from molecules.
@@ -237,7 +232,7 @@ def element_word(name: str) -> str:
 def symbol_of(name: str) -> str:
     """An atom in a formula: "C", "N⁺"."""
     atom = read_atom(name)
-    return element_of(name) + (charge_sign(atom.charge) if atom else "")
+    return element_of(name) + (chemistry.charge_sign(atom.charge) if atom else "")
 
 
 def is_aromatic(name: str) -> bool:
@@ -278,12 +273,8 @@ _MOST_SHARE = 0.6  # least share of molecules with a group for it to be named
 _LEAST_SHARE = 0.1  # least share of molecules with either of two groups for both to be named
 _FEWEST_PLACES = 5  # least number of molecules for a statement on all of them
 # Groups that a formula must not hide, with the part of a larger group's name that reveals them.
-_TELLING = {
-    "nitro group": "nitro",
-    "azide": "azid",
-    "aziridine": "aziridin",
-    "epoxide": "epoxide",
-    "nitrosamine": "nitrosamine",
+_TELLING = {"nitro group": "nitro", "azide": "azid", "aziridine": "aziridin"} | {
+    name: name for name in ("epoxide", "nitrosamine")
 }
 _ADJECTIVES = frozenset({"nitro", "nitroso", "azo", "carboxyl", "trifluoromethyl", "methoxy", "sulfonyl"})
 
@@ -378,7 +369,7 @@ class FunctionalGroups:
         for nitrogen in (other for other in d.around[node] if d.old.get(other) == "N"):
             bonds = {sum(pair) - nitrogen: bond for pair, bond in d.old_bonds.items() if nitrogen in pair}
             single = [other for other, bond in bonds.items() if d.old[other] == "O" and bond == "single"]
-            if single == [node] and sum(map(bond_order, bonds.values())) == CHARGED_NITROGEN:
+            if single == [node] and sum(map(bond_order, bonds.values())) == chemistry.CHARGED_NITROGEN:
                 return True
         return False
 
