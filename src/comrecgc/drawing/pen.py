@@ -21,6 +21,8 @@ from comrecgc.molecules import are_types, charge_sign, count_hydrogens, read_ato
 
 Point = tuple[float, float]
 Edge = tuple[int, int]
+Frame = tuple[float, float, float, float]
+Marks = tuple[Mapping[int, str], Mapping[Edge, str]]  # of nodes and of edges
 _FloatArray = npt.NDArray[np.float64]
 
 _ROUNDS = 60
@@ -36,13 +38,9 @@ def layout(graph: Graph) -> dict[int, Point]:
 
 
 def layout_change(before: Graph, after: Graph, start: Mapping[int, Point] | None = None) -> dict[int, Point]:
-    """Positions for the nodes of both graphs, so that what stays stays in place.
+    """Positions for the nodes of both graphs, so that what stays stays in place; a node is the same where its id is.
 
-    Args:
-        before: The graph before.
-        after: The graph after, a node being the same where its id is.
-        start: Where the nodes of `before` are, if that is known; new nodes take free places near what they are tied to,
-            those of nodes that go among them.
+    `start` is where the nodes of `before` are, if that is known. New nodes take free places near what they are tied to, those of nodes that go among them.
     """
     positions = dict(layout(before) if start is None else start)
     neighbours = after.neighbours_by_id()
@@ -150,9 +148,7 @@ def atom_symbols(graph: Graph, label_names: Sequence[str], edge_label_names: Seq
     names = {node: label_names[label] for node, label in graph.labels_by_id().items()}
     hydrogens: dict[int, int] = {}
     if edge_label_names and ("H" not in label_names or are_types(label_names)):
-        bonds: dict[tuple[int, int], str | None] = {
-            edge: edge_label_names[label] for edge, label in graph.edge_labels_by_id().items()
-        }
+        bonds = {edge: edge_label_names[label] for edge, label in graph.edge_labels_by_id().items()}
         hydrogens = count_hydrogens(names, bonds, {}, fill=True)
     return {node: _symbol(name, hydrogens.get(node, 0)) for node, name in names.items()}
 
@@ -170,12 +166,7 @@ def hydrogen_text(count: int) -> str:
 
 
 def depict(graph: Graph, label_names: Sequence[str]) -> dict[int, Point] | None:
-    """A position for every atom, by id, a bond being 1 long; None where rdkit is not installed or will not draw the graph.
-
-    Args:
-        graph: The molecule.
-        label_names: Element behind each label.
-    """
+    """A position for every atom, by id, a bond being 1 long; None where rdkit is not installed or will not draw the graph."""
     try:
         from rdkit import Chem
         from rdkit.Chem import rdDepictor
@@ -204,19 +195,12 @@ _BESIDE = 3.6  # between the lines of a double bond
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing of one change.
+    """A drawing of one change."""
 
-    Args:
-        before: SVG of the graph with what goes highlighted.
-        after: SVG of the edited graph with what comes highlighted, same frame.
-        width: Width of either, in pixels.
-        num_hidden: Nodes far from the change that are left out of a large graph.
-    """
-
-    before: str
-    after: str
-    width: float
-    num_hidden: int
+    before: str  # SVG of the graph with what goes highlighted
+    after: str  # SVG of the edited graph with what comes highlighted, same frame
+    width: float  # of either, in pixels
+    num_hidden: int  # nodes far from the change that are left out of a large graph
 
 
 @dataclass(frozen=True)
@@ -230,13 +214,7 @@ class Pen:
     schema: Schema
 
     def draw(self, graph: Graph, path: Sequence[Edit], title: str = "") -> Picture:
-        """The graph before and after a path of edits.
-
-        Args:
-            graph: The graph before.
-            path: The edits.
-            title: What the pictures are called for people who do not see them.
-        """
+        """The graph before and after a path of edits; people who do not see the pictures are told their title."""
         return self.draw_change(Change.along(graph, path), title)
 
     def draw_change(self, change: Change, title: str = "") -> Picture:
@@ -254,22 +232,12 @@ class Pen:
         old, new = before.edge_labels_by_id(), after.edge_labels_by_id()
         other = {edge: "other" for edge in old.keys() & new.keys() if old[edge] != new[edge]}
         cut, joined = other | dict.fromkeys(change.cut, "gone"), other | dict.fromkeys(change.joined, "come")
-        return Picture(
-            before=self._svg(before, positions, gone, cut, frame, f"{title} before"),
-            after=self._svg(after, positions, come, joined, frame, f"{title} after"),
-            width=frame[2],
-            num_hidden=num_hidden,
-        )
+        old_svg = self._svg(before, positions, (gone, cut), frame, f"{title} before")
+        new_svg = self._svg(after, positions, (come, joined), frame, f"{title} after")
+        return Picture(old_svg, new_svg, frame[2], num_hidden)
 
-    def _svg(
-        self,
-        graph: Graph,
-        positions: Mapping[int, Point],
-        node_marks: Mapping[int, str],
-        edge_marks: Mapping[Edge, str],
-        frame: tuple[float, float, float, float],
-        title: str,
-    ) -> str:
+    def _svg(self, graph: Graph, positions: Mapping[int, Point], marks: Marks, frame: Frame, title: str) -> str:
+        node_marks, edge_marks = marks
         names = {node: self.schema.label_names[label] for node, label in graph.labels_by_id().items()}
         if self.schema.is_molecular:
             names = atom_symbols(graph, self.schema.label_names, self.schema.edge_label_names)
@@ -332,22 +300,17 @@ def halo_of(at: Point, radius: float, mark: str) -> str:
     reach = max(radius, 8.5) + 1.5
     x, y = at
     if mark == "other":
-        return (
-            f'<rect class="halo other" x="{coordinate(x - reach)}" y="{coordinate(y - reach)}" '
-            f'width="{coordinate(2 * reach)}" height="{coordinate(2 * reach)}" rx="3"/>'
-        )
+        side = coordinate(2 * reach)
+        corner = f'x="{coordinate(x - reach)}" y="{coordinate(y - reach)}"'
+        return f'<rect class="halo other" {corner} width="{side}" height="{side}" rx="3"/>'
     return f'<circle class="halo {mark}" cx="{coordinate(x)}" cy="{coordinate(y)}" r="{coordinate(reach)}"/>'
 
 
 def bond_lines(
-    edge: Edge,
-    kind: str,
-    positions: Mapping[int, Point],
-    radii: Mapping[int, float],
-    neighbours: Mapping[int, Sequence[int]],
+    edge: Edge, kind: str, at: Mapping[int, Point], radii: Mapping[int, float], neighbours: Mapping[int, Sequence[int]]
 ) -> list[tuple[str, bool]]:
     """The strokes of an edge, each with whether it is dashed."""
-    (x0, y0), (x1, y1) = positions[edge[0]], positions[edge[1]]
+    (x0, y0), (x1, y1) = at[edge[0]], at[edge[1]]
     length = math.hypot(x1 - x0, y1 - y0) or 1.0
     ux, uy = (x1 - x0) / length, (y1 - y0) / length
     head, tail = min(radii[edge[0]], length / 3), min(radii[edge[1]], length / 3)
@@ -355,7 +318,7 @@ def bond_lines(
     def line(aside: float, shorter: float = 0.0) -> str:
         start, end = head + shorter, length - tail - shorter
         dx, dy = -uy * aside, ux * aside
-        return f"M{coordinate(x0 + ux * start + dx)} {coordinate(y0 + uy * start + dy)}L{coordinate(x0 + ux * end + dx)} {coordinate(y0 + uy * end + dy)}"
+        return stroke((x0 + ux * start + dx, y0 + uy * start + dy), (x0 + ux * end + dx, y0 + uy * end + dy))
 
     if kind == "triple":
         return [(line(0), False), (line(_BESIDE), False), (line(-_BESIDE), False)]
@@ -364,12 +327,8 @@ def bond_lines(
     if kind == "double" and min(len(neighbours[node]) for node in edge) == 1:
         return [(line(_BESIDE / 2), False), (line(-_BESIDE / 2), False)]
     # The second line goes to the side with more neighbours: the inside of a ring.
-    lean = sum(
-        ux * (positions[other][1] - y0) - uy * (positions[other][0] - x0)
-        for node in edge
-        for other in neighbours[node]
-        if other not in edge
-    )
+    others = [at[other] for node in edge for other in neighbours[node] if other not in edge]
+    lean = sum(ux * (y - y0) - uy * (x - x0) for x, y in others)
     return [(line(0), False), (line(math.copysign(_BESIDE, lean), 3.0), kind == "aromatic")]
 
 
@@ -399,10 +358,15 @@ def induced_subgraph(graph: Graph, nodes: frozenset[int]) -> Graph:
     return Graph.assemble(part.labels, part.edges, part.edge_labels, graph.ids[kept], graph.next_id)
 
 
-def _frame(positions: Mapping[int, Point]) -> tuple[float, float, float, float]:
+def _frame(positions: Mapping[int, Point]) -> Frame:
     xs, ys = zip(*positions.values(), strict=True)
     left, top = min(xs) - _MARGIN, min(ys) - _MARGIN
     return left, top, max(xs) - min(xs) + 2 * _MARGIN, max(ys) - min(ys) + 2 * _MARGIN
+
+
+def stroke(start: Point, end: Point) -> str:
+    """A straight line, as a path of SVG."""
+    return f"M{coordinate(start[0])} {coordinate(start[1])}L{coordinate(end[0])} {coordinate(end[1])}"
 
 
 def class_attribute(style: str) -> str:

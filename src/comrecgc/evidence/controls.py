@@ -287,12 +287,13 @@ def _tried(
     owners, made, can = list[int](), list[Graph](), 0
     anyhow: dict[int, int] = {}
     for place, around in enumerate(where):
-        can += rewriting.can_be_carried_out(rule, around.graph)
-        near = rewriting.carry_out_everywhere(rule, around, _PLACES, subject.task.theta)
+        found = [result for _, result in rewriting.carry_out_everywhere(rule, around, _PLACES)]
+        near = [result for result in found if rule.distance(around.graph, result) <= subject.task.theta]
+        can += bool(found)
         if near:
             anyhow[place] = len(made) + int(rng.integers(len(near)))
         owners += [place] * len(near)
-        made += [result for _, result in near]
+        made += near
     if not made:
         return can, set(), {}
     probability = subject.classifier.accept_probability(GraphBatch.from_graphs(made))
