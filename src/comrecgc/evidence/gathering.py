@@ -439,7 +439,6 @@ class Unseen:
 
     split: str
     coverage: float
-    seen_coverage: float
     success: tuple[float | None, ...]
     seen_success: tuple[float | None, ...]
 
@@ -466,8 +465,7 @@ def unseen(subject: Subject) -> list[Unseen]:
             continue
         each = held_out_success(subject.mined.table, subject.rows.tolist(), fold)
         seen, held = (tuple(None if np.isnan(it[k]) else it[k] for it in each) for k in (0, 1))
-        shares = {"coverage": whole.coverage, "seen_coverage": whole.seen_coverage}
-        found.append(Unseen(split=name, success=held, seen_success=seen, **shares))
+        found.append(Unseen(split=name, coverage=whole.coverage, success=held, seen_success=seen))
     return found
 
 

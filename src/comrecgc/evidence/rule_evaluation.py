@@ -18,12 +18,12 @@ import numpy as np
 
 from comrecgc.algorithms.inputs import RejectPlace
 from comrecgc.algorithms.plausibility import Verdicts
-from comrecgc.algorithms.rules.choice import choose, held_out, wilson_interval
+from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules, permission_of
 from comrecgc.algorithms.rules.population import population_of
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.evaluation import TOLERANCE, Figure, Subject
-from comrecgc.explanation import NUMBERS, CoveredInput, RuleChooser, VerifiedCounterfactual, trust_in
+from comrecgc.explanation import NUMBERS, CoveredInput, RuleChooser, VerifiedCounterfactual, rule_figures, trust_in
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, to_networkx
 from comrecgc.models import Jury, train_jury
 
@@ -180,23 +180,13 @@ def _interval_is_right(known: Mapping[str, Any]) -> bool:
 
 def _from_table(subject: Subject, mined: MinedRules) -> dict[str, float | None]:
     """What follows from the table alone."""
-    table, task, wishes = mined.table, subject.task, subject.wishes
-    measured = held_out(table, task.num_recourses, wishes, np.random.default_rng([task.random_state, 10]))
-    figures: dict[str, float | None] = {
-        "held_out_coverage": None if measured is None else measured.coverage,
-        "held_out_success": None if measured is None else measured.success,
-        "coverable": len(np.unique(table.entries.input)) / max(table.num_inputs, 1),
-        "num_rules": len(table),
-        "oracle_calls": table.counts.num_scored or None,
-    }
-    chooser = RuleChooser(task=task, mined=mined, plausibility=subject.plausibility, wishes=wishes)
-    whole = chooser.choice().whole
-    figures |= {} if whole is None else whole.figures()
-    for most, name in ((1, "one"), (2, "two"), (3, "three")):
-        if f"coverage_up_to_{name}_changes" in subject.explanation.metrics:
-            limited = choose(table, task.num_recourses, wishes.limited(most))
-            figures[f"coverage_up_to_{name}_changes"] = limited.coverage
-    return figures
+    task, wishes = subject.task, subject.wishes
+    chosen = RuleChooser(task=task, mined=mined, plausibility=subject.plausibility, wishes=wishes).choice()
+    figures = rule_figures(mined, chosen.choice, task, wishes) | (
+        {} if chosen.whole is None else chosen.whole.figures()
+    )
+    # The search for the bound is not repeated, and costs are those of the results shown.
+    return {name: it for name, it in figures.items() if name not in ("coverage_bound", "mean_cost", "num_out_of_time")}
 
 
 def _expected(subject: Subject, mined: MinedRules, dataset: GraphDataset | None) -> dict[str, float | None]:
@@ -287,7 +277,7 @@ def is_place(rule: Rule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> bool
         return False
     if any(graph.nodes[place[i]]["label"] != label for i, label in enumerate(before.labels)):
         return False
-    for (i, j), bond in _bonds(before.edges, before.edge_labels).items():
+    for (i, j), bond in before.bonds.items():
         if not graph.has_edge(place[i], place[j]) or graph.edges[place[i], place[j]]["label"] != bond:
             return False
     for i, closed in enumerate(rule.closed):
@@ -324,9 +314,7 @@ def carried_out(rule: Rule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> O
         elif after.nodes[name[k]]["label"] != rule.after.labels[k]:
             cost += 1
         after.nodes[name[k]]["label"] = rule.after.labels[k]
-    wanted = {
-        frozenset((name[i], name[j])): bond for (i, j), bond in _bonds(rule.after.edges, rule.after.edge_labels).items()
-    }
+    wanted = {frozenset((name[i], name[j])): bond for (i, j), bond in rule.after.bonds.items()}
     for i, j in rule.before.edges:
         ends = frozenset((place[i], place[j]))
         if i in image and j in image and ends not in wanted:
@@ -371,10 +359,6 @@ def as_graph(after: nx.Graph[Any], graph: Graph) -> Graph:
         graph.next_id + len(nodes) - len(kept),
         graph.source,
     )
-
-
-def _bonds(edges: tuple[tuple[int, int], ...], labels: tuple[int, ...] | None) -> dict[tuple[int, int], int]:
-    return dict(zip(edges, labels or (0,) * len(edges), strict=True))
 
 
 def _removed(rule: Rule) -> list[int]:

@@ -443,29 +443,17 @@ class ControlEvidence:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """All evidence on an explanation.
+    """All evidence on an explanation."""
 
-    Args:
-        dataset: Name of the dataset.
-        recourse: "rules" or "vectors".
-        changes: The rung of changes.
-        recourses: Evidence on each recourse, in order.
-        controls: The true model first, then those that know nothing.
-        figures: Of the whole explanation, by the names of `docs/trust.md`.
-        reviewers: Figures under the names that papers on counterfactuals use.
-        notes: What was asked and left out, one sentence each.
-        explanation: SHA-256 of the explanation it belongs to; empty outside of a run folder.
-    """
-
-    dataset: str
-    recourse: str
-    changes: str
-    recourses: tuple[RecourseEvidence, ...]
-    controls: tuple[ControlEvidence, ...]
-    figures: Figures
-    reviewers: Figures = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    explanation: str = ""
+    dataset: str  # its name
+    recourse: str  # "rules" or "vectors"
+    changes: str  # the rung of changes
+    recourses: tuple[RecourseEvidence, ...]  # evidence on each, in order
+    controls: tuple[ControlEvidence, ...]  # the true model first, then those that know nothing
+    figures: Figures  # of the whole explanation, by the names of `docs/trust.md`
+    reviewers: Figures = field(default_factory=dict)  # under the names that papers on counterfactuals use
+    notes: tuple[str, ...] = ()  # what was asked and left out, one sentence each
+    explanation: str = ""  # SHA-256 of the explanation it belongs to; empty outside of a run folder
     format: int = FORMAT
 
     @property

@@ -153,7 +153,7 @@ class RuleChooser:
             )
         ]
         sets = mined.table.incidence(wishes.counts(mined.table))
-        figures = _figures(mined, chosen.choice, task, wishes) | trust.figures(trusted)
+        figures = rule_figures(mined, chosen.choice, task, wishes) | trust.figures(trusted)
         added = table_notes(mined)  # an earlier choice may have added them
         notes = [note for note in self.notes if note not in added and COUNT_NOTE not in note]
         return assembly.assemble(
@@ -350,7 +350,9 @@ def _num_applicable(mined: MinedRules, record: MinedRule, wishes: SmartsWishes) 
     )
 
 
-def _figures(mined: MinedRules, chosen: RuleChoice, task: Task[Rules], wishes: RuleFilter) -> dict[str, float | None]:
+def rule_figures(
+    mined: MinedRules, chosen: RuleChoice, task: Task[Rules], wishes: RuleFilter
+) -> dict[str, float | None]:
     """Figures of the whole choice."""
     table, num = mined.table, task.num_recourses
     measured = choices.held_out(table, num, wishes, np.random.default_rng([task.random_state, 10]))

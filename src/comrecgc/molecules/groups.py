@@ -307,40 +307,38 @@ BOND_SIGNS = dict(zip(BOND_NAMES, ("–", "=", "≡", ":"), strict=True))
 _A_RING = " (a ring)"
 _HALOGENS = ("Br", "Cl", "F", "I")
 
-# As `_line` writes it: as chemists write it, and its name.
+# Groups as `_line` writes them: their names, and how chemists write those that they write otherwise.
 _NAMES = {
-    "–OH": ("–OH", "hydroxy"), "–SH": ("–SH", "sulfanyl"), "–NH2": ("–NH2", "amino"), "=O": ("=O", "oxo"),
-    "=S": ("=S", "thioxo"), "=NH": ("=NH", "imino"), "=CH2": ("=CH2", "methylidene"),
-    "–N(=O)(=O)": ("–NO2", "nitro"), "–N(=O)–O": ("–NO2", "nitro"), "–N=O": ("–N=O", "nitroso"),
-    "–NH–N=O": ("–NH–N=O", "N-nitrosoamino"), "–N(CH3)–N=O": ("–N(CH3)–N=O", "N-nitrosomethylamino"),
-    "–N=N=N": ("–N3", "azido"), "–N=N≡N": ("–N3", "azido"), "–N–N≡N": ("–N3", "azido"),
-    "–NH–NH2": ("–NH–NH2", "hydrazinyl"), "–NH–OH": ("–NH–OH", "hydroxyamino"), "=N–OH": ("=N–OH", "hydroxyimino"),
-    "–NH–CH3": ("–NH–CH3", "methylamino"), "–N(CH3)2": ("–N(CH3)2", "dimethylamino"),
-    "–NH–CH2–CH3": ("–NH–C2H5", "ethylamino"), "–N(CH2–CH3)2": ("–N(C2H5)2", "diethylamino"),
-    "–CH2–N(CH3)2": ("–CH2–N(CH3)2", "dimethylaminomethyl"), "–CH2–NH–CH3": ("–CH2–NH–CH3", "methylaminomethyl"),
-    "–CH3": ("–CH3", "methyl"), "–CH2–CH3": ("–CH2–CH3", "ethyl"), "–CH2–CH2–CH3": ("–CH2–CH2–CH3", "propyl"),
-    "–CH2–CH2–CH2–CH3": ("–C4H9", "butyl"), "–CH2–CH(CH3)2": ("–CH2–CH(CH3)2", "isobutyl"),
-    "–CH2–O–CH3": ("–CH2–O–CH3", "methoxymethyl"), "–CH2–CH2–OH": ("–CH2–CH2–OH", "2-hydroxyethyl"),
-    "–C(=O)–CH2–CH3": ("–CO–C2H5", "propanoyl"), "–CH2–CF3": ("–CH2–CF3", "2,2,2-trifluoroethyl"),
-    "–CH(CH3)2": ("–CH(CH3)2", "isopropyl"), "–C(CH3)3": ("–C(CH3)3", "tert-butyl"),
-    "–CH=CH2": ("–CH=CH2", "vinyl"), "–CH2–CH=CH2": ("–CH2–CH=CH2", "allyl"), "–C≡CH": ("–C≡CH", "ethynyl"),
-    "–CF3": ("–CF3", "trifluoromethyl"), "–CCl3": ("–CCl3", "trichloromethyl"), "–CBr3": ("–CBr3", "tribromomethyl"),
-    "–CHF2": ("–CHF2", "difluoromethyl"), "–CHCl2": ("–CHCl2", "dichloromethyl"), "–CH2F": ("–CH2F", "fluoromethyl"),
-    "–CH2Cl": ("–CH2Cl", "chloromethyl"), "–CH2Br": ("–CH2Br", "bromomethyl"), "–CH2–OH": ("–CH2–OH", "hydroxymethyl"),
-    "–CH2–N(=O)–O": ("–CH2–NO2", "nitromethyl"), "–CH2–CH2–N(=O)–O": ("–CH2–CH2–NO2", "2-nitroethyl"),
-    "–CH2–NH2": ("–CH2–NH2", "aminomethyl"), "–O–CH3": ("–O–CH3", "methoxy"), "–O–CH2–CH3": ("–O–CH2–CH3", "ethoxy"),
-    "–O–CF3": ("–O–CF3", "trifluoromethoxy"), "–O–NO2": ("–O–NO2", "nitrooxy"), "–S–CH3": ("–S–CH3", "methylsulfanyl"),
-    "–C≡N": ("–C≡N", "cyano"), "–N=C=O": ("–N=C=O", "isocyanato"), "–N=C=S": ("–N=C=S", "isothiocyanato"),
-    "–S–C≡N": ("–S–C≡N", "thiocyanato"), "–O–C≡N": ("–O–C≡N", "cyanato"),
-    "–CH=O": ("–CH=O", "formyl"), "–C(=O)–CH3": ("–CO–CH3", "acetyl"), "–C(=O)–OH": ("–COOH", "carboxy"),
-    "–C(=O)–NH2": ("–CO–NH2", "carbamoyl"), "–CCl=O": ("–COCl", "chlorocarbonyl"),
-    "–C(=O)–O–CH3": ("–COO–CH3", "methoxycarbonyl"), "–C(=O)–O–CH2–CH3": ("–COO–CH2–CH3", "ethoxycarbonyl"),
-    "–NH–CH=O": ("–NH–CH=O", "formamido"), "–NH–C(=O)–CH3": ("–NH–CO–CH3", "acetamido"),
-    "–O–C(=O)–CH3": ("–O–CO–CH3", "acetoxy"), "–O–CH=O": ("–O–CH=O", "formyloxy"),
-    "–S(=O)(=O)–NH2": ("–SO2–NH2", "sulfonamide"), "–S(=O)(=O)–OH": ("–SO3H", "sulfo"),
-    "–S(=O)(=O)–CH3": ("–SO2–CH3", "methylsulfonyl"), "–NH–S(=O)(=O)–CH3": ("–NH–SO2–CH3", "methylsulfonamido"),
-    "–N⁺(CH3)3": ("–N⁺(CH3)3", "trimethylammonium"), "–O⁻": ("–O⁻", "oxide"),
-    "–SCl(=O)(=O)": ("–SO2Cl", "chlorosulfonyl"), "–P(=O)(OH)2": ("–PO3H2", "phosphono"),
+    "–OH": "hydroxy", "–SH": "sulfanyl", "–NH2": "amino", "=O": "oxo", "=S": "thioxo", "=NH": "imino",
+    "=CH2": "methylidene", "–N(=O)(=O)": "nitro", "–N(=O)–O": "nitro", "–N=O": "nitroso", "–NH–N=O": "N-nitrosoamino",
+    "–N(CH3)–N=O": "N-nitrosomethylamino", "–N=N=N": "azido", "–N=N≡N": "azido", "–N–N≡N": "azido",
+    "–NH–NH2": "hydrazinyl", "–NH–OH": "hydroxyamino", "=N–OH": "hydroxyimino", "–NH–CH3": "methylamino",
+    "–N(CH3)2": "dimethylamino", "–NH–CH2–CH3": "ethylamino", "–N(CH2–CH3)2": "diethylamino",
+    "–CH2–N(CH3)2": "dimethylaminomethyl", "–CH2–NH–CH3": "methylaminomethyl", "–CH3": "methyl", "–CH2–CH3": "ethyl",
+    "–CH2–CH2–CH3": "propyl", "–CH2–CH2–CH2–CH3": "butyl", "–CH2–CH(CH3)2": "isobutyl", "–CH2–O–CH3": "methoxymethyl",
+    "–CH2–CH2–OH": "2-hydroxyethyl", "–C(=O)–CH2–CH3": "propanoyl", "–CH2–CF3": "2,2,2-trifluoroethyl",
+    "–CH(CH3)2": "isopropyl", "–C(CH3)3": "tert-butyl", "–CH=CH2": "vinyl", "–CH2–CH=CH2": "allyl",
+    "–C≡CH": "ethynyl", "–CF3": "trifluoromethyl", "–CCl3": "trichloromethyl", "–CBr3": "tribromomethyl",
+    "–CHF2": "difluoromethyl", "–CHCl2": "dichloromethyl", "–CH2F": "fluoromethyl", "–CH2Cl": "chloromethyl",
+    "–CH2Br": "bromomethyl", "–CH2–OH": "hydroxymethyl", "–CH2–N(=O)–O": "nitromethyl",
+    "–CH2–CH2–N(=O)–O": "2-nitroethyl", "–CH2–NH2": "aminomethyl", "–O–CH3": "methoxy", "–O–CH2–CH3": "ethoxy",
+    "–O–CF3": "trifluoromethoxy", "–O–NO2": "nitrooxy", "–S–CH3": "methylsulfanyl", "–C≡N": "cyano",
+    "–N=C=O": "isocyanato", "–N=C=S": "isothiocyanato", "–S–C≡N": "thiocyanato", "–O–C≡N": "cyanato",
+    "–CH=O": "formyl", "–C(=O)–CH3": "acetyl", "–C(=O)–OH": "carboxy", "–C(=O)–NH2": "carbamoyl",
+    "–CCl=O": "chlorocarbonyl", "–C(=O)–O–CH3": "methoxycarbonyl", "–C(=O)–O–CH2–CH3": "ethoxycarbonyl",
+    "–NH–CH=O": "formamido", "–NH–C(=O)–CH3": "acetamido", "–O–C(=O)–CH3": "acetoxy", "–O–CH=O": "formyloxy",
+    "–S(=O)(=O)–NH2": "sulfonamide", "–S(=O)(=O)–OH": "sulfo", "–S(=O)(=O)–CH3": "methylsulfonyl",
+    "–NH–S(=O)(=O)–CH3": "methylsulfonamido", "–N⁺(CH3)3": "trimethylammonium", "–O⁻": "oxide",
+    "–SCl(=O)(=O)": "chlorosulfonyl", "–P(=O)(OH)2": "phosphono",
+}  # fmt: skip
+_FORMULAS = {
+    "–N(=O)(=O)": "–NO2", "–N(=O)–O": "–NO2", "–N=N=N": "–N3", "–N=N≡N": "–N3", "–N–N≡N": "–N3",
+    "–NH–CH2–CH3": "–NH–C2H5", "–N(CH2–CH3)2": "–N(C2H5)2", "–CH2–CH2–CH2–CH3": "–C4H9", "–C(=O)–CH2–CH3": "–CO–C2H5",
+    "–CH2–N(=O)–O": "–CH2–NO2", "–CH2–CH2–N(=O)–O": "–CH2–CH2–NO2", "–C(=O)–CH3": "–CO–CH3", "–C(=O)–OH": "–COOH",
+    "–C(=O)–NH2": "–CO–NH2", "–CCl=O": "–COCl", "–C(=O)–O–CH3": "–COO–CH3", "–C(=O)–O–CH2–CH3": "–COO–CH2–CH3",
+    "–NH–C(=O)–CH3": "–NH–CO–CH3", "–O–C(=O)–CH3": "–O–CO–CH3", "–S(=O)(=O)–NH2": "–SO2–NH2",
+    "–S(=O)(=O)–OH": "–SO3H", "–S(=O)(=O)–CH3": "–SO2–CH3", "–NH–S(=O)(=O)–CH3": "–NH–SO2–CH3",
+    "–SCl(=O)(=O)": "–SO2Cl", "–P(=O)(OH)2": "–PO3H2",
 }  # fmt: skip
 _SHORTER = (
     (r"N\(=O\)(\(=O\)|–O(?=$|\)))", "NO2"),
@@ -409,10 +407,10 @@ def read_substituent(
         return Substituent(f"{sign}{hill_formula(every)}{'' if name else _A_RING}", name, is_atom=False, is_ring=True)
     line = sign + _line(root, None, elements, inner, hydrogens)
     if line in _NAMES:
-        return Substituent(*_NAMES[line], is_atom=is_atom)
+        return Substituent(_FORMULAS.get(line, line), _NAMES[line], is_atom)
     for long, short in _SHORTER:
         line = re.sub(long, short, line)
-    return Substituent(line, _NAMES.get(line, (line, None))[1], is_atom)
+    return Substituent(line, _NAMES.get(line), is_atom)
 
 
 def name_substituent(

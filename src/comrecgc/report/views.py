@@ -15,7 +15,7 @@ from comrecgc.drawing import Pen, draw_rule
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, effect_words, position_words
 from comrecgc.explanation import interval_in as _interval
 from comrecgc.explanation import number_in as _number
-from comrecgc.graphs import Change, Rule
+from comrecgc.graphs import Change, Rule, ordered_edge
 from comrecgc.wording import describe_path, edit_pattern, representatives
 
 _RUNGS = {
@@ -315,12 +315,9 @@ def property_words(known: Mapping[str, Any]) -> str:
 
 def rule_kinds(rule: Rule) -> list[str]:
     """The kinds of edits that a rule makes."""
-    image = dict(rule.kept)
-    kept = set(image.values())
-    before = rule.before.bonds.items()
-    ends = ((image[i], image[j], kind) for (i, j), kind in before if i in image and j in image)
-    old = {(min(i, j), max(i, j)): kind for i, j, kind in ends}
-    new = {(i, j): kind for (i, j), kind in rule.after.bonds.items() if i in kept and j in kept}
+    image, bonds = rule.image, rule.before.bonds
+    old = {ordered_edge(image[i], image[j]): bonds[i, j] for i, j in bonds if i in image and j in image}
+    new = {edge: kind for edge, kind in rule.after.bonds.items() if set(edge) <= set(image.values())}
     found = {
         "remove": len(image) < len(rule.before.labels),
         "add": len(image) < len(rule.after.labels),
