@@ -29,14 +29,12 @@ from comrecgc.graphs import Constraint, Graph, GraphBatch, NeighbourIndex, Rule,
 from comrecgc.models import Classifier, GraphClassifier, Panel, PanelTraining, log_odds, obtain_panel, predict
 from comrecgc.run import Engine, Progress, RunContext, available_cores
 
-MOST_REJECTS = 200
-"""Rejects of each classifier of a control that are explained."""
+MOST_REJECTS = 200  # rejects of each classifier of a control that are explained
 
+# How classifiers of shuffled labels are trained; the first is explained, the others are its panel.
 SHUFFLED_TRAINING = PanelTraining(models=("gcn", "gcn", "gin", "sage"), epochs=100, patience=40, number=9)
-"""How classifiers of shuffled labels are trained; the first is explained, the others are its panel."""
 
-DRAWN = 4
-"""Random rules per rule."""
+DRAWN = 4  # random rules per rule
 
 _VOCABULARY_INPUTS = 60  # inputs whose changes are drawn from
 _TRIED_INPUTS = 120  # inputs on which a random rule is tried

@@ -33,8 +33,7 @@ from comrecgc.models import Classifier, Embedder, GraphClassifier, ModelFile, Pa
 from comrecgc.molecules import ladder_from_facts
 from comrecgc.run import load_arrays, refusing_damage, reproducible, save_arrays
 
-MOST_RESULTS = 300
-"""Results of a recourse that are looked at; more would not change a share by more than some points."""
+MOST_RESULTS = 300  # results of a recourse that are looked at; more would not change a share by more than some points
 
 
 def data_of_run(folder: Path, explanation: Explanation, dataset: GraphDataset) -> GraphDataset:
@@ -202,8 +201,7 @@ class Subject:
 # The figures again.
 
 
-TOLERANCE = 1e-5
-"""Of probabilities and distances: what another batch or machine may round differently."""
+TOLERANCE = 1e-5  # of probabilities and distances: what another batch or machine may round differently
 
 WITNESSES = "witnesses.npz"
 """File of all confirmed pairs of a run by vectors."""

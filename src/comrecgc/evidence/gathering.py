@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-SECOND_PANEL = PanelTraining(number=1)
-"""The panel that took no part in any choice."""
+SECOND_PANEL = PanelTraining(number=1)  # the panel that took no part in any choice
 
-SECONDS_FOR_VECTORS = 60.0
-"""Time for the search of vectors on a control."""
+SECONDS_FOR_VECTORS = 60.0  # time for the search of vectors on a control
 
 _SHARES = ("coverage", "confirmed_coverage", "second_panel_coverage", "strong_coverage", "backed_coverage")
 _COUNTS = ("num_inputs", "pairs_as_said", "pairs_against", *LEVELS)
@@ -262,8 +260,7 @@ def _witnessed(folder: Path, explanation: Explanation) -> list[list[tuple[Graph,
 # Measures of recourses beyond coverage: success on unseen graphs, plausibility of the results, and the names that reviewers know.
 
 
-MOST_COUNTERFACTUALS = 400
-"""Counterfactuals that are looked at, of all recourses together; at least five of each."""
+MOST_COUNTERFACTUALS = 400  # counterfactuals that are looked at, of all recourses together; at least five of each
 
 _TYPICAL = 0.9  # of real accepted graphs lie as near to another
 

@@ -45,11 +45,9 @@ from comrecgc.graphs import BoolArray, Graph, GraphBatch
 from comrecgc.models import Classifier, Panel
 from comrecgc.run import read_json, write_text
 
-LEAST_INPUTS = 5
-"""Inputs that another model must reject too before its answer counts."""
+LEAST_INPUTS = 5  # inputs that another model must reject too before its answer counts
 
-TURNS_MOST = 0.5
-"""Share of them that a recourse must turn to work in another model too."""
+TURNS_MOST = 0.5  # share of them that a recourse must turn to work in another model too
 
 _GRAPHS_AT_ONCE = 4096
 
@@ -206,26 +204,21 @@ def accepts(classifier: Classifier, graphs: Sequence[Graph]) -> BoolArray:
 Level = Literal["strong", "mixed", "weak"]
 Speaks = Literal["for", "against", "undecided", "silent"]
 
-MOST_MODELS = 0.75
-"""Share of other models in which a recourse must work for them to speak for it."""
+MOST_MODELS = 0.75  # share of other models in which a recourse must work for them to speak for it
 
-FEW_MODELS = 0.5
-"""Share below which they speak against it."""
+FEW_MODELS = 0.5  # share below which they speak against it
 
-LEAST_PAIRS = 5
-"""Matched pairs with different labels before they say anything."""
+LEAST_PAIRS = 5  # matched pairs with different labels before they say anything
 
-HOLDS = 0.8
-"""Share of the success on graphs seen that must remain on unseen ones."""
+HOLDS = 0.8  # share of the success on graphs seen that must remain on unseen ones
 
+# How far from the share of all graphs to certainty the share of its inputs that are labelled reject must lie.
 TRULY = 1 / 3
-"""How far from the share of all graphs to certainty the share of its inputs that are labelled reject must lie."""
 
-OBEYED = 0.5
-"""Success from which a weak recourse is called a shortcut of the model."""
+OBEYED = 0.5  # success from which a weak recourse is called a shortcut of the model
 
+# What is said of a recourse that works in other models and that no pairs of the data support.
 UNTESTED = "a shortcut that every model learns would look the same"
-"""What is said of a recourse that works in other models and that no pairs of the data support."""
 
 
 @dataclass(frozen=True)

@@ -162,14 +162,11 @@ def stamped(
 # What speaks for rules.
 
 
-HARDLY = 0.05
-"""Share of the inputs below which hardly anything is expected to come true."""
+HARDLY = 0.05  # share of the inputs below which hardly anything is expected to come true
 
-NUM_SHORTCUTS = 5
-"""Shortcuts of the model that are listed, at most."""
+NUM_SHORTCUTS = 5  # shortcuts of the model that are listed, at most
 
-BELIEVED = 0.5
-"""Results that are less likely than this to come true move the explained model alone."""
+BELIEVED = 0.5  # results that are less likely than this to come true move the explained model alone
 
 _PRIOR = 10.0  # real pairs that the jury's estimate of classes weighs as much as
 _MOST_LISTED = 100  # pairs of a rule
@@ -339,8 +336,7 @@ def trust_warnings(
 
 FloatArray = npt.NDArray[np.float64]
 
-ENOUGH = 5
-"""Measured pairs from which a mean has an interval and a context is listed."""
+ENOUGH = 5  # measured pairs from which a mean has an interval and a context is listed
 
 _MOST_GRAPHS = 80  # that a rule is carried out on
 _MOST_PLACES = 6

@@ -37,8 +37,8 @@ from comrecgc.molecules import SmartsWishes, ladder_facts, smirks_of
 from comrecgc.run import RunContext
 from comrecgc.wording import RuleAt, describe_group, describe_rules
 
+# Results that are less likely to reach a goal in numbers do not count: what is expected of others exceeds it.
 LEAST_LIKELY = 0.5
-"""Results that are less likely to reach a goal in numbers do not count: what is expected of others exceeds it."""
 
 _MOST_WEIGHED = 100  # rules whose measured pairs are looked for before any is chosen for a number
 _MOST_ROUNDS = 16  # of choosing and counting

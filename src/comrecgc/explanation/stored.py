@@ -139,8 +139,7 @@ def stored_task(explanation: Explanation) -> Task[Any]:
 # Recourses of an explanation on other graphs.
 
 
-MOST_PLACES = 64
-"""Places of a rule in an unseen graph that are tried at most."""
+MOST_PLACES = 64  # places of a rule in an unseen graph that are tried at most
 
 
 def apply_rules(

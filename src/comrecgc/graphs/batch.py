@@ -27,8 +27,7 @@ LongArray = npt.NDArray[np.int64]
 _LARGEST = np.iinfo(np.uint16).max  # node number and label that packed graphs can store
 _BLOCK = 10_000  # packed graphs that are decoded together
 _MOST_IN_MEMORY = 64 << 20  # bytes of an array of packed graphs; longer ones go to a file
-MOST_UNPACKED = 60_000
-"""More graphs than this stay packed."""
+MOST_UNPACKED = 60_000  # more graphs than this stay packed
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -30,8 +30,7 @@ from comrecgc.graphs.graph import BoolArray, Graph, IntArray
 # Familiar surroundings of a node: those that occur often enough in the data.
 
 
-MIN_SEEN = 5
-"""Least number of nodes of the data with the same surroundings that makes these familiar."""
+MIN_SEEN = 5  # least number of nodes of the data with the same surroundings that makes these familiar
 
 
 def surroundings(batch: GraphBatch, *, edge_labels: bool = True) -> KeyArray:

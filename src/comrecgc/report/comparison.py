@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-HOLDS = 0.5
-"""A rule holds for a run if its success there is at least this share of its best."""
+HOLDS = 0.5  # A rule holds for a run if its success there is at least this share of its best
 
 _COLUMNS = ("summary", "verdict")
 _RUN_COLUMNS = ("place", "accepted", "applicable", "success", "nearest", "nearest_share")

@@ -41,8 +41,8 @@ from comrecgc.molecules import charge_sign, read_atom
 from comrecgc.report.views import badges, clipped, listed_pairs, place_share, property_words, thing_of, trust_facts
 from comrecgc.wording import describe_group
 
+# Nodes that changes name, over all entries, at most; of a larger table the page knows the places in the first inputs of each rule alone.
 MOST_PLACES = 1_500_000
-"""Nodes that changes name, over all entries, at most; of a larger table the page knows the places in the first inputs of each rule alone."""
 
 _FEWEST_PLACES = 8  # of a rule, enough to show some
 _NOWHERE = -32768

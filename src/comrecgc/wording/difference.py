@@ -114,8 +114,7 @@ def _named_bonds(pattern: Pattern, number: dict[int, int], names: Sequence[str] 
 # Rules of molecules: what hangs on each atom before and after, how many hydrogens it has, and where the rule was carried out.
 
 
-MOST_PLACES = 25
-"""Most molecules that are inspected, at a millisecond each."""
+MOST_PLACES = 25  # most molecules that are inspected, at a millisecond each
 
 
 @dataclass
@@ -382,8 +381,8 @@ def _noun(name: str) -> str:
 
 
 _ALCOHOLS = ("primary alcohol", "secondary alcohol", "tertiary alcohol", "primary benzylic alcohol")
+# Families that determine the exact surroundings of the carbon that carries the hydroxy.
 WHOLE = frozenset({"carboxylic acid", "aromatic carboxylic acid", *_ALCOHOLS})
-"""Families that determine the exact surroundings of the carbon that carries the hydroxy."""
 
 _MOSTLY = 0.6
 _HETERO = ("N", "O")
