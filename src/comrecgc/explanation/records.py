@@ -6,7 +6,7 @@ import copy
 import json
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -44,7 +44,7 @@ class RejectedInput:
     stereo: str = ""
 
     def __post_init__(self) -> None:
-        _set(self, reject_probability=_share("reject_probability", self.reject_probability))
+        _check(self, reject_probability=_share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,18 +91,10 @@ class CoveredInput:
 
     def __post_init__(self) -> None:
         x, y = (_finite("position", value) for value in self.position)
-        _set(
-            self,
-            input=int(self.input),
-            probability=_share("probability", self.probability),
-            distance=_not_negative("distance", self.distance),
-            num_edits=int(_not_negative("num_edits", self.num_edits)),
-            edits=tuple(self.edits),
-            position=(x, y),
-            site=tuple(int(node) for node in self.site),
-            cost=None if self.cost is None else _not_negative("cost", self.cost),
-            truth=None if self.truth is None else _share("truth", self.truth),
-        )
+        _check(self, probability=_share, distance=_not_negative, num_edits=_not_negative)
+        _check(self, cost=_not_negative, truth=_share)
+        _set(self, input=int(self.input), num_edits=int(self.num_edits), edits=tuple(self.edits), position=(x, y))
+        _set(self, site=tuple(int(node) for node in self.site))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,14 +130,8 @@ class CommonRecourse:
     def __post_init__(self) -> None:
         if (self.vector is None) == (self.rule is None):
             raise InputError("A recourse is either a vector or a rule (got both or neither)")
-        _set(
-            self,
-            vector=None if self.vector is None else _float32s(self.vector),
-            statistics=json_values("statistics", self.statistics),
-            covered=tuple(self.covered),
-            also_covers=tuple(int(index) for index in self.also_covers),
-            share_valid=None if self.share_valid is None else _share("share_valid", self.share_valid),
-        )
+        _check(self, statistics=json_values, share_valid=_share, vector=_float32s)
+        _set(self, covered=tuple(self.covered), also_covers=tuple(int(index) for index in self.also_covers))
 
     @property
     def norm(self) -> float | None:
@@ -202,14 +188,12 @@ class RunFacts:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _set(self, **{name: json_values(name, getattr(self, name)) for name in ("versions", "seconds", "facts")})
+        _check(self, versions=json_values, seconds=json_values, facts=json_values, model_accuracy=_share)
         for stage, seconds in self.seconds.items():
             if not 0 <= seconds < math.inf:
                 raise InputError(f"seconds of a stage must be finite and not negative (got {seconds} for {stage!r})")
         if self.peak_memory is not None:
             _not_negative("peak_memory", self.peak_memory)
-        if self.model_accuracy is not None:
-            _share("model_accuracy", self.model_accuracy)
 
 
 def number_in(values: Mapping[str, Any], name: str) -> float | None:
@@ -251,11 +235,17 @@ def _set(record: object, **values: object) -> None:
         object.__setattr__(record, name, value)
 
 
-def _float32s(values: Sequence[float] | npt.NDArray[np.float32]) -> tuple[float, ...]:
+def _check(record: object, **checks: Callable[[str, Any], object]) -> None:
+    """Check and normalise fields of a frozen record that are not None."""
+    known = {name: (check, getattr(record, name)) for name, check in checks.items()}
+    _set(record, **{name: check(name, value) for name, (check, value) in known.items() if value is not None})
+
+
+def _float32s(name: str, values: Sequence[float] | npt.NDArray[np.float32]) -> tuple[float, ...]:
     with np.errstate(over="ignore"):  # too large is refused as not finite
         numbers = tuple(float(str(value)) for value in np.asarray(values, dtype=np.float32).ravel())
     if not numbers or not all(map(math.isfinite, numbers)):
-        raise InputError(f"vector must hold finite numbers, at least one (got {len(numbers)} numbers)")
+        raise InputError(f"{name} must hold finite numbers, at least one (got {len(numbers)} numbers)")
     return numbers
 
 
@@ -336,7 +326,7 @@ class Explanation:
     origin: Origin | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        _set(self, **{name: json_values(name, getattr(self, name)) for name in ("parameters", "metrics")})
+        _check(self, parameters=json_values, metrics=json_values)
         _set(self, inputs={int(index): self.inputs[index] for index in sorted(self.inputs)})
         lists = ("recourses", "uncovered", "warnings", "notes", "shortcuts")
         _set(self, **{name: tuple(getattr(self, name)) for name in lists})

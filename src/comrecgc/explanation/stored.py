@@ -27,7 +27,7 @@ from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble, stam
 from comrecgc.explanation.records import Explanation
 from comrecgc.explanation.rules import RuleChooser, success_figures
 from comrecgc.explanation.vectors import apply_vectors
-from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rung, Site, carry_out, distinct_sites
+from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rung, Site, carry_out_everywhere
 from comrecgc.models import Classifier, predict
 from comrecgc.molecules import ladder_from_facts
 from comrecgc.run import RunContext, reason_of, refusing_damage
@@ -180,8 +180,7 @@ def apply_rules(
     for place, graph in enumerate(rejects.graphs):
         where, tried, far = NeighbourIndex(graph), [], False
         for number, rule in enumerate(rules):
-            sites = distinct_sites(rule, where, MOST_PLACES)
-            made = [(number, site, carry_out(rule, graph, site)) for site in sites]
+            made = [(number, *found) for found in carry_out_everywhere(rule, where, MOST_PLACES)]
             if permission is not None and permission.wishes:
                 wanted = permission.permits_results(graph, [result for _, _, result in made])
                 made = [one for one, is_wanted in zip(made, wanted, strict=True) if is_wanted]
@@ -193,16 +192,16 @@ def apply_rules(
         if tried:
             reasons[place] = turn(place, graph, tried)
         context.tell("applying rules", place + 1, len(rejects))
-    first: dict[int, VerifiedCounterfactual] = {}
-    for found in turned:
-        for place, it in found.items():
-            first.setdefault(place, it)
+    first = dict(
+        item for found in reversed(turned) for item in found.items()
+    )  # of each input, the first rule is entered last
+    shown = [it for number, found in enumerate(turned) for it in found.values() if first[it.place].recourse == number]
     recourses = [
         replace(recourse, statistics=success_figures(int(can[number].sum()), len(turned[number]), rule))
         for number, (recourse, rule) in enumerate(zip(explanation.recourses, rules, strict=True))
     ]
     return assemble(
-        task, rejects, plausibility, recourses, list(first.values()), turned, reasons,
+        task, rejects, plausibility, recourses, shown, turned, reasons,
         parameters=explanation.parameters, warnings=warnings, notes=notes,
     )  # fmt: skip
 

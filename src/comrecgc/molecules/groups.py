@@ -7,12 +7,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
 from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, CHARGED_NITROGEN, are_types, element_of, read_atom
-from comrecgc.molecules.smiles import canonical_smiles, read_smiles, to_smiles
+from comrecgc.molecules.smiles import canonical_smiles, read_smiles, to_rdkit, to_smiles
+
+Atoms = Mapping[int, str]
+Bonds = Mapping[
+    tuple[int, int], str | None
+]  # names by the atoms that are bound, `i < j`; none where they are not known
 
 
 class FunctionalGroup(NamedTuple):
@@ -89,8 +95,6 @@ class Molecule:
         try:
             from rdkit import Chem, rdBase
 
-            from comrecgc.molecules.smiles import to_rdkit
-
             molecule = to_rdkit(self.graph, self._label_names)
         except (ImportError, InputError):
             return frozenset()
@@ -152,11 +156,10 @@ def _azo(m: Molecule) -> Iterator[FunctionalGroup]:
 def _three_rings(m: Molecule) -> Iterator[FunctionalGroup]:
     for element, name in (("O", "epoxide"), ("N", "aziridine")):
         for node in m.of(element):
-            carbons = [other for other in m.heavy(node) if m.names[other] == "C"]
-            for first in carbons:
-                for second in carbons:
-                    if first < second and second in m.neighbours[first]:
-                        yield FunctionalGroup(name, (node, first, second))
+            carbons = sorted(other for other in m.heavy(node) if m.names[other] == "C")
+            for first, second in combinations(carbons, 2):
+                if second in m.neighbours[first]:
+                    yield FunctionalGroup(name, (node, first, second))
 
 
 def _at_carbon(m: Molecule) -> Iterator[FunctionalGroup]:
@@ -380,9 +383,7 @@ class Substituent:
     is_ring: bool = False  # whether it has a ring, which the formula does not show
 
 
-def read_substituent(
-    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
-) -> Substituent:
+def read_substituent(atoms: Atoms, bonds: Bonds, root: int, bond: str | None, *, fill: bool) -> Substituent:
     """A group as a chemist would write it, arguments as for `name_substituent`."""
     if len(atoms) == 1 and atoms[root] == "H":
         return Substituent("–H", "hydrogen", is_atom=True)
@@ -413,17 +414,10 @@ def read_substituent(
     return Substituent(line, _NAMES.get(line), is_atom)
 
 
-def name_substituent(
-    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
-) -> Substituent:
-    """A group as a chemist would write it; with a ring, by its name or as SMILES.
+def name_substituent(atoms: Atoms, bonds: Bonds, root: int, bond: str | None, *, fill: bool) -> Substituent:
+    """A group as a chemist would write it; with a ring, by its name or as SMILES. `root` hangs on the rest, by `bond`.
 
-    Args:
-        atoms: Name of each of its atoms.
-        bonds: Name of the bond between its atoms, `i < j`; None where bonds are not known.
-        root: The atom that hangs on the rest.
-        bond: Name of the bond it hangs on.
-        fill: Whether hydrogens are no atoms here and fill the valences.
+    With `fill` hydrogens are no atoms here and fill the valences.
     """
     found = read_substituent(atoms, bonds, root, bond, fill=fill)
     if not found.is_ring or bond is None or None in bonds.values():
@@ -441,9 +435,7 @@ def name_substituent(
     return replace(found, formula=f"{BOND_SIGNS[bond]}{smiles}") if smiles else found
 
 
-def _chain_to_ring(
-    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str, *, fill: bool
-) -> Substituent | None:
+def _chain_to_ring(atoms: Atoms, bonds: Bonds, root: int, bond: str, *, fill: bool) -> Substituent | None:
     """A chain that ends in a ring with a name: "–NH–CO–phenyl"; None where the group is none."""
     for pair in (pair for pair, kind in bonds.items() if kind == "single"):
         for far in pair:
@@ -468,7 +460,7 @@ def _reached(start: int, bonds: Sequence[tuple[int, int]]) -> set[int]:
     return reached
 
 
-def _smiles(atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str) -> str:
+def _smiles(atoms: Atoms, bonds: Bonds, root: int, bond: str) -> str:
     """A group as SMILES from its root: "c1csc(N)n1"; nothing where rdkit cannot write it."""
     heavy = {node: name for node, name in atoms.items() if name != "H"}
     inner = {pair: kind for pair, kind in bonds.items() if heavy.keys() >= set(pair)}
@@ -485,7 +477,7 @@ def _smiles(atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None
     return smiles.removeprefix("*").lstrip("=#") if smiles.startswith("*") else ""
 
 
-def formula_symbols(atoms: Mapping[int, str]) -> dict[int, str]:
+def formula_symbols(atoms: Atoms) -> dict[int, str]:
     """Each atom of a group as formulas write it: its element, with its charge where the group as a whole is charged."""
     known = {node: read_atom(name) for node, name in atoms.items()}
     charges = {node: 0 if atom is None else atom.charge for node, atom in known.items()}
@@ -498,23 +490,16 @@ def charge_sign(charge: int) -> str:
     return "" if not charge else ("" if abs(charge) == 1 else "⁰¹²³⁴⁵⁶⁷⁸⁹"[abs(charge) % 10]) + "⁺⁻"[charge < 0]
 
 
-def count_hydrogens(
-    elements: Mapping[int, str],
-    bonds: Mapping[tuple[int, int], str | None],
-    outside: Mapping[int, str | None],
-    *,
-    fill: bool,
-) -> dict[int, int]:
+def count_hydrogens(elements: Atoms, bonds: Bonds, outside: Mapping[int, str | None], *, fill: bool) -> dict[int, int]:
     """Hydrogens on each atom other than hydrogen; `outside` are bonds to atoms that are not among these.
 
     With `fill` hydrogens are no atoms here and fill the valences; none are counted where bonds are not known.
     """
     counts = {atom: 0 for atom, name in elements.items() if name != "H"}
     if not fill:
-        for i, j in bonds:
-            for atom, other in ((i, j), (j, i)):
-                if elements[other] == "H" and atom in counts:
-                    counts[atom] += 1
+        for atom, other in (ends for pair in bonds for ends in (pair, pair[::-1])):
+            if elements[other] == "H" and atom in counts:
+                counts[atom] += 1
         return counts
     every = [*bonds.values(), *outside.values()]
     if any(name not in BOND_NAMES for name in every):
@@ -544,13 +529,7 @@ def hill_formula(elements: Sequence[str]) -> str:
     return "".join(times(name, counts[name]) for name in order)
 
 
-def _line(
-    atom: int,
-    parent: int | None,
-    elements: Mapping[int, str],
-    bonds: Mapping[tuple[int, int], str | None],
-    hydrogens: Mapping[int, int] | None,
-) -> str:
+def _line(atom: int, parent: int | None, elements: Atoms, bonds: Bonds, hydrogens: Mapping[int, int] | None) -> str:
     """A tree of atoms on one line: halogens first, then branches in parentheses, the longest last without.
 
     Where bonds are not known, hydrogens are None and halogens are branches like others.
