@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from comrecgc.evidence.evaluation import Subject, data_of_run, run_witnesses
 from comrecgc.evidence.verdict import EVIDENCE, LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
 from comrecgc.explanation import CoveredInput, Explanation
 from comrecgc.graphs import Familiarity, Graph, GraphBatch, Rung, apply_path, graph_key
-from comrecgc.models import Panel, PanelTraining, obtain_panel
+from comrecgc.models import Panel, PanelTraining, checksum, obtain_panel
 from comrecgc.run import Engine, Progress, RunContext, reproducible
 
 if TYPE_CHECKING:
@@ -226,7 +225,7 @@ def run_evidence(
             replace(subject, shown_again=_witnessed(folder, explanation)), with_controls=with_controls, folder=cache,
             engine=context.engine, progress=context.report, second_panel=second_panel or SECOND_PANEL,
         )  # fmt: skip
-    evidence = replace(evidence, explanation=_checksum(folder))
+    evidence = replace(evidence, explanation=checksum(folder / "explanation.json"))
     evidence.save(folder)
     return evidence
 
@@ -237,11 +236,7 @@ def load_evidence(folder: str | Path) -> Evidence | None:
     if not path.exists():
         return None
     evidence = Evidence.load(path)
-    return evidence if evidence.explanation == _checksum(Path(folder)) else None
-
-
-def _checksum(folder: Path) -> str:
-    return hashlib.sha256((folder / "explanation.json").read_bytes()).hexdigest()
+    return evidence if evidence.explanation == checksum(Path(folder) / "explanation.json") else None
 
 
 def _witnessed(folder: Path, explanation: Explanation) -> list[list[tuple[Graph, Graph]]]:

@@ -28,7 +28,7 @@ from comrecgc.explanation.assembly import NUMBERS, expected_after, number_after
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, Explanation, RejectedInput, RunFacts, Uncovered
 from comrecgc.graphs import Edit, EditKind, Graph, Pattern, Rule, Schema
 from comrecgc.molecules import PROPERTIES, facts_of, load_rdkit, restore_stereo, sanitise, to_smiles
-from comrecgc.run import reason_of, write_json, write_text
+from comrecgc.run import read_bytes, write_json, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,12 +231,14 @@ def _counterfactual(record: _Counterfactual, next_id: int, source: int) -> Graph
 
 
 @contextmanager
-def _within(where: str) -> Iterator[None]:
-    """Complaints within the block get the place in the file."""
+def _within(where: str | Path) -> Iterator[None]:
+    """Complaints within the block get the file, or the place in it."""
     try:
         yield
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
+    except RecursionError:  # a little less deep than what the JSON parser itself refuses
+        raise InputError(f"{where}: lists and objects must not be nested so deep") from None
 
 
 class LabelWords:
@@ -490,34 +492,16 @@ def load_explanation(folder: str | Path) -> Explanation:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a run folder: there is no such folder")
-    text = _bytes(folder / MANIFEST)
-    with _naming(folder / MANIFEST):
+    text = read_bytes(folder / MANIFEST)
+    with _within(folder / MANIFEST):
         manifest, facts = parse(text, _Manifest), parse(text, RunFacts)
         check_format(manifest.format)
-    contents = {name: _bytes(folder / name) for name in (EXPLANATION, RECOURSES, CURVE)}
+    contents = {name: read_bytes(folder / name) for name in (EXPLANATION, RECOURSES, CURVE)}
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != manifest.sha256.get(name):
             raise InputError(f"{folder / name} is damaged: its SHA-256 must be the one in {MANIFEST}")
-    with _naming(folder / EXPLANATION):
+    with _within(folder / EXPLANATION):
         return decode_explanation(contents[EXPLANATION], facts)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Complaints within the block get the file's name."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    except RecursionError:  # a little less deep than what the JSON parser itself refuses
-        raise InputError(f"{path}: lists and objects must not be nested so deep") from None
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
 
 
 def recourse_rows(explanation: Explanation) -> list[list[Cell]]:

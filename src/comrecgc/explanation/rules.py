@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +31,7 @@ from comrecgc.explanation import assembly
 from comrecgc.explanation.assembly import VerifiedCounterfactual
 from comrecgc.explanation.records import CommonRecourse, Explanation
 from comrecgc.graphs import Graph, GraphBatch, Rule, Site, carry_out
-from comrecgc.models import Classifier
+from comrecgc.models import Classifier, checksum
 from comrecgc.molecules import SmartsWishes, ladder_facts, smirks_of
 from comrecgc.run import RunContext
 from comrecgc.wording import RuleAt, describe_group, describe_rules
@@ -191,10 +190,10 @@ class RuleChooser:
         """Write the table to a run folder; what the manifest must say of it."""
         path = folder / RULES
         save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
-        said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.plausibility.ladder)}
+        said = {RULES: checksum(path), "ladder": ladder_facts(self.plausibility.ladder)}
         if self.mined.census is not None:
             save_census(folder / CENSUS, self.mined.census, self.mined.table.rules.key)
-            said[CENSUS] = hashlib.sha256((folder / CENSUS).read_bytes()).hexdigest()
+            said[CENSUS] = checksum(folder / CENSUS)
         return said
 
     def in_memory(self) -> RuleChooser:

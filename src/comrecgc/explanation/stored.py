@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,9 +27,9 @@ from comrecgc.explanation.records import Explanation
 from comrecgc.explanation.rules import RuleChooser, success_figures
 from comrecgc.explanation.vectors import apply_vectors
 from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rung, Site, carry_out_everywhere
-from comrecgc.models import Classifier, predict
+from comrecgc.models import Classifier, checksum, predict
 from comrecgc.molecules import ladder_from_facts
-from comrecgc.run import RunContext, reason_of, refusing_damage
+from comrecgc.run import RunContext, refusing_damage
 
 
 def load_explanation(folder: str | Path) -> Explanation:
@@ -71,11 +70,7 @@ class StoredChooser:
 def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
     """The chooser of a run, made from what its folder holds."""
     path = folder / RULES
-    try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
-    if found != explanation.facts.facts.get(RULES):
+    if checksum(path) != explanation.facts.facts.get(RULES):
         raise InputError(f"{path} is damaged: its SHA-256 must be the one in the manifest")
     task = stored_task(explanation)
     ladder = ladder_from_facts(explanation.facts.facts.get("ladder"), explanation.schema.label_names)

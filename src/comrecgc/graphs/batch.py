@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from types import TracebackType
 from typing import IO, Any, Self, overload
 
 import numpy as np
@@ -273,9 +272,7 @@ class GraphPacker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for file in self._files.values():
             with suppress(OSError):  # a full disk was reported by the write before
                 file.close()

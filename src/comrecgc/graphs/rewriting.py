@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph, ordered_edge
+from comrecgc.graphs.graph import Graph, components, ordered_edge
 
 Edge = tuple[int, int]
 Site = tuple[int, ...]
@@ -43,17 +43,21 @@ class Pattern:
         return dict(zip(self.edges, self.edge_labels or (0,) * len(self.edges), strict=True))
 
     @cached_property
-    def around(self) -> tuple[Mapping[int, int], ...]:
+    def around(self) -> Sequence[Mapping[int, int]]:
         """Neighbours of every node, with the labels of the edges to them."""
-        around: list[dict[int, int]] = [{} for _ in self.labels]
-        for (i, j), bond in self.bonds.items():
-            around[i][j] = bond
-            around[j][i] = bond
-        return tuple(around)
+        return _around(len(self.labels), self.edges, self.edge_labels)
 
     @cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:
         return tuple(map(tuple, self.around))
+
+
+def _around(num_nodes: int, edges: Sequence[Edge], bonds: Sequence[int] | None) -> list[dict[int, int]]:
+    """Neighbours of every node, with the labels of the edges to them; 0 where edges have none."""
+    around: list[dict[int, int]] = [{} for _ in range(num_nodes)]
+    for (i, j), bond in zip(edges, bonds or [0] * len(edges), strict=True):
+        around[i][j] = around[j][i] = bond
+    return around
 
 
 @dataclass(frozen=True)
@@ -124,16 +128,11 @@ class Rule:
         return tuple(order)
 
     @cached_property
-    def _parts(self) -> tuple[list[int], dict[int, int]]:
+    def _parts(self) -> tuple[dict[int, int], dict[int, int]]:
         """The connected part that each node of `before` is in, named by its first node, and how many closed nodes each part has."""
-        part = list(range(len(self.before.labels)))
-        for i, j in self.before.edges:
-            low, high = sorted((part[i], part[j]))
-            part = [low if one == high else one for one in part]
-        weight = dict.fromkeys(part, 0)
-        for one, closed in zip(part, self.closed, strict=True):
-            weight[one] += closed
-        return part, weight
+        parts = components(range(len(self.closed)), dict(enumerate(self.before.neighbours)))
+        part = {i: min(nodes) for nodes in parts for i in nodes}
+        return part, {min(nodes): sum(self.closed[i] for i in nodes) for nodes in parts}
 
     @cached_property
     def twins(self) -> tuple[int, ...]:
@@ -213,11 +212,8 @@ class NeighbourIndex:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.labels: list[int] = graph.labels.tolist()
-        self.around: list[dict[int, int]] = [{} for _ in self.labels]
-        bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
-        for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True):
-            self.around[i][j] = bond
-            self.around[j][i] = bond
+        bonds = None if graph.edge_labels is None else graph.edge_labels.tolist()
+        self.around = _around(len(self.labels), graph.edges.tolist(), bonds)
         self.of_label: dict[int, list[int]] = {}
         for node, label in enumerate(self.labels):
             self.of_label.setdefault(label, []).append(node)
