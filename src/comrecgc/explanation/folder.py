@@ -484,11 +484,7 @@ def save_explanation(explanation: Explanation, folder: Path) -> None:
 
 
 def load_explanation(folder: str | Path) -> Explanation:
-    """The explanation in a run folder, checked against the manifest's checksums and for consistency.
-
-    Raises:
-        InputError: If a file is missing, does not fit its checksum, or says what cannot be.
-    """
+    """The explanation in a run folder, checked against the manifest's checksums and for consistency."""
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a run folder: there is no such folder")

@@ -31,25 +31,15 @@ MOST_UNPACKED = 60_000  # more graphs than this stay packed
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GraphBatch:
-    """Graphs laid end to end.
+    """Graphs laid end to end: graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]` and edges `edge_ptr[g] … edge_ptr[g+1]`."""
 
-    Args:
-        labels: Node labels of all graphs, `[N]`.
-        edges: Each undirected edge once, as positions in `labels`, `[M, 2]`.
-        node_ptr: Graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`.
-        edge_ptr: Graph `g` owns edges `edge_ptr[g] … edge_ptr[g+1]`, `[B+1]`.
-        edge_labels: Label of each edge, `[M]`, or None.
-        ids: Id of each node, `[N]`; None where no graph has a source.
-        source: `Graph.source` of each graph, `[B]`, or of all of them.
-    """
-
-    labels: IntArray
-    edges: LongArray
-    node_ptr: LongArray
-    edge_ptr: LongArray
-    edge_labels: IntArray | None = None
-    ids: IntArray | None = None
-    source: IntArray | int = -1
+    labels: IntArray  # of the nodes of all graphs, `[N]`
+    edges: LongArray  # each undirected edge once, as positions in `labels`, `[M, 2]`
+    node_ptr: LongArray  # `[B+1]`
+    edge_ptr: LongArray  # `[B+1]`
+    edge_labels: IntArray | None = None  # of each edge, `[M]`, or none
+    ids: IntArray | None = None  # of each node, `[N]`; none where no graph has a source
+    source: IntArray | int = -1  # `Graph.source` of each graph, `[B]`, or of all of them
 
     @classmethod
     def from_graphs(cls, graphs: Iterable[Graph]) -> GraphBatch:

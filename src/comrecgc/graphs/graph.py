@@ -240,13 +240,7 @@ def _canonical_edges(edges: IntArray, num_nodes: int) -> tuple[IntArray, npt.NDA
 
 
 def to_data(graph: Graph, features: npt.NDArray[np.float32], *, target: int | None = None) -> Data:
-    """The graph as PyG `Data`: `x` from the feature table, both directions of every edge, and `y` if given.
-
-    Args:
-        graph: The graph.
-        features: Feature row of each label, `[num_labels, width]`.
-        target: Class to store as `y`.
-    """
+    """The graph as PyG `Data`: `x` from the features of each label, `[num_labels, width]`, both directions of every edge, and its class as `y` if given."""
     import torch
     from torch_geometric.data import Data
 

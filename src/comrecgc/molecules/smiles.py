@@ -35,11 +35,7 @@ class ParsedMolecule(NamedTuple):
 
 
 def read_smiles(smiles: str) -> Mol:
-    """The molecule, as rdkit reads it.
-
-    Raises:
-        InputError: If rdkit cannot read the SMILES, or it names no atom.
-    """
+    """The molecule, as rdkit reads it; an `InputError` if it cannot, or the SMILES names no atom."""
     if len(smiles) > _LONGEST:
         raise InputError(f"A SMILES must have at most {_LONGEST} characters (got {len(smiles)})")
     chem = load_rdkit()
@@ -342,11 +338,7 @@ def _bond_types() -> list[Any]:
 
 @cache
 def load_rdkit() -> Any:
-    """rdkit's `Chem`.
-
-    Raises:
-        InputError: If it is not installed.
-    """
+    """rdkit's `Chem`; an `InputError` if it is not installed."""
     try:
         from rdkit import Chem
     except ImportError as error:

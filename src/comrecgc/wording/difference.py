@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -109,6 +109,17 @@ def _named_bonds(pattern: Pattern, number: dict[int, int], names: Sequence[str] 
         ordered_edge(number[i], number[j]): None if known is None else known[label]
         for (i, j), label in pattern.bonds.items()
     }
+
+
+def ring_size(around: Mapping[int, Iterable[int]], start: int, goal: int) -> int:
+    """Nodes of the smallest ring that the edge between two nodes is part of, or would be; 0 if it is a bridge."""
+    reached, size = {start}, 1
+    while goal not in reached:
+        grown = {other for node in reached for other in around[node] if {node, other} != {start, goal}} | reached
+        if len(grown) == len(reached):
+            return 0
+        reached, size = grown, size + 1
+    return size
 
 
 # Rules of molecules: what hangs on each atom before and after, how many hydrogens it has, and where the rule was carried out.

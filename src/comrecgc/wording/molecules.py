@@ -383,11 +383,5 @@ class MoleculeSentences:
     def _ring_size(self, pair: Pair) -> int:
         """Size of the ring that a new bond closes, if the pattern shows it; else 0."""
         d = self._d
-        distance = {pair[0]: 0}
-        queue = [pair[0]]
-        for node in queue:
-            for other in sorted(d.around[node]):
-                if ordered_edge(node, other) in d.old_bonds and other not in distance:
-                    distance[other] = distance[node] + 1
-                    queue.append(other)
-        return distance.get(pair[1], -1) + 1
+        around = {i: [j for j in d.around[i] if ordered_edge(i, j) in d.old_bonds] for i in d.around}
+        return difference.ring_size(around, *pair)

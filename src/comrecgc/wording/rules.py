@@ -9,7 +9,7 @@ from typing import NamedTuple
 from comrecgc.graphs import Graph, Rule, Schema, Site, ordered_edge, write_pattern
 from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_of
 from comrecgc.wording import english as en
-from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, Wordiness
+from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, Wordiness, ring_size
 from comrecgc.wording.english import Step, Words, join_words, plural, several, with_article
 from comrecgc.wording.molecules import MoleculeSentences
 
@@ -90,7 +90,7 @@ def _motif(at: RuleAt) -> str:
     joined = [(i, j) for edge, (i, j) in kept.items() if (i, j) not in rule.before.bonds and edge in rule.after.bonds]
     if len(cut) + len(joined) == 1:
         ((i, j),) = cut or joined
-        size = _same(_ring_size(graph, site[i], site[j]) for graph, site in at.places)
+        size = _same(ring_size(graph.fresh().neighbours_by_id(), site[i], site[j]) for graph, site in at.places)
         if size is None or (joined and not size):
             return ""
         if joined:
@@ -117,19 +117,9 @@ def _ring(size: int) -> str:
 
 def _node_ring(graph: Graph, node: int) -> int:
     """Nodes of the smallest ring through a node; 0 if there is none."""
-    sizes = [_ring_size(graph, node, other) for other in graph.fresh().neighbours_by_id()[node]]
+    around = graph.fresh().neighbours_by_id()
+    sizes = [ring_size(around, node, other) for other in around[node]]
     return min((size for size in sizes if size), default=0)
-
-
-def _ring_size(graph: Graph, start: int, goal: int) -> int:
-    """Nodes of the smallest ring that the edge between two nodes is part of, or would be; 0 if it is a bridge."""
-    around, reached, size = graph.fresh().neighbours_by_id(), {start}, 1
-    while goal not in reached:
-        grown = {other for node in reached for other in around[node] if {node, other} != {start, goal}} | reached
-        if len(grown) == len(reached):
-            return 0
-        reached, size = grown, size + 1
-    return size
 
 
 def _description(sentences: MoleculeSentences | GraphSentences, rule: Rule) -> str:
@@ -242,12 +232,11 @@ class GraphSentences:
         d = self._d
         steps: list[Step] = []
         named: list[int] = []
-        relabels = Counter((self._noun(node, context=context), d.new[node]) for node in d.relabelled if node in part)
-        for (noun, new), count in relabels.items():
-            same = [
-                node for node in d.relabelled
-                if node in part and self._noun(node, context=context) == noun and d.new[node] == new
-            ]  # fmt: skip
+        relabels: dict[tuple[str, str], list[int]] = {}
+        for node in (node for node in d.relabelled if node in part):
+            relabels.setdefault((self._noun(node, context=context), d.new[node]), []).append(node)
+        for (_, new), same in relabels.items():
+            count = len(same)
             around = self._around(same[0], context=context)
             several_of = several(d.old[same[0]], count) + (f", each{around}," if around and count > 1 else around)
             steps.append(Step("relabel", several_of, "to", new.removeprefix("node of label ")))
