@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from comrecgc.drawing import depict, layout_change
-from comrecgc.drawing.pen import Point
-from comrecgc.drawing.pen import layout
+from comrecgc.drawing.pen import Point, layout
 from comrecgc.graphs import Edit, EditKind, Graph, apply_path
 from comrecgc.molecules.smiles import from_smiles
 

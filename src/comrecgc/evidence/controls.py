@@ -134,12 +134,6 @@ class RandomRules:
     accepted: int  # those of them that they turn
     mean_cost: float  # elements that they change
 
-    @classmethod
-    def of(cls, rules: int, applicable: int, accepted: int, costs: Sequence[int]) -> RandomRules:
-        """The same with the costs of each."""
-        mean = float(np.mean(costs)) if costs else 0.0
-        return cls(rules=rules, applicable=applicable, accepted=accepted, mean_cost=mean)
-
     @property
     def success(self) -> float | None:
         """Share of the inputs they can be carried out on that they turn."""
@@ -184,7 +178,8 @@ def random_rules(subject: Subject) -> RandomControl | None:
             pairs += [(tried_on[i], graph) for i, graph in anyhow.items()]
             if number == 0:
                 first[sorted(found)] = True
-        like.append(RandomRules.of(len(rules), can, turned, [rule.cost for rule in rules]))
+        cost = float(np.mean([rule.cost for rule in rules])) if rules else 0.0
+        like.append(RandomRules(rules=len(rules), applicable=can, accepted=turned, mean_cost=cost))
         results.append(pairs)
         drawn.append(tuple(rules))
     coverage = float(first.mean()) if len(first) else 0.0
@@ -211,8 +206,9 @@ def _random_edits(subject: Subject) -> RandomControl:
         if made:
             accepted = subject.classifier.accept_probability(GraphBatch.from_graphs(graph for _, graph in made)) > 0.5
         covered |= {made[k][0] for k in np.flatnonzero(accepted).tolist()}
-        costs = [len(member.edits) for member in recourse.covered]
-        like.append(RandomRules.of(len(made), len(made), int(accepted.sum()), costs))
+        cost = float(np.mean([len(member.edits) for member in recourse.covered])) if recourse.covered else 0.0
+        num = {"rules": len(made), "applicable": len(made), "accepted": int(accepted.sum())}
+        like.append(RandomRules(**num, mean_cost=cost))
         results.append([(inputs[index].graph, graph) for index, graph in made])
     return RandomControl(like=tuple(like), results=results, coverage=len(covered) / max(len(tried), 1))
 

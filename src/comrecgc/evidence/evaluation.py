@@ -7,7 +7,7 @@ Most claims show their graph in `explanation.json`. Those that do not, `also_cov
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,6 @@ from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.cover import Cover, recourse_vectors
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation, Verified, stored_task
 from comrecgc.graphs import BoolArray, Graph, GraphBatch
 from comrecgc.models import Classifier, Embedder, GraphClassifier, ModelFile, Panel
@@ -118,33 +117,14 @@ class Subject:
     shown_again: Sequence[Sequence[tuple[Graph, Graph]]] = ()
 
     @classmethod
-    def of(cls, explainer: CommonRecourseExplainer) -> Subject:
-        """What a fitted explainer found, and all that it was made from."""
-        if not hasattr(explainer, "explanation_"):
-            raise InputError("Evidence needs an explanation: call fit first")
-        return cls(
-            explanation=explainer.explanation_,
-            dataset=explainer.dataset_,
-            classifier=explainer.classifier_,
-            plausibility=explainer.plausibility_,
-            task=explainer.task_,
-            wishes=RuleFilter() if explainer.mined_ is None else explainer.task_.algorithm.wishes(),
-            mined=explainer.mined_,
-            embedder=explainer.embedder_,
-        )
-
-    @classmethod
     def of_run(
         cls, folder: Path, explanation: Explanation, models: ModelPair, dataset: GraphDataset | None = None
     ) -> Subject:
         """A finished run and what it was made from; where its data is not given, its inputs are all there is."""
         if explanation.facts.facts.get("ladder") is None:
             raise InputError(f"{folder} does not keep the ladder of changes it was found with")
-        mined = (
-            explanations.rule_chooser(folder, explanation).mined
-            if explanations.RULES in explanation.facts.facts
-            else None
-        )
+        has_table = explanations.RULES in explanation.facts.facts
+        mined = explanations.rule_chooser(folder, explanation).mined if has_table else None
         if mined is not None and dataset is not None:
             # The table is of the inputs alone; groups and familiar surroundings are those of all the data.
             mined = replace(mined, rejects=replace(mined.rejects, dataset=dataset))
@@ -291,12 +271,16 @@ def recheck(
         verdicts = plausibility.judge(*explanation.counterfactuals)
         recomputed |= verdicts.shares() | verdicts.coverage(len(explanation.inputs))
     figures += [Figure("rejected inputs", len(explanation.inputs), int((inputs.probability <= 0.5).sum()))]
-    figures += [
-        Figure(name, float(value), recomputed.get(name))
-        for name, value in explanation.metrics.items()
-        if value is not None
-    ]
-    return figures
+    return figures + metric_figures(explanation, recomputed, {})
+
+
+def metric_figures(
+    explanation: Explanation, recomputed: Mapping[str, float | None], why: Mapping[str, str]
+) -> list[Figure]:
+    """The metrics that a run states, each with what it is when recomputed, or why it is not."""
+    stated = {name: float(value) for name, value in explanation.metrics.items() if value is not None}
+    reasons = {name: "" if name in recomputed else why.get(name, "") for name in stated}
+    return [Figure(name, value, recomputed.get(name), reasons[name]) for name, value in stated.items()]
 
 
 def _centres(explanation: Explanation) -> npt.NDArray[np.float32]:

@@ -41,15 +41,13 @@ def gather(
     *,
     second_panel: Panel | PanelTraining = SECOND_PANEL,
     with_controls: bool = True,
-    has_classes: bool = True,
     folder: Path | None = None,
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
     """Gather all evidence on an explanation; the second panel took no part in the choice.
 
-    Explaining classifiers that know nothing takes most of the time. Without true classes there are no other models, pairs and controls. Trained models are
-    kept in `folder`, or in the user's cache.
+    Explaining classifiers that know nothing takes most of the time. Trained models are kept in `folder`, or in the user's cache.
     """
     second: Panel | None
     notes: list[str] = []
@@ -57,13 +55,13 @@ def gather(
     if isinstance(second_panel, Panel):
         second = second_panel
     else:
-        second, sentence = obtain_panel(subject.dataset, training=second_panel, has_classes=has_classes, **trained)
+        second, sentence = obtain_panel(subject.dataset, training=second_panel, **trained)
         notes.append(f"Second panel: {sentence}")
-    recourses, figures, random = _examined(subject, second, has_classes=has_classes, progress=progress)
+    recourses, figures, random = _examined(subject, second, progress)
     rows = [ControlEvidence(name="explained model", figures=_control_figures(figures, recourses))]
     if random is not None:
         rows.append(_random_control(random, recourses))
-    if with_controls and has_classes and subject.explanation.inputs:
+    if with_controls and subject.explanation.inputs:
         shuffled = controls.shuffled_labels(subject, **trained)
         for ignorant, panel in ((controls.random_weights(subject), second), ((shuffled,) if shuffled else (), None)):
             if ignorant:
@@ -81,14 +79,14 @@ def gather(
 
 
 def _examined(
-    subject: Subject, second: Panel | None, *, has_classes: bool, progress: Progress | None = None
+    subject: Subject, second: Panel | None, progress: Progress | None = None
 ) -> tuple[list[RecourseEvidence], dict[str, float | int | None], controls.RandomControl | None]:
     """Evidence on each recourse and on the whole, without controls."""
     explanation = subject.explanation
     first = subject.plausibility.panel
     chosen_with = explanation.changes == "confirmed" or subject.wishes.confirmed
     panels = [(panel, used) for panel, used in ((first, chosen_with), (second, False)) if panel is not None]
-    classes = subject.dataset.classes if has_classes else None
+    classes = subject.dataset.classes
 
     def tell(done: int, word: str) -> None:
         if progress is not None:
@@ -98,7 +96,7 @@ def _examined(
     if panels:
         said = verdict.answers(subject.results, panels, classes)
     tell(1, "other models")
-    pairs, similar = _pairs(subject, has_classes=has_classes)
+    pairs, similar = _pairs(subject)
     tell(2, "matched pairs")
     random = controls.random_rules(subject)
     if random is not None and panels:
@@ -115,8 +113,8 @@ def _examined(
         judged = verdict.judge(
             **known,
             interval=None if success is None else wilson_interval(accepted, applicable),
-            labelled=subject.labelled_reject(place) if has_classes else None,
-            share_reject=float((subject.dataset.classes == 0).mean()) if has_classes else 0.0,
+            labelled=subject.labelled_reject(place),
+            share_reject=float((classes == 0).mean()),
         )
         found.append(RecourseEvidence(summary=recourse.summary, verdict=judged, **known))
     before, after = explanation.counterfactuals
@@ -136,10 +134,10 @@ def _examined(
     return found, figures, random
 
 
-def _pairs(subject: Subject, *, has_classes: bool) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
-    """For each recourse the pairs that differ by it, and by each of its changes alone; none for vectors and without classes."""
+def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
+    """For each recourse the pairs that differ by it, and by each of its changes alone; none for vectors."""
     recourses = subject.explanation.recourses
-    if not has_classes or subject.explanation.recourse == "vectors":
+    if subject.explanation.recourse == "vectors":
         return [MatchedPairs()] * len(recourses), [()] * len(recourses)
     graphs, rules = LabelledGraphs(subject.dataset), [it.rule for it in recourses if it.rule is not None]
     parts = [part for rule in rules for part in (rule, *single_changes(rule))]
@@ -152,7 +150,7 @@ def _control(ignorant: Sequence[controls.ControlClassifier], subject: Subject, s
     seconds = None if subject.task.recourse == "rules" else SECONDS_FOR_VECTORS
     found = []
     for one in ignorant:
-        recourses, figures, _ = _examined(controls.explained(one, subject, seconds), second, has_classes=True)
+        recourses, figures, _ = _examined(controls.explained(one, subject, seconds), second)
         found.append(_control_figures(figures, recourses))
     return ControlEvidence(name=ignorant[0].name, figures={name: _pooled(name, found) for name in found[0]})
 

@@ -22,7 +22,7 @@ from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules, permission_of
 from comrecgc.algorithms.rules.population import population_of
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.evaluation import TOLERANCE, Figure, Subject
+from comrecgc.evidence.evaluation import TOLERANCE, Figure, Subject, metric_figures
 from comrecgc.explanation import NUMBERS, CoveredInput, RuleChooser, VerifiedCounterfactual, rule_figures, trust_in
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, to_networkx
 from comrecgc.models import Jury, train_jury
@@ -78,12 +78,7 @@ def recheck_rules(subject: Subject, dataset: GraphDataset | None = None) -> list
         recomputed |= _from_table(subject, mined)
         if entries and mined.table.has_jury:
             recomputed |= _expected(subject, mined, dataset)
-    figures += [
-        Figure(name, float(value), recomputed.get(name), "" if name in recomputed else _NOT_RECOMPUTED.get(name, ""))
-        for name, value in explanation.metrics.items()
-        if value is not None
-    ]
-    return figures
+    return figures + metric_figures(explanation, recomputed, _NOT_RECOMPUTED)
 
 
 def _shown(

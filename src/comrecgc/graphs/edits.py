@@ -177,9 +177,7 @@ EditPath = tuple[Edit, ...]
 
 def apply_path(graph: Graph, path: Iterable[Edit]) -> Graph:
     """The graph after all edits of the path, in order."""
-    for edit in path:
-        graph = apply_edit(graph, edit)
-    return graph
+    return path_graphs(graph, path)[-1]
 
 
 def apply_paths(inputs: Sequence[Graph], starts: Sequence[int], paths: Sequence[EditPath]) -> list[Graph]:

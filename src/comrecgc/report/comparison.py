@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,14 +134,14 @@ class Comparison:
         """Of the inputs that two runs have, how many both cover, one covers, or none does."""
         one, other = self.runs[first], self.runs[second]
         shared = frozenset(one.explanation.inputs) & frozenset(other.explanation.inputs)
-        both, either = one.covered & other.covered & shared, (one.covered | other.covered) & shared
-        return {
-            "shared": len(shared),
-            "both": len(both),
-            "first": len((one.covered - other.covered) & shared),
-            "second": len((other.covered - one.covered) & shared),
-            "neither": len(shared - either),
+        mine, theirs = one.covered & shared, other.covered & shared
+        parts = {
+            "both": mine & theirs,
+            "first": mine - theirs,
+            "second": theirs - mine,
+            "neither": shared - mine - theirs,
         }
+        return {"shared": len(shared)} | {name: len(part) for name, part in parts.items()}
 
     def rows(self) -> list[list[Any]]:
         """A header, then a row for every recourse."""
@@ -178,17 +179,14 @@ class Comparison:
     def sentences(self) -> list[str]:
         """What the runs have in common, a sentence each."""
         found = []
-        for i, first in enumerate(self.names):
-            for j, second in enumerate(self.names[i + 1 :], i + 1):
-                it = self.overlap(i, j)
-                found.append(
-                    f"{first} and {second} both reject {it['shared']} graphs: both cover {it['both']}, only {first} "
-                    f"{it['first']}, only {second} {it['second']}, neither {it['neither']}."
-                )
-                for rules, inputs in ((i, j), (j, i)):
-                    if (share := self.rules_cover(rules, inputs)) is not None:
-                        turned = f"{share:.1%} of the graphs that {self.names[inputs]} rejects"
-                        found.append(f"The rules of {self.names[rules]} turn {turned}.")
+        for (i, first), (j, second) in combinations(enumerate(self.names), 2):
+            it = self.overlap(i, j)
+            either = f"only {first} {it['first']}, only {second} {it['second']}, neither {it['neither']}"
+            found.append(f"{first} and {second} both reject {it['shared']} graphs: both cover {it['both']}, {either}.")
+            for rules, inputs in ((i, j), (j, i)):
+                if (share := self.rules_cover(rules, inputs)) is not None:
+                    turned = f"{share:.1%} of the graphs that {self.names[inputs]} rejects"
+                    found.append(f"The rules of {self.names[rules]} turn {turned}.")
         return found
 
     def write_page(self, path: str | Path) -> None:

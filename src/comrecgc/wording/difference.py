@@ -12,16 +12,7 @@ import numpy as np
 
 from comrecgc import molecules as chemistry
 from comrecgc.graphs import Graph, Pattern, Rule, Site, components, ordered_edge
-from comrecgc.molecules import (
-    BOND_NAMES,
-    Molecule,
-    Substituent,
-    are_types,
-    bond_order,
-    element_of,
-    family_of,
-    read_atom,
-)
+from comrecgc.molecules import BOND_NAMES, Molecule, Substituent, are_types, element_of, read_atom
 from comrecgc.wording.english import join_words, number, plural, several, with_article
 
 Pair = tuple[int, int]
@@ -367,7 +358,7 @@ class FunctionalGroups:
     def _is_full(self, node: int) -> bool:
         """Whether an atom that the pattern leaves open can have no further neighbours."""
         d = self._d
-        orders = [bond_order(bond) for pair, bond in d.old_bonds.items() if node in pair]
+        orders = [chemistry.bond_order(bond) for pair, bond in d.old_bonds.items() if node in pair]
         atom = read_atom(d.old[node])
         allowed = atom.valences if atom else ()
         full = max(allowed, default=9) - (1 if d.old[node] == "O" and self._beside_charged(node) else 0)
@@ -379,7 +370,7 @@ class FunctionalGroups:
         for nitrogen in (other for other in d.around[node] if d.old.get(other) == "N"):
             bonds = {sum(pair) - nitrogen: bond for pair, bond in d.old_bonds.items() if nitrogen in pair}
             single = [other for other, bond in bonds.items() if d.old[other] == "O" and bond == "single"]
-            if single == [node] and sum(map(bond_order, bonds.values())) == chemistry.CHARGED_NITROGEN:
+            if single == [node] and sum(map(chemistry.bond_order, bonds.values())) == chemistry.CHARGED_NITROGEN:
                 return True
         return False
 
@@ -411,7 +402,7 @@ class Families:
         found = [root for root in sorted(roots) if root in d.old and ordered_edge(anchor, root) in d.old_bonds]
         if not d.typed or d.rule.radius == 0 or len(found) != 1 or not self._shows(found[0], anchor):
             return ""
-        return family_of(self._before, found[0]) or ""
+        return chemistry.family_of(self._before, found[0]) or ""
 
     def given(self, anchor: int, roots: set[int]) -> str:
         """Family that the added group makes of an atom: "amide"; else empty."""
@@ -419,16 +410,16 @@ class Families:
         found = [root for root in sorted(roots) if root in d.new and ordered_edge(anchor, root) in d.new_bonds]
         if len(found) != 1:
             return ""
-        return family_of(self._after, found[0] if element_of(d.new[found[0]]) in _HETERO else anchor) or ""
+        return chemistry.family_of(self._after, found[0] if element_of(d.new[found[0]]) in _HETERO else anchor) or ""
 
     def note(self, node: int) -> str:
         """Family of a kept atom in the molecules: " (amides)", " (mostly esters)"; else empty."""
         if not self._d.typed or self._d.rule.radius == 0 or element_of(self._d.old[node]) not in _HETERO:
             return ""
         if self._shows(node, *self._d.around[node]):
-            family = family_of(self._before, node)
+            family = chemistry.family_of(self._before, node)
             return f" ({family})" if family else ""
-        counts = Counter(family_of(molecule, atom[node]) for molecule, atom in self._d.molecules)
+        counts = Counter(chemistry.family_of(molecule, atom[node]) for molecule, atom in self._d.molecules)
         ranked = sorted(((count, name) for name, count in counts.items() if name), key=lambda item: (-item[0], item[1]))
         if len(self._d.molecules) < 2 or not ranked:
             return ""  # one place says nothing of others
