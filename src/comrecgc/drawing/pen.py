@@ -205,11 +205,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pen:
-    """How graphs of a dataset are drawn.
-
-    Args:
-        schema: What labels are called. Those of molecules are drawn as atoms, carbon as a bare corner; other nodes are circles.
-    """
+    """How graphs of a dataset are drawn: labels of molecules as atoms, carbon as a bare corner; other nodes are circles."""
 
     schema: Schema
 

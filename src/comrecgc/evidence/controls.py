@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from comrecgc.evidence.evaluation import Subject
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Constraint, Graph, GraphBatch, NeighbourIndex, Rule, Rung
 from comrecgc.models import Classifier, GraphClassifier, Panel, PanelTraining, log_odds, obtain_panel, predict
-from comrecgc.run import Engine, Progress, RunContext, available_cores
+from comrecgc.run import RunContext, available_cores
 
 MOST_REJECTS = 200  # rejects of each classifier of a control that are explained
 
@@ -71,17 +71,12 @@ def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifi
 
 
 def shuffled_labels(
-    subject: Subject,
-    *,
-    training: PanelTraining = SHUFFLED_TRAINING,
-    folder: Path | None = None,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
+    subject: Subject, *, training: PanelTraining = SHUFFLED_TRAINING, **place: Any
 ) -> ControlClassifier | None:
-    """A classifier and a panel trained on shuffled labels, kept in `folder` or the user's cache; None where none can be trained."""
+    """A classifier and a panel trained on shuffled labels; None where none can be trained. Where and how they are is for `obtain_panel`."""
     rng = np.random.default_rng([subject.seed, 23])
     dataset = replace(subject.dataset, classes=rng.permutation(subject.dataset.classes))
-    panel, _ = obtain_panel(dataset, training=training, folder=folder, engine=engine, progress=progress)
+    panel, _ = obtain_panel(dataset, training=training, **place)
     if panel is None or len(panel) < 2:
         return None
     first, *others = panel.members

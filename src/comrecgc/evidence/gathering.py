@@ -88,20 +88,17 @@ def _examined(
     panels = [(panel, used) for panel, used in ((first, chosen_with), (second, False)) if panel is not None]
     classes = subject.dataset.classes
 
-    def tell(done: int, word: str) -> None:
-        if progress is not None:
-            progress("evidence", done, 3, word)
-
+    tell: Progress = progress or (lambda *_: None)
     said: Sequence[tuple[verdict.Answer, ...]] = [()] * len(subject.results)
     if panels:
         said = verdict.answers(subject.results, panels, classes)
-    tell(1, "other models")
+    tell("evidence", 1, 3, "other models")
     pairs, similar = _pairs(subject)
-    tell(2, "matched pairs")
+    tell("evidence", 2, 3, "matched pairs")
     random = controls.random_rules(subject)
     if random is not None and panels:
         said = verdict.compared(said, verdict.answers(random.results, panels))
-    tell(3, "random changes")
+    tell("evidence", 3, 3, "random changes")
     splits = unseen(subject)
     found = []
     for place, recourse in enumerate(explanation.recourses):

@@ -90,11 +90,10 @@ def assemble(
     complete, covered = [], set[int]()
     for recourse, rows, places in zip(recourses, members, turned, strict=True):
         graphs, before = [after[k] for k in rows], [rejects.graphs[shown[k].place] for k in rows]
-        figures_of = {**recourse.statistics, **verdicts.shares(rows)}
-        if recourse.rule is not None:
-            figures_of |= _properties(before, graphs, dataset)
+        valid, properties = _chemistry(before, graphs, dataset, is_rule=recourse.rule is not None)
+        figures_of = {**recourse.statistics, **verdicts.shares(rows), **properties}
         of = [replace(shown[k].member, input=rejects.index(shown[k].place), position=positions[k]) for k in rows]
-        also, valid = rejects.indices[sorted(set(places) & covered)].tolist(), _share_valid(graphs, dataset)
+        also = rejects.indices[sorted(set(places) & covered)].tolist()
         known_of = {"statistics": figures_of, "covered": tuple(of), "also_covers": also, "share_valid": valid}
         complete.append(replace(recourse, **known_of))
         covered |= {shown[k].place for k in rows}
@@ -134,21 +133,17 @@ def map_positions(vectors: Sequence[npt.NDArray[np.float32]]) -> list[tuple[floa
     return [(round(x, 6), round(y, 6)) for x, y in plane.tolist()]
 
 
-def _share_valid(graphs: Sequence[Graph], dataset: GraphDataset) -> float | None:
-    """Share of counterfactuals that are valid molecules; None if rdkit cannot check it."""
+def _chemistry(
+    before: Sequence[Graph], after: Sequence[Graph], dataset: GraphDataset, *, is_rule: bool
+) -> tuple[float | None, dict[str, Any]]:
+    """Share of counterfactuals that are valid molecules, None if rdkit cannot check it; and how a rule changes properties, nothing where bonds are not known."""
+    valid, changes, names = None, None, dataset.label_names
     with suppress(InputError):  # no rdkit, or edge labels that are no bonds
-        if dataset.is_molecular and graphs:
-            return float(np.mean([is_valid_molecule(graph, dataset.label_names) for graph in graphs]))
-    return None
-
-
-def _properties(before: Sequence[Graph], after: Sequence[Graph], dataset: GraphDataset) -> dict[str, Any]:
-    """How the properties of the covered molecules change; nothing where bonds are not known."""
-    found = None
-    with suppress(InputError):  # no rdkit, or edge labels that are no bonds
-        if dataset.is_molecular and dataset.edge_label_names:
-            found = property_changes(before, after, dataset.label_names)
-    return {} if found is None else {"properties": found}
+        if dataset.is_molecular and after:
+            valid = float(np.mean([is_valid_molecule(graph, names) for graph in after]))
+        if is_rule and dataset.is_molecular and dataset.edge_label_names:
+            changes = property_changes(before, after, names)
+    return valid, {} if changes is None else {"properties": changes}
 
 
 def stamped(

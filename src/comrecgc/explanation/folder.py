@@ -467,7 +467,8 @@ class _Manifest(Struct):
 
 def save_explanation(explanation: Explanation, folder: Path) -> None:
     """Write the files of a run; the manifest goes last, so a folder with one that fits is whole."""
-    tables: dict[str, list[list[Any]]] = {RECOURSES: recourse_rows(explanation), CURVE: curve_rows(explanation)}
+    curve = [["recourses", "coverage"], *map(list, enumerate(explanation.coverage_curve, 1))]
+    tables: dict[str, list[list[Any]]] = {RECOURSES: recourse_rows(explanation), CURVE: curve}
     if (molecules := molecule_rows(explanation)) is not None:
         tables[MOLECULES] = molecules
     if len(pairs := pair_rows(explanation)) > 1:
@@ -552,12 +553,6 @@ def pair_rows(explanation: Explanation) -> list[list[Cell]]:
             names = [before.get("name"), before.get("label"), after.get("name"), after.get("label")]
             rows.append([place + 1, *names, before.get("smiles"), after.get("smiles")])
     return rows
-
-
-def curve_rows(explanation: Explanation) -> list[list[Cell]]:
-    """A header, then the share covered by the first 1, 2, … R recourses."""
-    rows: list[list[Cell]] = [[k + 1, share] for k, share in enumerate(explanation.coverage_curve)]
-    return [["recourses", "coverage"], *rows]
 
 
 def frame_of(rows: list[list[Any]]) -> pd.DataFrame:

@@ -436,14 +436,10 @@ class StayNear:
 
     A relabelled node counts once, a node or an edge added or removed once each, a change that was undone not at all. Edge labels
     are not compared.
-
-    Args:
-        start: The graph edits began from.
-        max_cost: Elements that may differ.
     """
 
-    start: Graph
-    max_cost: int
+    start: Graph  # the graph edits began from
+    max_cost: int  # elements that may differ
 
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
         return np.asarray(self.costs(graph, table) <= self.max_cost)

@@ -260,9 +260,7 @@ def to_networkx(graph: Graph) -> nx.Graph[int]:
     result: nx.Graph[int] = nx.Graph()
     result.add_nodes_from((node, {"label": label}) for node, label in enumerate(graph.labels.tolist()))
     result.add_edges_from(graph.edges.tolist())
-    if graph.edge_labels is not None:
-        for (i, j), label in zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True):
-            result.edges[i, j]["label"] = label
+    nx.set_edge_attributes(result, graph.fresh().edge_labels_by_id(), "label")
     return result
 
 

@@ -245,10 +245,9 @@ def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -
 
 def _run(name: str, explanation: Explanation) -> ComparedRun:
     chooser = loaded_chooser(explanation)
-    if chooser is None:
-        return ComparedRun(name=name, explanation=explanation, table=None, rows=())
-    rows = tuple(recourse.row for recourse in explanation.recourses if recourse.row is not None)
-    return ComparedRun(name=name, explanation=explanation, table=chooser.mined.table, rows=rows)
+    table, rows = None if chooser is None else chooser.mined.table, [it.row for it in explanation.recourses]
+    known = () if chooser is None else tuple(row for row in rows if row is not None)
+    return ComparedRun(name=name, explanation=explanation, table=table, rows=known)
 
 
 def _recourses(runs: Sequence[ComparedRun]) -> list[ComparedRecourse]:
