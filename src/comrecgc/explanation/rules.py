@@ -112,9 +112,8 @@ class RuleChooser:
                 mined, rows, oracle, most_nodes=most_nodes, deadline=deadline, progress=context.report
             )
             if mined.table.has_jury:
-                mined = assembly.weigh_pairs(
-                    mined, [row for row in rows if mined.table.num_accepted[row]], graphs, jury
-                )
+                turning = [row for row in rows if mined.table.num_accepted[row]]
+                mined = assembly.weigh_pairs(mined, turning, graphs, jury)
         found = replace(self, mined=mined.without_empty())
         if deadline is not None and time.monotonic() > deadline:
             return found
@@ -173,6 +172,7 @@ class RuleChooser:
     def wishing(self, **wishes: Any) -> RuleChooser:
         """The same with other wishes, checked; those that are None stay."""
         given = {name: value for name, value in wishes.items() if value is not None}
+        # What each name stands for; kinds and radii stand for themselves.
         read = {"forbidden_labels": self._labels, "protected_labels": self._labels, "forbidden_groups": self._groups}
         for name in [name for name in given if name in (*read, "forbidden_kinds", "radii")]:
             parts = [read[name](one) if name in read else [one] for one in given[name]]
@@ -317,10 +317,8 @@ def _truth_figures(table: RuleTable, entries: npt.NDArray[np.int64]) -> dict[str
     if not table.has_jury or not len(entries):
         return {}
     truth = table.entries.truth[entries]
-    return {
-        "mean_truth": float(truth.mean()) / 100,
-        "likely_true": int((truth >= round(100 * choices.LEAST_TRUTH)).sum()),
-    }
+    likely = int((truth >= round(100 * choices.LEAST_TRUTH)).sum())
+    return {"mean_truth": float(truth.mean()) / 100, "likely_true": likely}
 
 
 def _shortcut_recourses(
