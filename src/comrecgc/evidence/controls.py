@@ -103,7 +103,7 @@ def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | No
         ignorant.classifier, algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
         panel=False if panel is None else panel, jury=False, context=RunContext(time_budget=seconds, progress=False),
     ).fit(explained_on)  # fmt: skip
-    known = {"explanation": found.explanation_, "dataset": dataset, "classifier": ignorant.classifier}
+    known: dict[str, Any] = {"explanation": found.explanation_, "dataset": dataset, "classifier": ignorant.classifier}
     plausibility, labels = replace(subject.plausibility, panel=panel), explained_on.classes
     return replace(subject, **known, plausibility=plausibility, mined=found.mined_, labels=labels, shown_again=())
 

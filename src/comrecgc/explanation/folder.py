@@ -467,7 +467,7 @@ class _Manifest(Struct):
 
 def save_explanation(explanation: Explanation, folder: Path) -> None:
     """Write the files of a run; the manifest goes last, so a folder with one that fits is whole."""
-    curve = [["recourses", "coverage"], *map(list, enumerate(explanation.coverage_curve, 1))]
+    curve: list[list[Any]] = [["recourses", "coverage"], *map(list, enumerate(explanation.coverage_curve, 1))]
     tables: dict[str, list[list[Any]]] = {RECOURSES: recourse_rows(explanation), CURVE: curve}
     if (molecules := molecule_rows(explanation)) is not None:
         tables[MOLECULES] = molecules
