@@ -150,10 +150,11 @@ def atom_symbols(graph: Graph, label_names: Sequence[str], edge_label_names: Seq
     if edge_label_names and ("H" not in label_names or are_types(label_names)):
         bonds = {edge: edge_label_names[label] for edge, label in graph.edge_labels_by_id().items()}
         hydrogens = count_hydrogens(names, bonds, {}, fill=True)
-    return {node: _symbol(name, hydrogens.get(node, 0)) for node, name in names.items()}
+    return {node: atom_text(name, hydrogens.get(node, 0)) for node, name in names.items()}
 
 
-def _symbol(name: str, hydrogens: int) -> str:
+def atom_text(name: str, hydrogens: int = 0) -> str:
+    """How the atom that a label names is written: its element, hydrogens and charge; aromatic atoms are known by their bonds."""
     atom = read_atom(name)
     if atom is None:
         return name
@@ -283,12 +284,6 @@ class Pen:
         style = " ".join(filter(None, ["small" if len(short) > 1 else "", mark or ""]))
         text = f'<text x="{x}" y="{y}"{class_attribute(style)}>{escape(short)}</text>' if short else ""
         return f"<g>{tip}{circle}{halo}{text}</g>"
-
-
-def atom_text(name: str) -> str:
-    """How the atom that a label names is written: its element and charge; aromatic atoms are known by their bonds."""
-    atom = read_atom(name)
-    return name if atom is None else f"{atom.element}{charge_sign(atom.charge)}"
 
 
 def halo_of(at: Point, radius: float, mark: str) -> str:

@@ -282,13 +282,8 @@ def plausibility(subject: Subject) -> tuple[list[dict[str, float | int | None]],
     figures = []
     for recourse, start, end in zip(explanation.recourses, ends - [len(it) for it in shown], ends, strict=True):
         part = slice(int(start), int(end))
-        figures.append(
-            {
-                **{name: _mean(values[part]) for name, values in columns.items()},
-                "share_valid": recourse.share_valid,
-                "nearest": float(np.median(near[part])) if end > start else None,
-            }
-        )
+        own = {name: _mean(values[part]) for name, values in columns.items()} | {"share_valid": recourse.share_valid}
+        figures.append(own | {"nearest": float(np.median(near[part])) if end > start else None})
     whole: dict[str, float | int | None] = {name: _mean(values) for name, values in columns.items()}
     whole |= {
         "nearest": float(np.median(near)),

@@ -126,11 +126,8 @@ def explanation_html(explanation: Explanation) -> str:
         known = recourse.statistics
         held_out = known.get("held_out")
         unseen = number_in(held_out, "success") if isinstance(held_out, Mapping) else None
-        figures = (
-            [works_words(known), "–" if unseen is None else f"{unseen:.0%}"]
-            if are_rules
-            else ["–" if recourse.median_edits is None else f"{recourse.median_edits:g}"]
-        )
+        edits = "–" if recourse.median_edits is None else f"{recourse.median_edits:g}"
+        figures = [works_words(known), "–" if unseen is None else f"{unseen:.0%}"] if are_rules else [edits]
         cells = [str(place + 1), None, *figures, str(recourse.gain), f"{shares[place]:.1%}"]
         words = f"{escape(recourse.summary)}<br>{picture_of(recourse)}"
         rows.append("".join(f"<td>{words if cell is None else escape(cell)}</td>" for cell in cells))

@@ -166,13 +166,11 @@ def decode_explanation(text: bytes, facts: RunFacts) -> Explanation:
     schema = msgspec.convert(document, Schema, from_attributes=True)
     plain = ("parameters", "metrics", "uncovered", "warnings", "notes", "recourse", "changes")
     fields = {name: getattr(document, name) for name in plain}
-    explanation = Explanation(
-        schema=schema, inputs=inputs, recourses=recourses, shortcuts=shortcuts, facts=facts, **fields
-    )
+    explanation = Explanation(schema=schema, inputs=inputs, recourses=recourses, shortcuts=shortcuts, **fields)
     curve, stated = explanation.coverage_curve, document.coverage_curve
     if len(curve) != len(stated) or not np.allclose(stated, curve, rtol=0, atol=1e-9):
         raise InputError("coverage_curve must follow from the gains of the recourses")
-    return explanation
+    return explanation.using(facts=facts)
 
 
 def _recourse(where: str, record: _Recourse, inputs: Mapping[int, RejectedInput], labels: LabelWords) -> CommonRecourse:

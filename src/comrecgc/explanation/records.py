@@ -7,7 +7,7 @@ import json
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -283,6 +283,15 @@ class Origin:
     attributes: Attributes | None  # the tensors of the user's graphs; none where labels are all there is
 
 
+@dataclass(frozen=True, eq=False)
+class AtHand:
+    """What goes with an explanation and is no part of what was found."""
+
+    facts: RunFacts = field(default_factory=RunFacts)
+    chooser: RuleChooser | StoredChooser | None = None
+    origin: Origin | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
     """Common recourses in order of selection, with everything needed to check and draw them.
@@ -302,11 +311,7 @@ class Explanation:
         shortcuts: Rules that move the explained model and that models of other kinds do not believe; they cover nothing here.
         recourse: Kind of the recourses, "vectors" or "rules".
         changes: Which changes the counterfactuals were found with: "any", "connected", "plausible" or "confirmed".
-        facts: Versions, seconds and memory of the run; two explanations are equal whatever these are.
-
-    Attributes:
-        chooser: Rules: chooses again; None where the table of rules is not at hand.
-        origin: The model and the tensors of the user's graphs; None where they are not at hand.
+        at_hand: Facts of the run, what chooses again, and the model; two explanations are equal whatever these are.
     """
 
     schema: Schema
@@ -320,10 +325,7 @@ class Explanation:
     shortcuts: tuple[CommonRecourse, ...] = ()
     recourse: str = "vectors"
     changes: str = "any"
-    facts: RunFacts = field(default_factory=RunFacts, compare=False)
-    # What no file holds is put beside it by `using`.
-    chooser: RuleChooser | StoredChooser | None = field(default=None, init=False, compare=False, repr=False)
-    origin: Origin | None = field(default=None, init=False, compare=False, repr=False)
+    at_hand: AtHand = field(default_factory=AtHand, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _check(self, parameters=json_values, metrics=json_values)
@@ -338,10 +340,24 @@ class Explanation:
 
     def using(self, **others: Any) -> Explanation:
         """The same explanation with other `facts`, `chooser` or `origin`; what was found is not checked again."""
-        assert others.keys() <= {"facts", "chooser", "origin"}
         found = copy.copy(self)
-        _set(found, **others)
+        _set(found, at_hand=replace(self.at_hand, **others))
         return found
+
+    @property
+    def facts(self) -> RunFacts:
+        """Versions, seconds and memory of the run."""
+        return self.at_hand.facts
+
+    @property
+    def chooser(self) -> RuleChooser | StoredChooser | None:
+        """Rules: chooses again; None where the table of rules is not at hand."""
+        return self.at_hand.chooser
+
+    @property
+    def origin(self) -> Origin | None:
+        """The model and the tensors of the user's graphs; None where they are not at hand."""
+        return self.at_hand.origin
 
     def choose(
         self,
