@@ -119,7 +119,7 @@ def test_labels_of_one_name_are_told_apart_by_their_number() -> None:
 
 
 def test_the_json_does_not_depend_on_the_run(tiny: Explanation) -> None:
-    other = replace(tiny, facts=RunFacts(seconds={"search": 1e6}, peak_memory=1))
+    other = tiny.using(facts=RunFacts(seconds={"search": 1e6}, peak_memory=1))
     assert other.to_json() == tiny.to_json()
     assert other == tiny
 
